@@ -52,7 +52,7 @@ _MEANT_COMMANDS = {
 
 
 def _suggest_command(word: str, commands: list[str]) -> str:
-    """The end of a message about a word that is no command: what somebody who writes it may want."""
+    """Return the end of a message about a word that is no command: what somebody who writes it may want."""
     from nodelint.data import table
     from nodelint.model.messages import did_you_mean
 

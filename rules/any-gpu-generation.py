@@ -40,7 +40,7 @@ FEW = 4
         "accelerators-beside-cpus",
     ],
     providers=["aws", "auto-mode"],
-    options={"kinds": "the most kinds of GPU that count as few"},
+    options={"kinds": "the largest number of kinds of GPU that the rule does not report"},
     subject="GPUs",
     source=["https://karpenter.sh/docs/concepts/scheduling/", "https://aws.amazon.com/ec2/instance-types/"],
 )

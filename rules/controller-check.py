@@ -24,7 +24,8 @@ spec.disruption:
     - {nodes: "0", schedule: "0 8 * * 7", duration: 10h} # Sundays
 ```
 
-The rule also reports a bound on a custom label that allows no whole number of 0 or more. It crashes the controller.
+The rule also reports a bound on a custom label that allows no whole number of 0 or more: such a bound crashes
+the controller.
 
 Karpenter sets a label on each node for every requirement on a custom label. If the requirement has no value,
 Karpenter draws a random number between the bounds. If there is no such number, as for `Lt 0`, the controller crashes,
@@ -73,7 +74,7 @@ spec.template.spec.requirements:
     values: ["m"]
   - key: karpenter.k8s.aws/instance-generation
     operator: In
-    values: ["6", "8"]
+    values: ["6", "8", "9"]
 ```
 
 ```yaml bad frame=pool karpenter=1.8.0
@@ -85,7 +86,7 @@ spec.template.spec.requirements:
 
 ```yaml good frame=bad karpenter=1.8.0
 spec.template.spec.requirements:
-  - {key: karpenter.k8s.aws/instance-cpu, operator: In, values: ["4", "8", "16"]}
+  - {key: karpenter.k8s.aws/instance-cpu, operator: In, values: ["4", "8", "12", "16"]}
 ```
 
 From 1.7.0 on, the rule reports a `role` that is written as an ARN or with its path. Karpenter compares it with the
@@ -240,7 +241,10 @@ def _ways(obj: Object, problem: controller.ControllerProblem, context: Context) 
 
 
 def _requirement_meant(values: Node) -> list[Suggestion]:
-    """A requirement whose operator and values do not fit each other, with either of the two."""
+    """Return suggestions to repair a requirement whose operator and values do not go together.
+
+    One changes the operator, the other removes the values (or, for `NotIn`, the requirement).
+    """
     line = values.parent
     operator = line.get("operator") if line is not None else None
     if line is None or operator is None or values.kind != "sequence":

@@ -268,7 +268,8 @@ def check(source: Source, context: Context) -> Findings:
             lists = oldest is not None and oldest >= _LISTS_PROFILES
             yield Finding(
                 at=at,
-                message="version 20 of this module grants what Karpenter 0.33 to 0.37 needs, but the objects are v1",
+                message="version 20 of this module grants the permissions for Karpenter 0.33 to 0.37, but the"
+                " manifests use API v1",
                 note="a deleted EC2NodeClass is never removed: Karpenter lists instance profiles from 1.7 on"
                 if lists
                 else "EC2 refuses `ec2:CreateTags` for instances that a release before 1.0 launched",

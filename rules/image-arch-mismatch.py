@@ -3,9 +3,8 @@ r"""A pool lets Karpenter choose instance types of an architecture for which its
 Karpenter does not look at images when it chooses instance types. If a pool does not set the architecture, it allows
 amd64 and arm64, and Graviton (arm64) is often cheaper. If the class has only an amd64 image, Karpenter drops the
 arm64 types at the launch, after it planned with them. If none of the chosen types has an image, the launch fails
-again and again with "no instance types satisfy requirements of amis", and pods stay Pending. This happens for pods
-that run on both architectures, for cheaper nodes in consolidation, or if amd64 is out of capacity. It is true for
-every release up to 1.14.1.
+again and again with "no instance types satisfy requirements of amis", and pods stay Pending. It can happen if a pod
+runs on both architectures, if Karpenter consolidates onto cheaper nodes, or if amd64 is out of capacity.
 
 Most aliases have images for both architectures. Windows aliases have amd64 images only. If an image is selected by a
 name or SSM parameter of AWS's own scheme, the name contains the architecture. An id, a tag or a custom name does not

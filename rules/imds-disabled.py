@@ -5,7 +5,7 @@ service. Without it cloud-init and Bottlerocket find no user data, nodeadm stops
 EC2 starts the instance, and Karpenter deletes it after 15 minutes because it never registered. To hide the service
 from pods, set `httpPutResponseHopLimit: 1` and `httpTokens: required`.
 
-The rule ignores the family `Custom`, because its images may contain everything.
+The rule ignores the family `Custom`, because nodelint does not know what such images need.
 
 ```yaml bad frame=class
 spec.metadataOptions: {httpEndpoint: disabled, httpTokens: required}

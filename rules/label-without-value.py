@@ -58,6 +58,7 @@ def check(pool: NodePool, context: Context) -> Findings:
             continue  # one of the lines gives a value, or excludes the label
         yield Finding(
             at=items[0].node,
-            message=f"pods that select no `{messages.short(key)}` get nodes with a random number as its value",
+            message=f"pods that do not select `{messages.short(key)}` run on nodes where its value is a random"
+            " number",
             help="set the values with `In`, or add a taint with the same key",
         )

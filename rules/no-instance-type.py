@@ -355,7 +355,7 @@ def _with_other_values(core: list[resolve.LineEffect], resolution: resolve.Resol
             continue
         changes = edits.if_editable(edits.set_values, at.values_node, values if alone else [*line.values, *values])
         name = f"{labels.name_of(line.key)} {', '.join(values)}"
-        found += [Suggestion(name if alone else f"add {name}", changes)] if changes else []
+        found += [Suggestion(f"{'require' if alone else 'add'} {name}", changes)] if changes else []
     return found
 
 

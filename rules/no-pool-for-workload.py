@@ -174,7 +174,7 @@ def _related_refusals(found: "fit.WorkloadFit", nearest: "fit.PoolVerdict") -> I
 def _help(workload: "cluster_objects.Workload", ways: "list[fit.WayOut]") -> str:
     """The first way out that no edit of the workload is, and the command that shows all."""
     name = f"{workload.kind.lower()}/{workload.name}"
-    more = f"`nodelint fit --workload {name}` shows why each NodePool refuses the pods"
+    more = f"`nodelint fit --workload {name}` shows why"
     first = next((way.message for way in ways if way.key is None and way.value is None and way.taint is None), None)
     return f"{first}; {more}" if first is not None else more
 

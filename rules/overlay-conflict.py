@@ -68,8 +68,8 @@ def check(overlay: "manifest.NodeOverlay", context: Context) -> Findings:
     yield Finding(
         at=overlay.name_node,
         message=messages.first_fitting(
-            f"Karpenter rejects it: `{name}` also has weight {overlay.weight}, and both {what} {types}",
-            f"Karpenter rejects it: `{name}` also has weight {overlay.weight}, and both add one resource",
+            f"Karpenter rejects this overlay: `{name}` also has weight {overlay.weight}, and both {what} {types}",
+            f"Karpenter rejects this overlay: `{name}` also has weight {overlay.weight}, and both add one resource",
         ),
         severity=None if together else "info",
         also=[Also(other.name_node, "accepted first, because its name sorts last")],

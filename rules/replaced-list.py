@@ -122,8 +122,8 @@ def check(obj: Object, context: Context) -> Findings:
         yield Finding(
             at=lost.new,
             message=messages.first_fitting(
-                *(f"`{field}` removes {_list_names(names, most)} of the base" for most in (4, 3, 2, 1)),
-                f"`{field}` removes {len(names)} entries of the base",
+                *(f"the patch drops {_list_names(names, most)} of the base's `{field}`" for most in (4, 3, 2, 1)),
+                f"the patch drops {len(names)} entries of the base's `{field}`",
             ),
             also=[Also(item, "gone") for item in gone],
             note=f"kustomize has no schema of {obj.kind}: the list of a patch replaces the list of the base",

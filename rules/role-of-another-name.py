@@ -4,9 +4,10 @@ If no role has the name in the class, Karpenter cannot add it to an instance pro
 ready. Getting-started guides call the role `KarpenterNodeRole-<cluster>`. Roles from Terraform often have a name
 without the cluster.
 
-The rule looks at repositories in which Terraform creates exactly one role for Karpenter's nodes, with a name that
-begins with a literal text, and nothing else may create roles for nodes (CloudFormation, modules with roles for
-Karpenter). It reports nothing if another file, or a row of `aws-auth`, contains the name of the class's role.
+The rule looks at a repository only if Terraform creates exactly one role for Karpenter's nodes, the role's `name` is
+a quoted text that does not begin with a reference, and no other file may create such a role (CloudFormation, a module
+with roles for Karpenter). It reports nothing if another file, or a row of `aws-auth`, contains the name of the role
+of the class.
 
 ```yaml bad
 # file: main.tf

@@ -59,6 +59,7 @@ from nodelint.api import (
     Source,
     Span,
     controller_settings,
+    messages,
     rule,
     terraform_trace,
 )
@@ -137,8 +138,7 @@ def check(source: Source, context: Context) -> Findings:
         return
     yield Finding(
         at=grant.at,
-        message=f"the role is for `{grant.namespace}/{grant.name}`, but the chart is in `{namespace}`:"
-        " the controller has no credentials",
+        message=_message(f"{grant.namespace}/{grant.name}", namespace),
         also=[Also(install.at, f"installed in `{namespace}`")] if isinstance(install.at.source, Source) else [],
         help=(
             f'set `namespace = "{namespace}"`'
@@ -146,6 +146,15 @@ def check(source: Source, context: Context) -> Findings:
             else f"let the role trust `system:serviceaccount:{namespace}:{grant.name}`"
         )
         + f", or install the chart in `{grant.namespace}`",
+    )
+
+
+def _message(account: str, namespace: str) -> str:
+    return messages.first_fitting(
+        f"service account `{account}` has the role, but the chart is in `{namespace}`: the controller has no"
+        " credentials",
+        f"the role is for `{messages.short(account, 30)}`, but the chart is in `{messages.short(namespace, 24)}`:"
+        " the controller has no credentials",
     )
 
 

@@ -1,4 +1,4 @@
-"""Karpenter never uses a NodePool because another one has more weight, or it tries a fallback first.
+"""Karpenter never uses a NodePool because another has more weight, or a pool that is named a fallback is tried first.
 
 Karpenter tries NodePools by weight, the highest first, and a pod goes to the first one that it fits. If the pool with
 the higher weight has no extra taint, no limits, and offers everything that the other one offers, no pod reaches the

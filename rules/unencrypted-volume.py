@@ -5,7 +5,9 @@ Your own mapping replaces them. If it does not set `encrypted`, the volume is no
 encrypts new volumes in the region by default. Then images, logs, `emptyDir` volumes and Secrets that pods have
 mounted are readable on the volume and in its snapshots.
 
-If `nodelint refresh` has asked the account for its default, the rule reports nothing or a warning accordingly.
+For a volume without `encrypted`, the account's default decides. If `nodelint refresh` has asked for it, the finding
+is a warning, or there is none because the account encrypts new volumes. If the default is not known, the finding is
+information. A `kmsKeyID` without `encrypted: true` is always an error, because EC2 refuses the launch.
 
 The rule does not judge a volume with a `snapshotID`, which is encrypted if its snapshot is. If you change the
 setting, Karpenter replaces the nodes of the class.

@@ -69,14 +69,15 @@ def _picked(obj: Object, context: Context) -> Findings:
             continue
         if not any(name.lower().rstrip("s") in step.lower() for step in items[-2:]):
             continue  # a loop over values of another kind makes these items
-        first, verb = item.entries[0], "is" if len(missing) == 1 else "are"
+        first = item.entries[0]
+        names = " and ".join(f"`{field}`" for field in missing)
         yield Finding(
             at=Span(obj.source, first.key.start, first.value.end),
-            message=f"the loop over `{name}` never prints {' and '.join(f'`{field}`' for field in missing)}",
+            message=f"the loop over `{name}` never prints {names}",
             severity="warning" if missing[0] == "value" else "info",
             strict=set(missing) <= {"minValues", "reasons"},
             also=[Also(Span(obj.source, *loops[-1].head), "the loop")],
-            note=f"the template silently drops what the values set {verb}: {known[missing[0]]}",
+            note=f"the template silently drops {names}: {known[missing[0]]}",
             help="print it where it is set, or print each item with `toYaml`",
         )
 

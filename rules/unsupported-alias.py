@@ -254,7 +254,10 @@ def _pin(alias: manifest.Alias, successor: str, context: Context) -> str:
 
 
 def _family(written: str, context: Context) -> str | None:
-    """The alias family that a slip stands for: case, dashes, or a letter."""
+    """Return the alias family that a misspelled text means: it differs in case, in dashes or by a letter.
+
+    None if no family, or more than one, is near.
+    """
     from difflib import get_close_matches
 
     known = {

@@ -116,7 +116,7 @@ def _message(pool: NodePool, alike: list[NodePool]) -> str:
     if alike and resolve.turn(alike[0]) < resolve.turn(pool):
         return f"pods that select no architecture start on these arm64 nodes before those of `{_name(alike[0])}`"
     if alike:
-        return f"pods that select no architecture fit these arm64 nodes as well as those of `{_name(alike[0])}`"
+        return f"pods that select no architecture can start on these arm64 nodes or on those of `{_name(alike[0])}`"
     return "the arm64 nodes have no taint: pods that select no architecture fit them, even with amd64 images"
 
 

@@ -34,7 +34,7 @@ spec.amiSelectorTerms: [{tags: {team: base}}]
 
 The owner `*` accepts every account, so anyone can publish an image that your nodes boot.
 
-Image names are not unique, and anyone can make an image public. Set the account, `self` or `amazon`.
+Image names are not unique, and anyone can make an image public. Set `owner` to an account id, `self` or `amazon`.
 
 ```yaml bad frame=class
 spec.amiFamily: AL2023
@@ -52,8 +52,8 @@ spec.amiSelectorTerms:
 The strict profile also reports an image that is selected by name without an `owner`.
 
 Karpenter then uses images of your account and of Amazon. If the name also fits a public image of Amazon, nodes get
-that image as soon as it is newer. A term with tags needs no owner, because only your own account's tags are visible.
-Set `owner` to `self`, an account id, or an alias such as `amazon`.
+that image as soon as it is newer. This part reports terms with a name. A term with tags but no name is judged by the
+images that it finds (see above). Set `owner` to `self`, an account id, or an alias such as `amazon`.
 
 ```yaml bad frame=class
 spec.amiFamily: AL2023
@@ -188,7 +188,7 @@ def _describe_image(image: snapshot.MachineImage, taken: bool) -> str:
     words = [
         image.created[:10],
         *([image.state] if image.state != "available" else []),
-        *(["taken"] if taken else []),
+        *(["used by Karpenter"] if taken else []),
     ]
     return f"`{image.name}` ({image.id}) of {image.owner}, {', '.join(words)}"
 

@@ -18,7 +18,7 @@ LOCK = Path(__file__).parent.parent / "requirements" / "nodelint.txt"
 
 
 def verdict(report: dict[str, Any] | None) -> tuple[int, list[str]]:
-    """The exit code, and the lines to print, of what pip-audit found; None where it ended without a report."""
+    """Return the exit code, and the lines to print, of what pip-audit found; None if it ended without a report."""
     packages = [] if report is None else report["dependencies"]
     tried = [package for package in packages if "skip_reason" not in package]
     if not tried:

@@ -48,7 +48,9 @@ def numbers(tag: str) -> tuple[int, ...]:
 
 
 def told_types(file: Path, rows: Iterable[Any]) -> str:
-    """How many instance types there are, and which are new to the catalogue of a file, gone from it, or changed."""
+    """Return how many instance types there are, and which are new to the catalogue of a file, gone from it, or
+    changed.
+    """
     known = json.loads(file.read_text(encoding="utf-8"))["instanceTypes"]["rows"] if file.exists() else []
     old = {row[0]: row for row in known}
     new = {row[0]: json.loads(json.dumps(row)) for row in rows}
@@ -94,7 +96,7 @@ class Follower:
     # -- the releases
 
     def tags(self) -> list[str]:
-        """All release tags from 1.0.0 to the target, oldest first."""
+        """Return all release tags from 1.0.0 to the target, oldest first."""
         tags = sorted((tag for tag in self.provider.tags() if numbers(tag) >= (1,)), key=numbers)
         return [tag for tag in tags if not self.target.released or numbers(tag) <= numbers(self.target.revision)]
 
@@ -114,7 +116,7 @@ class Follower:
 
     @cached_property
     def _ahead(self) -> str | None:
-        """The release that is known as the next one and still is; None where there is none."""
+        """The release that is known as the next one and still is; None if there is none."""
         following = json.loads(self._text("versions")).get("next")
         if following is None or numbers(f"v{following['release']}") <= numbers(f"v{self.target.release}"):
             return None
@@ -218,7 +220,9 @@ class Follower:
                 self._texts[schema.path] = schema.text()
 
     def _pending(self) -> Iterator[Change]:
-        """What core's own NodePool has since its newest release: the provider takes it over when it is released."""
+        """Yield what core's own NodePool has since its newest release: the provider takes it over when it is
+        released.
+        """
         kind = ("NodePool", "v1")
         newest = max((tag for tag in self.core.tags() if numbers(tag)), key=numbers)
         old, new = (crds.read(self.core, at).get(kind) for at in (newest, "HEAD"))
@@ -360,7 +364,7 @@ class Follower:
 
 
 def _settings(release: Release) -> dict[str, Setting]:
-    """A release's settings, less those that only hold its feature gates."""
+    """Return a release's settings, less those that only hold its feature gates."""
     return {name: setting for name, setting in release.settings().items() if not name.endswith("feature-gates")}
 
 

@@ -29,7 +29,7 @@ OLDEST_PYTHON = "3.11"
 
 
 def declared(project: dict[str, Any], name: str) -> list[str]:
-    """The requirements of pyproject.toml that a lock is made from, those of its extras as they stand there."""
+    """Return the requirements of pyproject.toml that a lock is made from, those of its extras as they stand there."""
     builders: list[str] = project["build-system"]["requires"]
     runs: list[str] = project["project"]["dependencies"]
     if name == "build.txt":
@@ -41,14 +41,16 @@ def declared(project: dict[str, Any], name: str) -> list[str]:
 
 
 def heading(project: dict[str, Any], name: str) -> str:
-    """The first lines of a lock, which say by a digest what it was made from."""
+    """Return the first lines of a lock, which say by a digest what it was made from."""
     parts = [project["project"]["requires-python"], *sorted(declared(project, name))]
     digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
     return f"# Made by `python tools/lock.py` from pyproject.toml ({digest}): do not edit.\n"
 
 
 def stale(project: dict[str, Any], folder: Path = FOLDER) -> list[str]:
-    """The locks that were made from other requirements than pyproject.toml declares now, or that are missing."""
+    """Return the locks that were made from other requirements than pyproject.toml declares now, or that are
+    missing.
+    """
 
     def agrees(path: Path) -> bool:
         return path.is_file() and path.read_text(encoding="utf-8").startswith(heading(project, path.name))

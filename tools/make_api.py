@@ -27,7 +27,7 @@ def is_module(home: str, name: str) -> bool:
 
 
 def make_text(text: str) -> str:
-    """Return the text of the API with its lists written anew from its imports."""
+    """Return the text of the API with its lists written again from its imports."""
     tree = ast.parse(text)
     eager = [alias.asname or alias.name for node in tree.body if isinstance(node, ast.ImportFrom)
              for alias in node.names]  # fmt: skip

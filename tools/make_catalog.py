@@ -65,7 +65,7 @@ class Checkout:
         return self.git("show", f"{revision}:{path}")
 
     def releases(self, newest: Version) -> list[Version]:
-        """The release tags from 1.0.0 to the newest one that is asked for, oldest first."""
+        """Return the release tags from 1.0.0 to the newest one that is asked for, oldest first."""
         tags = re.findall(r"^v(1\.\d+\.\d+)$", self.git("tag"), re.MULTILINE)
         return sorted(v for v in map(Version.parse, tags) if v <= newest)
 
@@ -114,7 +114,7 @@ def read_limits(text: str) -> dict[str, list[object]]:
 
 
 def read_prices(text: str) -> tuple[str, dict[str, dict[str, float]]]:
-    """The day of the table, and USD per hour by region and instance type."""
+    """Return the day of the table, and USD per hour by region and instance type."""
     made = re.search(r"generated at (\d{4}-\d{2}-\d{2})", text)
     if made is None:
         raise ValueError("a price table without a date")
@@ -125,7 +125,7 @@ def read_prices(text: str) -> tuple[str, dict[str, dict[str, float]]]:
 
 
 def bandwidth_changes(checkout: Checkout, newest: Version, labels: dict[str, str | None]) -> list[Change]:
-    """How the bandwidth label of the types differed before each release, newest release first."""
+    """Return how the bandwidth label of the types differed before each release, newest release first."""
     changes = []
     later = labels
     releases = checkout.releases(newest)
@@ -142,7 +142,7 @@ def bandwidth_changes(checkout: Checkout, newest: Version, labels: dict[str, str
 
 
 def accelerator_changes(types: dict[str, dict[str, str]]) -> list[Change]:
-    """How the accelerator labels of Neuron types differed before 1.1.0."""
+    """Return how the accelerator labels of Neuron types differed before 1.1.0."""
     name_label = f"{ACCELERATOR}name"
     neuron = sorted(n for n, labels in types.items() if labels.get(f"{ACCELERATOR}manufacturer") == "aws")
     nameless = [n for n in neuron if n.startswith("trn") and not n.startswith("trn1")]

@@ -20,7 +20,7 @@ from nodelint.ec2.snapshot.columns import columns_text  # noqa: E402
 
 
 def columns_file(catalogue: bytes) -> str:
-    """The text of the file, of that of the catalogue."""
+    """Return the text of the file, of that of the catalogue."""
     snapshot = parse_snapshot(catalogue)
     head = json.loads(snapshot_text(snapshot._replace(rows=[])))
     types = json.loads(snapshot_text(snapshot))["instanceTypes"]

@@ -54,7 +54,7 @@ MORE = {
 
 
 def pages() -> dict[str, str]:
-    """The content of each page by the name of its file."""
+    """Return the content of each page by the name of its file."""
     top = click.Context(cli, info_name="nodelint", **cli.context_settings)
     found = {}
     rows = []
@@ -131,7 +131,7 @@ def _summary(command: click.Command) -> str:
 
 
 def _paragraphs(text: str) -> Iterator[str]:
-    """The paragraphs of a command's help; those marked to stay as they are become code."""
+    """Yield the paragraphs of a command's help; those marked to stay as they are become code."""
     for paragraph in re.split(r"\n\s*\n", cleandoc(text)):
         if paragraph.startswith("\b\n"):
             title, _, code = paragraph.removeprefix("\b\n").partition("\n")
@@ -141,7 +141,7 @@ def _paragraphs(text: str) -> Iterator[str]:
 
 
 def _output(shown: str) -> str:
-    """What the command prints over the examples alone, without facts that somebody's cache may hold."""
+    """Return what the command prints over the examples alone, without facts that somebody's cache may hold."""
     with tempfile.TemporaryDirectory() as folder:
         shutil.copytree(ROOT / "examples", Path(folder, "examples"))
         environment = {**os.environ, "NODELINT_CACHE_DIR": folder, "NO_COLOR": "1", "NODELINT_NOW": DAY}

@@ -21,7 +21,7 @@ GROUND, NODE, CHECKED, MARK = (16, 36, 62), (94, 139, 189), (46, 160, 113), (255
 
 
 def hexagon(x: float, y: float, radius: float) -> list[Point]:
-    """The corners of a hexagon that stands on one of them."""
+    """Return the corners of a hexagon that stands on one of them."""
     return [(x + radius * sin(n * pi / 3), y - radius * cos(n * pi / 3)) for n in range(6)]
 
 
@@ -33,7 +33,7 @@ def is_within(point: Point, corners: list[Point]) -> bool:
 
 
 def distance(point: Point, start: Point, end: Point) -> float:
-    """How far a point is from a line between two others."""
+    """Return how far a point is from a line between two others."""
     (x, y), (ax, ay), (bx, by) = point, start, end
     along = ((x - ax) * (bx - ax) + (y - ay) * (by - ay)) / ((bx - ax) ** 2 + (by - ay) ** 2)
     along = min(max(along, 0.0), 1.0)
@@ -46,7 +46,7 @@ STROKES = [((50.0, 83.0), (60.0, 93.0)), ((60.0, 93.0), (79.0, 71.0))]
 
 
 def colour_at(point: Point) -> Colour | None:
-    """The colour of a point; None outside of the rounded square."""
+    """Return the colour of a point; None outside of the rounded square."""
     x, y = (abs(c - SIZE / 2) - SIZE / 2 + 22 for c in point)
     if hypot(max(x, 0), max(y, 0)) > 22:
         return None
@@ -69,12 +69,12 @@ def pixel(column: int, row: int) -> bytes:
 
 
 def chunk(name: bytes, data: bytes) -> bytes:
-    """A part of a PNG, with its length and checksum."""
+    """Return a part of a PNG, with its length and checksum."""
     return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
 
 
 def draw() -> bytes:
-    """The icon as PNG."""
+    """Return the icon as PNG."""
     rows = b"".join(b"\0" + b"".join(pixel(x, y) for x in range(SIZE)) for y in range(SIZE))
     header = struct.pack(">IIBBBBB", SIZE, SIZE, 8, 6, 0, 0, 0)
     parts = ((b"IHDR", header), (b"IDAT", zlib.compress(rows, 9)), (b"IEND", b""))

@@ -30,7 +30,10 @@ def read_counts(text: str) -> dict[str, list[int]]:
 
 
 def list_changes(checkout: Checkout, newest: Version, names: set[str]) -> list[dict[str, object]]:
-    """How the table differed before each release, newest release first."""
+    """Return, for each release that changed the network limits of types in `names`, the limits before it.
+
+    The newest release comes first.
+    """
     changes: list[dict[str, object]] = []
     releases = checkout.releases(newest)
     later = read_counts(checkout.show(f"v{newest}", LIMITS))
@@ -44,7 +47,7 @@ def list_changes(checkout: Checkout, newest: Version, names: set[str]) -> list[d
 
 
 def make(checkout: Checkout, revision: str, names: set[str]) -> str:
-    """The text of the file, for the types of these names."""
+    """Return the text of the file, for the types of these names."""
     changes = list_changes(checkout, Version.parse(revision), names)
     source = f"{LIMITS} of the Karpenter AWS provider at each release tag, the newest {revision}"
     body = ",\n".join(json.dumps(change, separators=(",", ":")) for change in changes)

@@ -31,7 +31,7 @@ _LINK = re.compile(r"\x1b\]8;[^\x07\x1b]*(?:\x07|\x1b\\)")
 
 
 def output(command: str) -> str:
-    """What a command prints on a terminal of `COLUMNS` columns, with its colours."""
+    """Return what a command prints on a terminal of `COLUMNS` columns, with its colours."""
     _, *args = command.split()
     done = subprocess.run(
         [sys.executable, "-m", "nodelint", *args, "--color", "always"],
@@ -54,7 +54,7 @@ def output(command: str) -> str:
 
 
 def picture(command: str) -> str:
-    """The SVG of a terminal with a prompt and what a command prints."""
+    """Return the SVG of a terminal with a prompt and what a command prints."""
     text = output(command)
     lines = [row for line in (f"\x1b[32m$\x1b[0m {command}", *text.split("\n")) for row in _rows(_cells(line))]
     width = COLUMNS * _WIDTH + 2 * _MARGIN
@@ -94,7 +94,7 @@ def _cells(line: str) -> Cells:
 
 
 def _rows(cells: Cells) -> list[Cells]:
-    """The rows that a line takes up, broken between words."""
+    """Return the rows that a line takes up, broken between words."""
     rows = []
     while len(cells) > COLUMNS:
         end = max(n for n in range(COLUMNS) if cells[n][0] == " ")
@@ -104,7 +104,7 @@ def _rows(cells: Cells) -> list[Cells]:
 
 
 def _spans(cells: Cells) -> str:
-    """A row as spans of one style each, each with its place and length: fonts differ in width."""
+    """Return a row as spans of one style each, each with its place and length: fonts differ in width."""
     spans, at = [], 0
     for style, run in groupby(cells, key=lambda cell: cell[1]):
         text = "".join(char for char, _ in run)

@@ -33,14 +33,14 @@ def main() -> None:
 
 
 def declared(rules: dict[str, Rule]) -> str:
-    """What `load_bundled` reads, a line for each rule."""
+    """Return what `load_bundled` reads, a line for each rule."""
     rows = [f"  {json.dumps(name)}: {json.dumps(row)}" for name, row in index(rules, bundled()).items()]
     note = "What the files of rules/ declare, their sizes and hashes. Written by tools/make_rule_pages.py."
     return f'{{\n "note": {json.dumps(note)},\n "rules": {{\n' + ",\n".join(rows) + "\n }\n}\n"
 
 
 def with_options(schema: str, rules: Iterable[Rule]) -> str:
-    """The configuration's schema with a line for each rule that has options, below the one of `folders`."""
+    """Return the configuration's schema with a line for each rule that has options, below the one of `folders`."""
     before, folders, rest = schema.partition('"folders": { "$ref": "#/$defs/names" }')
     _, end, after = rest.partition("\n          },\n")
     lines = [before + folders]
@@ -64,14 +64,14 @@ ABOUT = {
 
 
 def sort(rule: Rule) -> str:
-    """The group of a rule, its kind of fix, and what it needs, in few words."""
+    """Return the group of a rule, its kind of fix, and what it needs, in few words."""
     words = [rule.group, f"{rule.fix} fix" if rule.fix else "", "needs facts from AWS" if rule.needs else ""]
     words.append("preview" if rule.preview else "")
     return ", ".join(filter(None, [*words, "off by default" if rule.group not in PROFILES["default"] else ""]))
 
 
 def listed(rules: Iterable[Rule]) -> str:
-    """The list of the rules by subject, a line each; rules that say no subject stand at the end."""
+    """Return the list of the rules by subject, a line each; rules that say no subject stand at the end."""
     lines = ["# Rules", ""]
     for subject, about in {**SUBJECTS, "": ""}.items():
         chosen = [rule for rule in rules if rule.subject == subject]

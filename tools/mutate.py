@@ -152,7 +152,7 @@ def _called(function: ast.expr) -> str:
 
 
 def changed_lines(revision: str) -> dict[str, set[int]]:
-    """The lines of the code that a revision does not have, by file."""
+    """Return the lines of the code that a revision does not have, by file."""
     shown = subprocess.run(
         ["git", "diff", "--unified=0", "--no-ext-diff", revision, "--", *CODE],
         cwd=ROOT,
@@ -172,7 +172,8 @@ def changed_lines(revision: str) -> dict[str, set[int]]:
 
 
 def tests_of(path: str, root: Path = ROOT) -> list[str]:
-    """The test files of a module or a rule, those that speak of it first, then those of its room and of its users.
+    """Return the test files of a module or a rule, those that speak of it first, then those of its room and of its
+    users.
 
     A file is of a room where it imports from it or is named after it. For a rule, the laws over all rules come first.
     """
@@ -219,7 +220,9 @@ def _tests_of_module(module: str, texts: dict[str, str]) -> list[str]:
 
 
 def _tests_from_afar(module: str, texts: dict[str, str]) -> list[str]:
-    """The tests of a room that is reached from afar; first those that give the command or format of the module."""
+    """Return the tests of a room that is reached from afar; first those that give the command or format of the
+    module.
+    """
     room, _, name = module.rpartition(".")
     room = room if room in AFAR else module
     words = name.split("_") if room == "nodelint.report" else ()
@@ -261,7 +264,7 @@ def _passes(copy: Path, tests: Sequence[str]) -> bool:
 
 
 def accepted() -> set[str]:
-    """The slips that change nothing, as they are listed: a line for each, its reason behind `#`."""
+    """Return the slips that change nothing, as they are listed: a line for each, its reason behind `#`."""
     if not ACCEPTED.exists():
         return set()
     lines = ACCEPTED.read_text(encoding="utf-8").splitlines()
@@ -269,7 +272,7 @@ def accepted() -> set[str]:
 
 
 def chosen(paths: Sequence[str], against: str | None) -> list[Mutant]:
-    """The slips of files, or of the lines that differ from a revision."""
+    """Return the slips of files, or of the lines that differ from a revision."""
     lines = changed_lines(against) if against else {}
     files = sorted(lines) if against else sorted(_files(paths or CODE))
     known = accepted()

@@ -41,7 +41,7 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def rule_text() -> str:
-    """The text of a new rule."""
+    """Return the text of a new rule."""
     return _TEMPLATE
 
 

@@ -50,7 +50,7 @@ NEIGHBOURS = {
 
 
 def trees(folders: Sequence[str]) -> Iterator[tuple[str, dict[str, bytes]]]:
-    """The files of each tree, by the name under which a record lists it."""
+    """Yield the files of each tree, by the name under which a record lists it."""
     for folder in [*sorted((ROOT / "tests" / "trees").iterdir()), *map(Path, folders)]:
         files = sorted(path for path in folder.rglob("*") if path.is_file() and ".git" not in path.parts)
         yield f"tree {folder.name}", {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
@@ -61,7 +61,7 @@ def trees(folders: Sequence[str]) -> Iterator[tuple[str, dict[str, bytes]]]:
 
 
 def older(data: bytes) -> bytes:
-    """A file as the old side of a plan has it."""
+    """Return a file as the old side of a plan has it."""
     for word, neighbour in NEIGHBOURS.items():
         data = data.replace(word.encode(), neighbour.encode())
     return data
@@ -77,7 +77,10 @@ def write(folder: Path, files: dict[str, bytes]) -> None:
 
 
 def output(folder: Path, arguments: Sequence[str]) -> bytes:
-    """All that a command prints in a folder, and its exit code. It runs in a fork, which has everything loaded."""
+    """Return all that a command prints in a folder, and its exit code.
+
+    It runs in a fork, which has everything loaded.
+    """
     with tempfile.TemporaryFile() as file:
         child = os.fork()
         if not child:
@@ -92,7 +95,7 @@ def output(folder: Path, arguments: Sequence[str]) -> bytes:
 
 
 def outputs(folders: Sequence[str], only: tuple[str, str] | None = None) -> Iterator[tuple[str, bytes]]:
-    """What each command prints for each tree."""
+    """Yield what each command prints for each tree."""
     with tempfile.TemporaryDirectory() as scratch:
         top = Path(scratch).resolve() / "some" / "deep" / "folder"
         for name, files in trees(folders):
@@ -108,7 +111,7 @@ def outputs(folders: Sequence[str], only: tuple[str, str] | None = None) -> Iter
 
 
 def differences(record: str, lines: Sequence[str]) -> list[str]:
-    """The trees and commands whose hash is another one than in a record, or that only one of both has."""
+    """Return the trees and commands whose hash is another one than in a record, or that only one of both has."""
     before = dict(line.rsplit(" ", 1) for line in record.splitlines())
     after = dict(line.rsplit(" ", 1) for line in lines)
     return [name for name in sorted({*before, *after}) if before.get(name) != after.get(name)]

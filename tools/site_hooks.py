@@ -42,7 +42,7 @@ def on_config(config: Any) -> None:
 
 
 def _expand(entry: Any) -> Any:
-    """An entry whose page is a folder, with the pages of the folder."""
+    """Return an entry whose page is a folder, with the pages of the folder."""
     if not isinstance(entry, dict):
         return entry
     ((title, folder),) = entry.items()
@@ -53,7 +53,7 @@ def _expand(entry: Any) -> Any:
 
 
 def _by_subject() -> list[Any]:
-    """The list of rules, and a folder for each subject with the pages of its rules."""
+    """Return the list of rules, and a folder for each subject with the pages of its rules."""
     from nodelint.rule.classification import SUBJECTS
     from nodelint.rule.definition import bundled, load
 
@@ -105,12 +105,12 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
 
 
 def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
-    """The tool's output in the colours that it has on a terminal."""
+    """Return the tool's output in the colours that it has on a terminal."""
     return _OUTPUT.sub(lambda match: match[1] + "\n".join(map(_coloured, match[2].split("\n"))) + match[3], html)
 
 
 def _coloured(line: str) -> str:
-    """A line of output whose first words have the colour of what they say."""
+    """Return a line of output whose first words have the colour of what they say."""
     for words, name in _COLOURS:
         found = re.match(rf'((?:<span class="go">)?)({words})', line)
         if found:

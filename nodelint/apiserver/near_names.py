@@ -26,7 +26,7 @@ class NearNames:
         self._close = CloseNames(self._by_lower)
 
     def nearest(self, name: object) -> str | None:
-        """Return the one that was probably meant: the same but for case and separators, or a letter or two away."""
+        """Return the one that was probably meant: the same except case and separators, or a letter or two away."""
         if not isinstance(name, str) or not name:
             return None
         plain = _plain(name)

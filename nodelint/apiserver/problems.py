@@ -154,7 +154,7 @@ def holds_unsound(value: object) -> bool:
 
 
 def converted(node: Node, value: object, wanted: str) -> str | None:
-    """Return a scalar of the wrong type as the text that would be of the right one; None where there is none.
+    """Return a scalar of the wrong type as the text that would be of the right one; None if there is none.
 
     What was to be a text is that which stands there: `1.10` and `on` are not `1.1` and `true`.
     """

@@ -70,7 +70,7 @@ def broken(job: Job, state: WalkState) -> Iterator[SchemaProblem]:
 
 
 def _plainly_holds(rule: str, value: Any) -> bool:
-    """Whether a part of a rule `a || b` holds at a glance: most do, and compiling takes longest."""
+    """Whether a part of a rule `a || b` clearly holds: most do, and compiling takes longest."""
     for form, name, texts in _parts(rule):
         if isinstance(value, dict):
             given = value.get(name)
@@ -108,7 +108,10 @@ def _parts(rule: str) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
 
 
 def _is_closed(text: str) -> bool:
-    """Whether every bracket of a text is closed in it; also False where its quotes are not read at a glance."""
+    """Whether all brackets of a text are balanced outside of single quotes.
+
+    Also False if it has double quotes, backslashes or an odd single quote, because those are not parsed here.
+    """
     bare = "".join(text.split("'")[::2])
     if "\\" in text or '"' in text or text.count("'") % 2:
         return False

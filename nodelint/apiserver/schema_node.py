@@ -191,7 +191,7 @@ class SchemaNode:
 
     @cached_property
     def extra(self) -> SchemaNode | None:
-        """Return the shape of a map's values; None where the object is not a map."""
+        """Return the shape of a map's values; None if the object is not a map."""
         return self._optional("additionalProperties")
 
     @cached_property

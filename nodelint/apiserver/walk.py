@@ -111,7 +111,7 @@ class Walk(WalkState):
         return value
 
     def _memo_key(self, node: Node) -> Written | None:
-        """Return a collection's text and column; None where another with the same ones may have another value or
+        """Return a collection's text and column; None if another with the same ones may have another value or
         verdict.
         """
         source = node.source
@@ -367,7 +367,7 @@ class Walk(WalkState):
     # -- what the schema says nothing of
 
     def _unread(self, node: Node, name: str, shape: SchemaNode, value: dict[str, Any]) -> None:
-        """Put what no schema looks into beside the fields of a value, unless the API server drops it first."""
+        """Put what no schema looks into next to the fields of a value, unless the API server drops it first."""
         if not self.loose or shape.preserve or not shape.type:
             value[name] = self._anything(node)
 

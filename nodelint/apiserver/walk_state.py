@@ -31,8 +31,8 @@ class WalkState(ABC):
     """An object, the schema of its kind at a release, and what was found so far.
 
     `partial`: the object may lack what another file adds. `loose`: unknown fields are no problem. `unknowns`: rules
-    see a value that is not known, for it is a placeholder or of the wrong type. `judged` are the collections
-    that were looked into, with what rules see of each.
+    see a value that is not known, because it is a placeholder or of the wrong type. `judged` are the collections that
+    were looked into, with what rules see of each.
     """
 
     def __init__(

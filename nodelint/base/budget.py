@@ -1,7 +1,7 @@
 """What a run may use: steps, bytes and time. Whatever works out a text that a repository chooses draws from it.
 
-A part of a run, such as a chart's template, has a `WorkBudget` of its own: one that asks for too much is not
-known, and the others are worked out. All of them together draw from `RUN`, which has the deadline as well.
+A part of a run, such as a chart's template, has a `WorkBudget` of its own: one that asks for too much is not known,
+and the others are computed. All of them together draw from `RUN`, which has the deadline as well.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class RunBudget:
         self.begin()
 
     def begin(self, seconds: float | None = None, shown: str = "") -> None:
-        """Start anew; with `seconds` until the deadline, `shown` as the user wrote them."""
+        """Start again; with `seconds` until the deadline, `shown` as the user wrote them."""
         self.refill()
         self._deadline = None if seconds is None else monotonic() + seconds
         self.late_reason = f"the time that `--timeout {shown}` gives was used up"
@@ -61,7 +61,7 @@ class RunBudget:
         """Whether something was left out at the deadline."""
 
     def refill(self) -> None:
-        """Give the run its full steps and bytes again, because everything is built anew; the deadline stays."""
+        """Give the run its full steps and bytes again, because everything is built again; the deadline stays."""
         self._steps = _RUN_STEPS
         self._bytes = _RUN_BYTES
 

@@ -10,12 +10,12 @@ other file states the address; `tests/project/test_project_address.py` holds tha
 
 
 def page(path: str) -> str | None:
-    """Return the address at which people read a file of the repository; None where the project has no address."""
+    """Return the address at which people read a file of the repository; None if the project has no address."""
     return None if HOME is None else f"{HOME}/blob/main/{path}"
 
 
 def raw_file(path: str) -> str | None:
-    """Return the address of a file's bytes, as GitHub serves them; None where the project has no address there."""
+    """Return the address of a file's bytes, as GitHub serves them; None if the project has no address there."""
     if HOME is None or not HOME.startswith("https://github.com/"):
         return None
     return f"{HOME.replace('https://github.com', 'https://raw.githubusercontent.com', 1)}/main/{path}"

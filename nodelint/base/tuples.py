@@ -97,7 +97,7 @@ else:
         """A tuple whose fields, and their defaults, are those that a class names."""
 
     class Generic:
-        """What a tuple names beside NamedTuple whose fields differ in their types; it says nothing when it runs."""
+        """What a tuple names besides NamedTuple whose fields differ in their types; it says nothing when it runs."""
 
         def __class_getitem__(cls, _: object) -> type:
             return cls

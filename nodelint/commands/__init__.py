@@ -1,4 +1,4 @@
-"""Code that the commands share. Each is a module beside this one, named as the command is and imported when it is
+"""Code that the commands share. Each is a module next to this one, named as the command is and imported when it is
 called.
 
 A module whose name begins with an underscore is not a command. What declares options imports click when it is called:
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 def versions(command: _F) -> _F:
-    """The options that name the releases that manifests are for, and the configuration."""
+    """Add `--kubernetes-version`, `--karpenter-version` and the configuration options to a command."""
     import click
 
     command = config_options(command)
@@ -64,7 +64,7 @@ def versions(command: _F) -> _F:
 
 
 def config_options(command: _F) -> _F:
-    """The options that name the configuration, or do without any."""
+    """Add the options that name the configuration, or do without any."""
     import click
 
     from nodelint.commands._shell_completion import files
@@ -75,7 +75,7 @@ def config_options(command: _F) -> _F:
 
 
 def exclude(command: _F) -> _F:
-    """The options that say which paths are not read."""
+    """Add the options that say which paths are not read."""
     import click
 
     command = click.option(
@@ -89,7 +89,7 @@ def exclude(command: _F) -> _F:
 
 
 def include(command: _F) -> _F:
-    """The option that names scripts and Markdown files that are read too."""
+    """Add the option that names scripts and Markdown files that are read too."""
     import click
 
     text = "Also read these scripts and Markdown files in folders."
@@ -97,7 +97,7 @@ def include(command: _F) -> _F:
 
 
 def values(command: _F) -> _F:
-    """The option that names the values files of the chart that is judged."""
+    """Add the option that names the values files of the chart that is judged."""
     import click
 
     from nodelint.commands._shell_completion import files
@@ -110,7 +110,7 @@ def values(command: _F) -> _F:
 
 
 def output_format(command: _F) -> _F:
-    """The option that names the format of a command's own output."""
+    """Add the option that names the format of a command's own output."""
     import click
 
     from nodelint.commands._help import WordChoice
@@ -145,7 +145,7 @@ class ending:
 
 
 def settings_of(flags: Mapping[str, object], paths: Sequence[str] = ()) -> Settings:
-    """The configuration with a command's flags over it; ends the run where it cannot be used.
+    """Return the configuration with a command's flags over it; ends the run where it cannot be used.
 
     `paths` are those under test: what stands in their repositories runs no code because it says so itself.
     """
@@ -197,7 +197,7 @@ def discovered(
     named: str | None = None,
     filtering: bool = False,
 ) -> Discovery:
-    """The sources of some paths, told of on a terminal while there are many.
+    """Return the sources of some paths, told of on a terminal while there are many.
 
     Files in which the pattern `also` is found are among them, even without the word karpenter. `known` is that of
     `discover`, `named` the name of the file that standard input stands for. With `filtering` standard output takes
@@ -312,7 +312,7 @@ def say_stated_for_files(found: Discovery, settings: Settings) -> None:
 
 
 def session_of(settings: Settings, runs_rules: bool = True) -> Session:
-    """What the settings make of the run; ends it where they cannot be used.
+    """Return what the settings make of the run; ends it where they cannot be used.
 
     A command that runs no rules does not need the packages of those that the configuration states.
     """
@@ -365,7 +365,7 @@ def _tell_new_names(session: Session) -> None:
 
 
 def now() -> datetime:
-    """The time of the run in UTC, to the second; the same wherever it is asked for.
+    """Return the time of the run in UTC, to the second; the same wherever it is asked for.
 
     NODELINT_NOW (ISO 8601) is another one, for tests and for output that can be made again.
     """
@@ -375,7 +375,7 @@ def now() -> datetime:
 
 
 def today() -> int:
-    """The day of the run, in days since 1970; as `now`, without loading datetime."""
+    """Return the day of the run, in days since 1970; as `now`, without loading datetime."""
     given = os.environ.get("NODELINT_NOW")
     if given:
         return int(now().timestamp()) // 86400

@@ -45,7 +45,7 @@ class Brought(NamedTuple):
 
 @contextmanager
 def account(profile: str | None, timeout: float) -> Iterator[aws.Account]:
-    """The account that is asked, with a line of progress while somebody watches."""
+    """Yield the account that is asked, with a line of progress while somebody watches."""
     at = now().strftime("%Y-%m-%dT%H:%M:%SZ")
     line = watch_progress()
 
@@ -68,7 +68,7 @@ def ask_region(
     limits: Mapping[FactKind, timedelta],
     prices: bool = False,
 ) -> Brought:
-    """Ask a region what `old` does not answer well enough. Raises CannotAsk where nothing at all can be asked.
+    """Ask a region what `old` does not answer well enough. Raise CannotAsk where nothing at all can be asked.
 
     The `prices` of the region are asked for where they are wanted.
     """
@@ -115,7 +115,10 @@ def _known(ask: Ask, name: str, old: Snapshot | None, limits: Mapping[FactKind, 
 
 
 def region_of(account: aws.Account, settings: Settings) -> str:
-    """The region where none is named: of the configuration, the environment, or the profile. Ends the run if none."""
+    """Return the region where none is named: of the configuration, the environment, or the profile.
+
+    Ends the run if none.
+    """
     named = settings.region or os.environ.get("AWS_REGION") or account.default_region
     if not named:
         stop("no AWS region is known; set --region, `region` in nodelint.yaml, or AWS_REGION")
@@ -131,7 +134,7 @@ def live(
 ) -> tuple[Snapshot, str | None, str]:
     """Refresh what is cached at `path` and give it back with its file (None: there is none) and region.
 
-    What was not answered is an answer that says why. Raises Unusable for a broken cached file.
+    What was not answered is an answer that says why. Raise Unusable for a broken cached file.
     """
     old = cache.read_kept(path) if os.path.lexists(path) else None
     before = path if old is not None else None

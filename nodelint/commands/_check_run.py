@@ -102,7 +102,10 @@ def check(
 
 
 def _with_stdin(paths: Sequence[str], name: str | None) -> Sequence[str]:
-    """The paths of a run that may give standard input a name. Ends the run where that is not among the paths."""
+    """Return the paths of a run that may give standard input a name.
+
+    Ends the run where that is not among the paths.
+    """
     if name is None or "-" in paths:
         return paths
     if paths or not name:
@@ -111,7 +114,7 @@ def _with_stdin(paths: Sequence[str], name: str | None) -> Sequence[str]:
 
 
 def _read_words(quiet: bool, verbose: bool) -> OutputOptions:
-    """How much the text of a run says. Ends the run where the flags contradict."""
+    """Return how much the text of a run says. Ends the run where the flags contradict."""
     if quiet and verbose:
         stop("--quiet and --verbose cannot be used together")
     return OutputOptions(quiet=quiet, verbose=verbose)
@@ -183,7 +186,7 @@ def _takes_from_elsewhere(found: Discovery) -> bool:
 
 
 def _judged(run: _Run, ready: Judging) -> tuple[Report, _Run]:
-    """What is wrong, with the fixes that would be written; and the run with what an older release would find."""
+    """Return what is wrong, with the fixes that would be written, and the run with what an older release finds."""
     report = judge_of(run.settings.jobs, ready.inventory)(run.found.sources, ready.request)
     if any(result.fixable or result.finding.suggestions for result in report.results):
         report = prover_of(ready).offered(run.found.sources, report)
@@ -234,7 +237,7 @@ def _write_fixes(run: _Run, ready: Judging, fixed: Fixed) -> tuple[Report, Seque
 def _less_known(
     report: Report, run: _Run, entries: Sequence[KnownFinding], paths: Sequence[str], ready: Judging
 ) -> tuple[Report, _Run]:
-    """What is new, and the run with what is to be said of the rest."""
+    """Return what is new, and the run with what is to be said of the rest."""
     from nodelint.lint.baseline import split
 
     root = os.path.dirname(os.path.abspath(str(run.settings.baseline)))
@@ -286,7 +289,7 @@ def _nothing(run: _Run) -> NoReturn:
 
 
 def _unread(run: _Run, report: Report | None = None) -> list[UnreadGroup]:
-    """What holds objects, or may hold them, and was not read."""
+    """Return what holds objects, or may hold them, and was not read."""
     broken = [path for path, _ in run.found.unreadable]
     more = _list_unread_forms(run, report)
     if not broken:
@@ -331,7 +334,7 @@ def _tell(
 
 
 def _find_commit(found: Discovery) -> str:
-    """Return the commit of the repository of a run; empty where git cannot say it."""
+    """Return the commit of the repository of a run; empty if git cannot say it."""
     from nodelint.files.git.repository import GitError, ask, repository
 
     try:

@@ -31,7 +31,7 @@ def on_terminal() -> bool:
 def echo(text: str, *, err: bool = False, nl: bool = True, commands: bool = False) -> None:
     """Print text on standard output or standard error; of codes for a terminal only colours and our links are left.
 
-    Every command prints by this function, or by one of those below. `commands` as for `screened`.
+    Every command prints by this function, or by one of those below. `commands` works as for `screened`.
     """
     _write(screened(text, True, commands), err, nl)
 
@@ -63,7 +63,10 @@ def progress(text: str) -> None:
 
 
 def watch_progress() -> ProgressLine | None:
-    """The line of progress of this run; None where nobody watches: in a pipe, in CI, on a terminal that is dumb."""
+    """Return the line of progress of this run.
+
+    None if nobody watches: in a pipe, in CI, on a terminal that is dumb.
+    """
     if not on_terminal() or os.environ.get("CI") or os.environ.get("TERM") == "dumb":
         return None
     from nodelint.commands._progress import start_line

@@ -26,7 +26,7 @@ def start_deadline(timeout: str | None) -> None:
 
 
 def timeout_option(command: _F) -> _F:
-    """The option that says how long a run may take."""
+    """Add the option that says how long a run may take."""
     import click
 
     def take(context: click.Context, _: click.Parameter, value: str | None) -> None:

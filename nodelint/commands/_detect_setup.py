@@ -78,7 +78,7 @@ def _stating(stated: Stated, about: About, obj: Object) -> tuple[Evidence, ...]:
 
 
 def _relative_path(path: str, folder: str) -> str:
-    """A path as a comment of the configuration shows it."""
+    """Return a path as a comment of the configuration shows it."""
     return printable(os.path.relpath(path, folder).replace(os.sep, "/"))
 
 
@@ -93,7 +93,7 @@ def _names_us(path: str, top: str) -> bool:
 
 
 def _styles(obj: Object, top: str) -> Iterator[str]:
-    """The ways in which the repository holds an object: one, or two where a chart stands in an overlay."""
+    """Yield the ways in which the repository holds an object: one, or two where a chart stands in an overlay."""
     document, root = obj.document, obj.document.root
     outer = text_of(root.get("kind")) if root is not None and root is not obj.node else ""
     of_block = obj.source.text if document.host == "block" else ""
@@ -123,7 +123,7 @@ def _is_template_of(row: FormRow, path: str) -> bool:
 
 
 def _above(path: str, top: str, names: tuple[str, ...]) -> bool:
-    """Whether a file of one of the names stands beside a path or above it, up to a folder."""
+    """Whether a file of one of the names stands next to a path or above it, up to a folder."""
     folder, highest = os.path.dirname(os.path.abspath(path)), os.path.abspath(top)
     while True:
         if any(os.path.isfile(os.path.join(folder, name)) for name in names):

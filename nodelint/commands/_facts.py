@@ -42,7 +42,7 @@ def _age(_: click.Context, __: click.Parameter, value: str | None) -> timedelta 
 
 
 def facts_options(command: _F) -> _F:
-    """The options that say which facts from AWS a run uses."""
+    """Add the options that say which facts from AWS a run uses."""
     import click
 
     from nodelint.commands._shell_completion import files
@@ -56,7 +56,9 @@ def facts_options(command: _F) -> _F:
             " kind of fact in the cache.",
         ),
         click.option("--aws-profile", metavar="NAME", help="The AWS profile that --live uses."),
-        click.option("--region", metavar="NAME", help="The AWS region. Default: the snapshot's only one."),
+        click.option(
+            "--region", metavar="NAME", help="The AWS region. Default: the snapshot's region, if it has only one."
+        ),
         click.option("--live", is_flag=True, help="Ask AWS first for facts that are missing or too old."),
         click.option(
             "--snapshot",
@@ -77,9 +79,10 @@ def facts_for(
     classes: Sequence[EC2NodeClass],
     choose: Choose | None,
 ) -> tuple[AwsFacts, str | None]:
-    """The facts of a run, and the file they are from; `choose` gives the releases of a class.
+    """Return the facts of a run, and the file they are from; `choose` gives the releases of a class.
 
-    Ends the run where a snapshot cannot be read."""
+    Ends the run where a snapshot cannot be read.
+    """
     from nodelint.ec2 import cache
 
     try:
@@ -104,7 +107,7 @@ def _say_region_without_facts(region: str | None, facts: AwsFacts) -> None:
 
 
 def home(paths: Sequence[str]) -> str:
-    """The folder whose repository the cached facts are of: that of the first path, else the working folder."""
+    """Return the folder whose repository the cached facts are of: that of the first path, else the working folder."""
     first = next((path for path in paths if path and path != "-"), os.curdir)
     return first if os.path.isdir(first) else os.path.dirname(first) or os.curdir
 

@@ -69,7 +69,7 @@ _FIT_VALUES = {**_FACTS, "--aws-profile": "aws_profile", "--workload": "workload
 
 
 def _find_syntax(command: str) -> Syntax | None:
-    """What a command takes; None for one whose arguments click reads."""
+    """Return what a command takes; None for one whose arguments click reads."""
     if command == "check":
         return Syntax(
             _CHECK_SWITCHES,
@@ -107,7 +107,7 @@ def _find_syntax(command: str) -> Syntax | None:
 
 
 def plain(arguments: Sequence[str]) -> dict[str, Any] | None:
-    """What click would make of the arguments of a program; None where click has to read them."""
+    """Return what click would make of the arguments of a program; None if click has to read them."""
     syntax = _find_syntax(arguments[0]) if arguments else None
     # On Windows, click expands the patterns of paths; with the variable, it completes a command line.
     if syntax is None or os.name == "nt" or "_NODELINT_COMPLETE" in os.environ:

@@ -122,7 +122,7 @@ def _json(fits: Sequence[WorkloadFit], cost: FleetCost | None) -> dict[str, Any]
 
 
 def _rendered(form: str, tree: Tree, fits: Sequence[WorkloadFit], cost: FleetCost | None, style: TextStyle) -> str:
-    """A report as text, without the line break at its end."""
+    """Return a report as text, without the line break at its end."""
     if form == "json":
         import json
 
@@ -143,7 +143,7 @@ def _rendered(form: str, tree: Tree, fits: Sequence[WorkloadFit], cost: FleetCos
 
 
 def _say_left_out(daemons: Sequence[Workload]) -> str:
-    """Return which DaemonSets take no room beside any pod."""
+    """Return which DaemonSets take no room next to any pod."""
     from nodelint.model.messages import counted, list_first
 
     shown = list_first([f"{daemon.label} ({daemon.source.path})" for daemon in daemons], 3)
@@ -155,7 +155,7 @@ def _say_left_out(daemons: Sequence[Workload]) -> str:
 
 
 def _list_unread(found: Discovery) -> list[str]:
-    """The paths and documents that cannot be read, and why."""
+    """Return the paths and documents that cannot be read, and why."""
     places = [f"{path}: {why}" for path, why in found.unreadable]
     for source in found.sources:
         for problem in source.problems:
@@ -165,7 +165,7 @@ def _list_unread(found: Discovery) -> list[str]:
 
 
 def _find_unread(gaps: Sequence[Gap]) -> Gap | None:
-    """The first place at which a pool may stand that is not read; None where there is none."""
+    """Return the first place at which a pool may stand that is not read; None if there is none."""
     return next((gap for gap in gaps if gap.decides and gap.object is None), None)
 
 
@@ -193,7 +193,7 @@ def _say_why_no_pool(there: Sequence[NodePool], newest: Mapping[NodePool, Target
 
 
 def _tree(found: Discovery, settings: Settings, fact_flags: FactFlags, paths: Sequence[str]) -> Tree:
-    """The pools and the other objects of the run."""
+    """Return the pools and the other objects of the run."""
     from nodelint.fit.other_capacity import OtherCapacity
     from nodelint.fit.tree import Tree
     from nodelint.inventory import read_inventory
@@ -258,7 +258,7 @@ def _resolve_built_in(pools: Sequence[NodePool], context_of: Callable[[NodePool]
 
 
 def _list_unjudged(inventory: Inventory, pools: Sequence[NodePool], absent: Set[int]) -> list[NodePool]:
-    """The pools that are not held against pods, less those that Terraform does not create."""
+    """Return the pools that are not compared with pods, less those that Terraform does not create."""
     from nodelint.fit.unjudged import list_unjudged
     from nodelint.model.documents import objects
 
@@ -267,7 +267,7 @@ def _list_unjudged(inventory: Inventory, pools: Sequence[NodePool], absent: Set[
 
 
 def _chosen(tree: Tree, wanted: str | None) -> list[Any]:
-    """The workloads that are asked for; ends the run where there is none of that name."""
+    """Return the requested workloads; ends the run where there is none of that name."""
     if wanted is None:
         return tree.workloads
     kind, _, name = wanted.rpartition("/")

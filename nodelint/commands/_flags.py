@@ -107,7 +107,7 @@ if TYPE_CHECKING:
         """Of `nodelint explain` and `nodelint fit`."""
 
     class HashFlags(PathFlags, ValuesFlags, VersionFlags):
-        """Of `nodelint hash`."""
+        """The flags of `nodelint hash`."""
 
         crds: str | None
 

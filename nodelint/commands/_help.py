@@ -151,7 +151,7 @@ class GroupedCommand(click.Command):
 
 
 def _find_meant_option(name: str, own: Collection[str], ctx: click.Context) -> str:
-    """The end of a message about an option that a command does not have: one of its own, or whose it is."""
+    """Return the end of a message about an option that a command does not have: one of its own, or whose it is."""
     from nodelint.model.messages import nearest_name
 
     words = _MEANT.get(name)

@@ -1,4 +1,6 @@
-"""The pre-commit hook that `nodelint init` writes: of the repository that nodelint came from, or of the path."""
+"""The pre-commit hook that `nodelint init` writes: from the repository that nodelint was installed from, or running
+the `nodelint` that is found on the PATH.
+"""
 
 from __future__ import annotations
 
@@ -43,10 +45,11 @@ LOCAL: Mapping[str, Plain] = {
 
 
 def hook() -> Mapping[str, Plain]:
-    """An item of `repos`: the repository and commit that this package was installed from, where that is known.
+    """Return an item of `repos` for `.pre-commit-config.yaml`: where this package was installed from, and the
+    version.
 
-    A package that came from an index is that of the project's address, where there is one. In all other cases (a
-    checkout, an archive) no address is known to be right, and the hook is `LOCAL`.
+    That is the repository and commit of an installation from git; for a package from an index the project's address
+    and version, if an address is set. In all other cases (a checkout, an archive) it is `LOCAL`.
     """
     folder = os.path.dirname(os.path.dirname(os.path.abspath(project.__file__)))
     texts = [
@@ -64,9 +67,10 @@ def hook() -> Mapping[str, Plain]:
 
 
 def installed_from(direct_url: str) -> tuple[str, str] | None:
-    """The git address and the commit that a `direct_url.json` (PEP 610) states; None where others cannot clone it.
+    """Return the git address and the commit that a `direct_url.json` (PEP 610) states; None if others cannot clone
+    it.
 
-    The address is without a user's name and password, but for ssh, where the name is part of how one connects.
+    The address is without a user's name and password, except ssh, where the name is part of how one connects.
     """
     try:
         origin = json.loads(direct_url)
@@ -85,7 +89,7 @@ def installed_from(direct_url: str) -> tuple[str, str] | None:
 
 
 def hook_lines(item: Mapping[str, Plain]) -> list[str]:
-    """An item of `repos` as lines of YAML, its hooks in a block."""
+    """Return an item of `repos` as lines of YAML, its hooks in a block."""
     lines = []
     for key, value in item.items():
         if key != "hooks":

@@ -21,7 +21,9 @@ WHAT = "NodePool with other images"
 def moved(
     old: Snapshot, new: Snapshot, paths: Sequence[str], flags: DiffFlags
 ) -> tuple[list[SnapshotDifference], bool]:
-    """A difference for each NodePool whose nodes drift to other images; whether some path could not be read."""
+    """Return a difference for each NodePool whose nodes drift to other images; whether some path could not be
+    read.
+    """
     settings = settings_of(flags, paths)
     found = discovered(paths, settings)
     judged = [obj for source in found.sources for obj in objects(source)]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def judging_options(command: _F) -> _F:
-    """The options that say what is judged, by which rules, and as what."""
+    """Add the options that say what is judged, by which rules, and as what."""
     for option in (*_what_is_judged(), *_which_rules()):
         command = option(command)
     return command
@@ -170,7 +170,7 @@ def judging_of(
 
 
 def judge_of(jobs: int | None, inventory: Inventory | None = None, memory: ResultCaches | None = None) -> Judge:
-    """What judges: the engine, over what is built; `jobs` are the processes that do it.
+    """Return what judges: the engine, over what is built; `jobs` are the processes that do it.
 
     `inventory` is what was built before, and serves where the files are still the same. `memory` is that of `lint`.
     """
@@ -195,7 +195,7 @@ def judge_of(jobs: int | None, inventory: Inventory | None = None, memory: Resul
 
 
 def prover_of(ready: Judging) -> Prover:
-    """What proves the fixes of the files that were read: rules and `plan` judge what each comes to."""
+    """Return what proves the fixes of the files that were read: rules and `plan` judge what each comes to."""
     from nodelint.lint.proven_fixes import Prover
     from nodelint.plan.fix_drift import find_moved
 
@@ -208,7 +208,7 @@ def prover_of(ready: Judging) -> Prover:
 
 
 def _as_reported(gap: Gap) -> Gap:
-    """What a report says of a gap of the inventory: its sentence, and the command that may close it."""
+    """Return what a report says of a gap of the inventory: its sentence, and the command that may close it."""
     from nodelint.inventory.unread_forms import PIPED
 
     way = f"; to judge it: {PIPED['overlay']}" if gap.what == "overlay" and not gap.fails else ""
@@ -216,7 +216,7 @@ def _as_reported(gap: Gap) -> Gap:
 
 
 def known(session: Session) -> Sequence[KnownFinding] | None:
-    """The findings of the baseline; None without one. Ends the run where the file cannot be read."""
+    """Return the findings of the baseline; None without one. Ends the run where the file cannot be read."""
     from nodelint.config.file import ConfigError
 
     try:

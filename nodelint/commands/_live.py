@@ -36,7 +36,7 @@ def live_option(command: _F) -> _F:
 
 
 def cluster_of(live: str | None, workloads: bool = False) -> Cluster | None:
-    """The cluster that --live names; None without it. Ends the run where it cannot be read.
+    """Return the cluster that --live names; None without it. Ends the run where it cannot be read.
 
     With `workloads`, kubectl is asked for what can hold nodes back as well, which may be refused.
     """
@@ -52,7 +52,7 @@ def cluster_of(live: str | None, workloads: bool = False) -> Cluster | None:
 
 
 def _texts(path: str) -> list[str]:
-    """The text of a file, or of each YAML and JSON file in a folder."""
+    """Return the text of a file, or of each YAML and JSON file in a folder."""
     if not os.path.isdir(path):
         return [_text(path)]
     try:
@@ -79,7 +79,7 @@ def _text(path: str) -> str:
 
 
 def _ask_kubectl(workloads: bool) -> list[str]:
-    """What kubectl answers, with the context that it has now."""
+    """Return what kubectl answers, with the context that it has now."""
     from nodelint.drift import cluster_pods
     from nodelint.drift.cluster import KINDS
     from nodelint.files import programs

@@ -45,12 +45,12 @@ class Output(NamedTuple):
 
 
 def output_options(command: _F) -> _F:
-    """The options that say where reports of findings go."""
+    """Add the options that say where reports of findings go."""
     return options_for(FORMATS)(command)
 
 
 def options_for(formats: Sequence[str]) -> Callable[[_F], _F]:
-    """The options that say where reports go, in some formats; the first is that of a run that names none."""
+    """Add the options that say where reports go, in some formats; the first is that of a run that names none."""
 
     def read(_: click.Context, __: click.Parameter, values: Sequence[str]) -> list[Output]:
         import click
@@ -127,7 +127,7 @@ def outputs_of(outputs: Sequence[Output], output: str | None) -> list[Output]:
 
 
 class OutputOptions(NamedTuple):
-    """What the text of a run says beside its report."""
+    """What the text of a run says besides its report."""
 
     karpenter_named: bool = True
     writing: bool = False
@@ -188,10 +188,10 @@ def _print(form: str, report: Report, run: Run, words: OutputOptions) -> None:
 
 
 def _rendered(form: str, report: Report, run: Run, words: OutputOptions) -> str:
-    """A report as a file holds it, ending in a line break.
+    """Return a report as a file holds it, ending in a line break.
 
-    What is shown beside the lines of a repository names files as the repository does; people and scripts get
-    the paths that they can open from where they are.
+    What is shown next to the lines of a repository names files as the repository does; people and scripts get the
+    paths that they can open from where they are.
     """
     if form in ("text", "concise"):
         from nodelint.report.style import PLAIN

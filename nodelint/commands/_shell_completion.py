@@ -65,7 +65,7 @@ _REFS = ("refs/heads", "refs/remotes", "refs/tags")
 
 
 def _list_objects(context: click.Context, also: str | None) -> list[Object]:
-    """The objects of the paths that are typed; what cannot be read has no names to offer."""
+    """Return the objects of the paths that are typed; what cannot be read has no names to offer."""
     from nodelint.config.settings import Settings
     from nodelint.files.discover import discover
     from nodelint.inventory import read_inventory

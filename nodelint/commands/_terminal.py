@@ -25,7 +25,7 @@ _LINKING_TERMS = ("xterm-kitty", "alacritty", "foot", "xterm-ghostty", "contour"
 
 
 def preferred() -> bool | None:
-    """What the environment says of colours; None where the stream decides.
+    """Return what the environment says of colours; None if the stream decides.
 
     https://no-color.org and https://force-color.org describe the variables; a terminal that is `dumb` has none.
     """
@@ -60,7 +60,7 @@ def colour_option(command: _F) -> _F:
 
 
 def look(err: bool = False, page: bool = False) -> TextStyle:
-    """What standard output, or standard error, can show; `page` where files of it are as wide as a page."""
+    """Return what standard output, or standard error, can show; `page` where files of it are as wide as a page."""
     from nodelint.report.style import PAGE, PLAIN, TextStyle
 
     stream = sys.stderr if err else sys.stdout

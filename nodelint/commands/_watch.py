@@ -34,7 +34,7 @@ def watch_check(paths: Sequence[str], arguments: Sequence[str]) -> None:
 
 
 def _configurations() -> list[str]:
-    """The configuration files of the working folder and those above it, up to the repository's root."""
+    """Return the configuration files of the working folder and those above it, up to the repository's root."""
     folder, found = os.getcwd(), []
     while True:
         found += [os.path.join(folder, name) for name in ("nodelint.yaml", ".nodelint.yaml", "pyproject.toml")]

@@ -80,7 +80,10 @@ def explain_nodes(
 
 
 class _Run(NamedTuple):
-    """A run: the dump, the configuration, and which kinds were asked of a cluster in full."""
+    """What one run of `nodelint why` works with.
+
+    `complete_kinds`: the kinds whose objects were all fetched from the cluster.
+    """
 
     dump: Dump
     settings: Settings
@@ -154,7 +157,7 @@ def _manifest_pools(run: _Run, found: Discovery) -> list[NodePool]:
 
 
 def _release_of(run: _Run, found: Discovery | None, pools: Sequence[NodePool]) -> Version | None:
-    """Return the newest release that files state for the pools. None where none does."""
+    """Return the newest release that files state for the pools. None if none does."""
     if found is None or not pools:
         return None
     target = run.session.target(choose=run.session.choose(found))

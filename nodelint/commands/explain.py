@@ -173,13 +173,13 @@ def _give_out(wanted: Sequence[Output], resolutions: Sequence[Resolution], facts
 
 
 def _resolve(pool: NodePool, context: Context) -> Resolution:
-    """What a pool can launch, by the overlays and the settings of its controller."""
+    """Return what a pool can launch, by the overlays and the settings of its controller."""
     found = context.resolution_with_overlays(pool)
     return found.with_min_values_relaxed() if context.policies(pool).min_values_relaxed else found
 
 
 def _called(name: str, pools: Sequence[NodePool], found: Discovery) -> list[NodePool]:
-    """The pools of a name; ends the run where there are none."""
+    """Return the pools of a name; ends the run where there are none."""
     called = [pool for pool in pools if pool.name == name]
     if not called:
         names = sorted({pool.name for pool in pools if isinstance(pool.name, str)})

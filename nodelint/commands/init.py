@@ -91,7 +91,7 @@ def _configuration(top: str, seen: Survey, dry_run: bool, force: bool, profile: 
 
 
 def _asked_profile() -> str:
-    """The profile that the user chooses on a terminal; `default` where nobody can answer."""
+    """Return the profile that the user chooses on a terminal; `default` where nobody can answer."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return "default"
     for name, about in _PROFILES.items():
@@ -101,7 +101,7 @@ def _asked_profile() -> str:
 
 
 def configuration(seen: Survey, profile: str = "default") -> str:
-    """A nodelint.yaml that says what was found, and names what all files agree on."""
+    """Return a nodelint.yaml that says what was found, and names what all files agree on."""
     schema = project.raw_file("schemas/config.schema.json")
     lines = [f"# yaml-language-server: $schema={schema}"] if schema else []
     lines.append(f"# {_describe_survey(seen)}")
@@ -189,9 +189,7 @@ def _hook(top: str, dry_run: bool) -> bool:
 
 
 def _with_hook(old: Source, item: Mapping[str, Plain]) -> Source | None:
-    """Return the file of hooks with one more repository at the end of its list. None where the file holds no such
-    list.
-    """
+    """Return the file of hooks with one more repository at the end of its list. None if it holds no such list."""
     from nodelint.edits import NotEditable, add_item, apply
     from nodelint.text import Source
     from nodelint.text.reading import nodes_of

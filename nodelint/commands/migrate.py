@@ -110,7 +110,10 @@ def command(paths: Sequence[str], target: MoveTarget, write: bool, form: str, **
 def _show(
     made: MovedFiles, target: MoveTarget, types: Sequence[PoolTypes], form: str, write: bool, written: bool
 ) -> None:
-    """Print the report; without `write` the diff is what standard output carries."""
+    """Print the report. Unless files are written, the diff goes to standard output and the report to standard error.
+
+    `json` is one document.
+    """
     from nodelint.report import migrate as report
 
     if form == "json":

@@ -55,7 +55,7 @@ Exit codes:
     shell_complete=files,
     help="Facts that `nodelint refresh` wrote. Default: those cached for this repository. `bundled` uses none.",
 )
-@click.option("--region", metavar="NAME", help="The AWS region. Default: the snapshot's only one.")
+@click.option("--region", metavar="NAME", help="The AWS region. Default: the snapshot's region, if it has only one.")
 @colour_option
 @versions
 @timeout_option

@@ -157,7 +157,7 @@ def _manifests(paths: Sequence[str], session: Session) -> tuple[Discovery, list[
 
 
 def _repeat_flags(flags: RefreshFlags) -> list[str]:
-    """The flags that a check has to have too, to look for what was asked."""
+    """Return the flags that a check has to have too, to look for what was asked."""
     named = (
         (f"--{name.replace('_', '-')}", flags[name]) for name in ("config", "karpenter_version", "kubernetes_version")
     )
@@ -176,7 +176,9 @@ def _releases(classes: Sequence[ClassesAt]) -> str:
 
 
 def _unnamed(classes: Sequence[ClassesAt]) -> list[str]:
-    """The aliases whose images were not asked for, as those depend on a version of Kubernetes that is not named."""
+    """Return the aliases whose images were not asked for, as those depend on a version of Kubernetes that is not
+    named.
+    """
     from nodelint.ec2.questions import alias_of
 
     without = [node_class for place in classes if place.kubernetes is None for node_class in place.classes]
@@ -193,7 +195,7 @@ def _check_regions(names: Sequence[str]) -> None:
 
 
 def _place(paths: Sequence[str], output: str | None, fresh: bool) -> tuple[str, object, Snapshot | None]:
-    """The file for the answers, the mark of what is kept in it and not wanted any more, and what is kept."""
+    """Return the file for the answers, the mark of what is kept in it and not wanted any more, and what is kept."""
     from nodelint.commands._facts import home
     from nodelint.ec2 import cache
 
@@ -206,7 +208,7 @@ def _place(paths: Sequence[str], output: str | None, fresh: bool) -> tuple[str, 
 
 
 def _old(file: str, named: bool, fresh: bool) -> Snapshot | None:
-    """What is kept already. A file that is not a snapshot is not written over. Raises Unusable."""
+    """Return what is kept already. A file that is not a snapshot is not written over. Raise Unusable."""
     from nodelint.ec2 import cache
 
     if named and not os.path.isdir(os.path.dirname(file) or os.curdir):
@@ -230,7 +232,7 @@ def _ask(
     old: Snapshot | None,
     catalog: bool,
 ) -> tuple[list[Asking], Snapshot | None, list[Reply]]:
-    """Ask every region: how that went, the snapshot (None where nothing new was answered), and what is new in it.
+    """Ask every region: how that went, the snapshot (None if nothing new was answered), and what is new in it.
 
     For the `catalog` instance types and offerings are asked for again, however new the answers are.
     """

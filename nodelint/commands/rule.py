@@ -107,7 +107,9 @@ def _print_page(page: Rule, rules: Mapping[str, Rule], shipped: bool, form: str)
 
 
 def _rules_about(word: str, rules: Iterable[Rule]) -> list[Rule]:
-    """The rules with a word, or words, in what the list says of them: name, subject, sentence, kind of fix, needs."""
+    """Return the rules with a word, or words, in what the list says of them: name, subject, sentence, kind of fix,
+    needs.
+    """
     from nodelint.report.rule_text import remarks
 
     whole_word = re.compile(rf"\b{re.escape(word)}s?\b", re.IGNORECASE)
@@ -121,7 +123,7 @@ def _rules_about(word: str, rules: Iterable[Rule]) -> list[Rule]:
 
 
 def _subject_named(subject: str) -> str:
-    """The subject of that name, whatever its capitals; ends the run where there is none."""
+    """Return the subject of that name, whatever its capitals; ends the run where there is none."""
     from nodelint.model.messages import did_you_mean
     from nodelint.rule.classification import SUBJECTS
 

@@ -48,7 +48,7 @@ def show(file: str | None, form: str) -> None:
 
 
 def _in_use(file: str | None, form: str) -> None:
-    """Print the facts that a check without --snapshot uses. Raises Unusable for a broken cached file."""
+    """Print the facts that a check without --snapshot uses. Raise Unusable for a broken cached file."""
     from nodelint.ec2 import cache
     from nodelint.report import bundled_facts
     from nodelint.report import snapshot as report

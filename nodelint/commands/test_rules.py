@@ -73,14 +73,14 @@ def command(folders: Sequence[str], config: str | None) -> None:
 
 
 def _broken_text(broken: BrokenLaw) -> str:
-    """A broken law: the rule and its example, the law, and what differs below."""
+    """Return a broken law: the rule and its example, the law, and what differs below."""
     place = "page" if broken.example is None else f"example {broken.example}"
     lines = [f"  {line}".rstrip() for line in broken.difference.splitlines()]
     return "\n".join([f"{broken.rule}: {place}: {broken.law}", *lines, ""])
 
 
 def _verdict(tried: Sequence[Rule], pairs: int, broken: Sequence[BrokenLaw]) -> str:
-    """The last line: how many rules were tried with how many pairs of examples, and how many break laws."""
+    """Return the last line: how many rules were tried with how many pairs of examples, and how many break laws."""
     extent = f"{counted(len(tried), 'rule')}, {pairs:,} {'pair' if pairs == 1 else 'pairs'} of examples"
     breaking = len({difference.rule for difference in broken})
     return f"{breaking} of {extent}: laws are broken." if breaking else f"{say_all_clear('check', ())}: {extent}."

@@ -122,7 +122,8 @@ def _opened(file: str) -> BinaryIO:
 
 
 def _findings(paths: Sequence[str], fact_flags: FactFlags, settings: Settings, read: Triage) -> tuple[Report, bool]:
-    """What the rules say of the manifests for the release that wrote the log, and whether a path is unreadable.
+    """Return what the rules say of the manifests for the release that wrote the log, and whether a path is
+    unreadable.
 
     The fixes are those that `check` offers, as safe as it says.
     """

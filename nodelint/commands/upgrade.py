@@ -124,7 +124,8 @@ def command(
 
 
 def _stated(settings: Settings, found: Discovery) -> tuple[Version, KubernetesVersion | None]:
-    """The release to upgrade from, and the cluster's version where all objects have one: named, or stated by files.
+    """Return the release to upgrade from, and the cluster's version where all objects have one: named, or stated by
+    files.
 
     Ends the run where no release is known, or several are.
     """

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def read_options(given: ConfigFile) -> dict[str, dict[str, object]]:
-    """Thresholds by rule: what `rules` maps, but for its `folders`. Which ones there are is known with the rules."""
+    """Thresholds by rule: what `rules` maps, except its `folders`. Which ones there are is known with the rules."""
     value = given.values.get("rules")
     if not isinstance(value, dict):
         return {}

@@ -1,4 +1,4 @@
-"""Which releases an object is judged for: those that the user names, or the files beside it state, or the newest."""
+"""Which releases an object is judged for: those that the user names, or the files next to it state, or the newest."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _OF_VALUES = "values"
 
 
 def chooser(settings: Settings, stating: Iterable[Source]) -> Choose | None:
-    """Return what gives each object its releases; None where all have the same, the one of the settings.
+    """Return what gives each object its releases; None if all have the same, the one of the settings.
 
     `stating` are the files that may state a release; one of another repository says nothing about an object.
     """
@@ -132,9 +132,7 @@ class _Targets:
 
 
 def _module_roots(obj: Object) -> tuple[str, ...]:
-    """Return the root modules, or files of variables, with which Terraform builds an object; of a file, those of it
-    all.
-    """
+    """Return the root modules, or variable files, with which Terraform builds an object; all those of a file."""
     built = obj.source.built
     return (obj.source.cluster,) if built is not None and built.settle is not None else obj.source.roots
 

@@ -43,7 +43,7 @@ _NO_SNAPSHOT = "; `nodelint refresh --output {}` writes a snapshot of what AWS s
 
 
 class Session:
-    """One configuration, and what follows from it; each part is worked out when it is first asked for."""
+    """One configuration, and what follows from it; each part is computed when it is first asked for."""
 
     def __init__(self, settings: Settings, read: Reader | None = None) -> None:
         self.settings = settings
@@ -206,9 +206,7 @@ class Session:
         return context(sources, self.settings.paths_left_out, self.settings.paths_read_too)
 
     def choose(self, found: Discovery) -> Choose | None:
-        """Return what gives each object the releases that it is judged for; None where they are those of the
-        settings.
-        """
+        """Return what gives each object the releases that it is judged for. None: those of the settings."""
         settings = self.settings
         self._found = found
         stating: Sequence[Source] = ()

@@ -69,7 +69,7 @@ _KEYS = (
 
 
 class Versions(NamedTuple):
-    """The releases that a configuration names for paths; None where it leaves one open."""
+    """The releases that a configuration names for paths; None if it leaves one open."""
 
     karpenter: tuple[Releases, ...] | None = None
     kubernetes: KubernetesVersion | None = None

@@ -1,4 +1,4 @@
-"""What the values of settings mean, each held to its type."""
+"""What the values of settings mean, each checked against its type."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def _partial_edits(obj: Object) -> Sequence[Edit]:
 
 
 def _unblocked(obj: Object) -> dict[str, Any] | None:
-    """Return an object without what may block it; None where it has nothing of that.
+    """Return an object without what may block it; None if it has nothing of that.
 
     That is kubelet settings that no class takes; an inline provider, or no class at all; no role.
     """
@@ -137,8 +137,8 @@ def _joined(pair: Sequence[Object], edits: Sequence[Sequence[Edit]], relations: 
 def settled(obj: Object, source: Path, target: Path) -> list[Edit]:
     """Return the edits that move a field of a v1 object from the path `source` to the path `target`.
 
-    Where `target` is the parent of `source`, what the field holds takes its place. None where its new home is taken,
-    or its text cannot move.
+    Where `target` is the parent of `source`, what the field holds takes its place. None if its new home is taken, or
+    its text cannot move.
     """
     value = plain_with_placeholders(obj.node)
     parents = [value]
@@ -165,7 +165,7 @@ def settled(obj: Object, source: Path, target: Path) -> list[Edit]:
 
 
 def settled_of_provisioner(obj: Object, path: Path) -> list[Edit]:
-    """Return the edits that make a field of a Provisioner in a v1 NodePool what v1 has for it; none where it has
+    """Return the edits that make a field of a Provisioner in a v1 NodePool what v1 has for it; none if it has
     nothing.
     """
     value = plain_with_placeholders(obj.node)
@@ -179,7 +179,7 @@ def settled_of_provisioner(obj: Object, path: Path) -> list[Edit]:
 def settled_selector(obj: Object, selector: str) -> list[Edit]:
     """Return the edits that make a selector of an AWSNodeTemplate in an EC2NodeClass the terms that v1 has for it.
 
-    None where the terms are there already, or it has none.
+    None if the terms are there already, or it has none.
     """
     value = plain_with_placeholders(obj.node)
     spec = field(value, "spec")
@@ -195,7 +195,7 @@ def settled_selector(obj: Object, selector: str) -> list[Edit]:
 def settled_kubelet(pool: Object, run_objects: Sequence[Object]) -> list[Edit]:
     """Return the edits that move the kubelet settings of a v1 NodePool to the class it names.
 
-    None where the class has some, is shared with other pools, or is not available.
+    None if the class has some, is shared with other pools, or is not available.
     """
     value = plain_with_placeholders(pool.node)
     known = Relations([pool, *(other for other in run_objects if not _same_object(other, pool))])

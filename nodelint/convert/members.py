@@ -127,7 +127,7 @@ def _path(obj: Object) -> str:
 
 
 def _expressions(node: Node) -> list[str]:
-    """Return what is worked out elsewhere, in some order that its place does not change."""
+    """Return what is computed elsewhere, in some order that its place does not change."""
     return sorted(descendant.text for descendant in node.walk() if descendant.value is UNKNOWN)
 
 
@@ -168,7 +168,7 @@ def migration_of(member: Member) -> Migration:
 
 
 def _carry(member: Member, draft: Draft, target: dict[str, Any]) -> None:
-    """Move as text what only moves. Where the style does not allow it, `reach` writes it anew."""
+    """Move as text what only moves. Where the style does not allow it, `reach` writes it again."""
     kind = member.obj.kind
     if not is_old(member.obj):
         if member.moved is not None:
@@ -236,7 +236,7 @@ def kubelet_to_move(pool: Object) -> dict[str, Any] | None:
 
 
 def kubelet_of_class(cls: Object) -> Any:
-    """Return the kubelet settings that a class has; None where it has none, or no mapping."""
+    """Return the kubelet settings that a class has; None if it has none, or no mapping."""
     node = cls.node.find("spec", "kubelet")
     return plain_with_placeholders(node) if node is not None and node.kind == "mapping" else None
 

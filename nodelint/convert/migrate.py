@@ -97,7 +97,10 @@ def _amount(value: Any) -> Any:
 
 
 def node_pool(value: Plain, partial: bool) -> Migration:
-    """Return a NodePool of v1beta1. Raise Blocked; a `partial` one gets no defaults, for they may stand elsewhere."""
+    """Return a NodePool of v1beta1.
+
+    Raise Blocked; a `partial` one gets no defaults, because they may stand elsewhere.
+    """
     result = Migration(value, kubelet_of("NodePool", value))
     value["apiVersion"] = f"{CORE_GROUP}/v1"
     spec = field(value, "spec")

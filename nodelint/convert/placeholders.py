@@ -40,7 +40,7 @@ def hold_placeholders(before: Iterable[Node], after: Node) -> None:
 
 
 def _mark(scalar: Node) -> tuple[str, bool]:
-    """A scalar as it is written, and whether it stands between brackets without quotes."""
+    """Return a scalar as it is written, and whether it stands between brackets without quotes."""
     around = scalar.parent
     loose = scalar.style not in ("single", "double") and around is not None and around.style == "flow"
     return " ".join(scalar.text.split()), loose

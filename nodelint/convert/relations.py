@@ -28,7 +28,7 @@ class Relations:
     def classes_of(self, pool: Object) -> list[Object]:
         """Return the classes that a pool may mean: those of its own file, else its folder, else anywhere.
 
-        A placeholder means what bears the very same one in the file or the folder.
+        A placeholder means what bears the same one in the file or the folder.
         """
         key = _reference(pool)
         named = self._classes.get(key, []) if key is not None else []
@@ -39,7 +39,7 @@ class Relations:
         return in_file or in_folder or ([] if key is not None and key.startswith(_HELD) else named)
 
     def class_of(self, pool: Object) -> Object | None:
-        """Return the class that a pool names; None where it is not available, or one of several."""
+        """Return the class that a pool names; None if it is not available, or one of several."""
         found = self.classes_of(pool)
         return found[0] if len(found) == 1 else None
 
@@ -80,7 +80,7 @@ _HELD = "\0"
 
 
 def _key(node: Node | None) -> str | None:
-    """Return the part of a name that differs from others; None where there is none."""
+    """Return the part of a name that differs from others; None if there is none."""
     name = text(node)
     if node is not None and name is UNKNOWN:
         return _HELD + node.unquoted

@@ -1,7 +1,7 @@
 """Make a document's text say another value, and keep everything else of it.
 
-What only moves is moved as text, so that its comments, quotes and placeholders go along; what is left is
-done by `edits`, one by one. Each step is read anew; one that breaks the text is undone.
+What only moves is moved as text, so that its comments, quotes and placeholders go along; what is left is done by
+`edits`, one by one. Each step is read again; one that breaks the text is undone.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Draft:
         return self.node.find(*target) is None and self._put(block, target, None)
 
     def cut(self, path: Path) -> EntryLines | None:
-        """Return the lines of a block entry; None where it shares its lines with others."""
+        """Return the lines of a block entry; None if it shares its lines with others."""
         entry = self._entry(path)
         if entry is None:
             return None
@@ -173,7 +173,7 @@ class Draft:
         return found
 
     def keep_entry_comments(self, comments: Sequence[EntryComments]) -> None:
-        """Put comments whose entry was written anew in another place where the one entry of its name stands."""
+        """Put comments whose entry was written again in another place where the one entry of its name stands."""
         for comment in comments:
             have = Counter(line.strip() for line in self._text.splitlines())
             entries = [entry for entry in self._own_lines() if entry.name == comment.key]
@@ -330,7 +330,7 @@ def edits_between(source: SourceText, start: int, old: str, new: str) -> list[Ed
 
 
 def _difference(node: Node, target: Any) -> list[Edit] | None:
-    """Return the edits for the first place at which a node does not say `target`; None where it does."""
+    """Return the edits for the first place at which a node does not say `target`; None if it does."""
     if isinstance(target, dict) and node.kind == "mapping":
         return _mapping_difference(node, target)
     if isinstance(target, list) and node.kind == "sequence":

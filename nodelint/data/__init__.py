@@ -17,21 +17,23 @@ _PACKAGE = os.path.dirname(DATA)
 
 
 def shipped(folder: str) -> str:
-    """The path of `rules`, `schemas` or `docs/rules`: inside the package in a wheel, beside it in a checkout."""
+    """Return the path of `rules`, `schemas` or `docs/rules`: inside the package in a wheel, next to it in a
+    checkout.
+    """
     inside = os.path.join(_PACKAGE, folder)
     return inside if os.path.isdir(inside) else os.path.join(os.path.dirname(_PACKAGE), folder)
 
 
 @cache
 def table(name: str) -> dict[str, Any]:
-    """A file of this folder by its name, such as `labels`; read once."""
+    """Return a file of this folder by its name, such as `labels`; read once."""
     with open(os.path.join(DATA, f"{name}.json"), "rb") as file:
         read: dict[str, Any] = read_json(file.read())
     return read
 
 
 def read_json(data: str | bytes) -> Any:
-    """The value of a JSON text, as `json.loads` reads it. Raises ValueError and RecursionError as that does.
+    """Return the value of a JSON text, as `json.loads` reads it. Raise ValueError and RecursionError as that does.
 
     json's own parser reads it; the package around it is loaded for what is not plain, and for errors in words.
     """

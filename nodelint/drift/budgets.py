@@ -119,8 +119,9 @@ def budgets(stored: dict[str, Any], reason: str = DRIFTED) -> tuple[Budget, ...]
 
 
 def of_entry(entry: Node) -> Budget | None:
-    """Return one entry of a manifest's budgets with a schedule; None where it has none, or is not known or
-    not read.
+    """Return one budget of a manifest, if it has a schedule and a duration.
+
+    None if it has none, contains a placeholder or cannot be read.
     """
     if any(isinstance(node.value, UnknownValue) for node in entry.walk() if node.kind == "scalar"):
         return None
@@ -168,7 +169,10 @@ _Known = tuple[Node, Budget, frozenset[str]]
 
 
 def _first(others: Iterable[_Known], reason: str, budget: Budget) -> tuple[Node, Budget] | None:
-    """Return the first entry that is in force for a reason whenever a budget is, and allows no more."""
+    """Return the first entry for `reason` that is active whenever `budget` is, and allows no more nodes than it.
+
+    None if there is none.
+    """
     return next(
         ((entry, other) for entry, other, its in others if reason in its and _covers(other, budget)),
         None,
@@ -226,7 +230,7 @@ def typical_of(budget: Budget) -> tuple[Interval, ...]:
 def local_hours(budget: Budget, region: str) -> tuple[str, bool] | None:
     """Return the hours of a region's standard time at which a budget's window begins and ends, such as `18:00-02:00`.
 
-    With whether summer time moves them by an hour. None where it begins at several times of the day, or the region is
+    With whether summer time moves them by an hour. None if it begins at several times of the day, or the region is
     not known.
     """
     offset, schedule = table("regions")["offsets"].get(region), budget.schedule
@@ -271,7 +275,7 @@ def week(found: Sequence[Budget], start: datetime) -> list[Interval]:
 
 
 def typical_week(pool: NodePool, reason: str = DRIFTED) -> tuple[Interval, ...] | None:
-    """Return a week from Monday 00:00 UTC on under the budgets of a NodePool; None where they are not known.
+    """Return a week from Monday 00:00 UTC on under the budgets of a NodePool; None if they are not known.
 
     Schedules that go by the date or by the month have other weeks too.
     """

@@ -33,7 +33,7 @@ class ClaimStatus(NamedTuple):
 
 
 def ca_of(cluster: Cluster, release: Version) -> int | None:
-    """Return the hash of the cluster's CA bundle, from a class that is live; None where no class holds it.
+    """Return the hash of the cluster's CA bundle, from a class that is live; None if no class holds it.
 
     The hash of a class is that of its spec, its family and the bundle, joined by XOR.
     """
@@ -65,7 +65,7 @@ class _Manifest(NamedTuple):
 def standings(
     kind: str, name: str, stored: dict[str, Any], hashed: Hash, cluster: Cluster, release: Version
 ) -> list[ClaimStatus]:
-    """Return how each NodeClaim of a pool or a class stands to the object as a manifest has it."""
+    """Return for each NodeClaim of a pool or a class whether it matches the object in a manifest."""
     claims = cluster.of_class(name) if kind == CLASS_KIND else cluster.of_pool(name)
     return [_standing(_Manifest(kind, name, stored, hashed, release), cluster, claim) for claim in claims]
 

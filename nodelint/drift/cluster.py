@@ -25,7 +25,7 @@ _TOO_DEEP = "nested more deeply than kubectl prints anything"
 class Claim(NamedTuple):
     """A NodeClaim: a node, or one that is about to be. `drifted` is the reason of its Drifted condition.
 
-    `node` is the name of its node, empty where it has none yet.
+    `node` is the name of its node, empty if it has none yet.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Claim(NamedTuple):
 class Cluster(NamedTuple):
     """The pools and classes of a cluster by name, as plain objects, and its NodeClaims.
 
-    `nodes` are the annotations of each node. `pods` and `pod_budgets` are None where kubectl's output has none.
+    `nodes` are the annotations of each node. `pods` and `pod_budgets` are None if kubectl's output has none.
     """
 
     pools: dict[str, dict[str, Any]]
@@ -57,8 +57,9 @@ class Cluster(NamedTuple):
         return [claim for claim in self.claims if claim.pool == name]
 
     def usage_of(self, name: str) -> dict[str, str]:
-        """Return what the nodes of a pool hold, by resource (`status.resources`); empty where the cluster does not
-        say.
+        """Return what the nodes of a pool hold, by resource (`status.resources`).
+
+        Empty if the cluster does not say.
         """
         resources = mapping(self.pools.get(name), "status", "resources")
         return {str(key): str(value) for key, value in resources.items()}

@@ -45,7 +45,7 @@ class RunningPod(NamedTuple):
 
 
 class PodBudget(NamedTuple):
-    """A PodDisruptionBudget. `allowed` is how many evictions it allows now; None where its status is not there."""
+    """A PodDisruptionBudget. `allowed` is how many evictions it allows now; None if its status is not there."""
 
     namespace: str
     name: str

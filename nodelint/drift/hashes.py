@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Hash(NamedTuple):
-    """The value of a hash annotation, and the version that stands beside it.
+    """The value of a hash annotation, and the version that stands next to it.
 
     `without_ca`: the release hashes the cluster's CA bundle too, which was not known.
     """

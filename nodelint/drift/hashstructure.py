@@ -80,7 +80,7 @@ def hash_of(kind: str, value: Any, release: Version, path: Path = ()) -> int:
 
 
 def contribution(field: Field, value: Any, release: Version, path: Path) -> int | None:
-    """Return what a field that holds a value adds to its struct's hash; None where it adds nothing."""
+    """Return what a field that holds a value adds to its struct's hash; None if it adds nothing."""
     if not field.counts(release) or is_zero(field.type, value, path):
         return None
     if field.tag == "string":
@@ -140,7 +140,7 @@ def _duration(value: Any, path: Path) -> int:
 
 
 def _nillable_duration(value: Any, path: Path) -> int:
-    """Karpenter's NillableDuration: the same around a pointer, which is there for 0, too, and not for `Never`."""
+    """Return the hash of a NillableDuration: of its Duration, even if that is 0; of `Never` only the name counts."""
     name = text_hash("NillableDuration")
     if value == NEVER:
         return name

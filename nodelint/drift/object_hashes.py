@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class ObjectHash(NamedTuple):
-    """An object with its hash in a release, or the reason for which it has none.
+    """An object with its hash in a release, or the `reason` why it has none.
 
-    `stated` is the line that states the release, `nodes` how those of a cluster stand to the object. `left_out` are
-    fields that are not known here, of a release that is newer: the hash is without them.
+    `stated` is the line that names the release; `nodes` says for each NodeClaim of a cluster whether it still matches
+    the object. `left_out` are fields that only a newer release knows: they are not part of the hash.
     """
 
     obj: Object
@@ -39,7 +39,7 @@ class ObjectHash(NamedTuple):
 
 
 def list_hashes(objects: Iterable[Object], target: Target, cluster: Cluster | None) -> list[ObjectHash]:
-    """Return the hashes of each object in every release that it is judged for; what several share is told once."""
+    """Return the hashes of each object in every release that it is judged for; what several share is said once."""
     from nodelint.drift.claim_status import ca_of
 
     rows: list[ObjectHash] = []

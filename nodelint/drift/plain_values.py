@@ -17,14 +17,14 @@ _DAYS = 10**9
 
 
 def mapping(value: object, *path: str | int) -> Plain:
-    """Return the mapping at the end of a path. It is empty where there is none."""
+    """Return the mapping at the end of a path. It is empty if there is none."""
     for step in path:
         value = value.get(step) if isinstance(value, dict) else None
     return value if isinstance(value, dict) else {}
 
 
 def listed(value: object) -> list[Any]:
-    """Return a list. It is empty where the value is none."""
+    """Return a list. It is empty if the value is none."""
     return value if isinstance(value, list) else []
 
 
@@ -34,7 +34,7 @@ def mappings(value: object) -> list[Plain]:
 
 
 def text(value: object) -> str:
-    """Return a text. It is empty where the value is none."""
+    """Return a text. It is empty if the value is none."""
     return value if isinstance(value, str) else ""
 
 
@@ -44,12 +44,12 @@ def texts(value: object) -> dict[str, str]:
 
 
 def whole(value: object) -> int | None:
-    """Return a whole number. None where the value is none."""
+    """Return a whole number. None if the value is none."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def moment(value: object) -> datetime | None:
-    """Return a time. None where the value is none; a time without a zone is UTC."""
+    """Return a time. None if the value is none; a time without a zone is UTC."""
     if isinstance(value, datetime):
         found: datetime | None = value
     else:
@@ -87,7 +87,7 @@ def amounts(value: object) -> dict[str, int]:
 
 
 def condition(obj: Plain, kind: str) -> Plain | None:
-    """Return a condition of an object's status. None where it has none of this type."""
+    """Return a condition of an object's status. None if it has none of this type."""
     for item in mappings(mapping(obj, "status").get("conditions")):
         if item.get("type") == kind:
             return item
@@ -101,7 +101,7 @@ def is_true(obj: Plain, kind: str) -> bool:
 
 
 def meets(labels: dict[str, str], selector: object) -> bool | None:
-    """Whether labels meet a label selector. An empty one meets all; None where it is no selector."""
+    """Whether labels meet a label selector. An empty one meets all; None if it is no selector."""
     if not isinstance(selector, dict):
         return None
     for key, value in mapping(selector.get("matchLabels")).items():

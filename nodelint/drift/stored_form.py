@@ -91,7 +91,7 @@ def _read_stored(obj: Object, release: Version, schemas: Schemas) -> dict[str, A
 
 
 def list_open_parts(obj: Object) -> OpenParts | None:
-    """Return the parts of an object on which template code decides; None where it may be any."""
+    """Return the parts of an object on which template code decides; None if it may be any."""
     if not obj.partial:
         return NO_OPEN_PARTS
     if obj.of_values:

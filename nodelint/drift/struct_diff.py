@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class ValueDifference(NamedTuple):
-    """A place at which two values differ: where it is in the old and in the new one, None where it is not there."""
+    """A place at which two values differ: where it is in the old and in the new one, None if it is not there."""
 
     old: Path | None
     new: Path | None

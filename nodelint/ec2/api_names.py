@@ -1,6 +1,6 @@
 """The names of instance types that EC2's API knows, as botocore's description of it lists them.
 
-botocore is installed beside nodelint, and often newer than the catalogue. An entry says that the API takes the name,
+botocore is installed next to nodelint, and often newer than the catalogue. An entry says that the API takes the name,
 and nothing of sizes, prices and regions. The description is read as a text: loading botocore takes far longer.
 """
 
@@ -22,7 +22,7 @@ _AT_ONCE = 1 << 16
 
 @cache
 def api_types() -> frozenset[str]:
-    """The names; empty where botocore is not there, or describes EC2 in another way."""
+    """Return the names; empty if botocore is not there, or describes EC2 in another way."""
     import os
     import zlib
     from importlib.util import find_spec

@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 
 
 def time_to_live() -> dict[FactKind, timedelta]:
-    """How long a cached fact of each kind is used and not asked again: about as long as the controller keeps it."""
+    """Return how long a cached fact of each kind is used and not asked again: about as long as the controller keeps
+    it.
+    """
     from datetime import timedelta
 
     half_a_day = dict.fromkeys(("instance-types", "offerings", *PRICE_KINDS), 12)
@@ -53,7 +55,8 @@ class UnusableSnapshot(Exception):
 
 
 def place(folder: str) -> str:
-    """The file that keeps the facts for the repository of a folder (for the folder itself where there is none).
+    """Return the file that keeps the facts for the repository of a folder (for the folder itself where there is
+    none).
 
     NODELINT_CACHE_DIR stands for the user's cache folder.
     """
@@ -113,9 +116,10 @@ def remove_empty_folder(folder: str) -> None:
 
 
 def read(path: str, hint: str = "", region: str | None = None, within: str | None = None) -> Snapshot:
-    """The snapshot of a file. Raises UnusableSnapshot, whose last message ends in the hint.
+    """Return the snapshot of a file. Raise UnusableSnapshot, whose last message ends in the hint.
 
-    Where a `region` is named that the file holds, the others may be left out, unread. `within` as for `read_bounded`.
+    Where a `region` is named that the file holds, the others may be left out, unread. `within` means the same as in
+    `read_bounded`.
     """
     try:
         text = read_bounded(path, within)
@@ -133,12 +137,12 @@ def read(path: str, hint: str = "", region: str | None = None, within: str | Non
 
 
 def read_kept(path: str, region: str | None = None) -> Snapshot:
-    """The cached snapshot of a file, as `read` reads it. Raises Unusable, which says how to make it anew."""
+    """Return the cached snapshot of a file, as `read` reads it. Raise Unusable, which says how to make it again."""
     return read(path, "; `nodelint refresh --fresh` replaces it", region)
 
 
 def check_ours(path: str) -> None:
-    """Make sure that a file that will be written over is a snapshot, if a broken one, or empty. Raises Unusable."""
+    """Make sure that a file that will be written over is a snapshot, if a broken one, or empty. Raise Unusable."""
     try:
         start = safe_read.read(path)[:200]
     except OSError as error:
@@ -148,7 +152,7 @@ def check_ours(path: str) -> None:
 
 
 def check_place(path: str) -> None:
-    """Make sure that a path leads out of its repository by no link. Raises Unusable."""
+    """Make sure that a path leads out of its repository by no link. Raise Unusable."""
     from nodelint.files.atomic_write import place
 
     try:
@@ -158,7 +162,7 @@ def check_place(path: str) -> None:
 
 
 def write(path: str, snapshot: Snapshot) -> None:
-    """Write a snapshot whole or not at all. Raises Unusable; an old file is then as it was."""
+    """Write a snapshot whole or not at all. Raise Unusable; an old file is then as it was."""
     from nodelint.files.atomic_write import replace
 
     try:
@@ -168,7 +172,7 @@ def write(path: str, snapshot: Snapshot) -> None:
 
 
 def stamp_of(path: str) -> object:
-    """Return a value that changes when a file is written again. None where the file does not exist."""
+    """Return a value that changes when a file is written again. None if the file does not exist."""
     try:
         about = os.stat(path)
     except OSError:
@@ -177,7 +181,7 @@ def stamp_of(path: str) -> object:
 
 
 def keep(path: str, replies: Iterable[Reply], now: datetime, nodelint: str, unwanted: object = None) -> Snapshot:
-    """Put what regions replied into a file of the cache, and give back all that it holds then. Raises Unusable.
+    """Put what regions replied into a file of the cache, and give back all that it holds then. Raise Unusable.
 
     Another run may have written the file while this one asked AWS: what it holds is read again, under a lock. It is
     passed over where it is still the file of the mark `unwanted`.
@@ -225,7 +229,7 @@ class _Locked:
 
 
 def still_good(region: Region, now: datetime, limits: Mapping[FactKind, timedelta]) -> Region:
-    """What need not be asked again: answers that are no failures and within the limit of their kind."""
+    """Return what need not be asked again: answers that are no failures and within the limit of their kind."""
     return region._replace(answers={q: a for q, a in region.answers.items() if is_good(q, a, now, limits)})
 
 
@@ -243,10 +247,10 @@ def same_columns(snapshot: Snapshot) -> bool:
 
 
 def with_reply(old: Snapshot | None, reply: Reply, now: datetime, nodelint: str) -> Snapshot:
-    """A snapshot with what a region replied put into it. `nodelint` is the release that does so.
+    """Return a snapshot with what a region replied put into it. `nodelint` is the release that does so.
 
-    Old answers of the region stay where nothing newer is known, if they are of the same account, or AWS did
-    not tell which one it is; other regions stay as they are.
+    Old answers of the region stay where nothing newer is known, if they are of the same account, or AWS did not tell
+    which one it is; other regions stay as they are.
     """
     from nodelint.ec2.catalog import Catalog
     from nodelint.ec2.instance_types import LABELS, PRICED, RESOURCES, changes
@@ -276,7 +280,9 @@ def with_reply(old: Snapshot | None, reply: Reply, now: datetime, nodelint: str)
 def facts_of(
     snapshot: Snapshot, where: str, region: str | None, now: datetime, limits: Mapping[FactKind, timedelta]
 ) -> AwsFacts:
-    """The facts of a run: of the region that was named, else of the only one that the snapshot (`where`) holds."""
+    """Return the facts of a run: of the region that was named, else of the only one that the snapshot (`where`)
+    holds.
+    """
     names = [region.name for region in snapshot.regions]
     chosen = snapshot.region(region) if region else snapshot.regions[0] if len(names) == 1 else None
     if chosen is not None:

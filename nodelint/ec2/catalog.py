@@ -1,7 +1,7 @@
 """Instance types as immutable values, indexed by label.
 
-A requirement is the union of its values' sets (`type_set`), a NodePool the intersection of its requirements.
-Columns and sets are built when first asked for.
+A requirement is the union of its values' sets (`type_set`), a NodePool the intersection of its requirements. Columns
+and sets are built when first needed.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Catalog:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Catalog:
-        """The catalogue of a file that comes with nodelint, whose values the tests have checked.
+        """Return the catalogue of a file that comes with nodelint, whose values the tests have checked.
 
         Raises OSError, and SnapshotError for what is not a snapshot.
         """
@@ -103,11 +103,11 @@ class Catalog:
             return cls(read_bundled(file.read()))
 
     def for_release(self, release: Version) -> Catalog:
-        """The catalogue as the controller of a release sees it.
+        """Return the catalogue as the controller of a release sees it.
 
-        A label that the release does not have yet is not a label of any type: requirements on it are
-        ignored there, as those on any custom label are. Values that differed (the bandwidth table is
-        compiled in, Neuron names changed with 1.1.0) are those of the release.
+        A label that the release does not have yet is not a label of any type: requirements on it are ignored there,
+        as those on any custom label are. Values that differed (the bandwidth table is compiled in, Neuron names
+        changed with 1.1.0) are those of the release.
         """
         if release == self._version:
             return self
@@ -119,7 +119,7 @@ class Catalog:
         return view
 
     def on_windows(self, build: str) -> Catalog:
-        """The catalogue for a class of a Windows family (`build` such as `10.0.20348`).
+        """Return the catalogue for a class of a Windows family (`build` such as `10.0.20348`).
 
         amd64 types then run Windows, arm64 types no system at all, and every type has that Windows build.
         """
@@ -189,11 +189,11 @@ class Catalog:
         return name in self._positions()
 
     def place(self, name: str) -> int | None:
-        """Return the position of a type in the order of names. None where there is no such type."""
+        """Return the position of a type in the order of names. None if there is no such type."""
         return self._positions().get(name)
 
     def only(self, name: str) -> TypeSet:
-        """The set that holds one type; empty where there is none of that name."""
+        """Return the set that holds one type; empty if there is none of that name."""
         position = self._positions().get(name)
         return NONE if position is None else TypeSet.from_positions((position,))
 
@@ -206,16 +206,16 @@ class Catalog:
         return types.iterate_names(self._names)
 
     def starting_with(self, prefix: str) -> TypeSet:
-        """The types whose names begin with a text: names are sorted, so these stand side by side."""
+        """Return the types whose names begin with a text: names are sorted, so these stand side by side."""
         return TypeSet.span(bisect_left(self._names, prefix), bisect_left(self._names, f"{prefix}\U0010ffff"))
 
     def types_of(self, names: Iterable[str]) -> TypeSet:
-        """The set of the types of these names; names that are unknown are passed over."""
+        """Return the set of the types of these names; names that are unknown are passed over."""
         positions = self._positions()
         return TypeSet.from_positions(sorted(positions[name] for name in names if name in positions))
 
     def values(self, key: str) -> Mapping[str, TypeSet]:
-        """The values of a label, each with the set of its types, in the order of the types' names."""
+        """Return the values of a label, each with the set of its types, in the order of the types' names."""
         return MappingProxyType(self._by_value(key))
 
     def has_value(self, key: str, value: str) -> bool:
@@ -223,42 +223,42 @@ class Catalog:
         return value in self._by_value(key)
 
     def having(self, key: str) -> TypeSet:
-        """The types that have the label, an empty value included."""
+        """Return the types that have the label, an empty value included."""
         return self.remembered(("having", key), lambda: union(self._by_value(key).values()))
 
     def having_value(self, key: str, *values: str) -> TypeSet:
-        """The types whose label has one of these values; unknown values add none."""
+        """Return the types whose label has one of these values; unknown values add none."""
         by_value = self._by_value(key)
         return union(by_value.get(value, NONE) for value in values)
 
     def distinct(self, key: str, types: TypeSet) -> frozenset[str]:
-        """The values of a label among the types of a set: what minValues counts."""
+        """Return the values of a label among the types of a set: what minValues counts."""
         return self.remembered(
             ("distinct", key, types),
             lambda: frozenset([value for value, part in self._by_value(key).items() if part & types]),
         )
 
     def label(self, name: str, key: str) -> str | None:
-        """The value of a type's label; None where it has none, or where there is no such type."""
+        """Return the value of a type's label; None if it has none, or where there is no such type."""
         position = self._positions().get(name)
         column = self._column(key)
         return None if position is None or column is None else column[position]
 
     def column(self, key: str) -> tuple[str | None, ...]:
-        """The value of a label for each type, in the order of names: what `TypeSet.select` takes."""
+        """Return the value of a label for each type, in the order of names: what `TypeSet.select` takes."""
         return self._column(key) or (None,) * len(self._names)
 
     def labels(self, name: str) -> dict[str, str]:
-        """All labels of a type; empty where there is no such type."""
+        """Return all labels of a type; empty if there is no such type."""
         found = ((key, self.label(name, key)) for key in sorted(self.keys))
         return {key: value for key, value in found if value is not None}
 
     def select(self, requirement: Requirement) -> TypeSet:
-        """The types that one requirement keeps, as Karpenter asks it: by `Intersects`.
+        """Return the types that one requirement keeps, as Karpenter asks it: by `Intersects`.
 
-        A key that no type has in this release is ignored and keeps all; so are keys of offerings, unless
-        no offering anywhere could meet the requirement. A type that lacks a label that others have is kept
-        by NotIn and DoesNotExist alone.
+        A key that no type has in this release is ignored and keeps all; so are keys of offerings, unless no offering
+        anywhere could meet the requirement. A type that lacks a label that others have is kept by NotIn and
+        DoesNotExist alone.
         """
         known = self._selected.get(requirement)
         if known is None:
@@ -288,14 +288,14 @@ class Catalog:
         return types | (self.all_types - self.having(key)) if requirement.absent_allowed else types
 
     def fitting(self, requirements: Iterable[Requirement]) -> TypeSet:
-        """The types that all of these requirements keep, one for each key (a `Requirements`)."""
+        """Return the types that all of these requirements keep, one for each key (a `Requirements`)."""
         types = self.all_types
         for requirement in requirements:
             types &= self.select(requirement)
         return types
 
     def remembered(self, name: object, make: Callable[[], _T]) -> _T:
-        """What `make` makes of this catalogue, made when first asked for; a name stands for one thing.
+        """Return what `make` makes of this catalogue, made when first needed; a name stands for one thing.
 
         Of what is asked for each set of types, the notes are dropped when they are many: it can be made again.
         """
@@ -316,7 +316,7 @@ class Catalog:
         return since is None or since <= self._version
 
     def _column(self, key: str) -> tuple[str | None, ...] | None:
-        """A label's value for each type, None where types have no such key at all."""
+        """Return a label's value for each type, None if types have no such key at all."""
         if key not in self._columns:
             self._columns[key] = self._build(key)
         return self._columns[key]

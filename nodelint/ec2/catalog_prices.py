@@ -33,16 +33,16 @@ class CatalogPrices:
         self._on_demand: tuple[float | None, ...] | None = None
 
     def on_demand(self, name: str, region: str = "us-east-1") -> float | None:
-        """On-demand price in USD per hour; None where none is known.
+        """On-demand price in USD per hour; None if none is known.
 
-        A region without a table of its own has the prices of us-east-1, as Karpenter starts out with; a
-        Chinese region has none, for those are not in USD.
+        A region without a table of its own has the prices of us-east-1, as Karpenter starts out with; a Chinese
+        region has none, because those are not in USD.
         """
         position = self._written.positions.get(name)
         return None if position is None else self.column(region)[position]
 
     def column(self, region: str = "us-east-1") -> tuple[float | None, ...]:
-        """The price of each type, in the order of names: what `TypeSet.select` takes."""
+        """Return the price of each type, in the order of names: what `TypeSet.select` takes."""
         answered = self.answered
         if answered is not None and self._is_answered(region):
             if self._on_demand is None:
@@ -54,7 +54,7 @@ class CatalogPrices:
         return self._written.columns.prices(regions.index(region if region in regions else "us-east-1"))
 
     def region_for(self, region: str | None) -> str:
-        """The region whose prices stand for those of a region, or of an unknown one."""
+        """Return the region whose prices stand for those of a region, or of an unknown one."""
         known = region is not None and (region in self._snapshot.priced or self._is_answered(region))
         return region if known and region is not None else "us-east-1"
 
@@ -63,7 +63,7 @@ class CatalogPrices:
         return answered is not None and answered.region == region and bool(answered.on_demand)
 
     def date(self, region: str | None) -> str | None:
-        """The day that the prices of a region are of; None where no source of them states one."""
+        """Return the day that the prices of a region are of; None if no source of them states one."""
         if self.answered is not None and self._is_answered(region):
             return self.answered.date
         of_gov = self.region_for(region).startswith("us-gov-")

@@ -41,7 +41,7 @@ class CatalogResources:
         return tuple(self._snapshot.resources)
 
     def column(self, resource: str) -> tuple[str | None, ...]:
-        """How much of a resource each type has, in the order of names: what `amounts` says of one type."""
+        """Return how much of a resource each type has, in the order of names: what `amounts` says of one type."""
         if resource not in self._snapshot.resources:
             return (None,) * len(self._written.names)
         written = self._written.columns.quantities(self._snapshot.resources.index(resource))
@@ -70,12 +70,12 @@ class CatalogResources:
         return _network_changes(self._version) if self._version < NEWEST else {}
 
     def _pod_enis(self, name: str) -> str | None:
-        """The branch interfaces that the release gives a type whose limits differ; None where it gives none."""
+        """Return the branch interfaces that the release gives a type whose limits differ; None if it gives none."""
         limits = self._network_changes[name]
         return str(limits[1]) if limits is not None and limits[1] else None
 
     def addresses_per_interface(self, name: str) -> int | None:
-        """The IPv4 addresses of an interface by the release's own table; None where the table lacks the type."""
+        """Return the IPv4 addresses of an interface by the release's own table; None if the table lacks the type."""
         if name in self._network_changes:
             limits = self._network_changes[name]
             return None if limits is None else limits[0]
@@ -83,7 +83,7 @@ class CatalogResources:
         return None if network is None else network.ipv4_per_interface
 
     def network(self, name: str) -> Network | None:
-        """The VPC limits of a type, whatever the release; None where none are published."""
+        """Return the VPC limits of a type, whatever the release; None if none are published."""
         position = self._written.positions.get(name)
         limits = None if position is None else self._written.columns.network(position)
         if limits is None:
@@ -94,7 +94,7 @@ class CatalogResources:
 
 @cache
 def _network_changes(release: Version) -> Mapping[str, list[int] | None]:
-    """The network limits that a release's own table has otherwise than the newest one, by instance type."""
+    """Return the network limits that a release's own table has otherwise than the newest one, by instance type."""
     found: dict[str, list[int] | None] = {}
     for change in table("network_limits")["changes"]:  # newest first: the older one has the last word
         if release < Version.parse(change["before"]):

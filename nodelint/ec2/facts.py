@@ -99,7 +99,7 @@ class AwsFacts:
         return self.region is not None
 
     def answer(self, question: Question) -> Answer:
-        """The answer to a question that was asked word for word. Raises Missing."""
+        """Return the answer to a question that was asked word for word. Raise Missing."""
         kind = question.kind
         if self.region is None:
             raise Missing(kind, self._why)
@@ -114,10 +114,10 @@ class AwsFacts:
         return answer
 
     def images(self, question: Question) -> Images:
-        """The images of a question, in every state. Raises Missing.
+        """Return the images of a question, in every state. Raise Missing.
 
-        A question that was not asked itself is answered where it narrows one that was: an id that some
-        answer holds, a name without wildcards that a pattern covers, or fewer owners.
+        A question that was not asked itself is answered where it narrows one that was: an id that some answer holds,
+        a name without wildcards that a pattern covers, or fewer owners.
         """
         region = self.region
         if region is None or question in region.answers:
@@ -138,7 +138,10 @@ class AwsFacts:
         )
 
     def _narrowed(self, question: Question, asked_question: Question, answer: Answer) -> list[MachineImage] | None:
-        """The images of a question that asks for part of what was asked; None where it is not, or not for sure."""
+        """Return the images of a question that asks for part of what was asked.
+
+        None if it is not, or not certainly.
+        """
         name, pattern = question.value("name"), asked_question.value("name")
         rest = [[pair for pair in q.filters if pair[0] != "name"] for q in (question, asked_question)]
         if asked_question.kind != "images" or rest[0] != rest[1]:
@@ -160,7 +163,7 @@ class AwsFacts:
         return found
 
     def _owner(self, owner: str) -> str | None:
-        """An owner as images name theirs: `self` for the account that was asked; None where that is not known."""
+        """Return an owner as images name theirs: `self` for the account that was asked; None if that is not known."""
         if not owner.isdigit():
             return owner
         there = self._known_region
@@ -170,7 +173,7 @@ class AwsFacts:
         return owner if any(image.owner == owner for image in there.images.values()) else None
 
     def parameter(self, name: str) -> str | None:
-        """The value of an SSM parameter; None where there is none. Raises Missing."""
+        """Return the value of an SSM parameter; None if there is none. Raise Missing."""
         found = self.answer(Question.make("parameters", ("name", name))).found
         return found[0] if found else None
 
@@ -195,17 +198,17 @@ class AwsFacts:
         return tuple(self._known_region.placements[id] for id in found)
 
     def exists(self, question: Question) -> bool:
-        """Whether there is a role, or an instance profile, of a name. Raises Missing."""
+        """Whether there is a role, or an instance profile, of a name. Raise Missing."""
         return bool(self.answer(question).found)
 
     @property
     def encrypts_volumes(self) -> bool:
-        """Whether EC2 encrypts volumes of the account that do not say so. Raises Missing."""
+        """Whether EC2 encrypts volumes of the account that do not say so. Raise Missing."""
         return self.answer(Question("volume-encryption")).found == ("true",)
 
     @cached_property
     def offerings(self) -> Mapping[str, Offering]:
-        """Every instance type that the region offers, with its zones and capacity types. Raises Missing."""
+        """Every instance type that the region offers, with its zones and capacity types. Raise Missing."""
         self.answer(Question("offerings"))
         self.answer(Question("instance-types"))
         return self._known_region.offerings
@@ -221,7 +224,7 @@ class AwsFacts:
         return known if prices is None else known.with_prices(prices)
 
     def _prices(self) -> RegionPrices | None:
-        """The prices that the region answered, however old: their day is said. None where it answered none."""
+        """Return the prices that the region answered, however old: their day is said. None if it answered none."""
         region = self.region
         days = [a.at[:10] for q, a in region.answers.items() if q.kind in PRICE_KINDS and a.found] if region else []
         if region is None or not days:
@@ -255,14 +258,14 @@ class AwsFacts:
 
 
 def moment(at: str) -> datetime:
-    """The time that an ISO 8601 text with `Z` or an offset means. Raises ValueError."""
+    """Return the time that an ISO 8601 text with `Z` or an offset means. Raise ValueError."""
     from datetime import datetime
 
     return datetime.fromisoformat(at)
 
 
 def span(length: timedelta) -> str:
-    """A length of time in its two largest units that say something: `2 d 3 h`, `5 min`."""
+    """Return a length of time in its two largest units that say something: `2 d 3 h`, `5 min`."""
     seconds = max(0, int(length.total_seconds()))
     parts = []
     for unit, size in (("d", 86400), ("h", 3600), ("min", 60), ("s", 1)):

@@ -88,7 +88,7 @@ class FakeAccount:
     def facts(
         self, classes: Sequence[EC2NodeClass], release: Version, kubernetes: KubernetesVersion | None = None
     ) -> AwsFacts:
-        """What `nodelint refresh` would know of it for some classes."""
+        """Return what `nodelint refresh` would know of it for some classes."""
         reply = gather(self.ask, self.region, classes, release, kubernetes)
         answered = {q: a for q, a in reply.region.answers.items() if a.failed != ""}
         region = reply.region._replace(answers=answered)

@@ -116,13 +116,13 @@ name starts with `trn1` was `inferentia`, and newer Trainium had no label."""
 
 
 def row(info: Mapping[str, Any], known: Catalog) -> Row | None:
-    """A snapshot's row, as the newest release sees the type, for an item of `InstanceTypes` of boto3's answer.
+    """Return a snapshot's row, as the newest release sees the type, for an item of `InstanceTypes` of boto3's answer.
 
-    Its columns are LABELS, RESOURCES and PRICED; `changes` says what older releases saw otherwise. `known`
-    is the catalogue as the newest release sees it. None for a type that the controller does not ask for
-    (`TYPES_QUERY`): Macs, i386 alone, paravirtual ones. Parts that EC2 leaves out read as the controller
-    reads them: no hypervisor is an empty one, no clock speed is 0 MHz. Raises ValueError, naming type and
-    field, for a field of the wrong kind and for a missing one without which the controller would stop.
+    Its columns are LABELS, RESOURCES and PRICED; `changes` says what older releases saw otherwise. `known` is the
+    catalogue as the newest release sees it. None for a type that the controller does not ask for (`TYPES_QUERY`):
+    Macs, i386 alone, paravirtual ones. Parts that EC2 leaves out read as the controller reads them: no hypervisor is
+    an empty one, no clock speed is 0 MHz. Raise ValueError, naming type and field, for a field of the wrong kind and
+    for a missing one without which the controller would stop.
     """
     name = info.get("InstanceType")
     if not isinstance(name, str) or not _NAME.fullmatch(name):
@@ -134,20 +134,20 @@ def row(info: Mapping[str, Any], known: Catalog) -> Row | None:
 
 
 def usage(info: Mapping[str, Any]) -> tuple[str, ...]:
-    """The capacity types that a type is sold as: `on-demand`, `spot`.
+    """Return the capacity types that a type is sold as: `on-demand`, `spot`.
 
-    A type that is sold in capacity blocks alone has none: it is `reserved` by a capacity reservation of the
-    class, which is not a property of the type. Raises ValueError for a field of the wrong kind.
+    A type that is sold in capacity blocks alone has none: it is `reserved` by a capacity reservation of the class,
+    which is not a property of the type. Raise ValueError for a field of the wrong kind.
     """
     classes = _texts(info, "SupportedUsageClasses")
     return tuple(kind for kind in ("on-demand", "spot") if kind in classes)
 
 
 def changes(names: Iterable[str], known: Catalog) -> tuple[Change, ...]:
-    """How label values of some types differed before a release, for a snapshot that holds rows of these types.
+    """Return how label values of some types differed before a release, for a snapshot that holds rows of these types.
 
-    Of a Neuron type that the catalogue lacks the labels before 1.1.0 follow from its name, as they did there.
-    What is in neither the catalogue nor `data/tables.json` had no bandwidth in any release.
+    Of a Neuron type that the catalogue lacks the labels before 1.1.0 follow from its name, as they did there. What is
+    in neither the catalogue nor `data/tables.json` had no bandwidth in any release.
     """
     wanted = set(names)
     found = []
@@ -272,9 +272,10 @@ def _maker(gpu: Mapping[str, Any]) -> str:
 
 
 def _network(info: Mapping[str, Any], limits: Network | None) -> list[Any] | None:
-    """The VPC limits: counts by EC2, whose answer the controller reads for them; branch interfaces by its table.
+    """Return the VPC limits: counts by EC2, whose answer the controller reads for them; branch interfaces by its
+    table.
 
-    None where EC2 leaves out their number, or numbers the cards in a way for which a row has no place.
+    None if EC2 leaves out their number, or numbers the cards in a way for which a row has no place.
     """
     cards = _items(info, "NetworkInfo", "NetworkCards")
     counts = {_whole(card, "NetworkCardIndex"): _whole(card, "MaximumNetworkInterfaces") or 0 for card in cards}
@@ -318,7 +319,7 @@ def _decimal(milli: int) -> str:
 
 
 def _binary(count: int) -> str:
-    """A quantity as Kubernetes prints it in powers of 1024; below 1024 in decimal."""
+    """Return a quantity as Kubernetes prints it in powers of 1024; below 1024 in decimal."""
     return _quantity(count, 1024, ("", "Ki", "Mi", "Gi", "Ti", "Pi"))
 
 
@@ -335,7 +336,7 @@ def _kebab(text: str) -> str:
 
 
 def _neuron_changes(names: Iterable[str]) -> list[Change]:
-    """The accelerator labels before 1.1.0 of Neuron types, told by their names."""
+    """Return the accelerator labels before 1.1.0 of Neuron types, told by their names."""
     neuron = sorted(name for name in names if name.startswith(("inf", "trn")))
     nameless = [name for name in neuron if name.startswith("trn") and not name.startswith("trn1")]
     older: dict[str, str | None] = {n: None if n in nameless else "inferentia" for n in neuron}
@@ -348,7 +349,7 @@ def _neuron_changes(names: Iterable[str]) -> list[Change]:
 
 
 def _value(info: Mapping[str, Any], *path: str) -> Any:
-    """Return the value at a path. None where the path ends early. Raise ValueError where a step is not a mapping."""
+    """Return the value at a path. None if the path ends early. Raise ValueError where a step is not a mapping."""
     value: Any = info
     for index, key in enumerate(path):
         if value is None:

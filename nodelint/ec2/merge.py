@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def joined(old: Snapshot, new: Snapshot) -> Snapshot:
-    """Both snapshots' instance types under the columns of both, which are told apart by name and not by place."""
+    """Both snapshots' instance types under the columns of both, which are matched by name, not by position."""
     labels = _both(old.labels, new.labels)
     resources = _both(old.resources, new.resources)
     priced = _both(old.priced, new.priced)
@@ -69,7 +69,7 @@ def _both(ours: Sequence[str], theirs: Sequence[str]) -> tuple[str, ...]:
 
 
 def _mover(columns: Sequence[str], wanted: Sequence[str]) -> Callable[[list[_T | None]], list[_T | None]]:
-    """Puts the values of some columns under others of the same name; None where there is none."""
+    """Puts the values of some columns under others of the same name; None if there is none."""
     if columns == wanted:
         return list
     places = [columns.index(column) if column in columns else None for column in wanted]

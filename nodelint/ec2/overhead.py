@@ -22,7 +22,7 @@ _CPU_RESERVED = ((0, 1000, 0.06), (1000, 2000, 0.01), (2000, 4000, 0.005), (4000
 
 
 def ceiling(number: float) -> int:
-    """The least whole number that is not below: math's own, whose module nothing else of a check loads."""
+    """Return the least whole number that is not below: math's own, whose module nothing else of a check loads."""
     return int(-(-number // 1))
 
 

@@ -35,9 +35,9 @@ EVERYWHERE = (Question("instance-types"), Question("offerings"))
 
 
 def image_question(term: SelectorTerm) -> Question | None:
-    """What an AMI term other than an alias or a parameter asks; None where it asks nothing that is known.
+    """Return what an AMI term other than an alias or a parameter asks; None if it asks nothing that is known.
 
-    An id stands alone, whatever is beside it. Names and tag values are EC2's filter patterns.
+    An id stands alone, whatever is next to it. Names and tag values are EC2's filter patterns.
     """
     if isinstance(term.id, str) and term.id:
         return id_question(term.id)
@@ -58,7 +58,7 @@ def image_question(term: SelectorTerm) -> Question | None:
 
 
 def subnet_question(term: SelectorTerm) -> Question | None:
-    """What a subnet term asks: its id alone, else its tags; None where it asks nothing that is known."""
+    """Return what a subnet term asks: its id alone, else its tags; None if it asks nothing that is known."""
     return _id_or_tags("subnets", "subnet-id", term)
 
 
@@ -77,7 +77,7 @@ def _id_or_tags(kind: FactKind, id_filter: str, term: SelectorTerm) -> Question 
 
 
 def tag_filters(tags: Iterable[Label]) -> list[tuple[str, str]] | None:
-    """EC2's filters for tags: `"*"` asks for the key alone. None where a placeholder leaves one open."""
+    """EC2's filters for tags: `"*"` asks for the key alone. None if a placeholder leaves one open."""
     filters = []
     for tag in tags:
         if not isinstance(tag.key, str) or not isinstance(tag.value, str):
@@ -87,16 +87,17 @@ def tag_filters(tags: Iterable[Label]) -> list[tuple[str, str]] | None:
 
 
 class FieldQuestion(NamedTuple):
-    """What a field or an entry of a list asks, and where it stands; None where the file does not say."""
+    """What a field or an entry of a list asks, and where it stands; None if the file does not say."""
 
     node: Node
     question: Question | None
 
 
 def reservation_questions(node_class: EC2NodeClass, release: Version = NEWEST) -> list[FieldQuestion]:
-    """What the entries of capacityReservationSelectorTerms ask, in every state (Karpenter uses active ones).
+    """Return what to ask AWS for each entry of `capacityReservationSelectorTerms`.
 
-    An entry with an id and with tags asks for each by itself. Before 1.8.0 `instanceMatchCriteria` is not known.
+    Reservations in every state are asked for, although Karpenter uses only active ones. An entry with an id and tags
+    gives two questions. `instanceMatchCriteria` counts from 1.8.0 on.
     """
     questions = []
     terms = node_class.node.find("spec", "capacityReservationSelectorTerms")
@@ -124,7 +125,9 @@ def _reservations(tags: Iterable[Label], owner: Text | None, match: Text | None)
 
 
 def placement_question(node_class: EC2NodeClass) -> FieldQuestion | None:
-    """What placementGroupSelector asks, in every state (Karpenter uses an available group): its id, else its name."""
+    """Return what placementGroupSelector asks, in every state (Karpenter uses an available group): its id, else its
+    name.
+    """
     node = node_class.node.find("spec", "placementGroupSelector")
     for key, filter in (("id", "group-id"), ("name", "group-name")):
         value = text(node.get(key)) if node is not None and node.kind == "mapping" else None
@@ -134,12 +137,12 @@ def placement_question(node_class: EC2NodeClass) -> FieldQuestion | None:
 
 
 def profile_question(node_class: EC2NodeClass) -> FieldQuestion | None:
-    """What `instanceProfile` asks; None where the class has none."""
+    """Return what `instanceProfile` asks; None if the class has none."""
     return _field(node_class, "instanceProfile", "instance-profiles")
 
 
 def role_question(node_class: EC2NodeClass) -> FieldQuestion | None:
-    """What `role` asks, less the path that may stand before the name; None where the class has none."""
+    """Return what `role` asks, less the path that may stand before the name; None if the class has none."""
     question = _field(node_class, "role", "roles")
     name = question.question.value("name") if question is not None and question.question is not None else None
     return (
@@ -169,7 +172,7 @@ class AskedAlias(NamedTuple):
 
 
 def alias_of(node_class: EC2NodeClass) -> AskedAlias | None:
-    """The alias that decides the images of a class: that of a term, however many others there are.
+    """Return the alias that decides the images of a class: that of a term, however many others there are.
 
     A v1beta1 class with a family and no terms is converted to the family's alias at latest (Karpenter 1.0).
     """
@@ -199,7 +202,7 @@ class AliasImage(NamedTuple):
 
 
 def alias_rows(family: str, release: Version, version: str = "latest") -> list[dict[str, Any]]:
-    """The images of an alias in a release as `data/images.json` has them. KeyError for no alias family."""
+    """Return the images of an alias in a release as `data/images.json` has them. KeyError for no alias family."""
     return [
         image
         for image in alias_families()[family]["images"]
@@ -209,8 +212,9 @@ def alias_rows(family: str, release: Version, version: str = "latest") -> list[d
 
 
 def alias_parameters(alias: Alias, release: Version, kubernetes: KubernetesVersion) -> list[AliasImage]:
-    """Return the images of an alias by their parameters. It is empty where the release or Kubernetes does not have
-    the alias.
+    """Return the images of an alias by their parameters.
+
+    It is empty if the release or Kubernetes does not have the alias.
     """
     family: dict[str, Any] | None = alias_families().get(alias.family)
     if (
@@ -232,7 +236,9 @@ def alias_parameters(alias: Alias, release: Version, kubernetes: KubernetesVersi
 
 
 def alias_version_behind(image_name: str) -> str | None:
-    """The alias version as which an image of a published name can be pinned: `v20250403`; None for other names."""
+    """Return the alias version as which an image of a published name can be pinned: `v20250403`; None for other
+    names.
+    """
     for family in alias_families().values():
         found = re.fullmatch(family.get("names", "(?!)"), image_name)
         if found:
@@ -243,7 +249,9 @@ def alias_version_behind(image_name: str) -> str | None:
 def latest_version(
     family: str, release: Version, kubernetes: KubernetesVersion | None, facts: AwsFacts
 ) -> str | None:
-    """The version that an alias stands for at latest; None where facts do not say it, or do not know it by itself."""
+    """Return the version that an alias stands for at latest; None if facts do not say it, or do not know it by
+    itself.
+    """
     if kubernetes is None:
         return None
     for image in _alias_found(Alias(family, "latest"), release, kubernetes, facts):
@@ -262,7 +270,7 @@ def _may_be_published(alias: Alias, release: Version, kubernetes: KubernetesVers
 
 
 def alias_families() -> dict[str, Any]:
-    """The alias families with their facts, by name (`data/images.json`)."""
+    """Return the alias families with their facts, by name (`data/images.json`)."""
     families: dict[str, Any] = table("images")["families"]
     return families
 
@@ -280,7 +288,9 @@ def id_question(id: str) -> Question:
 def _alias_questions(
     alias: Alias, release: Version, kubernetes: KubernetesVersion | None, facts: AwsFacts
 ) -> Iterator[Question]:
-    """The parameters of an alias and the images behind them, at latest too, and at the version that latest is now."""
+    """Yield the parameters of an alias and the images behind them, at latest too, and at the version that latest is
+    now.
+    """
     if kubernetes is None:
         return
     latest = Alias(alias.family, "latest")
@@ -314,7 +324,7 @@ def _parameter_questions(name: str, facts: AwsFacts) -> Iterator[Question]:
 
 
 def network_questions(node_class: EC2NodeClass) -> Iterator[Question]:
-    """What a class asks about subnets and security groups."""
+    """Yield what a class asks about subnets and security groups."""
     questions = [
         *map(subnet_question, node_class.subnet_terms),
         *map(group_question, node_class.security_group_terms),
@@ -335,7 +345,7 @@ class ClassesAt(NamedTuple):
 
 
 def gather_all(ask: Ask, region: str, places: Sequence[ClassesAt], known: Region | None = None) -> Reply:
-    """What `gather` brings for classes of several releases, nothing asked twice."""
+    """Return what `gather` brings for classes of several releases, nothing asked twice."""
     found = known or Region(region, None, {})
     rows: tuple[Row, ...] = ()
     for place in places:
@@ -374,7 +384,7 @@ def gather(
 def questions(
     classes: Sequence[EC2NodeClass], release: Version, kubernetes: KubernetesVersion | None, facts: AwsFacts
 ) -> Iterator[Question]:
-    """All that Karpenter would ask for these classes, as far as what is known already allows to say."""
+    """Yield all that Karpenter would ask for these classes, as far as what is known already allows to say."""
     yield from EVERYWHERE
     if any(map(_leaves_encryption_open, classes)):
         yield ENCRYPTION
@@ -403,7 +413,7 @@ def _leaves_encryption_open(node_class: EC2NodeClass) -> bool:
 
 
 def _named_things(node_class: EC2NodeClass, release: Version) -> Iterator[FieldQuestion]:
-    """What the release asks for a class beside its network and images."""
+    """Yield what the release asks for a class besides its network and images."""
     if behaves("reservation-terms", release):
         yield from reservation_questions(node_class, release)
     group = placement_question(node_class) if behaves("checks-placement-group", release) else None

@@ -13,7 +13,7 @@ _FORM = (
 
 
 def refuse_region(name: str) -> str | None:
-    """Return why a name cannot be that of a region, with the nearest that is one; None where it can.
+    """Return why a name cannot be that of a region, with the nearest that is one; None if it can.
 
     A name of the right form may be that of a region that is newer than nodelint.
     """

@@ -18,7 +18,8 @@ MAC = ("mac1", "mac2", "mac-")
 
 @cache
 def tables_alone() -> Catalog:
-    """The types that the controller's tables know and the catalogue lacks: no region that was asked offers them.
+    """Return the types that the controller's tables know and the catalogue lacks: no region that was asked offers
+    them.
 
     They are sold elsewhere, or were. Of labels they have the bandwidth alone.
     """
@@ -26,7 +27,7 @@ def tables_alone() -> Catalog:
 
 
 def named_elsewhere(key: str, values: Iterable[str], catalog: Catalog) -> list[str]:
-    """The types or families among some values that the catalogue lacks, and Karpenter's tables or EC2 know."""
+    """Return the types or families among some values that the catalogue lacks, and Karpenter's tables or EC2 know."""
     unknown = _unknown_names(key, values, catalog)
     return [value for value in unknown if value in names_elsewhere(key)] if unknown else []
 
@@ -41,7 +42,7 @@ def _unknown_names(key: str, values: Iterable[str], catalog: Catalog) -> list[st
 
 @cache
 def names_elsewhere(key: str) -> frozenset[str]:
-    """The types or families that Karpenter's tables or EC2 know; none for other keys."""
+    """Return the types or families that Karpenter's tables or EC2 know; none for other keys."""
     if key not in (INSTANCE_TYPE, FAMILY):
         return frozenset()
     from nodelint.ec2.api_names import api_types
@@ -122,7 +123,9 @@ def may_be_new(key: str, value: str, catalog: Catalog) -> bool:
 
 
 def _newer_types(catalog: Catalog, known: Iterable[str]) -> dict[str, dict[str, str]]:
-    """The types that EC2 knows and the catalogue does not have yet, with the labels that follow from their names."""
+    """Return the types that EC2 knows and the catalogue does not have yet, with the labels that follow from their
+    names.
+    """
     found = {}
     for name in sorted(known):
         parts = re.fullmatch(_NAME, name)
@@ -134,7 +137,7 @@ def _newer_types(catalog: Catalog, known: Iterable[str]) -> dict[str, dict[str, 
 
 
 def retired(key: str, values: Iterable[str], catalog: Catalog) -> dict[str, str]:
-    """What to look at in the place of those types or families among some values that AWS is ending."""
+    """Return what to look at in the place of those types or families among some values that AWS is ending."""
     unknown = _unknown_names(key, values, catalog)
     if not unknown:
         return {}

@@ -27,7 +27,7 @@ class TypeSet:
 
     @classmethod
     def span(cls, begin: int, end: int) -> TypeSet:
-        """The types at the positions from `begin` up to `end`, `end` itself left out."""
+        """Return the types at the positions from `begin` up to `end`, `end` itself left out."""
         return cls((1 << end) - (1 << begin))
 
     @classmethod
@@ -90,7 +90,7 @@ NONE = TypeSet()
 
 
 def union(sets: Iterable[TypeSet]) -> TypeSet:
-    """The types that are in any of some sets."""
+    """Return the types that are in any of some sets."""
     bits = 0
     for types in sets:
         bits |= types._bits

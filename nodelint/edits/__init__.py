@@ -261,7 +261,7 @@ def _find_changes(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, int
 
 
 def _take_out(sequence: Node, within: Document, kind: str, start: int, end: int, *_: int) -> Edit | None:
-    """Return the edit by which one item goes; None where more is changed, or what stands around its document.
+    """Return the edit by which one item goes; None if more is changed, or what stands around its document.
 
     No more of the text is looked at: it may be long, and hold many such documents.
     """
@@ -276,7 +276,7 @@ def _take_out(sequence: Node, within: Document, kind: str, start: int, end: int,
 
 
 def reread_edited(source: SourceText, edits: Sequence[Edit]) -> Source:
-    """Return a file with edits made, to be looked at: a document that no edit touches stays the very same."""
+    """Return a file with edits made, to be looked at: a document that no edit touches stays the same."""
     text = apply(source.text, edits)
     start, end = min(edit.start for edit in edits), max(edit.end for edit in edits)
     for document in source.documents:
@@ -341,7 +341,7 @@ def add_document(document: Document, text: str) -> list[Edit]:
 
 
 def _among_others(document: Document) -> bool:
-    """Whether a heredoc holds documents beside this one."""
+    """Whether a heredoc holds documents next to this one."""
     assert document.root is not None
     text = document.root.source.text
     if re.match(r"[ \t]*---", text[document.start : document.root.start]):

@@ -113,7 +113,7 @@ def key_column(entry: MappingEntry) -> int:
 
 
 def behind_colon(entry: MappingEntry) -> int | None:
-    """Return the offset behind the `:` of a key. None where the key has none."""
+    """Return the offset behind the `:` of a key. None if the key has none."""
     text = entry.key.source.text
     match = re.compile(r"[ \t]*:").match(text, entry.key.end)
     return None if match is None else match.end()

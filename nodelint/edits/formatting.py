@@ -271,7 +271,7 @@ class Writer:
         return [f"{name}: {lines[0]}", *lines[1:]]
 
     def literal(self, value: str, indent: int) -> list[str] | None:
-        """Return a text of several lines as a `|` scalar, None where that cannot hold it."""
+        """Return a text of several lines as a `|` scalar, None if that cannot hold it."""
         body = value.removesuffix("\n")
         if "\n" not in value or not body or body[0] in " \n\t" or body.endswith("\n"):
             return None
@@ -299,7 +299,7 @@ class Writer:
         return (model.get(key) if model is not None else None) or self.manner.usual.like(key, self.at)
 
     def shift(self, model: Node | None, usual: int, least: int) -> int:
-        """By how much a block collection stands to the right of its key."""
+        """Return by how many columns a block collection is indented below its key."""
         if model is None or model.alias or model.style != "block" or model.parent is None:
             return usual
         if model.parent.kind != "mapping" or model.parent.style != "block":

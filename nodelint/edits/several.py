@@ -47,7 +47,7 @@ def set_apart(nodes: Sequence[Node]) -> Sequence[Node]:
     """Return the nodes of a document as they stand in a text that holds nothing else; the same where it is not read
     alone.
 
-    Each edit of several in a row makes a text anew: that of a document, not of the thousands that a file may hold.
+    Each edit of several in a row makes a text again: that of a document, not of the thousands that a file may hold.
     """
     source, within = nodes[0].source, document_of(nodes[0])
     if len(source.documents) < 2 or within.host is not None or source.masked:

@@ -19,7 +19,10 @@ else:
 
 
 class Dialect(Protocol):
-    """What a language does in its own way. The callers in `nodelint.edits` have held the node to what all refuse."""
+    """What a language does in its own way.
+
+    The callers in `nodelint.edits` have checked the node against what all refuse.
+    """
 
     SUFFIX: str
     """How the name of a file ends whose text is read in this language."""

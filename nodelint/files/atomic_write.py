@@ -29,7 +29,7 @@ def place(path: str) -> str:
     """Return the file that a path leads to when all links are followed.
 
     Raise PermissionError where a link of the path leads out of its repository, or into its `.git`: whoever wrote the
-    repository would choose the file. Without a repository, a link has to stay in the working folder, or beside
+    repository would choose the file. Without a repository, a link has to stay in the working folder, or next to
     itself. Links above both, such as `/tmp` on macOS, lead anywhere.
     """
     real, link = os.path.realpath(path), os.path.abspath(path)
@@ -160,7 +160,7 @@ def _identity(path: str) -> tuple[int, int]:
 
 
 class Old(NamedTuple):
-    """A file that will be replaced: which one it is, what it holds, and what belongs to it beside that."""
+    """A file that will be replaced: which one it is, what it holds, and what belongs to it besides that."""
 
     inode: tuple[int, int]
     content: bytes
@@ -172,7 +172,7 @@ class Old(NamedTuple):
 
     @classmethod
     def read(cls, path: str) -> Old | None:
-        """Return the file of a path; None where there is none. Raise OSError for what may not be written."""
+        """Return the file of a path; None if there is none. Raise OSError for what may not be written."""
         try:
             about = os.stat(path)
             if not stat.S_ISREG(about.st_mode):
@@ -229,8 +229,9 @@ def _strict_only(what: str, strict: bool) -> Iterator[None]:
 
 
 def _attributes(handle: int) -> dict[str, bytes]:
-    """Return the extended attributes of an open file, ACLs among them; none where Python or the file system knows
-    none.
+    """Return the extended attributes of an open file, ACLs among them.
+
+    None if Python or the file system knows none.
     """
     if sys.platform != "linux":
         return {}

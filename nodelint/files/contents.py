@@ -30,7 +30,7 @@ def display_path(file: str) -> str:
 
 
 def read_content(path: str, unreadable: list[tuple[str, str]]) -> bytes | Source | None:
-    """Return the content of a file, or what a long stream of YAML holds; None where it is neither."""
+    """Return the content of a file, or what a long stream of YAML holds; None if it is neither."""
     if (before := file_contents.get(path)) is not None:
         return before
     # os.read spares what open() sets up: over ten thousand small files that is a third of the time.

@@ -48,15 +48,13 @@ class Discovery:
     `stdin` is what standard input brought, where it was asked for, `stdin_path` how its text is named. `stating` are
     files that may state which release runs, sources among them; `seen` are the paths of all files that may hold
     manifests, `glanced` those of others; `unread` are the paths of texts and programs in folders, which may hold
-    manifests and were not opened.
-    `late` counts the files that were not opened before the deadline.
-    `named` are the files that were asked for by their paths, `values` those of --values, in their order.
-    `folders` are those that were asked for, `hidden` the hidden ones in them, which are passed over.
-    `also` is a pattern of what is read although the word is not in it.
-    `workloads` are the paths of files that may make pods, `contents` what some of these hold, `buffers` the paths of
-    those that may hold CapacityBuffers, `node_groups` of those that may state nodes of others than Karpenter,
-    `installing` of those that may install a chart with values, `applying` of those that may change what a folder
-    makes: all told by single words.
+    manifests and were not opened. `late` counts the files that were not opened before the deadline. `named` are the
+    files that were asked for by their paths, `values` those of --values, in their order. `folders` are the requested
+    ones, `hidden` the hidden ones in them, which are passed over. `also` is a pattern of what is read although the
+    word is not in it. `workloads` are the paths of files that may make pods, `contents` what some of these hold,
+    `buffers` the paths of those that may hold CapacityBuffers, `node_groups` of those that may state nodes of others
+    than Karpenter, `installing` of those that may install a chart with values, `applying` of those that may change
+    what a folder makes: all told by single words.
     """
 
     def __init__(self) -> None:
@@ -94,12 +92,12 @@ def discover(
 ) -> Discovery:
     """Read files, folders (with all that is below them) and `-` for standard input, each file once.
 
-    In folders only manifests, their templates and Terraform's files are read, by their endings, and what
-    `include` matches: scripts and Markdown, say. Hidden folders and those of package managers are passed
-    over. `include` and `exclude` are globs over the path as it is printed; what both match is left out. What git
-    ignores in a folder is left out where `exclude` says so; a file or folder of `paths` is read all the same.
-    Files in which the pattern `also` is found are read although they do not hold the word. `known` are sources that
-    were read before, by their bytes: what is the same is not read twice.
+    In folders only manifests, their templates and Terraform's files are read, by their endings, and what `include`
+    matches: scripts and Markdown, say. Hidden folders and those of package managers are passed over. `include` and
+    `exclude` are globs over the path as it is printed; what both match is left out. What git ignores in a folder is
+    left out where `exclude` says so; a file or folder of `paths` is read anyway. Files in which the pattern `also` is
+    found are read although they do not hold the word. `known` are sources that were read before, by their bytes: what
+    is the same is not read twice.
     """
     found = Discovery()
     found.also = also
@@ -360,7 +358,7 @@ def _read_for_release(file: str, found: Discovery) -> None:
 
 
 def context(sources: Iterable[Source], exclude: Excluded = READ_ALL, include: Globs = NOTHING) -> list[Source]:
-    """Return the other manifests of the repositories that the sources stand in; of none where they stand in none."""
+    """Return the other manifests of the repositories that the sources stand in; of none if they stand in none."""
     sources = list(sources)
     folders = {os.path.dirname(os.path.abspath(source.path)) for source in sources}
     roots = sorted({root for folder in folders if (root := repository(folder)) is not None})

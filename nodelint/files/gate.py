@@ -53,7 +53,7 @@ class Gate:
     def admit(self, named: str) -> None:
         """Take the root of a path that the command line names: its repository, else the folder itself.
 
-        Outside of a repository, the root of a file is the working folder around it, but for the user's home or the
+        Outside of a repository, the root of a file is the working folder around it, except the user's home or the
         whole disk; else its own folder. A file that is a link is at home where it is named, not where it leads.
         """
         self.admitted.add(named)
@@ -90,7 +90,7 @@ class Gate:
         return any(is_below(place, root) for place in places for root in self._roots or [_find_default()])
 
     def refusal(self, path: str) -> str | None:
-        """Return why a path, there or not, is not opened, as the end of a sentence; None where it may be."""
+        """Return why a path, there or not, is not opened, as the end of a sentence; None if it may be."""
         try:
             self._resolve(path)
         except OSError as error:
@@ -178,7 +178,7 @@ class Gate:
         return sorted(entry for entry in found if not _is_git(entry[0]))
 
     def names(self, folder: str) -> list[str]:
-        """Return the names in a folder, in order; none where it cannot be listed."""
+        """Return the names in a folder, in order; none if it cannot be listed."""
         try:
             return [name for name, _ in self.entries(folder)]
         except OSError:

@@ -48,7 +48,9 @@ class _Pattern(NamedTuple):
 
 
 class _Level:
-    """The patterns of one file, for what is below the folder `base`: a path with a slash at its end, or nothing."""
+    """The patterns of one file, for what is below the folder `base`: a path with a slash at its end, or
+    nothing.
+    """
 
     def __init__(self, base: str, patterns: Iterable[_Pattern]) -> None:
         self._base = len(base)
@@ -60,7 +62,7 @@ class _Level:
             of.insert(0, (number, pattern))
 
     def decides(self, path: str, name: str, *, folder: bool) -> bool | None:
-        """Whether a path is ignored; None where no pattern matches. The last that does decides."""
+        """Whether a path is ignored; None if no pattern matches. The last that does decides."""
         inside = path[self._base :]
         last = -1
         ignored = None
@@ -137,7 +139,11 @@ class Ignored:
 
 
 def entered(above: Ignored | None, folder: str, names: Iterable[str]) -> Ignored | None:
-    """Return what is ignored in a folder with entries of these `names`, by what holds `above` all of them."""
+    """Return the ignore rules that apply inside a folder.
+
+    `above` are those of its parent (None if there are none), `names` the entries of the folder. A folder with `.git`
+    is a repository of its own; a `.gitignore` adds its rules.
+    """
     names = frozenset(names)
     if ".git" in names and (above is None or above._inside):  # a repository of its own
         above = Ignored.around(folder)
@@ -150,7 +156,7 @@ def _level(file: str, base: str) -> _Level | None:
 
 
 def _patterns(file: str) -> Iterator[_Pattern]:
-    """Yield the patterns of a file; nothing where it cannot be read, as for git."""
+    """Yield the patterns of a file; nothing if it cannot be read, as for git."""
     try:
         data = safe_read.read(file, _LARGEST)
     except OSError:

@@ -34,7 +34,7 @@ class KeptContents:
         self._contents, self._size = None, 0
 
     def get(self, path: str) -> bytes | None:
-        """Return what was read of a file; None where it must be opened."""
+        """Return what was read of a file; None if it must be opened."""
         return self._contents.get(self._find_absolute(path)) if self._contents else None
 
     def keep(self, path: str, content: bytes) -> None:

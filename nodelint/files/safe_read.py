@@ -120,7 +120,7 @@ def count_as_repositories(folders: Iterable[str]) -> None:
 def find_top(folder: str) -> str | None:
     """Return the top of the repository around an absolute folder; outside of git, the folder that counts as one.
 
-    Paths of Argo CD, Flux and Terragrunt begin there. None where there is neither.
+    Paths of Argo CD, Flux and Terragrunt begin there. None if there is neither.
     """
     found = repository(folder)
     if found is not None or not _tops:

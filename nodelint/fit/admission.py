@@ -2,7 +2,7 @@
 
 EKS runs two that let a pod onto nodes that it does not tolerate as it is written (platform versions of EKS 1.19 and
 newer): ExtendedResourceToleration adds a toleration for each extended resource that a pod requests, and RuntimeClass
-adds the tolerations of the pod's runtime class. Karpenter's own answer for the written pod stands beside them.
+adds the tolerations of the pod's runtime class. Karpenter's own answer for the written pod stands next to them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from nodelint.model.messages import short
 
 
 def tolerations_for(pod: Pod) -> tuple[Toleration, ...]:
-    """The tolerations that may be added: any where a pod has a runtime class, for that is written elsewhere."""
+    """Return the tolerations that may be added: any where a pod has a runtime class, because that is written
+    elsewhere.
+    """
     if pod.runtime_class is not None:
         return (TOLERATES_ALL,)
     return tuple(

@@ -123,7 +123,7 @@ class Attempt:
     def _filtered(
         self, requirements: Requirements, expressions: Sequence[LabelExpression]
     ) -> tuple[TypeSet, PoolRefusal | None]:
-        """The types that meet requirements, have room and an offer; else the refusal in the words of core."""
+        """Return the types that meet requirements, have room and an offer; else the refusal in the words of core."""
         pool = self.pool
         if requirements is pool.requirements:
             meeting, offered = pool.own_types
@@ -149,7 +149,7 @@ class Attempt:
     def _explain(
         self, types: TypeSet, requirements: Requirements, expressions: Sequence[LabelExpression]
     ) -> Explanation | None:
-        """The resource of which the types left have too little, or what leaves no type."""
+        """Return the resource of which the types left have too little, or what leaves no type."""
         from nodelint.fit import lacking
 
         pool = self.pool
@@ -215,7 +215,9 @@ class PodState(NamedTuple):
 
 
 def daemons_in_the_way(pod: Pod, groups: Sequence[DaemonGroup]) -> tuple[tuple[Daemon, ...], HostPort | None]:
-    """The daemons that keep a pod from types that would hold it alone, and the port that one of them has taken."""
+    """Return the daemons that keep a pod from types that would hold it alone, and the port that one of them has
+    taken.
+    """
     for group in groups:
         taken = group.port_taken_from(pod)
         if taken is not None:
@@ -234,7 +236,7 @@ def _pairs(meets: TypeSet, room: TypeSet, offers: TypeSet) -> Iterator[str]:
 
 
 def _explain(met: bool, fitting: bool, with_offer: bool, pairs: set[str]) -> tuple[Reason, str]:
-    """The text of `InstanceTypeFilterError`, and the first of the reasons that it names."""
+    """Return the text of `InstanceTypeFilterError`, and the first of the reasons that it names."""
     none = "no instance type"
     failed: list[tuple[bool, Reason, str]] = [
         (met, "requirements", "met the scheduling requirements"),

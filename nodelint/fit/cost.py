@@ -35,7 +35,7 @@ class NodeCost(NamedTuple):
     """Nodes of one pool and one type: the cheapest on demand that holds the pods, None if no price is known.
 
     `price` is of one node for an hour, in USD, with the fee of EKS Auto Mode; `spot` is the least that it can be as
-    spot, None where AWS answered no such price.
+    spot, None if AWS answered no such price.
     """
 
     pool: EmptyPool
@@ -49,7 +49,7 @@ class NodeCost(NamedTuple):
 
     @property
     def least_price(self) -> float | None:
-        """The price of one node for an hour if it is spot where that costs less; None where that is not known."""
+        """The price of one node for an hour if it is spot where that costs less; None if that is not known."""
         if "spot" not in self.pool.resolution.capacity_types:
             return self.price
         return None if self.price is None or self.spot is None else min(self.price, self.spot)
@@ -88,7 +88,7 @@ class Bill(NamedTuple):
 
     @property
     def least_hourly(self) -> float | None:
-        """USD an hour if nodes are spot where their pool has spot; None where the price of one is not known."""
+        """USD an hour if nodes are spot where their pool has spot; None if the price of one is not known."""
         prices = [(node.least_price, node.number) for node in self.nodes]
         known = [price * number for price, number in prices if price is not None]
         return sum(known) if len(known) == len(prices) else None
@@ -125,7 +125,7 @@ class FleetCost(NamedTuple):
     """What a tree costs with the fewest pods and with the most.
 
     `not_counted` are reasons why the amounts are the least that they can be, `notes` what they do not hold by design.
-    `least` and `most` are None where nothing could be packed.
+    `least` and `most` are None if nothing could be packed.
     """
 
     workloads: tuple[WorkloadCost, ...]
@@ -169,7 +169,7 @@ def cost_of(tree: Tree, fits: Sequence[WorkloadFit]) -> FleetCost:
 
 
 def _choose(tree: Tree, fits: Sequence[WorkloadFit]) -> tuple[list[WorkloadCost], list[str]]:
-    """The workloads that can be packed, and what is said of the others."""
+    """Return the workloads that can be packed, and what is said of the others."""
     scalers = Scalers(tree.objects)
     found: list[WorkloadCost] = []
     reasons: dict[str, list[str]] = {}
@@ -190,7 +190,7 @@ def _choose(tree: Tree, fits: Sequence[WorkloadFit]) -> tuple[list[WorkloadCost]
 
 
 def _why_left_out(fit: WorkloadFit, replicas: Replicas) -> str | None:
-    """Why the pods of a workload are not packed; None where they are."""
+    """Return why the pods of a workload are not packed; None if they are."""
     if not fit.verdicts:
         return fit.unknown[0].reason if fit.unknown else "no NodePool is near to it"
     if not any(verdict.fits for verdict in fit.verdicts):
@@ -265,7 +265,9 @@ class _Reckoning:
 
 
 def cheapest_node(pool: EmptyPool, node: LaunchedNode | None = None) -> tuple[float | None, str | None]:
-    """The price an hour and the name of the cheapest type of a node, or of all types that a pool can launch."""
+    """Return the price an hour and the name of the cheapest type of a node, or of all types that a pool can
+    launch.
+    """
     resolution = pool.resolution
     types = (node.types if node is not None else pool.candidates) & resolution.launchable
     found = resolution.prices.cheapest_type(types)
@@ -273,7 +275,7 @@ def cheapest_node(pool: EmptyPool, node: LaunchedNode | None = None) -> tuple[fl
 
 
 def _spot_price(pool: EmptyPool, types: TypeSet) -> float | None:
-    """The least that a node of some types costs an hour as spot; None where the pool has no spot, or no price."""
+    """Return the least that a node of some types costs an hour as spot; None if the pool has no spot, or no price."""
     resolution = pool.resolution
     if "spot" not in resolution.capacity_types:
         return None
@@ -283,20 +285,20 @@ def _spot_price(pool: EmptyPool, types: TypeSet) -> float | None:
 
 
 def surcharge_of(pool: EmptyPool) -> float:
-    """The part of the price on demand that EKS Auto Mode takes on top."""
+    """Return the part of the price on demand that EKS Auto Mode takes on top."""
     part: float = table("auto_mode")["fee"]["part"] if pool.is_of_auto_mode else 0.0
     return part
 
 
 def _size_of(pool: EmptyPool, name: str | None) -> tuple[int, int]:
-    """The vCPUs and the MiB of memory of a type; 0 where they are not known."""
+    """Return the vCPUs and the MiB of memory of a type; 0 where they are not known."""
     labels = [pool.resolution.catalog.label(name, key) if name is not None else None for key in (CPU, MEMORY)]
     cpu, memory = (int(label) if label is not None and label.isdigit() else 0 for label in labels)
     return cpu, memory
 
 
 def _static_nodes(pools: Iterable[EmptyPool]) -> Iterator[NodeCost]:
-    """The nodes that static pools keep, each the cheapest type of its pool."""
+    """Yield the nodes that static pools keep, each the cheapest type of its pool."""
     for pool in pools:
         count = _static_count(pool)
         if count:
@@ -306,7 +308,7 @@ def _static_nodes(pools: Iterable[EmptyPool]) -> Iterator[NodeCost]:
 
 
 def _static_count(pool: EmptyPool) -> int | None:
-    """Return how many nodes a static pool keeps. None where that is not known, and for a pool that is not static."""
+    """Return how many nodes a static pool keeps. None if that is not known, and for a pool that is not static."""
     replicas = pool.pool.node.find("spec", "replicas") if pool.pool.static else None
     value = replicas.value if replicas is not None else None
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
@@ -318,7 +320,7 @@ def _say_static(pools: Iterable[EmptyPool]) -> list[str]:
 
 
 def _prices_of(pools: Sequence[EmptyPool]) -> tuple[str, str | None]:
-    """The region whose prices are used, in words, and the day that they are of."""
+    """Return the region whose prices are used, in words, and the day that they are of."""
     resolution = pools[0].resolution if pools else None
     if resolution is None:
         return "us-east-1", None
@@ -327,7 +329,7 @@ def _prices_of(pools: Sequence[EmptyPool]) -> tuple[str, str | None]:
 
 
 def _notes(tree: Tree, workloads: Sequence[WorkloadCost], bill: Bill | None) -> Iterator[str]:
-    """What a reader has to know about the amounts."""
+    """Yield what a reader has to know about the amounts."""
     used = {id(node.pool): node.pool for node in bill.nodes} if bill is not None else {}
     region = tree.pools[0].resolution.prices.region if tree.pools else None
     if region is not None and tree.pools[0].resolution.catalog.prices.region_for(region) != region:
@@ -376,7 +378,7 @@ def _asks(fit: WorkloadFit) -> bool:
 
 
 def _say_types(bill: Bill) -> list[str]:
-    """The pools of nodes whose types are not known in full: what is not known can only take types away."""
+    """Return the pools of nodes whose types are not known in full: what is not known can only take types away."""
     names = sorted({str(node.pool.name) for node in bill.nodes if not node.pool.resolution.complete})
     shown = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
     return [f"which of the types of {shown} are left by what is not known of it"] if names else []

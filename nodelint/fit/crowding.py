@@ -35,7 +35,7 @@ class Crowding(NamedTuple):
 
 
 def find_beyond_limits(workload: Workload, pod: Pod, taking: Sequence[PoolVerdict]) -> Crowding | None:
-    """Replicas for which the limits of all pools that take them leave no room; None where they may.
+    """Replicas for which the limits of all pools that take them leave no room; None if they may.
 
     Compared are limits of CPUs and devices. Those of memory are not, since what a type has is not known to the byte,
     nor those of nodes: what one run of the scheduler launches is not counted, so that such a limit may be overrun.
@@ -55,7 +55,9 @@ def find_beyond_limits(workload: Workload, pod: Pod, taking: Sequence[PoolVerdic
 
 
 def _room_within_limits(pod: Pod, verdict: PoolVerdict, enough: int) -> int:
-    """The most pods that nodes within the limits of a pool hold; `enough` where that is as many, or not known."""
+    """Return the most pods that nodes within the limits of a pool hold; `enough` where that is as many, or not
+    known.
+    """
     pool, most = verdict.pool, enough
     limits = {} if pool.pool.static else pool.limits
     for resource, limit in limits.items():
@@ -73,7 +75,7 @@ def _room_within_limits(pod: Pod, verdict: PoolVerdict, enough: int) -> int:
 
 
 def _pods_on(size: NodeSize, pod: Pod) -> int | None:
-    """Return how many of the pods a node holds at most, without DaemonSets. None where that is not known."""
+    """Return how many of the pods a node holds at most, without DaemonSets. None if that is not known."""
     counts = []
     for resource, amount in pod.requests.items():
         allocatable = size.allocatable.get(resource, 0)
@@ -85,7 +87,7 @@ def _pods_on(size: NodeSize, pod: Pod) -> int | None:
 
 
 def find_crowding(workload: Workload, pod: Pod, pools: Sequence[EmptyPool]) -> Crowding | None:
-    """The first spread whose domains, on the nodes of pools that take the pods, are too few; None where none is.
+    """Return the first spread whose domains, on the nodes of pools that take the pods, are too few; None if none is.
 
     What is not known is enough.
     """
@@ -122,7 +124,7 @@ def find_crowding(workload: Workload, pod: Pod, pools: Sequence[EmptyPool]) -> C
 
 
 def _find_apart(topology: TopologyKey, pod: Pod, pools: Sequence[EmptyPool], count: int) -> Crowding | None:
-    """Why pods that keep away from each other find fewer domains than there are pods; None where they may."""
+    """Return why pods that keep away from each other find fewer domains than there are pods; None if they may."""
     constraint = topology.constraint
     elsewhere = constraint is not None and any(constraint.get(f) for f in ("namespaces", "namespaceSelector"))
     key = normalize(topology.key)
@@ -147,7 +149,7 @@ def _find_apart(topology: TopologyKey, pod: Pod, pools: Sequence[EmptyPool], cou
 
 
 def domains_of_pools(pod: Pod, pools: Sequence[EmptyPool], key: str) -> set[str] | None:
-    """The domains that nodes of pools can be in for a pod; None where they are not known."""
+    """Return the domains that nodes of pools can be in for a pod; None if they are not known."""
     found: set[str] = set()
     for pool in pools:
         for term in pod.terms or (None,):

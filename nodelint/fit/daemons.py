@@ -39,7 +39,9 @@ class Daemons:
         self._of_pool: dict[int, dict[tuple[str | None, object], Daemon]] = {}
 
     def beside(self, workload: Workload | None, pool: EmptyPool) -> list[Daemon]:
-        """The daemons on a pool's nodes, beside a pod of a workload where one is named: never the workload itself."""
+        """Return the daemons on a pool's nodes, next to a pod of a workload where one is named: never the workload
+        itself.
+        """
         found = self._of_pool.get(id(pool))
         if found is None:
             found = self._of_pool[id(pool)] = self._choose(pool)
@@ -47,7 +49,9 @@ class Daemons:
         return [daemon for name, daemon in found.items() if name != own]
 
     def left_out(self) -> list[Workload]:
-        """The DaemonSets that count for no pool, as they may be for another cluster, or for nodes of others."""
+        """Return the DaemonSets that count for no pool, as they may be for another cluster, or for nodes of
+        others.
+        """
         return [
             daemon.workload
             for same in self._by_name.values()
@@ -56,7 +60,7 @@ class Daemons:
         ]
 
     def _choose(self, pool: EmptyPool) -> dict[tuple[str | None, object], Daemon]:
-        """The daemons of a pool's cluster: of several with one name the nearest, and of these the smallest."""
+        """Return the daemons of a pool's cluster: of several with one name the nearest, and of these the smallest."""
         found = {}
         for name, same in self._by_name.items():
             near = [daemon for daemon in same if self._share_a_cluster(daemon.workload.source, pool.pool.source)]
@@ -81,7 +85,7 @@ class Daemons:
         return common == nearest and not _are_apart(self._parts(daemon), self._parts(pool), common)
 
     def _parts(self, source: SourceText) -> tuple[str, ...]:
-        """The folders of a text's file in its repository, and the file's name."""
+        """Return the folders of a text's file in its repository, and the file's name."""
         found = self._paths.get(source.path)
         if found is None:
             path = os.path.normpath(path_in_repository(source.path)).lower()
@@ -89,7 +93,7 @@ class Daemons:
         return found
 
     def _common(self, source: SourceText, other: SourceText) -> int:
-        """How many folders two texts' files have in common."""
+        """Return how many folders two texts' files have in common."""
         folders = zip(self._parts(source)[:-1], self._parts(other)[:-1], strict=False)
         return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], folders))
 
@@ -106,7 +110,7 @@ def _are_apart(path: Sequence[str], other: Sequence[str], common: int) -> bool:
 
 
 def _stages(parts: Sequence[str]) -> set[str]:
-    """The environments and regions that parts of a path name."""
+    """Return the environments and regions that parts of a path name."""
     text = "/".join(parts)
     words = set(re.split(r"[^a-z0-9]+", text))
     return words.intersection(table("vocabulary")["environments"]).union(re.findall(REGION, text))

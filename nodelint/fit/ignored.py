@@ -70,7 +70,7 @@ _IGNORES_CLAIMS = Version(1, 7, 0)
 
 
 def ignored_because(pod: Pod, release: Version, claims_ignored: bool = True) -> IgnoredPod | None:
-    """The first reason for which Karpenter ignores a pod; None where it tries to place it.
+    """Return the first reason for which Karpenter ignores a pod; None if it tries to place it.
 
     A pod with a node is none that waits for one (`IsProvisionable` of pkg/utils/pod/scheduling.go).
     """
@@ -90,7 +90,10 @@ def ignored_because(pod: Pod, release: Version, claims_ignored: bool = True) -> 
 
 
 def wanted_elsewhere(pod: Pod) -> IgnoredPod | None:
-    """What asks for nodes of EKS Auto Mode, a node group or Fargate; None where the pod does not, in each term."""
+    """Return what asks for nodes of EKS Auto Mode, a node group or Fargate.
+
+    None if the pod does not, in each term.
+    """
     for term in pod.terms or (None,):
         expressions = (*pod.selector, *(term.expressions if term is not None else ()))
         found = [expression for expression in expressions if expression.key.partition("/")[0] in _OF_NODE_GROUPS]
@@ -124,7 +127,7 @@ def _refused(pod: Pod, release: Version) -> Iterator[IgnoredPod]:
 
 
 def _faults(expression: LabelExpression, release: Version) -> Iterator[tuple[str, str]]:
-    """What Karpenter finds wrong with an expression: in its words, and in few."""
+    """Yield what Karpenter finds wrong with an expression: in its words, and in few."""
     key, name = normalize(expression.key), short(expression.key, 36)
     if expression.operator not in OPERATORS:
         fault = f"key {key} has an unsupported operator {short(expression.operator)}"

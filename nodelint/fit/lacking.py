@@ -16,6 +16,9 @@ from nodelint.model.quantities import format_quantity
 from nodelint.model.requirement import Requirement, Requirements, normalize
 from nodelint.text import Node
 
+_LONGEST_BRIEF = 76
+"""Characters of an explanation that fit into a message, behind the name of the pool."""
+
 
 class Lack(NamedTuple):
     """A resource of which no type left has enough: what the pod and DaemonSets ask, what the largest type offers."""
@@ -37,7 +40,7 @@ class Explanation(NamedTuple):
 
 
 def explain_lack(pod: Pod, pool: EmptyPool, groups: Sequence[DaemonGroup], types: TypeSet) -> Explanation | None:
-    """Which resource none of some types has enough of, beside the daemons that run on them."""
+    """Return which resource none of some types has enough of, besides the daemons that run on them."""
     parts = [(group, types & group.types) for group in groups if group.port_taken_from(pod) is None]
     parts = [(group, left) for group, left in parts if left]
     if not parts:
@@ -53,7 +56,7 @@ def explain_lack(pod: Pod, pool: EmptyPool, groups: Sequence[DaemonGroup], types
 def _lack_of(
     resource: str, requested: int, pool: EmptyPool, parts: Sequence[tuple[DaemonGroup, TypeSet]]
 ) -> Lack | None:
-    """Return how much of a resource every type lacks. None where some type has enough, or where that is not known."""
+    """Return how much of a resource every type lacks. None if some type has enough, or where that is not known."""
     best: tuple[int, Lack] | None = None
     for group, types in parts:
         largest = pool.sizes.largest(resource, types)
@@ -112,8 +115,9 @@ def _explain_together(pod: Pod, pool: EmptyPool, parts: Sequence[tuple[DaemonGro
 
 
 def explain_limits(pod: Pod, pool: EmptyPool, groups: Sequence[DaemonGroup], types: TypeSet) -> str | None:
-    """Return the types that would hold the pod and that the limits of the pool rule out, as a sentence. None where
-    there are none.
+    """Return the types that would hold the pod and that the limits of the pool rule out, as a sentence.
+
+    None if there are none.
     """
     beyond = pool.candidates & types - pool.allowed
     holding = union(pool.sizes.holding(add_requests((pod.requests, g.requests)), g.types & beyond) for g in groups)
@@ -138,7 +142,7 @@ def explain_empty_pool(pool: EmptyPool) -> Explanation | None:
 
 
 def explain_clash(pool: EmptyPool, expressions: Sequence[LabelExpression]) -> Explanation | None:
-    """Which of a pod's conditions leaves no type of a pool, and which line of the pool it clashes with."""
+    """Return which of a pod's conditions leaves no type of a pool, and which line of the pool it clashes with."""
     for expression in expressions:
         requirement = _requirement(expression, pool)
         if requirement is None or not _selecting(pool, requirement):
@@ -187,12 +191,17 @@ def explain_label_clash(expressions: Sequence[LabelExpression], key: str, pool: 
             values = ", ".join(short(value, 16) for value in line.values[:3])
             more = ", ..." if len(line.values) > 3 else ""
             has = f"the pool has [{values}{more}]" if line.operator == "In" else "the pool excludes that"
-            return Explanation(text, f"{_brief(expression)}, {has}", (expression.node, line.node))
+            brief = f"{_brief(expression)}, {has}"
+            whole = f"the pods ask for {brief}"
+            return Explanation(text, whole if len(whole) <= _LONGEST_BRIEF else brief, (expression.node, line.node))
     return None
 
 
 def explain_volumes_apart(first: VolumePlace, then: VolumePlace) -> Explanation | None:
-    """Return that two volumes of a pod are where no node reaches both. None if no key says so."""
+    """Return an explanation if a pod's two volumes need different values of a label, so that no node reaches both.
+
+    None if they do not.
+    """
     key = first.requirements.intersects(then.requirements)
     if key is None:
         return None

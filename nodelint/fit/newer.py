@@ -15,7 +15,7 @@ from nodelint.model.gap import Gap
 def find_newer(pod: Pod, verdict: PoolVerdict) -> Gap | None:
     """Return why a type that the catalogue lacks may let a pool take a pod that it refuses. None if none may.
 
-    A pod that known types of the names it asks for do not hold is refused all the same.
+    A pod that known types of the names it asks for do not hold is still refused.
     """
     pool, refusal = verdict.pool, verdict.refusal
     if refusal is None or refusal.reason in ("taint", "limits", "static", "not-ready") or not pool.pool.has_ec2_types:

@@ -1,4 +1,6 @@
-"""What may take the pods of a run beside its NodePools: node groups, pools that are not judged, or cannot be read."""
+"""What may take the pods of a run besides its NodePools: node groups, pools that are not judged, or cannot be
+read.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from nodelint.model.requirement import well_known
 
 
 class OtherCapacity(NamedTuple):
-    """What may take pods beside the pools of a run.
+    """What may take pods besides the pools of a run.
 
     `node_groups` are texts that state node groups, `unread` is what could not be read and may hold another pool,
     `unjudged` are pools that may take pods, too, and `built_in` those that EKS Auto Mode has where nobody turns them
@@ -30,7 +32,7 @@ class OtherCapacity(NamedTuple):
     built_in: Sequence[EmptyPool] = ()
 
     def find_pool(self, pod: Pod, release: Version, takes: Callable[[EmptyPool], bool]) -> Gap | None:
-        """Return a reason why a pool beside those of the run may accept a pod. None if none may.
+        """Return a reason why a pool besides those of the run may accept a pod. None if none may.
 
         `takes` says whether a pool that is built in takes the pod.
         """

@@ -42,7 +42,7 @@ class BroughtResources:
         return unsure
 
     def _find_unsure(self, resource: str, pool: EmptyPool) -> NodeOverlay | None:
-        """Return an overlay that may bring a resource to a pool's nodes. None where each is known to be applied."""
+        """Return an overlay that may bring a resource to a pool's nodes. None if each is known to be applied."""
         settled = pool.resolution.settled_overlays
         if pool.policies.overlays_in_effect is False:
             return None

@@ -160,7 +160,7 @@ class Packer:
         return False
 
     def _new_node(self, pool: EmptyPool) -> LaunchedNode | None:
-        """An empty node of a pool, of the types that its limits still allow; None where it launches none."""
+        """Return an empty node of a pool, of the types that its limits still allow; None if it launches none."""
         if not pool.candidates or pool.pool.static or pool.unmet is not None:
             return None
         if not pool.limits:
@@ -179,7 +179,7 @@ class Packer:
             remaining[resource] -= ONE if resource == NODES else pool.sizes.most_capacity(resource, types)
 
     def _try_node(self, node: LaunchedNode, batch: _Batch, state: int) -> _Place | None:
-        """What a node becomes with one pod more; None where it does not take it."""
+        """Return what a node becomes with one pod more; None if it does not take it."""
         most = batch.most_on_a_node[state]
         if id(node.pool) not in batch.pools or (most is not None and node.groups.get(batch.place, 0) >= most):
             return None
@@ -201,7 +201,7 @@ class Packer:
         return None
 
     def _merge(self, pool: EmptyPool, existing: Requirements, wanted: Requirements) -> Requirements | None:
-        """What a node and a pod ask together; None where they clash. Nodes of one history share the answer."""
+        """Return what a node and a pod ask together; None if they clash. Nodes of one history share the answer."""
         if not len(wanted):
             return existing
         key = id(existing), id(wanted)
@@ -216,7 +216,7 @@ class Packer:
         return found[2]
 
     def _holding(self, node: LaunchedNode, pod: Pod, requirements: Requirements, requests: Resources) -> TypeSet:
-        """The types of a node that meet requirements and have room and an offer for its pods."""
+        """Return the types of a node that meet requirements and have room and an offer for its pods."""
         key = id(node.pool), id(requirements)
         meeting = self._meeting.get(key)
         if meeting is None:
@@ -267,7 +267,7 @@ class ZoneSpread:
         self._chosen: dict[str, Requirements] = {}
 
     def next_zone(self, requirements: Requirements) -> str | None:
-        """The zone with the fewest pods that requirements admit, and that another pod leaves even enough."""
+        """Return the zone with the fewest pods that requirements admit, and that another pod leaves even enough."""
         least = min(self.counts.values()) if self._has_enough else 0
         wanted = requirements.get(ZONE)
         able = [zone for zone in self.counts if wanted.admits(zone)]
@@ -304,7 +304,7 @@ class _Batch:
         self._wanted: dict[tuple[int, int], list[Requirements]] = {}
 
     def asks(self, pool: EmptyPool, number: int) -> list[Requirements]:
-        """What a state asks of a pool, for each place of its volumes; nothing where a taint is not tolerated."""
+        """Return what a state asks of a pool, for each place of its volumes; nothing if a taint is not tolerated."""
         found = self._wanted.get((id(pool), number))
         if found is None:
             states = self._of_pool[id(pool)]
@@ -334,7 +334,8 @@ def zone_spread(group: PodGroup, topology: TopologyKey) -> ZoneSpread | None:
 
 
 def _most_on_a_node(group: PodGroup, state: PodState) -> int | None:
-    """How many pods of a group one node takes, by spreads over nodes and by pods that stay apart; None: any number.
+    """Return how many pods of a group one node takes, by spreads over nodes and by pods that stay apart; None: any
+    number.
 
     What is preferred counts as long as it is not given up: another node always meets it.
     """

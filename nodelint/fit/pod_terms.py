@@ -14,7 +14,7 @@ SPREAD, AFFINITY, ANTI_AFFINITY = "topology spread", "pod affinity", "pod anti-a
 
 
 class Toleration(NamedTuple):
-    """An entry of `tolerations`; None where a field is not written."""
+    """An entry of `tolerations`; None if a field is not written."""
 
     key: str | None
     operator: str
@@ -105,7 +105,7 @@ class TopologyKey(NamedTuple):
 
     @property
     def max_skew(self) -> int | None:
-        """Return how many more pods one domain may have than another. None where that is not known."""
+        """Return how many more pods one domain may have than another. None if that is not known."""
         return _whole_number(self.constraint, "maxSkew")
 
     @property

@@ -70,13 +70,13 @@ class Daemon(NamedTuple):
 
 
 def pod_of(workload: Workload) -> Pod | None:
-    """What the pods of a workload ask; None where their spec is written elsewhere, or is a placeholder."""
+    """Return what the pods of a workload ask; None if their spec is written elsewhere, or is a placeholder."""
     spec = workload.pod_spec
     return None if spec is None else workload.once("pod", (), lambda: read_pod(spec, _is_filled_by_script(workload)))
 
 
 def requests_of(workload: Workload) -> Resources:
-    """What one pod of a workload requests, as far as is known."""
+    """Return what one pod of a workload requests, as far as is known."""
     pod = pod_of(workload)
     return pod.requests if pod is not None else {}
 
@@ -87,7 +87,7 @@ def _is_filled_by_script(workload: Workload) -> bool:
 
 
 def unknown_of(workload: Workload) -> tuple[Gap, ...]:
-    """What of a workload's pods is not known from the file."""
+    """Return what of a workload's pods is not known from the file."""
     pod = pod_of(workload)
     if pod is None:
         return (unknown_fact(workload.name_node, "the template of its pods is not in this object"),)
@@ -97,7 +97,7 @@ def unknown_of(workload: Workload) -> tuple[Gap, ...]:
 
 
 def read_pod(spec: Node, filled_by_script: bool = False) -> Pod:
-    """What the spec of a pod asks. Values in capitals are placeholders where a script fills the file in."""
+    """Return what the spec of a pod asks. Values in capitals are placeholders where a script fills the file in."""
     reader = _Reader(spec, filled_by_script)
     if any(entry.name is None for entry in spec.entries):
         reader.note(spec, "a placeholder stands for fields of the pod")
@@ -146,7 +146,7 @@ class _Reader:
         return self.filled_by_script and value.isupper()
 
     def mapping(self, node: Node | None, what: str) -> Node | None:
-        """A node where it is a mapping; a placeholder in its place is noted."""
+        """Return a node where it is a mapping; a placeholder in its place is noted."""
         if node is None or node.kind == "mapping":
             return node
         if node.value is not None:
@@ -154,7 +154,7 @@ class _Reader:
         return None
 
     def items(self, node: Node | None, what: str) -> Iterator[Node]:
-        """The mappings of a list; placeholders among them, or in its place, are noted."""
+        """Yield the mappings of a list; placeholders among them, or in its place, are noted."""
         if node is None:
             return
         if node.kind != "sequence":
@@ -238,7 +238,7 @@ class _Reader:
                     yield HostPort(ip or "0.0.0.0", port.value, protocol or "TCP")
 
     def requests(self) -> dict[str, int]:
-        """What one pod asks: `PodRequests` of k8s.io/component-helpers, and the pod itself."""
+        """Return what one pod asks: `PodRequests` of k8s.io/component-helpers, and the pod itself."""
         total = sum_containers(
             map(self._of_container, self.items(self.spec.get("containers"), "containers")),
             (
@@ -252,7 +252,7 @@ class _Reader:
         return total
 
     def _of_pod(self, total: dict[str, int]) -> None:
-        """What the pod states for all of its containers replaces what they add up to."""
+        """Replace the sums of the containers in `total` by the amounts that the pod states for all its containers."""
         stated = self.mapping(self.spec.get("resources"), "the resources of the pod")
         if stated is None:
             return
@@ -292,7 +292,7 @@ def _own_claims(spec: Node) -> Iterator[Node]:
 
 
 def _topologies(spec: Node) -> Iterator[TopologyKey]:
-    """The labels over which a pod is spread, or is near to pods or away from them, as far as they are known."""
+    """Yield the labels over which a pod is spread, or is near to pods or away from them, as far as they are known."""
     constraints = spec.get("topologySpreadConstraints")
     for item in constraints.items if constraints is not None else ():
         stated = item.get("whenUnsatisfiable")
@@ -322,7 +322,7 @@ def _topology(item: Node, what: str, preferred: bool, honors_taints: bool = True
 
 
 def _plain(node: Node | None) -> str | None:
-    """The text of a scalar, also of a number or a boolean that should be one; None for what is not known."""
+    """Return the text of a scalar, also of a number or a boolean that should be one; None for what is not known."""
     if node is None or node.kind != "scalar" or node.value is None:
         return None
     found = text(node)
@@ -340,7 +340,7 @@ def sum_containers(
 ) -> dict[str, int]:
     """Return what the containers of a pod request together; of an init container it is given whether it is a sidecar.
 
-    Init containers run one by one before the others, beside the sidecars that were started before them.
+    Init containers run one by one before the others, together with the sidecars that were started before them.
     """
     total: dict[str, int] = {}
     for requests in containers:

@@ -50,9 +50,9 @@ def _holds_placeholder(node: Node) -> bool:
 class Policies(NamedTuple):
     """What the controller's settings decide, as far as files state them; else its defaults.
 
-    `preferences_ignored`: whether pods are tried without their preferences alone; None where that is not known.
-    `overlays_in_effect`: whether the feature gate of NodeOverlays is on; None where no file says so.
-    `claims_ignored`: whether pods with resource claims are left alone, as they are by default since 1.7.0.
+    `preferences_ignored`: whether pods are tried without their preferences alone; None if that is not known.
+    `overlays_in_effect`: whether the feature gate of NodeOverlays is on; None if no file says so. `claims_ignored`:
+    whether pods with resource claims are ignored, as they are by default since 1.7.0.
     """
 
     min_values_relaxed: bool = False
@@ -87,7 +87,7 @@ class DaemonGroup(NamedTuple):
     daemons: tuple[Daemon, ...]
 
     def port_taken_from(self, pod: Pod) -> tuple[HostPort, Daemon] | None:
-        """A port of the node that a pod needs and a daemon has taken."""
+        """Return a port of the node that a pod needs and a daemon has taken."""
         ports = ((port, daemon) for daemon in self.daemons for port in daemon.pod.ports)
         return next((taken for taken in ports if any(port.clashes(taken[0]) for port in pod.ports)), None)
 
@@ -158,7 +158,9 @@ class EmptyPool:
         return frozenset(normalize(key) for key in (*labels, *lines) if isinstance(key, str))
 
     def clash(self, existing: Requirements, requirements: Requirements) -> str | None:
-        """The first key on which pods' requirements do not go with existing ones (`Compatible`), for certain."""
+        """Return the first key on which pods' requirements do not go with existing ones (`Compatible`), for
+        certain.
+        """
         return existing.compatible(requirements, self.known | requirements.keys() if self.any_key else self.known)
 
     def lacks(self, key: str, requirements: Requirements) -> bool:
@@ -180,7 +182,7 @@ class EmptyPool:
         return found
 
     def in_karpenters_labels(self, pod: Pod) -> Pod:
-        """A pod that asks for Karpenter's labels of instance types where it asks EKS Auto Mode for its own."""
+        """Return a pod that asks for Karpenter's labels of instance types where it asks EKS Auto Mode for its own."""
         if not self.is_of_auto_mode:
             return pod
 
@@ -212,11 +214,11 @@ class EmptyPool:
 
     @cached_property
     def unmet(self) -> str | None:
-        """The first key whose minValues its own types do not meet; None where they do."""
+        """The first key whose minValues its own types do not meet; None if they do."""
         return self.unmet_among(self.candidates)
 
     def unmet_among(self, types: TypeSet) -> str | None:
-        """The first key whose minValues some types do not meet, where the controller does not relax them."""
+        """Return the first key whose minValues some types do not meet, where the controller does not relax them."""
         for least in self.resolution.min_values if types and not self.policies.min_values_relaxed else ():
             if not self.resolution.meets(least, types):
                 return least.key
@@ -229,7 +231,10 @@ class EmptyPool:
 
     @property
     def exhausted(self) -> bool:
-        """Whether its limit of nodes is 0. A static pool keeps its number of nodes whatever its limits."""
+        """Whether `limits.nodes` is 0, so that the pool may launch no node.
+
+        False for a static pool, which keeps its number of nodes whatever the limit.
+        """
         return self.release >= _LIMITS_NODES and self.limits.get(NODES) == 0 and not self.pool.static
 
     @cached_property
@@ -239,7 +244,7 @@ class EmptyPool:
         return self.candidates if not most or self.pool.static else self.sizes.within(most, self.candidates)
 
     def untolerated(self, tolerations: Sequence[Toleration], soft: bool) -> Taint | None:
-        """The first of its taints that is not tolerated; PreferNoSchedule counts where `soft`."""
+        """Return the first of its taints that is not tolerated; PreferNoSchedule counts where `soft`."""
         for taint in self.taints:
             effect, value = str(taint.effect), taint.value if isinstance(taint.value, str) else ""
             if effect == "PreferNoSchedule" and not soft:
@@ -269,7 +274,7 @@ class EmptyPool:
         return types
 
     def offered(self, requirements: Iterable[Requirement], types: TypeSet) -> TypeSet:
-        """The types that have one offer that meets all that is asked of offers."""
+        """Return the types that have one offer that meets all that is asked of offers."""
         supply, places = self.resolution.supply, self.resolution.places
         of_offers = [
             requirement
@@ -283,7 +288,7 @@ class EmptyPool:
         return types
 
     def daemon_types(self, pod: Pod) -> TypeSet:
-        """The types on whose nodes a daemon's pod certainly runs, as Karpenter reckons it.
+        """Return the types on whose nodes a daemon's pod certainly runs, as Karpenter reckons it.
 
         Type by type, `isDaemonPodCompatible` of scheduler.go takes from the pod each required term that a type does
         not meet, for all types that come later. Their order is not known: the last term stays, or one that all meet.
@@ -301,7 +306,7 @@ class EmptyPool:
         return found
 
     def _meeting_daemon(self, expressions: Sequence[LabelExpression]) -> TypeSet:
-        """The types that certainly meet what a daemon asks by one of its terms."""
+        """Return the types that certainly meet what a daemon asks by one of its terms."""
         if any(self._may_have(normalize(expression.key)) for expression in expressions):
             return NONE
         requirements = requirements_of(expressions, self.release)
@@ -323,7 +328,7 @@ class EmptyPool:
         return any(UNKNOWN in (taint.key, taint.value, taint.effect) for taint in self.pool.taints)
 
     def groups(self, daemons: Iterable[Daemon]) -> list[DaemonGroup]:
-        """The candidates by the daemons that run on their nodes."""
+        """Return the candidates by the daemons that run on their nodes."""
         parts: list[tuple[TypeSet, tuple[Daemon, ...]]] = [(self.candidates, ())]
         for daemon in daemons:
             types = self.daemon_types(daemon.pod)

@@ -128,7 +128,7 @@ def clash_refusal(
 
 
 def label_hint(key: str, pool: EmptyPool) -> str | None:
-    """The label that is taken for the one meant where a pool has none of a key: `labelHint` of core.
+    """Return the label that is taken for the one meant where a pool has none of a key: `labelHint` of core.
 
     The first of Karpenter's own labels, then of the pool's, that holds the key, ends alike, or differs little. Core
     goes through them in no order; of several the shortest is named.
@@ -151,7 +151,7 @@ def _differs_little(key: str, label: str) -> bool:
 
 
 def _requirement_text(requirement: Requirement) -> str:
-    """A requirement as core prints it: the key, the operator and at most five values."""
+    """Return a requirement as core prints it: the key, the operator and at most five values."""
     words = [requirement.key, requirement.operator]
     values = sorted(requirement.values)
     if values:

@@ -183,7 +183,9 @@ class _Attempt:
         return takes(pod, change_pool(self.pool, lines, labels), self._surroundings)
 
     def say(self, changes: Sequence[_Change]) -> WayOut:
-        """Return the changes as one way out, each with its place; that of the last one is printed with the whole."""
+        """Return the changes as one suggestion, each with its place; that of the last one is printed with the
+        whole.
+        """
         *first, last = changes
         name = short(self.pool.name)
         if not first:

@@ -33,7 +33,7 @@ def find_no_domain(
     written: Sequence[Toleration],
     relaxed: Sequence[Toleration],
 ) -> NoDomain | None:
-    """Why nodes of a pool that meet requirements are in no domain of a topology; None where one may be.
+    """Return why nodes of a pool that meet requirements are in no domain of a topology; None if one may be.
 
     Affinity to pods is looked at with the tolerations that are `written` and keeps what it found, a spread with those
     to which a pod is `relaxed`: the hash of its group holds them.
@@ -55,7 +55,7 @@ def find_no_domain(
 
 
 def _domains_of(pool: EmptyPool, key: str, tolerations: Sequence[Toleration] | None) -> Sequence[str] | None:
-    """The domains that a pool brings for a pod; None where some may be of instance types, or are not known."""
+    """Return the domains that a pool brings for a pod; None if some may be of instance types, or are not known."""
     if tolerations is not None and pool.untolerated(tolerations, soft=True) is not None:
         return ()
     if normalize(key) != key or key == NODE_POOL:

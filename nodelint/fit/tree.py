@@ -37,11 +37,11 @@ class WorkloadFit(NamedTuple):
     """What the pools make of the pods of a workload, in the order in which Karpenter tries them.
 
     `unknown` is what was left open where that may change the answer: a pool that takes the pods may not, once it is
-    known. That no pool takes them is certain all the same. `ignored` says why Karpenter launches nothing for them.
+    known. That no pool takes them is still certain. `ignored` says why Karpenter launches nothing for them.
     `elsewhere`: nodes that others than Karpenter launch may take them. `admission`: what the API server may add for
-    which a pool would take them, though none takes them as they are written. `unread_pool`: none that was read
-    takes them, and one more may stand here. `crowding`: pools take only some of them. `newer_types`: no known type
-    holds them, and one that the catalogue lacks may.
+    which a pool would take them, though none takes them as they are written. `unread_pool`: none that was read takes
+    them, and one more may stand here. `crowding`: pools take only some of them. `newer_types`: no known type holds
+    them, and one that the catalogue lacks may.
     """
 
     workload: Workload
@@ -112,7 +112,7 @@ class Tree:
         self._pool_lists: dict[tuple[int, ...], list[EmptyPool]] = {}
 
     def fit(self, workload: Workload) -> WorkloadFit:
-        """What each pool of the workload's cluster makes of its pods."""
+        """Return what each pool of the workload's cluster makes of its pods."""
         found = self._fits.get(id(workload))
         if found is None:
             found = self._fits[id(workload)] = self._fit(workload)
@@ -188,7 +188,8 @@ class Tree:
     def _ask_pools(
         self, workload: Workload, pod: Pod, pools: Sequence[EmptyPool]
     ) -> tuple[list[PoolVerdict], IgnoredPod | None, Gap | None]:
-        """What each pool makes of a pod, why Karpenter ignores it, and what the API server may add so that one fits.
+        """Return what each pool makes of a pod, why Karpenter ignores it, and what the API server may add so that one
+        fits.
 
         Pods that ask alike and find room on the same types share the verdicts of the pools that take them: a refusal
         names places of its own pod.
@@ -228,7 +229,9 @@ class Tree:
         return verdict if verdict.fits else verdict._replace(surroundings=Surroundings(tuple(groups)))
 
     def _list_known(self, pod: Pod, pools: Sequence[EmptyPool]) -> dict[int, PoolVerdict]:
-        """The verdicts of pools, by their ids, that take pods which ask alike and find room on the same types."""
+        """Return the verdicts of pools, by their ids, that take pods which ask alike and find room on the same
+        types.
+        """
         sizes = self._sizes.get(id(pools))
         if sizes is None:
             found: dict[object, tuple[NodeSizes, Resources]] = {}
@@ -242,7 +245,7 @@ class Tree:
         return self._taking.setdefault((id(pools), _shape_of(pod), room), {})
 
     def _find_other_pool(self, pod: Pod, release: Version) -> Gap | None:
-        """Return a reason why a pool beside those of the run may accept the pod. None if none may."""
+        """Return a reason why a pool besides those of the run may accept the pod. None if none may."""
 
         def takes(pool: EmptyPool) -> bool:
             sure_pod = self._overlay_resources.without_unsure(pod, pool)
@@ -259,7 +262,7 @@ class Tree:
         return unknown_fact(workload.name_node, "the chart is installed with other values than its defaults")
 
     def pools_for(self, workload: Workload) -> list[EmptyPool]:
-        """The pools of the workload's cluster: of several with one name, those that are nearest to it."""
+        """Return the pools of the workload's cluster: of several with one name, those that are nearest to it."""
         folder = os.path.dirname(workload.source.path)
         found = self._pools_near.get(folder)
         if found is None:
@@ -273,7 +276,7 @@ class Tree:
         return found
 
     def _left_open(self, workload: Workload, pod: Pod, pools: Sequence[EmptyPool]) -> Iterator[Gap]:
-        """What of a workload may keep its pods from a pool that takes them as far as is known."""
+        """Yield what of a workload may keep its pods from a pool that takes them as far as is known."""
         yield from unknown_of(workload)
         if pod.dynamic_resources:
             at = pod.node.get("resourceClaims") or pod.node
@@ -283,7 +286,7 @@ class Tree:
             yield unknown_fact(overlay.name_node, text)
 
     def daemon_groups(self, pool: EmptyPool, workload: Workload | None) -> list[DaemonGroup]:
-        """The types of a pool by the daemons on their nodes, less the workload itself."""
+        """Return the types of a pool by the daemons on their nodes, less the workload itself."""
         key = id(pool), (workload.namespace, workload.name) if workload is not None and workload.is_daemon else None
         found = self._groups.get(key)
         if found is None:

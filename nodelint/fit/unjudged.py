@@ -1,4 +1,4 @@
-"""NodePools that are not held against pods as Karpenter does it, and that may take some all the same."""
+"""NodePools that are not compared with pods as Karpenter does it, but may accept some."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _AUTO_MODE = "eks.amazonaws.com/"
 
 
 def list_unjudged(objects: Iterable[object], judged: Sequence[NodePool]) -> list[NodePool]:
-    """The pools of which only a part is known; patches of judged pools are none.
+    """Return the pools of which only a part is known; patches of judged pools are none.
 
     What patches a pool of its own file is one: it stands in a release of a chart that is not rendered.
     """
@@ -47,7 +47,7 @@ def may_take(pool: NodePool, pod: Pod, release: Version) -> bool:
 
 
 def _read_labels(pool: NodePool, release: Version) -> tuple[Requirements, set[str]]:
-    """What is known of the labels of a pool's nodes, and the keys of those whose values are not."""
+    """Return what is known of the labels of a pool's nodes, and the keys of those whose values are not."""
     found = Requirements.from_labels({NODE_POOL: pool.name} if isinstance(pool.name, str) else {})
     unknown = set()
     for item in requirements_of_pool(pool):

@@ -37,7 +37,7 @@ _TOLERATES_SOFT = Toleration(None, "Exists", "", "PreferNoSchedule")
 
 
 def relaxations(pod: Pod, pool: EmptyPool, ignored: bool) -> Iterator[PodState]:
-    """The states that the scheduler tries, each with less than the one before.
+    """Yield the states that the scheduler tries, each with less than the one before.
 
     Required terms go first, then preferred affinity to pods, preferred terms, and spreads that are preferred. None of
     these is tried where preferences are `ignored`.
@@ -96,7 +96,7 @@ def judge_mended(
 
 
 def _relax(attempt: Attempt, ignored: bool) -> PoolVerdict:
-    """What comes of the first state with which the pool takes the pod, or of the last."""
+    """Return what comes of the first state with which the pool takes the pod, or of the last."""
     found = PoolVerdict(attempt.pool, NONE, None)
     for state in relaxations(attempt.pod, attempt.pool, ignored):
         found = attempt.judge(state)
@@ -106,7 +106,7 @@ def _relax(attempt: Attempt, ignored: bool) -> PoolVerdict:
 
 
 def _either(respected: PoolVerdict, ignored: PoolVerdict) -> PoolVerdict:
-    """The verdict where it is not known whether the controller respects preferences or ignores them."""
+    """Return the verdict where it is not known whether the controller respects preferences or ignores them."""
     if respected.fits == ignored.fits and respected.types == ignored.types:
         return respected
     verdict = respected if respected.fits else ignored
@@ -138,7 +138,7 @@ def _with_image(found: PoolVerdict) -> PoolVerdict:
 
 
 def _refuse_at_once(pool: EmptyPool, ignored: IgnoredPod | None) -> PoolRefusal | None:
-    """What keeps the pod from each pool, and what keeps each pod from this one."""
+    """Return what keeps the pod from each pool, and what keeps each pod from this one."""
     if ignored is not None:
         return PoolRefusal("requirements", ignored.message, None, ignored.at)
     at = pool.pool.requirements_node or pool.pool.name_node
@@ -156,7 +156,7 @@ def _refuse_at_once(pool: EmptyPool, ignored: IgnoredPod | None) -> PoolRefusal 
 
 
 def judge_daemon(pod: Pod, pool: EmptyPool, others: Sequence[DaemonGroup]) -> PoolVerdict:
-    """Whether a daemon runs on some type that the pool can launch, beside the other daemons of that type.
+    """Whether a daemon runs on some type that the pool can launch, together with the other daemons of that type.
 
     Karpenter launches nothing for it: minValues, preferences and soft taints do not count.
     """
@@ -191,7 +191,7 @@ def judge_daemon(pod: Pod, pool: EmptyPool, others: Sequence[DaemonGroup]) -> Po
 
 
 def _daemon_types(pod: Pod, pool: EmptyPool) -> tuple[TypeSet, PoolRefusal | None]:
-    """The types within the limits that some required term goes with, and why the last term goes with none."""
+    """Return the types within the limits that some required term goes with, and why the last term goes with none."""
     found, refusal = NONE, None
     for term in pod.terms or (None,):
         expressions = (*pod.selector, *(term.expressions if term is not None else ()))

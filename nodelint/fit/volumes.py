@@ -47,8 +47,9 @@ class Volumes:
         self._classes = objects_by_name(cluster_objects, "StorageClass")
 
     def alternatives(self, workload: Workload, release: Version) -> list[VolumePlace]:
-        """Return the combinations of topologies that the volumes of a workload's pods can be in. It is empty where
-        any place will do. A volume that is not in the files, or not known, restricts nothing.
+        """Return the combinations of topologies that the volumes of a workload's pods can be in.
+
+        It is empty if any place will do. A volume that is not in the files, or not known, restricts nothing.
         """
         found: list[VolumePlace] = []
         for terms in self._topologies(workload):
@@ -115,7 +116,7 @@ def _known(terms: Sequence[list[LabelExpression] | None]) -> list[list[LabelExpr
 
 
 def _expressions(node: Node | None, operator: str | None) -> list[LabelExpression] | None:
-    """The expressions of a term; None where one of them is not known."""
+    """Return the expressions of a term; None if one of them is not known."""
     found = []
     for item in node.items if node is not None else ():
         key, stated, values = text(item.get("key")), text(item.get("operator")), item.get("values")

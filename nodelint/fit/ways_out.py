@@ -22,7 +22,10 @@ from nodelint.model.requirement import Requirement, normalize
 
 
 def suggestions(fit: WorkloadFit) -> list[WayOut]:
-    """What would help, each way once; nothing where a pool takes the pods, or where they are to stay off nodes."""
+    """Return what would help, each way once.
+
+    Nothing if a pool takes the pods, or where they are to stay off nodes.
+    """
     pod = pod_of(fit.workload)
     if fit.possible or pod is None or (fit.ignored is not None and fit.ignored.on_purpose):
         return []
@@ -54,7 +57,7 @@ def _for_pool(pod: Pod, verdict: PoolVerdict, fit: WorkloadFit) -> Iterator[WayO
 
 
 def _tolerate(pod: Pod, verdict: PoolVerdict, fit: WorkloadFit) -> Iterator[WayOut]:
-    """The taints that a pod has to tolerate, and what else keeps the pool from launching a node for it."""
+    """Yield the taints that a pod has to tolerate, and what else keeps the pool from launching a node for it."""
     pool, surroundings = verdict.pool, surroundings_of(verdict)
     taints = list_untolerated(pod, pool)
     tolerant = tolerate(pod, taints)
@@ -85,7 +88,7 @@ _ONCE_OF_POOLS = "karpenter.sh/provisioner-name"
 
 
 def _respelt(expression: LabelExpression, pool: EmptyPool) -> Iterator[WayOut]:
-    """A key or value that a pool has, where the pod asks for one that is near to it and that it has not."""
+    """Yield a key or value that a pool has, where the pod asks for one that is near to it and that it has not."""
     key = normalize(expression.key)
     if expression.key == _ONCE_OF_POOLS and expression.values == (pool.name,):
         text = f"did you mean `{NODE_POOL}`? Nodes of NodePools have no `{_ONCE_OF_POOLS}`"

@@ -49,7 +49,7 @@ _GIB = 1024**3 * ONE
 
 
 class WayOut(NamedTuple):
-    """A way out, and where it would be written. `key` and `value` are what to write in the place of what is there.
+    """A suggestion, and where it would be written. `key` and `value` are what to write in the place of what is there.
 
     `taint` is the taint that a toleration is to be added for.
     """
@@ -68,7 +68,7 @@ def surroundings_of(verdict: PoolVerdict) -> Surroundings:
 
 
 def widening(pod: Pod, verdict: PoolVerdict) -> Iterator[WayOut]:
-    """What a pool that refuses a pod would have to allow, where one change is enough."""
+    """Yield what a pool that refuses a pod would have to allow, where one change is enough."""
     pool, refusal = verdict.pool, verdict.refusal
     explanation = refusal.explanation if refusal is not None else None
     if refusal is None or pool.pool.static or refusal.message.startswith(VOLUME_CLASH):
@@ -99,7 +99,7 @@ def widening(pod: Pod, verdict: PoolVerdict) -> Iterator[WayOut]:
 
 
 def _add_label(pod: Pod, pool: EmptyPool, surroundings: Surroundings) -> Iterator[WayOut]:
-    """The one label that nodes of the pool lack: where the pool would take the pod with it."""
+    """Yield the one label that nodes of the pool lack: where the pool would take the pod with it."""
     lacking = [e for e in pod.selector if pool.lacks(e.key, pool.requirements)]
     domains = [e.key.partition("/")[0] for e in lacking if "/" in e.key]
     if any(f".{domain}".endswith((*_RESERVED,)) for domain in domains):
@@ -115,7 +115,7 @@ def _add_label(pod: Pod, pool: EmptyPool, surroundings: Surroundings) -> Iterato
 
 
 def _more_storage(pod: Pod, explanation: Explanation, pool: EmptyPool) -> Iterator[WayOut]:
-    """A larger volume, or the disks of the types themselves."""
+    """Yield a larger volume, or the disks of the types themselves."""
     node_class = pool.resolution.node_class
     if node_class is None:
         return
@@ -147,7 +147,9 @@ def _name_of(pool: EmptyPool) -> str:
 
 
 def _allow_more(pod: Pod, pool: EmptyPool, surroundings: Surroundings) -> Iterator[WayOut]:
-    """The line of the pool without which a type would hold the pod, with the cheapest such type or the value."""
+    """Yield the line of the pool without which a type would hold the pod, with the cheapest such type or the
+    value.
+    """
     expressions = [*pod.selector, *(pod.terms[0].expressions if pod.terms else ())]
     asks = requirements_of(expressions, pool.release)
     if surroundings.volumes:
@@ -175,7 +177,7 @@ def _allow_more(pod: Pod, pool: EmptyPool, surroundings: Surroundings) -> Iterat
 
 
 def _if_imaged(name: str, pool: EmptyPool) -> str:
-    """The condition for types of another architecture, if it is not known which images the class has."""
+    """Return the condition for types of another architecture, if it is not known which images the class has."""
     catalog, images = pool.resolution.catalog, pool.resolution.images
     arches = {catalog.label(other, ARCH) for other in catalog.names_in(pool.candidates)}
     arch = catalog.label(name, ARCH)
@@ -227,7 +229,10 @@ def _find_bound(line: LineEffect, own: str | None) -> int | None:
 
 
 def _types_without(line: LineEffect, requests: Resources, pool: EmptyPool, wanted: Requirements) -> TypeSet:
-    """The types that would hold a pod if a pool lacked one of its lines; none where others are in the way, too."""
+    """Return the types that would hold a pod if a pool lacked one of its lines.
+
+    None if others are in the way, too.
+    """
     nothing = pool.candidates - pool.candidates
     key = normalize(line.key)
     same = [other for other in pool.resolution.lines if normalize(other.key) == key]

@@ -75,13 +75,13 @@ class FormRun:
         return {os.path.abspath(source.path): source for source in self.sources}
 
     def keep(self, name: str, make: Callable[[], _Kept]) -> _Kept:
-        """What a form makes once for a run, by a name of its own."""
+        """Return what a form makes once for a run, by a name of its own."""
         if name not in self._kept:
             self._kept[name] = make()
         return self._kept[name]  # type: ignore[return-value]
 
     def read(self, path: str) -> Source | None:
-        """A file of the repository by its absolute path; None where it is not there, or cannot be read."""
+        """Return a file of the repository by its absolute path; None if it is not there, or cannot be read."""
         found = self.by_path.get(path)
         if found is None and gate.is_file(path):
             shown = os.path.relpath(path)
@@ -94,7 +94,7 @@ class FormRun:
         return found
 
     def apply(self, request: ApplyFolder) -> Built | Gap | None:
-        """What the form that answers makes of a folder; None where no object is Karpenter's, or none answers."""
+        """Return what the form that answers makes of a folder; None if no object is Karpenter's, or none answers."""
         for row in TABLE.rows:
             if type(request).__name__ in row.answers:
                 form: Form = row.load()
@@ -127,19 +127,19 @@ class Form(Protocol):
         """Whether a text of the form may hold an object that its `apiVersion` does not tell."""
 
     def read_embedded(self, source: SourceText, start: int, end: int, lenient: bool = False) -> Iterator[Reading]:
-        """The manifests in a part of a text of the form, in their order. Nothing is raised."""
+        """Return the manifests in a part of a text of the form, in their order. Nothing is raised."""
 
     def read_roots(self, source: Source) -> Sequence[Node]:
-        """The manifests in a text of the form that install Karpenter's controller."""
+        """Return the manifests in a text of the form that install Karpenter's controller."""
 
     def writer_of(self, style: str) -> Dialect:
         """Return what edits nodes of one of the form's styles. Raise `NotEditable` for any other style."""
 
     def is_part(self, path: str) -> bool | None:
-        """Whether the objects of a file are parts of others, as the form says; None where they have to tell."""
+        """Whether the objects of a file are parts of others, as the form says; None if they have to tell."""
 
     def find_patched_folder(self, path: str) -> str | None:
-        """The folder whose own file names a file as a patch; None where none does."""
+        """Return the folder whose own file names a file as a patch; None if none does."""
 
     def builds_on(self, patch: str, base: str) -> bool:
         """Whether a folder that names a patch takes the file of another object."""
@@ -148,7 +148,7 @@ class Form(Protocol):
         """Forget what was read of such files: for a process that outlives a change of one."""
 
     def find_objects(self, values: Node, document: Document) -> Iterator[Object]:
-        """What charts make pools and classes of, in values that a document holds."""
+        """Return what charts make pools and classes of, in values that a document holds."""
 
     # -- files
 
@@ -162,15 +162,17 @@ class Form(Protocol):
         """Templates that include what a named template among the sources makes, and do not name Karpenter."""
 
     def list_folders_around(self, path: str, text: str, top: str | None) -> Iterator[str]:
-        """The folders whose files may be rendered together with a file of the form's own; `top` is the repository."""
+        """Return the folders whose files may be rendered together with a file of the form's own; `top` is the
+        repository.
+        """
 
     def list_read_with(self, path: str) -> Iterator[str]:
-        """The files that have to be read with a file that the user names: what it has a part in."""
+        """Return the files that have to be read with a file that the user names: what it has a part in."""
 
     # -- what is installed, applied and rendered
 
     def install_charts(self, root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
-        """The charts of the repository that an object of the form installs."""
+        """Return the charts of the repository that an object of the form installs."""
 
     def install_known_charts(self, charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterator[InstallChart]:
         """Yield the installs of charts that no object of YAML states. `charts` are the default values of charts by
@@ -178,7 +180,7 @@ class Form(Protocol):
         """
 
     def apply_folder(self, request: ApplyFolder, run: FormRun) -> Built | Gap | None:
-        """What comes of a folder that a controller applies; None where no object is Karpenter's."""
+        """Return what comes of a folder that a controller applies; None if no object is Karpenter's."""
 
     def may_fill(self, sources: Sequence[Source]) -> bool:
         """Whether the form may fill in one of some texts."""
@@ -189,7 +191,7 @@ class Form(Protocol):
     # -- what is not known
 
     def note_gaps(self, sources: Sequence[Source]) -> None:
-        """Note what the form leaves out (`text.limits`), beside what it noted when it rendered."""
+        """Note what the form leaves out (`text.limits`), besides what it noted when it rendered."""
 
     def find_given_values(self, root: Node, charts: Collection[str]) -> Iterator[tuple[str, Node]]:
         """Values that an object gives to charts that are not among these, each with the name of the chart."""
@@ -201,15 +203,15 @@ class Form(Protocol):
         """Values with pools and classes for what is elsewhere, in files of the form's own language."""
 
     def list_unread_values(self, chart: str, files: UnreadInputs) -> Iterator[InputText]:
-        """Texts that may give values to a chart in ways that are not worked out."""
+        """Texts that may give values to a chart in ways that are not computed."""
 
     def list_applied_folders(self, files: UnreadInputs) -> Iterator[FolderUse]:
-        """The objects that apply a folder of the repository."""
+        """Return the objects that apply a folder of the repository."""
 
     def list_inputs(
         self, sources: Sequence[Source], builds: Sequence[Built], folder_files: Sequence[str], paths: Collection[str]
     ) -> Iterator[str]:
-        """The absolute paths of files that objects stand in, or are built of, and that have to be readable."""
+        """Return the absolute paths of files that objects stand in, or are built of, and that have to be readable."""
 
     def is_required(self, path: str) -> bool:
         """Whether the form's tool reads one of these in any case."""
@@ -218,28 +220,28 @@ class Form(Protocol):
         """Places of files for which another one is missing, and why nothing can be built of them."""
 
     def find_fault(self, source: Source, known: dict[str, object]) -> SyntaxProblem | None:
-        """Why a file of the form's own cannot be read; `known` is what is remembered from one to the next."""
+        """Return why a file of the form's own cannot be read; `known` is what is remembered from one to the next."""
 
     def find_root_fault(self, roots: Sequence[Node | None]) -> SyntaxProblem | None:
-        """Why the documents of a file that stands for its folder, or describes it, are refused."""
+        """Return why the documents of a file that stands for its folder, or describes it, are refused."""
 
     def find_missing_path(self, source: Source) -> SyntaxProblem | None:
-        """The first path that such a file names and that is not there."""
+        """Return the first path that such a file names and that is not there."""
 
     # -- what a comparison of two sides asks of each
 
     def find_addresses(
         self, objects: Sequence[Object], sources: Sequence[Source]
     ) -> Iterator[tuple[Object, BlockAddress, str]]:
-        """The objects that blocks of code make, and why a block makes none; empty where it makes one."""
+        """Return the objects that blocks of code make, and why a block makes none; empty if it makes one."""
 
     def make_input_finder(self, sources: Sequence[Source]) -> InputFinder | None:
-        """What finds the inputs of unknown values that the form fills in; None where it fills in nothing."""
+        """Return what finds the inputs of unknown values that the form fills in; None if it fills in nothing."""
 
     def list_remote_uses(
         self, sources: Sequence[Source], reported: Collection[tuple[str, int]]
     ) -> Iterator[RemoteUse]:
-        """What uses modules or charts elsewhere that may make pools.
+        """Return what uses modules or charts elsewhere that may make pools.
 
         `reported` are paths and lines of inputs that are named already.
         """
@@ -247,18 +249,18 @@ class Form(Protocol):
     def list_unread_releases(
         self, charts: Collection[str], top: str, sources: Sequence[Source]
     ) -> Mapping[str, Sequence[InputText]]:
-        """The texts of blocks that may install some charts with values that are not read, by chart.
+        """Return the texts of blocks that may install some charts with values that are not read, by chart.
 
         `charts` and `top`, the folder in which files count, are absolute paths.
         """
 
     def read_files_taken(self, path: str, codes: Sequence[str]) -> tuple[str, Mapping[str, bytes]] | None:
-        """The absolute path of a folder of which the code of a text takes in files, and these; else None."""
+        """Return the absolute path of a folder of which the code of a text takes in files, and these; else None."""
 
     # -- what is said of releases and of the controller's settings
 
     def state_releases(self, source: Source, references: list[object]) -> Iterator[Evidence]:
-        """What a file states; `references` takes what `resolve_releases` looks up when all are known."""
+        """Return what a file states; `references` takes what `resolve_releases` looks up when all are known."""
 
     def resolve_releases(
         self, sources: Sequence[Source], references: Sequence[object], known: Sequence[Evidence]
@@ -269,4 +271,4 @@ class Form(Protocol):
         """Return the installations of Karpenter's controller in a file."""
 
     def find_plain_values(self, source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
-        """The values of Karpenter's chart in a file that no installation names."""
+        """Return the values of Karpenter's chart in a file that no installation names."""

@@ -10,7 +10,7 @@ from nodelint.text import UNKNOWN, Node, Source
 
 
 def find_changes(before: Source, after: Source) -> Iterator[tuple[Node, object]]:
-    """The smallest values that differ between two texts of as many documents, with what they have become."""
+    """Yield the smallest values that differ between two texts of as many documents, with what they have become."""
     for old, new in zip(before.documents, after.documents, strict=True):
         if old is not new and old.root is not None and new.root is not None:
             yield from _differing(old.root, new.root)
@@ -81,7 +81,7 @@ def _holds_unknown(value: object) -> bool:
 
 
 def _in_a_document(node: Node) -> bool:
-    """Whether a list can be edited: one within the text of a patch is not read anew."""
+    """Whether a list can be edited: one within the text of a patch is not read again."""
     while node.parent is not None:
         node = node.parent
     return any(document.root is node for document in node.source.documents)

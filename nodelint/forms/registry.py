@@ -133,7 +133,7 @@ class _LoadedForm:
         self._module, self._defaults = sys.modules[module], sys.modules["nodelint.forms.defaults"]
 
     def __getattr__(self, name: str) -> Any:
-        """The function of the form, kept for the next time."""
+        """Return the function of the form, kept for the next time."""
         found = getattr(self._module, name, None)
         found = self.__dict__[name] = getattr(self._defaults, name) if found is None else found
         return found
@@ -191,7 +191,7 @@ class FormTable:
         self.values_keys = tuple([row.values_key for row in rows if row.values_key])
 
     def is_part(self, path: str) -> bool | None:
-        """Whether the objects of a file are parts of others, as a form says; None where they have to tell."""
+        """Whether the objects of a file are parts of others, as a form says; None if they have to tell."""
         for row in self.rows:
             if row.names:
                 found: bool | None = row.load().is_part(path)
@@ -199,7 +199,7 @@ class FormTable:
         return False
 
     def find_patched_folder(self, path: str) -> str | None:
-        """The folder whose own file names a file as a patch; None where none does."""
+        """Return the folder whose own file names a file as a patch; None if none does."""
         found = (row.load().find_patched_folder(path) for row in self.rows if row.names)
         return next((folder for folder in found if folder is not None), None)
 
@@ -214,40 +214,42 @@ class FormTable:
                 row.load().forget()
 
     def of_host(self, word: str) -> FormRow | None:
-        """The form of texts with this ending, or in a fence of this word, or of this name; None for all others."""
+        """Return the form of texts with this ending, or in a fence of this word, or of this name; None for all
+        others.
+        """
         for row in self.rows:
             if row.hosts and (word in row.hosts or word == row.name):
                 return row
         return None
 
     def of_style(self, style: str) -> FormRow | None:
-        """The form that edits nodes of a style; None for YAML."""
+        """Return the form that edits nodes of a style; None for YAML."""
         for row in self.rows:
             if style in row.styles:
                 return row
         return None
 
     def of_language(self, path: str) -> FormRow | None:
-        """The form in whose own language a file is written, be it one with objects or one of its inputs."""
+        """Return the form in whose own language a file is written, be it one with objects or one of its inputs."""
         for row in self.rows:
             if row.endings and path.endswith((*row.endings, *row.inputs, *row.heads)):
                 return row
         return None
 
     def of_languages(self, paths: Iterable[str]) -> list[FormRow]:
-        """The forms in whose own languages, or in JSON of these, some files may be written."""
+        """Return the forms in whose own languages, or in JSON of these, some files may be written."""
         rows = [row for row in self.rows if row.language]
         return [row for row in rows if any(path.endswith(row.language) for path in paths)] if rows else []
 
     def stating_form(self, path: str) -> FormRow | None:
-        """The form in whose own language a file may state a release; None for YAML and for texts."""
+        """Return the form in whose own language a file may state a release; None for YAML and for texts."""
         for row in self.rows:
             if row.stating and path.endswith(row.stating):
                 return row
         return None
 
     def form_of_texts(self, path: str) -> FormRow | None:
-        """The form that reads what a file in no form's own language states."""
+        """Return the form that reads what a file in no form's own language states."""
         for row in self.rows:
             if row.states and path.endswith(row.states):
                 return row

@@ -43,7 +43,7 @@ class LedEdits(NamedTuple):
 
 
 class LostItems(NamedTuple):
-    """Entries of a list that a patch takes away by giving the list anew.
+    """Entries of a list that a patch takes away by giving the list again.
 
     `path` are the keys that lead to the list in an object of a kind and name. `new` and `old` are the two lists.
     """
@@ -69,11 +69,11 @@ class Built(NamedTuple):
 
     `source` is the text with the objects. A placeholder in it is a value that nobody knows before it is installed.
     `find_origin` gives the place of a node or of characters of that text (or of one of the `readings`) in the files;
-    None where no file holds it.
+    None if no file holds it.
 
     `parts` are the files that were read for it, `replaces` those whose own objects it stands for. Both are absolute
     paths. `cluster` is the folder of the overlay, chart or root module: objects of different clusters do not see each
-    other. `label` is what it is built with beside its folder, where that is not plain: `values-prod.yaml`.
+    other. `label` is what it is built with besides its folder, where that is not plain: `values-prod.yaml`.
 
     `by_default`: it is built of values that are there to be replaced, and of a text that may come to something else;
     only what these values themselves do is a finding. `given` are the files that make it differ from another object
@@ -86,16 +86,16 @@ class Built(NamedTuple):
     `settle` gives the same file without the defaults that somebody may replace, where that is known value by value:
     everything holds of what is left.
 
-    `lost` are entries of lists that patches of an overlay took away by giving the lists anew, `unmatched` its patches
-    for which there is no object.
+    `lost` are entries of lists that patches of an overlay took away by giving the lists again, `unmatched` its
+    patches for which there is no object.
 
     `find_object` gives the object in the files that one of the text is made of; without it, it is the one around the
-    origin of its `kind`. `map_edits` gives edits of the text as edits of files, or why that is not certain;
-    without it they are edits of the exact origins of the values that change. `comes_to` says whether
-    other sources at some absolute paths come to another text; without it no edit adds, removes or reshapes.
-    `release` is the number of the release that gives the values of a chart: an ApplicationSet makes several. `values`
-    are all values that a chart's template is filled with. `written_in` gives the files that its values are written
-    in, where that is told without asking for the origin of each.
+    origin of its `kind`. `map_edits` gives edits of the text as edits of files, or why that is not certain; without
+    it they are edits of the exact origins of the values that change. `comes_to` says whether other sources at some
+    absolute paths come to another text; without it no edit adds, removes or reshapes. `release` is the number of the
+    release that gives the values of a chart: an ApplicationSet makes several. `values` are all values that a chart's
+    template is filled with. `written_in` gives the files that its values are written in, if that is known without
+    looking up the origin of each.
     """
 
     source: Source
@@ -145,7 +145,7 @@ class Built(NamedTuple):
         return _comes_to(self, edits, self.source)
 
     def written_object(self, obj: Object) -> Object | None:
-        """The object in the files that one of the text is made of; None where no file holds one."""
+        """Return the object in the files that one of the text is made of; None if no file holds one."""
         if self.find_object is not None:
             return self.find_object(obj)
         kind = obj.node.get("kind")
@@ -154,7 +154,7 @@ class Built(NamedTuple):
 
 
 def object_around(at: Node | Span, kind: str) -> Object | None:
-    """The object of a kind that a place of a file is in."""
+    """Return the object of a kind that a place of a file is in."""
     span = span_of(at)
     for other in objects(span.source, foreign=True):
         if other.kind == kind and Span(span.source, other.node.start, other.node.end).touches(span):
@@ -201,7 +201,7 @@ def _comes_to(built: Built, edits: Sequence[Edit], after: Source) -> bool:
 
 
 def find_parts(built: Sequence[Built], found: Discovery) -> Iterator[Source]:
-    """The files that were asked for and are not among the sources, in which a value of what is built is written.
+    """Yield the requested files that are not among the sources, in which a value of what is built is written.
 
     They are the very sources of these values, so that a fix may be theirs.
     """
@@ -241,13 +241,13 @@ def _list_sources(built: Built) -> Iterator[SourceText]:
 
 
 def put_in_place(built: Sequence[Built], made: list[Built]) -> list[Built]:
-    """What is built, with what controllers make of it in the place of the overlays that they apply."""
+    """Return what is built, with what controllers make of it in the place of the overlays that they apply."""
     replaced = {path for result in made for path in result.replaces}
     return [*(overlay for overlay in built if not made or not replaced.issuperset(overlay.replaces)), *made]
 
 
 def lead_through(built: Built, overlay: Built) -> Built:
-    """A built chart whose values are those of an overlay, with origins in the files of that overlay."""
+    """Return a built chart whose values are those of an overlay, with origins in the files of that overlay."""
 
     def find_origin(at: Node | Span) -> ValueOrigin | None:
         origin = built.find_origin(at)

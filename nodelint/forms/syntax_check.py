@@ -7,7 +7,9 @@ from nodelint.text.syntax_errors import SyntaxProblem
 
 
 def find_undecodable(source: Source, data: bytes) -> SyntaxProblem | None:
-    """The first byte of a file that is not UTF-8; a source shows it only for a text with a word of Karpenter's."""
+    """Return the first byte of a file that is not UTF-8; a source shows it only for a text with a word of
+    Karpenter's.
+    """
     if "\ufffd" in source.text and source.encoding == "utf-8":
         try:
             data.decode()

@@ -1,7 +1,7 @@
 """The objects that clusters get from the files of a repository, with the place of each value.
 
-Every command takes its objects from `read_inventory`, or from `build` where it has the sources: what one is told of a
-chart, an overlay or a module is what the others are told. It is the only caller of forms that renders.
+Every command takes its objects from `read_inventory`, or from `build` where it has the sources: all commands get the
+same answer about a chart, an overlay or a module. It is the only caller of forms that renders.
 """
 
 from __future__ import annotations
@@ -74,8 +74,7 @@ def build(
     """Build what the clusters get of files: each form renders in its turn, as `forms.registry` has them.
 
     Overlays are those of `folder_files`, the paths of their own files. Charts get their default values and, one by
-    one, their other files of values; texts with variables get what these have. `each_release` is that
-    of `FormRun`.
+    one, their other values files; texts with variables get what these have. `each_release` is that of `FormRun`.
     """
     RUN.refill()
     with LeftOutNotes(_left_out) as notes:
@@ -142,7 +141,10 @@ def _may_render(row: FormRow, files: Sequence[Source], folder_files: Sequence[st
 
 
 def _list_remote_values(files: Sequence[Source], built: Sequence[Built]) -> tuple[Gap, ...]:
-    """The values of charts that are not among the files; nothing is loaded where no file may hold any."""
+    """Return the values of charts that are not among the files, each as a gap.
+
+    Code is loaded only if some file may have them.
+    """
     found: list[Gap] = []
     if any(
         "kind:" not in file.text or any(row.may_install(file.path, file.text) for row in TABLE.rows) for file in files
@@ -158,7 +160,10 @@ def _list_remote_values(files: Sequence[Source], built: Sequence[Built]) -> tupl
 
 
 def may_fill(files: Sequence[Source]) -> bool:
-    """Whether a template may be among files that a form fills in; where none is, nothing is loaded."""
+    """Whether an input form may render one of the files as a template.
+
+    A form is loaded only if its files are among them.
+    """
     return any(row.fills and _may_render(row, files) and row.load().may_fill(files) for row in TABLE.rows)
 
 
@@ -169,7 +174,7 @@ def read_inventory(
 ) -> Inventory:
     """Build what the clusters get of the files that were found: the one call by which a command has its objects.
 
-    Files of values of charts become sources of `found`, as far as they were asked for: a finding may be theirs.
+    Values files of charts become sources of `found`, as far as they were asked for: a finding may be theirs.
     `add_more` adds sources for which the objects have to be known, and says whether there are any. `each_release` is
     that of `FormRun`.
     """
@@ -210,7 +215,7 @@ def _read_and_build(found: Discovery, each_release: bool) -> Inventory:
 
 
 def read_beside(found: Discovery) -> None:
-    """Read what forms have to know beside the files that name Karpenter; it becomes sources of what was found."""
+    """Read what forms have to know besides the files that name Karpenter; it becomes sources of what was found."""
     applying = found.applying if found.sources else []
     for row in TABLE.rows:
         inside = [f"/{folder}/" for folder in row.folders] if found.sources else []
@@ -283,7 +288,9 @@ def _leads_out(path: str) -> bool:
 
 
 def list_folder_files(found: Discovery) -> list[str]:
-    """The paths of the files that stand for their folders: those asked for, and those beside named files."""
+    """Return the paths of the files that stand for their folders: the requested ones, and those next to named
+    files.
+    """
     names = TABLE.names
     # Asked of each file of the run, and most end in another way.
     ending = [path for path in found.seen if path.endswith(names)]

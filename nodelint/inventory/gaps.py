@@ -55,7 +55,7 @@ def _once(gaps: Iterable[Gap]) -> list[Gap]:
 
 
 def _list_unbuilt(inventory: Inventory) -> Iterator[Gap]:
-    """What was read and is not known as a whole."""
+    """Yield the gaps of what was read and is not known as a whole."""
     yield from inventory.gaps
     yield from (gap for built in inventory.built for gap in built.problems)
     yield from _list_values_objects(inventory)
@@ -80,7 +80,7 @@ def _list_misread(found: Discovery) -> Iterator[Gap]:
 
 
 def _list_set_aside(inventory: Inventory) -> Iterator[Gap]:
-    """The templates of which nothing is built and that are no YAML as they are."""
+    """Yield the templates of which nothing is built and that are no YAML as they are."""
     replaced = {path for built in inventory.built for path in built.replaces}
     for source in inventory.files:
         if source.set_aside and os.path.abspath(source.path) not in replaced:
@@ -90,7 +90,7 @@ def _list_set_aside(inventory: Inventory) -> Iterator[Gap]:
 
 
 def _list_left_out(inventory: Inventory) -> Iterator[Gap]:
-    """The objects of other providers, and those of kinds that no release has."""
+    """Yield the objects of other providers, and those of kinds that no release has."""
     for source in inventory.sources:
         for obj, reason in left_out(source):
             place = FilePlace(source.path)
@@ -98,7 +98,7 @@ def _list_left_out(inventory: Inventory) -> Iterator[Gap]:
 
 
 def _list_values_objects(inventory: Inventory) -> Iterator[Gap]:
-    """The pools and classes in values of charts that are not among the files."""
+    """Yield the pools and classes in values of charts that are not among the files."""
     taken = {part for built in inventory.built for part in built.parts}
     for source in inventory.files:
         if os.path.abspath(source.path) in taken:
@@ -109,7 +109,7 @@ def _list_values_objects(inventory: Inventory) -> Iterator[Gap]:
 
 
 def _list_unread_forms(found: Discovery, built: Sequence[Built]) -> Iterator[Gap]:
-    """The scripts, programs and templates with objects that are not read."""
+    """Yield the scripts, programs and templates with objects that are not read."""
     from nodelint.inventory.unread_forms import unread
 
     for group in unread(found, built=built):

@@ -61,7 +61,7 @@ def _chart_of(path: str) -> str:
 def _values_in(
     root: Node, path: str, charts: Collection[str], taken: Collection[str], rows: Sequence[FormRow]
 ) -> Iterator[tuple[str, Node]]:
-    """The values that a document gives to charts without a template here, each with the name of the chart."""
+    """Yield the values that a document gives to charts without a template here, each with the name of the chart."""
     folder, name = os.path.split(path)
     if root.get("kind") is None and root.get("apiVersion") is None and name not in TABLE.names:
         if name not in TABLE.heads and root.kind == "mapping" and not (folder in charts or path in taken):
@@ -72,7 +72,7 @@ def _values_in(
 
 
 def _find_holders(values: Node, judged: Sequence[tuple[int, int]]) -> Iterator[MappingEntry]:
-    """The keys of values under which pools or classes stand of which one is not judged."""
+    """Yield the keys of values under which pools or classes stand of which one is not judged."""
     pending = [values]
     while pending:
         node = pending.pop()
@@ -89,7 +89,7 @@ def _find_holders(values: Node, judged: Sequence[tuple[int, int]]) -> Iterator[M
 
 
 def _list_parts(holder: Node) -> list[Node]:
-    """The pools or classes under a key: it is one itself, or has a list or a map of them."""
+    """Return the pools or classes under a key: it is one itself, or has a list or a map of them."""
     if any(re.match(FIELD, entry.name or "") for entry in holder.entries):
         return [holder]
     below = [*holder.items, *(entry.value for entry in holder.entries)]
@@ -101,7 +101,7 @@ def _says_field(node: Node) -> bool:
 
 
 def _is_switched_on(node: Node) -> bool:
-    """Whether nothing says that a thing is switched off."""
+    """Whether neither `enabled: false` nor `create: false` is set on a node. True if neither key exists."""
     switch = node.get("enabled") or node.get("create")
     return switch is None or switch.value is not False
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def list_switched_off(objects: Sequence[Object]) -> Iterator[tuple[Object, str]]:
-    """The objects of blocks that make none, and why."""
+    """Yield the objects of blocks that make none, and why."""
     folders = {os.path.dirname(_source(obj).path) for obj in objects}
     rows = TABLE.of_languages(list(_list_near(set(map(os.path.abspath, folders)))))
     if not rows:

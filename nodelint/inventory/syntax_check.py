@@ -18,7 +18,7 @@ _YAML = (".yaml", ".yml", ".json")
 
 
 def find_fault(path: str, data: bytes, known: dict[str, object] | None = None) -> tuple[Source, SyntaxProblem | None]:
-    """A file as it is read, and what is wrong with it; None where it can be read, or is of a form not known here.
+    """Return a file as it is read, and what is wrong with it; None if it can be read, or is of a form not known here.
 
     `known` is what forms remember from one file to the next.
     """

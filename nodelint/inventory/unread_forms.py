@@ -22,11 +22,10 @@ if TYPE_CHECKING:
 class UnreadGroup(NamedTuple):
     """Files of one kind that hold, or change, Karpenter objects, and were not read; or not rendered.
 
-    A line of the summary stands for them all; `inventory.gaps` makes a `Gap` of each.
-    `kind` is `script`, `Markdown file`, `overlay`, `chart`, or the name of a programming language. `objects` is their
-    number as far as it was counted. `way` is the flag or command that judges them, None where there is none: of
-    programs, and of texts whose objects are no YAML where a text has it. `values` are the values files with which
-    charts were judged.
+    A line of the summary stands for them all; `inventory.gaps` makes a `Gap` of each. `kind` is `script`, `Markdown
+    file`, `overlay`, `chart`, or the name of a programming language. `objects` is their number as far as it was
+    counted. `way` is the flag or command that judges them, None if there is none: of programs, and of texts whose
+    objects are no YAML where a text has it. `values` are the values files with which charts were judged.
     """
 
     kind: str
@@ -106,7 +105,8 @@ def unread(
     shown_already: Collection[str] = (),
     built: Sequence[Built] = (),
 ) -> list[UnreadGroup]:
-    """What a run has not read, or not rendered; `objects` are those that it has read, `built` what it has built.
+    """Return what a run has not read, or not rendered; `objects` are those that it has read, `built` what it has
+    built.
 
     `shown_already` are the absolute paths of folders of which it is said elsewhere that they are not built.
     """
@@ -119,7 +119,7 @@ def unread(
 
 
 def _missed(found: Discovery, built: Sequence[Built]) -> Iterator[UnreadGroup]:
-    """The files that hold an object in a form in which none is found, and that nothing is built of."""
+    """Yield the files that hold an object in a form in which none is found, and that nothing is built of."""
     from nodelint.model.documents import left_out, objects
 
     counts = {}
@@ -145,7 +145,7 @@ def _missed(found: Discovery, built: Sequence[Built]) -> Iterator[UnreadGroup]:
 
 
 def _hidden(found: Discovery) -> Iterator[UnreadGroup]:
-    """The hidden folders with objects, each by itself, for it is read where it is named."""
+    """The hidden folders with objects, each by itself, because it is read where it is named."""
     looked = 0
     for top in found.hidden:
         counts: dict[str, int] = {}
@@ -212,7 +212,7 @@ def _names_karpenter(path: str) -> bool:
 
 
 def _with_objects(path: str, word: bytes = b"karpenter.", pattern: bytes = _OBJECT) -> bytes | None:
-    """The content of a file that holds an object; what cannot be read was not asked for."""
+    """Return the content of a file that holds an object; what cannot be read was not asked for."""
     try:
         data = (gate.read if os.path.islink(path) else gate.read_listed)(path, _LARGEST)
     except (OSError, ValueError):
@@ -221,7 +221,7 @@ def _with_objects(path: str, word: bytes = b"karpenter.", pattern: bytes = _OBJE
 
 
 def _overlays(objects: Sequence[Object], shown_already: Collection[str]) -> Iterator[UnreadGroup]:
-    """The kustomizations that patch what was judged by itself."""
+    """Yield the kustomizations that patch what was judged by itself."""
     counts: dict[str, int] = {}
     for obj in objects:
         path = obj.source.path
@@ -235,7 +235,7 @@ def _overlays(objects: Sequence[Object], shown_already: Collection[str]) -> Iter
 
 
 def _charts(objects: Sequence[Object], built: Sequence[Built]) -> Iterator[UnreadGroup]:
-    """The charts whose templates were judged before they are rendered, with the values files that were used."""
+    """Yield the charts whose templates were judged before they are rendered, with the values files that were used."""
     counts: dict[str, int] = {}
     values: dict[str, None] = {}
     given: dict[str, list[str]] = {}

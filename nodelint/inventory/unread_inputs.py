@@ -23,7 +23,7 @@ _LARGEST = 16 << 20
 
 
 def list_inputs(sources: Sequence[Source], builds: Sequence[Built]) -> Iterator[str]:
-    """The absolute paths of the files of charts and modules that objects stand in, or are built of."""
+    """Yield the absolute paths of the files of charts and modules that objects stand in, or are built of."""
     for row in TABLE.rows:
         if not row.names and _is_of_concern(row, sources, builds, ()):
             yield from row.load().list_inputs(sources, builds, (), ())
@@ -32,7 +32,7 @@ def list_inputs(sources: Sequence[Source], builds: Sequence[Built]) -> Iterator[
 def find_unread_inputs(
     found: Discovery, builds: Sequence[Built], folder_files: Sequence[str], named: Collection[str] = ()
 ) -> Iterator[tuple[str, str]]:
-    """The files that were asked for and that nothing can be built of: `path:line`, and why.
+    """Yield the requested files that nothing can be built of: `path:line`, and why.
 
     A file that holds an object is left out where a finding says that it cannot be read. `named` are the folders of
     overlays of which it is said already that they are not built.
@@ -78,7 +78,7 @@ def find_unread_inputs(
 
 
 def find_broken_installs(found: Discovery) -> Iterator[tuple[str, str]]:
-    """The files that may install a chart, or change a folder, and that are no YAML: `path:line`, and why.
+    """Yield the files that may install a chart, or change a folder, and that are no YAML: `path:line`, and why.
 
     Asked are those that were read. What holds template code is filled in by somebody before.
     """

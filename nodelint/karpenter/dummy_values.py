@@ -14,8 +14,9 @@ _HEX = frozenset("0123456789abcdef")
 
 
 def is_dummy_value(value: str) -> str | None:
-    """Return what a person was to replace in a value: `<cluster>`, `your-role`, `ami-xxxxxxxx`; None where nothing
-    is.
+    """Return what a person was to replace in a value: `<cluster>`, `your-role`, `ami-xxxxxxxx`.
+
+    None if nothing is.
     """
     return left_by_hand(value, table("vocabulary")["stand_ins"])
 

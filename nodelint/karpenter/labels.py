@@ -1,8 +1,8 @@
 """Which label keys and values there are for a release, and which of them a slip was meant to be.
 
-Facts come from the catalogue and, for what is not a property of an instance type, from `data/vocabulary.json`.
-A nearest match is only given where nothing else is as near: names of families and numbers are too dense
-for guesses (`c7id` is one letter away from six families), words such as `on_demand` are not.
+Facts come from the catalogue and, for what is not a property of an instance type, from `data/vocabulary.json`. A
+nearest match is only given where nothing else is as near: names of families and numbers are too dense for guesses
+(`c7id` is one letter away from six families), words such as `on_demand` are not.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def fallback_words() -> frozenset[str]:
 
 
 def known_values(key: str, catalog: Catalog) -> Collection[str] | None:
-    """Every value that a key can have in the catalogue's release; None where that is not known offline."""
+    """Every value that a key can have in the catalogue's release; None if that is not known offline."""
     return catalog.remembered(("known values", key), lambda: _known_values(key, catalog))
 
 
@@ -104,7 +104,7 @@ def _known_values(key: str, catalog: Catalog) -> Collection[str] | None:
 
 
 def can_have(key: str, value: str, catalog: Catalog) -> bool | None:
-    """Whether a key can have a value; None where that is not known offline.
+    """Whether a key can have a value; None if that is not known offline.
 
     A region's or zone's name is judged by its form alone.
     """
@@ -112,9 +112,7 @@ def can_have(key: str, value: str, catalog: Catalog) -> bool | None:
 
 
 def nearest_value(key: str, value: str, catalog: Catalog) -> str | None:
-    """Return the value of a key that a slip was meant to be; None where it is one, nothing is near, or
-    several are.
-    """
+    """Return the value of a key that a slip was meant to be; None if it is one, nothing is near, or several are."""
     return _spelling(key, catalog).nearest(value)
 
 

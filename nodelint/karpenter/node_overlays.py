@@ -67,7 +67,7 @@ class OverlaidPool:
         self._open = open_keys | unknown | (frozenset() if name is not None else {POOL_KEY})
 
     def find_offers(self, requirements: Requirements, release: Version) -> tuple[TypeSet, ...] | None:
-        """Return the types that requirements mean, for each offer; None where that is not known."""
+        """Return the types that requirements mean, for each offer; None if that is not known."""
         types, of_offers = self.types, []
         defined = well_known(release) - {POOL_KEY}
         for wanted in requirements:
@@ -162,8 +162,9 @@ def _unplaced(types: TypeSet, zones: Iterable[str]) -> list[Offer]:
 
 
 def requirements_of(overlay: NodeOverlay, release: Version) -> Requirements | None:
-    """Return what an overlay asks of types and offers; None where it holds a placeholder, or the API server refuses
-    it.
+    """Return what an overlay asks of types and offers.
+
+    None if it holds a placeholder, or the API server refuses it.
     """
     spec = overlay.node.get("spec")
     if overlay.partial or spec is None or any(entry.name is None for entry in spec.entries):
@@ -175,7 +176,7 @@ def requirements_of(overlay: NodeOverlay, release: Version) -> Requirements | No
 
 
 def read_requirements(lines: Iterable[RequirementLine], release: Version) -> Requirements | None:
-    """Requirements as a release reads them; None where one holds a placeholder, or cannot be read."""
+    """Requirements as a release reads them; None if one holds a placeholder, or cannot be read."""
     found = Requirements()
     for line in lines:
         if not line.known or not isinstance(line.key, str) or not isinstance(line.operator, str):
@@ -201,8 +202,8 @@ def named_values(overlays: Iterable[NodeOverlay], key: str) -> set[str]:
 class NodeOverlayVerdict(NamedTuple):
     """What the controller makes of an overlay: whether it counts, and the types that it means.
 
-    `reach` has, for each pool, the types of each offer; None where that is not known. Of one in conflict `other` is
-    the accepted overlay that is in its way, `shared` the types on which they meet, `over` the price or a resource.
+    `reach` has, for each pool, the types of each offer; None if that is not known. Of one in conflict `other` is the
+    accepted overlay that is in its way, `shared` the types on which they meet, `over` the price or a resource.
     """
 
     overlay: NodeOverlay

@@ -67,8 +67,9 @@ def _iterate_requirements(pool: NodePool) -> Iterator[PoolRequirement]:
 
 
 def asks(pool: NodePool, written: str) -> str:
-    """Return the label that a key of a pool asks for, normalised: of a pool of Auto Mode, Karpenter's label of that
-    name.
+    """Return the normalised label that a key of a pool stands for.
+
+    For a pool of EKS Auto Mode it is Karpenter's label of the same name.
     """
     return normalize(karpenters_key(written, pool.provider))
 
@@ -79,8 +80,9 @@ def key_in_domain(pool: NodePool, key: str) -> str:
 
 
 def last_asking(pool: NodePool, key: str) -> PoolRequirement | None:
-    """Return the last requirement or label of a pool on a key, which is the one that narrows; None where there is
-    none.
+    """Return the last requirement or label of a pool on a key, which is the one that narrows.
+
+    None if there is none.
     """
     return next((item for item in reversed(requirements_of(pool)) if item.key == key), None)
 

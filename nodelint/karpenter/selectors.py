@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class TermFinds(NamedTuple, Generic["_Found"]):
-    """What the term at `node` finds; None where a placeholder, or a fact that is `missing`, leaves that open."""
+    """What the term at `node` finds; None if a placeholder, or a fact that is `missing`, leaves that open."""
 
     node: Node
     question: Question | None
@@ -70,7 +70,7 @@ class TermFinds(NamedTuple, Generic["_Found"]):
 
 
 class Finds(NamedTuple, Generic["_Found"]):
-    """What the terms of one selector find. `at` is its key in the class, None where the class has none.
+    """What the terms of one selector find. `at` is its key in the class, None if the class has none.
 
     `whole` is False where a placeholder may hold further terms.
     """
@@ -81,7 +81,7 @@ class Finds(NamedTuple, Generic["_Found"]):
 
     @property
     def known(self) -> tuple[_Found, ...]:
-        """Return what is found for sure, each thing once, in the order of the terms."""
+        """Return what is certainly found, each thing once, in the order of the terms."""
         return tuple({group.id: group for term in self.terms for group in term.found or ()}.values())
 
     @property
@@ -96,7 +96,7 @@ class Finds(NamedTuple, Generic["_Found"]):
                 yield Skip(term.place, term.missing.reason, term.missing.transient, term.missing.kind)
 
     def everything(self) -> tuple[_Found, ...] | None:
-        """Return all that is found, each thing once; None where a placeholder leaves that open. Raise Missing."""
+        """Return all that is found, each thing once; None if a placeholder leaves that open. Raise Missing."""
         for term in self.terms:
             if term.missing is not None:
                 raise term.missing
@@ -208,7 +208,7 @@ def check_region(pools: Iterable[NodePool], facts: AwsFacts, kind: FactKind) -> 
 
 
 def _pool_in_region(pool: NodePool, region: str) -> bool | None:
-    """Whether a pool is for a region; None where it does not say."""
+    """Whether a pool is for a region; None if it does not say."""
     answers: list[bool] = []
     for item in requirements_of(pool):
         if item.key in (REGION, ZONE) and item.operator == "In" and item.known and item.texts:
@@ -221,7 +221,7 @@ def _pool_in_region(pool: NodePool, region: str) -> bool | None:
 def region_of_zones(pool: NodePool) -> tuple[str, PoolRequirement] | None:
     """Return the one region of the zones that a pool asks for, with the requirement that lists them.
 
-    None where they are not known, or lie in several regions.
+    None if they are not known, or lie in several regions.
     """
     item = last_asking(pool, ZONE)
     if item is None or item.operator != "In" or not item.known:

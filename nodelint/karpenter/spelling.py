@@ -52,7 +52,7 @@ class Words:
         return best[0] if len(best) == 1 else None
 
     def _begun_by(self, head: str) -> str | None:
-        """Return the one word that a text begins; None where there are none or several."""
+        """Return the one word that a text begins; None if there are none or several."""
         if self._one_begun is None:
             found: dict[str, str | None] = {}
             for word in self.words:

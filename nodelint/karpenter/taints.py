@@ -28,7 +28,7 @@ def owner_of_taint(key: str) -> TaintOwner | None:
 
 
 def remover_of_taint(key: str) -> str | None:
-    """Return the known program that takes a startup taint of a key off nodes; None where none is known."""
+    """Return the known program that takes a startup taint of a key off nodes; None if none is known."""
     facts = _facts()["startup_taints"]
     found = facts["removed"].get(key)
     if found is None:

@@ -36,7 +36,7 @@ _NOTHING_LIKE_IT = Slip(None, None, True, True)
 class ValueSpelling:
     """The values of a key in a catalogue, and what others were meant to be.
 
-    `known` are all that the key can have, None where that is not known offline. `homes` gives the keys of a value.
+    `known` are all that the key can have, None if that is not known offline. `homes` gives the keys of a value.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class ValueSpelling:
         return _NOTHING_LIKE_IT if plain and home is None else Slip(near, home, True, plain)
 
     def can_have(self, value: str) -> bool | None:
-        """Whether the key can have a value; None where that is not known offline."""
+        """Whether the key can have a value; None if that is not known offline."""
         if self._known is not None:
             return value in self._known or (None if value in self._elsewhere else False)
         return False if self._form is not None and _key_of_form(value) != self._key else None
@@ -92,7 +92,7 @@ class ValueSpelling:
         return found[0] if len(found) == 1 else None
 
     def nearest(self, value: str) -> str | None:
-        """Return the value that a slip was meant to be; None where it is one, nothing is near, or several are."""
+        """Return the value that a slip was meant to be; None if it is one, nothing is near, or several are."""
         synonym = self._synonyms.get(value.lower()) if self._synonyms else None
         if synonym is not None:
             return synonym

@@ -97,7 +97,7 @@ class _Fixing:
         self._chosen: list[Result] = []
 
     def choose(self) -> list[Result]:
-        """The fixes of a round; none at the end."""
+        """Return the fixes of a round; none at the end."""
         chosen = choose_compatible(self.report.results, self.sources, self.unsafe, self.refused)
         if not chosen and self._again:
             self._again = False
@@ -106,7 +106,8 @@ class _Fixing:
         return chosen
 
     def make(self, chosen: Sequence[Result], request: LintRequest) -> list[Source] | None:
-        """The files with fixes, less those that would break one; None where they come to an earlier text, or none is.
+        """Return the files with fixes, less those that would break one; None if they come to an earlier text, or none
+        is.
 
         Rules that answer each other would do so for ever: their fixes are taken back.
         """
@@ -174,7 +175,9 @@ def _find_undone(results: Sequence[Result]) -> dict[tuple[str, str, str], tuple[
 
 
 def _without_effect(chosen: Sequence[Result], before: Report, after: Report) -> list[Result]:
-    """The fixes of a template after which the same is found as often as before: they were written into its code."""
+    """Return the fixes of a template after which the same is found as often as before: they were written into its
+    code.
+    """
     in_templates = [result for result in chosen if result.span.source.masked]
     if not in_templates:
         return []
@@ -188,7 +191,7 @@ def _without_effect(chosen: Sequence[Result], before: Report, after: Report) -> 
 
 
 def _rewritten(sources: Sequence[Source], results: Sequence[Result], tried: Sequence[Source]) -> list[Source]:
-    """The sources with edits; those of `tried` have them already where they are not the same."""
+    """Return the sources with edits; those of `tried` have them already where they are not the same."""
     edits = edits_by_source(results)
 
     def with_edits(old: Source, new: Source) -> Source:

@@ -1,4 +1,4 @@
-"""The findings that a repository has agreed to live with for now, as a file beside it.
+"""The findings that a repository has agreed to live with for now, as a file next to it.
 
 One finding stands on one line, sorted, so that a change of the file reads as what came and what went.
 `schemas/baseline.schema.json` describes it.
@@ -28,7 +28,7 @@ class BaselineError(ValueError):
 class KnownFinding(NamedTuple):
     """A finding of a baseline. Only `fingerprint` decides; the rest is for those who read the file.
 
-    `path` is seen from the baseline's own folder; `object` is empty where the finding is about none.
+    `path` is seen from the baseline's own folder; `object` is empty if the finding is about none.
     """
 
     path: str
@@ -40,11 +40,10 @@ class KnownFinding(NamedTuple):
 
 
 class Split(NamedTuple):
-    """A report held against a baseline.
+    """A report compared with a baseline.
 
-    `new` is the report with what is not in the baseline, `known` what is. `gone` are the entries that were
-    looked for and not found: they are fixed. `unjudged` are those that were not looked for, `kept` all but
-    the gone.
+    `new` is the report with what is not in the baseline, `known` what is. `gone` are the entries that were looked for
+    and not found: they are fixed. `unjudged` are those that were not looked for, `kept` all but the gone.
     """
 
     new: Report
@@ -55,7 +54,7 @@ class Split(NamedTuple):
 
 
 def write(report: Report, root: str = "", keep: Iterable[KnownFinding] = ()) -> str:
-    """The baseline of what a report found; `root` is the folder that the file will stand in.
+    """Return the baseline of what a report found; `root` is the folder that the file will stand in.
 
     `keep` are entries of an older baseline that the run has not judged (`Split.unjudged`).
     """
@@ -72,7 +71,7 @@ def write(report: Report, root: str = "", keep: Iterable[KnownFinding] = ()) -> 
 
 
 def read(text: str | bytes, path: str) -> tuple[KnownFinding, ...]:
-    """The entries of a baseline file. Raises `BaselineError`, which names the file by `path`."""
+    """Return the entries of a baseline file. Raise `BaselineError`, which names the file by `path`."""
     try:
         value = json.loads(text.decode("utf-8-sig") if isinstance(text, bytes) else text.removeprefix("\ufeff"))
     except UnicodeDecodeError:
@@ -133,7 +132,9 @@ def split(
 
 
 def _choose_fingerprints(results: Sequence[Result], root: str, have: Collection[str]) -> list[str]:
-    """The mark of each result; where it is not among those of the file, the one under a former name that is."""
+    """Return the mark of each result; where it is not among those of the file, the one under a former name that
+    is.
+    """
     chosen_fingerprints = fingerprints(results, root)
     for name in sorted(
         {

@@ -21,7 +21,7 @@ from nodelint.text import Source, SourceText
 
 
 def mark_fix(result: Result) -> tuple[str, str, str]:
-    """What is one fix: of a rule, in a file, for what it says."""
+    """Return what is one fix: of a rule, in a file, for what it says."""
     return result.rule.name, result.span.source.path, result.finding.message
 
 
@@ -33,7 +33,9 @@ class EditedTexts:
         self._dropped = 0
 
     def read(self, source: Source, edits: Sequence[Edit]) -> Source:
-        """A file with edits made, to be judged and not to be edited: what no edit touches stays as it was read."""
+        """Return a file with edits made, to be judged and not to be edited: what no edit touches stays as it was
+        read.
+        """
         key = id(source), tuple(sorted(dict.fromkeys(edits), key=lambda edit: (edit.start, edit.end)))
         if key not in self._read:
             self._read[key] = reread_edited(source, key[1])
@@ -59,8 +61,8 @@ _MOST_DROPPED = 4_000_000
 def applicable(sources: Sequence[Source], report: Report, texts: EditedTexts | None = None) -> Report:
     """The report with those fixes alone that `fix` would apply; the other findings say why not.
 
-    A fix that breaks the file only beside others comes in a later round, when these have been made. Safe fixes are
-    tried without the unsafe ones and then with them, as the user may ask for both.
+    A fix that breaks the file only together with others comes in a later round, when these have been made. Safe fixes
+    are tried without the unsafe ones and then with them, as the user may ask for both.
     """
     if RUN.is_over():
         late = (_drop_refused_fix(result, RUN.late_reason if result.fixable else None) for result in report.results)
@@ -101,7 +103,7 @@ def _edits_comment(result: Result) -> bool:
 
 
 def _drop_refused_fix(result: Result, why: str | None) -> Result:
-    """The finding; without its fix where there is a reason against it."""
+    """Return the finding; without its fix where there is a reason against it."""
     if why is None:
         return result
     withheld = Withheld("not-editable", detail=why)
@@ -135,7 +137,7 @@ def choose_compatible(
     unsafe: bool,
     refused: dict[tuple[str, str, str], tuple[Result, str]],
 ) -> list[Result]:
-    """The fixes of one round, in the order of place, leaving out what touches an accepted one.
+    """Return the fixes of one round, in the order of place, leaving out what touches an accepted one.
 
     A fix that reaches into a file that the user did not name joins the refused.
     """
@@ -162,14 +164,14 @@ def choose_compatible(
 def make_edits(
     sources: Sequence[Source], results: Sequence[Result], texts: EditedTexts | None = None
 ) -> list[Source]:
-    """The sources with edits, to be judged and not to be edited: what no edit touches stays as it was read."""
+    """Return the sources with edits, to be judged and not to be edited: what no edit touches stays as it was read."""
     texts = texts or EditedTexts()
     edits = edits_by_source(results)
     return [texts.read(source, edits[id(source)]) if id(source) in edits else source for source in sources]
 
 
 def edits_by_source(results: Sequence[Result]) -> dict[int, list[Edit]]:
-    """The edits of fixes by the id of the file that they change."""
+    """Return the edits of fixes by the id of the file that they change."""
     groups = by_source(edit for result in results for edit in result.finding.edits)
     return {id(group[0].source): group for group in groups}
 
@@ -177,7 +179,10 @@ def edits_by_source(results: Sequence[Result]) -> dict[int, list[Edit]]:
 def why_broken(
     before: Sequence[SourceText], after: Sequence[SourceText], target: Target, texts: Sequence[SourceText] = ()
 ) -> str | None:
-    """Why the new texts are worse than the old ones, also next to the other `texts`; None when they are not."""
+    """Return why the new texts are worse than the old ones, also next to the other `texts`.
+
+    None when they are not.
+    """
     for old, new in zip(before, after, strict=True):
         if new is old:
             continue
@@ -198,7 +203,8 @@ def _why_twins(
     before: Sequence[SourceText], after: Sequence[SourceText], other_texts: Sequence[SourceText]
 ) -> str | None:
     """Return that the new texts, and they alone, hold two objects of one kind and name that are applied together.
-    None where they do not.
+
+    None if they do not.
     """
     gained: set[tuple[str, object]] = set()
     for old, new in zip(before, after, strict=True):
@@ -217,12 +223,14 @@ def _why_twins(
 
 
 def _names(source: SourceText) -> Counter[tuple[str, object]]:
-    """The kinds and names of the objects of v1 in a text."""
+    """Return the kinds and names of the objects of v1 in a text."""
     return Counter((obj.kind, obj.name) for obj in objects(source) if obj.version == "v1")
 
 
 def _release_targets(objs: Sequence[Object], target: Target) -> dict[Version, Target]:
-    """The releases that some objects are judged for: the text before a fix and after it are held to the same ones."""
+    """Return the releases that some objects are judged for: the text before a fix and after it are judged for the
+    same ones.
+    """
     return {chosen.karpenter: chosen for obj in objs for chosen in target.for_object(obj)}
 
 

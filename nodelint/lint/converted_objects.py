@@ -145,7 +145,7 @@ class Converted:
         return _node_at(found, old) if found is not None and old is not None else found
 
     def _moved(self, span: Span, now: Object) -> Iterator[tuple[Node, Object]]:
-        """The kubelet settings of NodePools that became this one of their class, and these NodePools."""
+        """Yield the kubelet settings of NodePools that became this one of their class, and these NodePools."""
         kubelet = now.node.find("spec", "kubelet")
         for entry in kubelet.entries if kubelet is not None and span.source is now.source else ():
             if not entry.key.start <= span.start <= entry.value.end:
@@ -163,7 +163,7 @@ _CLASS = {"NodePool": ("spec", "template", "spec", "nodeClassRef"), "Provisioner
 
 
 def _renamed(obj: Object) -> list[Edit]:
-    """An object of an API that no release had, as the v1 object that it has to become."""
+    """Return an object of an API that no release had, as the v1 object that it has to become."""
     node = obj.node.get("apiVersion")
     if node is None or isinstance(obj, Retired) or obj.version == "v1beta1":
         return []
@@ -180,12 +180,12 @@ def _is_image(now: Object, span: Span) -> bool:
 
 
 def _selector(now: Object, span: Span, old: Object) -> Node | None:
-    """The selector of images that became the terms which hold a place."""
+    """Return the selector of images that became the terms which hold a place."""
     return old.node.find("spec", "amiSelector") if _holds(now.node.find("spec", "amiSelectorTerms"), span) else None
 
 
 def _consolidation(span: Span, now: Object, old: Object) -> Node | None:
-    """What an old API says of consolidation in place of a policy, or of a wait that was left open there."""
+    """Return what an old API says of consolidation in place of a policy, or of a wait that was left open there."""
     block = now.node.find("spec", "disruption")
     names = ("consolidationPolicy", "consolidateAfter") if block is not None else ()
     found = [node for name in names if block is not None and (node := block.get(name)) is not None]
@@ -201,7 +201,7 @@ def _consolidation(span: Span, now: Object, old: Object) -> Node | None:
 
 
 def _node_at(span: Span, obj: Object) -> Node | Span:
-    """The node of the object at just these characters, which knows its field; the span where there is none."""
+    """Return the node of the object at just these characters, which knows its field; the span where there is none."""
     keys = (entry.key for node in obj.node.walk() for entry in node.entries)
     nodes = (node for nodes in (obj.node.walk(), keys) for node in nodes)
     return next((node for node in nodes if (node.start, node.end) == (span.start, span.end)), span)
@@ -261,7 +261,7 @@ class _Way:
         return self._old.text[max(old - 1, 0) : old].isalnum() and not self._new.text[max(new - 1, 0) : new].isalnum()
 
     def _offset(self, new: int) -> int | None:
-        """The offset of a character before the edits; None where an edit wrote it."""
+        """Return the offset of a character before the edits; None if an edit wrote it."""
         number = bisect_right(self._starts, new) - 1
         if number < 0:
             return new
@@ -271,7 +271,7 @@ class _Way:
 
 
 def _line_at(text: str, offset: int) -> tuple[int, str]:
-    """The line that holds a character, without its indent, and where it starts."""
+    """Return the line that holds a character, without its indent, and where it starts."""
     start = text.rfind("\n", 0, offset) + 1
     end = text.find("\n", offset)
     line = text[start : end if end >= 0 else len(text)].rstrip()
@@ -280,7 +280,7 @@ def _line_at(text: str, offset: int) -> tuple[int, str]:
 
 
 def _lines_between(text: str, first: int, last: int) -> Iterator[tuple[int, str]]:
-    """The lines of a range, as `_line_at` gives them."""
+    """Yield the lines of a range, as `_line_at` gives them."""
     at = first
     while at <= last and at < len(text):
         begin, line = _line_at(text, at)

@@ -83,7 +83,9 @@ class Selection(NamedTuple):
         return self.select is not None or "practice" in self.groups
 
     def asks_strict(self, sources: Iterable[Source]) -> bool:
-        """Whether rules have to look for what the strict profile shows: it is shown, or a comment may silence it."""
+        """Whether rules must look for findings of the strict profile: these are shown, or a `nodelint:` comment may
+        silence one.
+        """
         return self.strict or bool(self.extra) or any(source.holds("nodelint:") for source in sources)
 
     def ignored_at(self, rule: str, path: str) -> bool:
@@ -215,7 +217,7 @@ def _count_broken(sources: Sequence[Source]) -> int:
 
 
 def _in_order(results: Iterable[Result], sources: Sequence[Source], selection: Selection) -> tuple[Result, ...]:
-    """The results that are shown, each once, by file and place."""
+    """Return the results that are shown, each once, by file and place."""
     order = {source.path: n for n, source in enumerate(sources)}
 
     def place(result: Result) -> tuple[int, int, str]:
@@ -243,7 +245,7 @@ def _not_ignored(results: Iterable[Result], selection: Selection) -> Iterable[Re
 
 
 def _running(rules: Mapping[str, Rule], reporting: Set[str]) -> list[Rule]:
-    """The rules that look at objects: those that report, and those that may explain better what these find.
+    """Return the rules that look at objects: those that report, and those that may explain better what these find.
 
     Such a rule silences one that reports even where it does not report itself. One of a less strict group does not: a
     profile without it would lose the mistake.
@@ -273,7 +275,7 @@ def _not_looked_at(objects: Sequence[Object]) -> Iterator[Gap]:
 
 
 def _not_read(source: Source) -> Iterator[Gap]:
-    """The objects and documents of a file that are not judged at all."""
+    """Yield the objects and documents of a file that are not judged at all."""
     yield from (gap_of(None, source.path, obj, reason) for obj, reason in left_out(source, foreign=True))
     asides = [aside for aside in source.set_aside if source.concerns_karpenter(aside.offset)]
     yield from (gap_of(None, source.path, None, aside.message) for aside in asides)

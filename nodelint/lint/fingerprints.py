@@ -33,12 +33,12 @@ Known = dict[tuple[object, ...], tuple[Node, Object | None, str]]
 def fingerprints(
     results: Sequence[Result], root: str = "", known: Known | None = None, *, located: bool = True
 ) -> list[str]:
-    """A mark of 32 hexadecimal digits for each result, in their order, no two alike.
+    """Return a mark of 32 hexadecimal digits for each result, in their order, no two alike.
 
-    Paths are taken as seen from the folder `root` (default: the working folder). Findings that are the same
-    but for their place in a list are numbered: of the same findings in another order the marks are the same.
-    `known` holds the marks of the run before, and is left those of this one. Without `located` the path does not
-    count, so that an object in another file has the same findings.
+    Paths are taken as seen from the folder `root` (default: the working folder). Findings that are the same except
+    their place in a list are numbered: of the same findings in another order the marks are the same. `known` holds
+    the marks of the run before, and is left those of this one. Without `located` the path does not count, so that an
+    object in another file has the same findings.
     """
     if known is None:
         return [_digest_numbered(*identity) for identity in identities(results, root, located=located)]
@@ -69,7 +69,7 @@ def identities(
     """What the fingerprint of each result is made of, and which of the same ones it is: no two alike.
 
     Without `quoting` the severity and the message's beginning count in place of what the message quotes: the same
-    finding may name another object. A message that begins with a quotation is told by all that it quotes.
+    finding may name another object. A message that begins with a quotation is identified by all that it quotes.
     """
     seen: Counter[tuple[str, ...]] = Counter()
     paths: dict[str, str] = {}
@@ -92,7 +92,7 @@ def _path_of(result: Result, root: str, located: bool) -> str:
 
 
 def relative(path: str, root: str = "") -> str:
-    """A path as seen from a folder (default: the working folder), with forward slashes; `-` stays `-`."""
+    """Return a path as seen from a folder (default: the working folder), with forward slashes; `-` stays `-`."""
     if path == "-":
         return path
     try:
@@ -154,7 +154,7 @@ def _text(node: Node) -> str:
 
 
 def _characters(span: Span) -> str:
-    """What a comment says; of what cannot be parsed, which may be one character, the whole line."""
+    """Return what a comment says; of what cannot be parsed, which may be one character, the whole line."""
     source = span.source
     text = source.text[span.start : span.end]
     if not text.strip() or any(problem.offset == span.start for problem in source.problems):

@@ -15,7 +15,7 @@ Broken = Callable[[Sequence[Source], Sequence[Result]], str | None]
 
 
 def find_breaking_fixes(sources: Sequence[Source], chosen: Sequence[Result], why_broken: Broken) -> dict[int, str]:
-    """Which fixes break a file that those before them leave whole, by their number, and how.
+    """Return which fixes break a file that those before them leave whole, by their number, and how.
 
     Fixes are tried document by document, and halved until those to blame are alone: few of many break anything.
     """
@@ -40,7 +40,7 @@ def find_breaking_fixes(sources: Sequence[Source], chosen: Sequence[Result], why
 
 
 def _in_the_same_files(chosen: Sequence[Result]) -> Iterable[list[int]]:
-    """The numbers of fixes, together where they change a part of a file in common."""
+    """Return the numbers of fixes, together where they change a part of a file in common."""
     group_of: dict[_Part, int] = {}
     groups: dict[int, list[int]] = {}
     for number, parts in enumerate(_parts(chosen)):
@@ -55,14 +55,16 @@ def _in_the_same_files(chosen: Sequence[Result]) -> Iterable[list[int]]:
 
 
 def _parts(chosen: Sequence[Result]) -> list[set[_Part]]:
-    """What each fix changes: documents by their number, or whole files where an edit is not within one document."""
+    """Return what each fix changes: documents by their number, or whole files where an edit is not within one
+    document.
+    """
     found = [{(id(e.source), document_number(e)) for e in result.finding.edits} for result in chosen]
     whole = {source for parts in found for source, number in parts if number < 0}
     return [{(source, -1 if source in whole else number) for source, number in parts} for parts in found]
 
 
 def document_number(edit: Edit) -> int:
-    """The number of the document that an edit lies within, where each is read by itself; -1 for none."""
+    """Return the number of the document that an edit lies within, where each is read by itself; -1 for none."""
     source = edit.source
     if source.masked or source.tabbed or not source.path.endswith(YAML_NAMES):
         return -1

@@ -27,7 +27,7 @@ def share_causes(
     request: LintRequest,
     words: Collection[str],
 ) -> Sequence[Alike]:
-    """The first offer of each cause, and those that are alike.
+    """Return the first offer of each cause, and those that are alike.
 
     `texts` are what the clusters get of the `sources`, `words` those that count in names.
     """
@@ -68,9 +68,9 @@ def find_shared_documents(offers: Sequence[FixOffer], alike: Sequence[Alike]) ->
 class _Causes:
     """The objects of some files, by what tells their fixes apart.
 
-    Two fixes have the same cause where their documents are alike but for the names of the object and of its class,
-    their edits are the same, and so are the class and the pools that name it: what rules say of such an object
-    and its class is the same. Words of a name that a rule may look for count.
+    Two fixes have the same cause where their documents are alike except the names of the object and of its class,
+    their edits are the same, and so are the class and the pools that name it: what rules say of such an object and
+    its class is the same. Words of a name that a rule may look for count.
     """
 
     def __init__(
@@ -124,7 +124,7 @@ class _Causes:
         )
 
     def _number_of_context(self, name: str) -> int:
-        """The number of what a class is, and of the pools that name it: the same for what is alike."""
+        """Return the number of what a class is, and of the pools that name it: the same for what is alike."""
         if name not in self._around:
             prints = [
                 sorted(map(repr, map(self._fingerprint, self._called.get((kind, name), ()))))
@@ -141,7 +141,10 @@ class _Causes:
 
 
 def _fingerprint(obj: Object, words: Collection[str]) -> _Key | None:
-    """The text of an object's document without the names; None where it is not all that there is of the object."""
+    """Return the text of an object's document without the names.
+
+    None if it is not all that there is of the object.
+    """
     document, source = obj.document, obj.source
     if (
         source.masked
@@ -169,7 +172,7 @@ def _start(obj: Object) -> int:
 
 
 def _relative(edit: Edit, obj: Object) -> _Key | None:
-    """An edit by its place in the document as `_fingerprint` has it; None where it changes a name."""
+    """Return an edit by its place in the document as `_fingerprint` has it; None if it changes a name."""
     start, end = edit.start, edit.end
     by = _start(obj)
     for node in _names(obj):
@@ -191,7 +194,7 @@ def _names(obj: Object) -> Iterator[Node]:
 
 
 def _class_name(obj: Object) -> str | None:
-    """The name of a class, or of the class of a pool, where it is known."""
+    """Return the name of a class, or of the class of a pool, where it is known."""
     name: object = None
     if isinstance(obj, EC2NodeClass):
         name = obj.name

@@ -109,7 +109,7 @@ def _compare(old: Object, new: Object | None, release: Version) -> str | None:
         effect = _compare_requirements(_requirements(before), _requirements(after))
         changed = [f"`{field}`" for field in {**before, **after} if before.get(field) != after.get(field)]
         if effect is None and not changed:
-            return "no node drifts"
+            return _ANOTHER_FIX
         return effect or f"changes {' and '.join(changed)}, which takes effect at once; no node drifts"
     changed = [words for field, words in _SELECTORS.items() if before.get(field) != after.get(field)]
     return "; ".join(changed) or "running nodes stay; it changes new nodes only"

@@ -1,4 +1,4 @@
-"""Fixes and suggestions as they are tried: their edits, the findings that they put right, and which go together."""
+"""Fixes and suggestions as they are tried: their edits, the findings that they fix, and which go together."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _MOST_APART = 8
 class FixOffer(NamedTuple):
     """Edits that are offered, and the findings of which they are a fix or a suggestion; `safe` is to be proven.
 
-    `wants` counts the findings that they put right, by rule and object. `messages` are what these say, where the
-    edits are suggestions alone: what settles one thing may let the same rule speak of the next. `of_errors`: they are
-    a fix, and of errors alone.
+    `wants` counts the findings that they fix, by rule and object. `messages` are what these say, where the edits are
+    suggestions alone: what settles one thing may let the same rule speak of the next. `of_errors`: they are a fix,
+    and of errors alone.
     """
 
     edits: tuple[Edit, ...]
@@ -43,7 +43,9 @@ class FixOffer(NamedTuple):
 
 
 def list_offers(places: Sequence[Result], sources: Collection[int]) -> list[FixOffer]:
-    """The fixes and suggestions of findings that change no other files than `sources` (by their ids), each once."""
+    """Return the fixes and suggestions of findings that change no other files than `sources` (by their ids), each
+    once.
+    """
     wants: dict[tuple[Edit, ...], Counter[FindingKey]] = {}
     safe: dict[tuple[Edit, ...], bool] = {}
     messages: dict[tuple[Edit, ...], set[tuple[FindingKey, str]] | None] = {}
@@ -69,7 +71,7 @@ def list_offers(places: Sequence[Result], sources: Collection[int]) -> list[FixO
 
 
 def _edits_of(result: Result) -> Iterator[tuple[tuple[Edit, ...], bool]]:
-    """The edits of a finding's fix and suggestions, and whether they are its fix."""
+    """Yield the edits of a finding's fix and suggestions, and whether they are its fix."""
     if result.fixable:
         yield tuple(result.finding.edits), True
     for suggestion in result.finding.suggestions:
@@ -77,7 +79,8 @@ def _edits_of(result: Result) -> Iterator[tuple[tuple[Edit, ...], bool]]:
 
 
 def batches(offers: Sequence[FixOffer], comments: Collection[str]) -> Iterator[list[FixOffer]]:
-    """The offers in groups of which no two change one document, nor one text of a file that others are built of.
+    """Yield the offers in groups of which no two change one document, nor one text of a file that others are built
+    of.
 
     Those of rules about `comments` may: to take comments away silences no more, so what holds together holds alone.
     """
@@ -88,7 +91,7 @@ def batches(offers: Sequence[FixOffer], comments: Collection[str]) -> Iterator[l
 
 
 def groups(left: Sequence[FixOffer], apart: int = 0) -> Iterator[list[FixOffer]]:
-    """The offers in groups of which no two edits touch. In the first groups, no two offers change one document.
+    """Yield the offers in groups of which no two edits touch. In the first groups, no two offers change one document.
 
     `apart` is the number of those first groups: each of them has everything judged once, so that many offers of one
     document are tried together from then on.

@@ -39,7 +39,7 @@ FindingKey = tuple[str, Name]
 
 
 class ChangedObject(NamedTuple):
-    """An object before and after a trial, None where there is none, and the paths of the files that it is made of.
+    """An object before and after a trial, None if there is none, and the paths of the files that it is made of.
 
     `document` is the number of its document in the one file that it is written in, -1 where files are built to it.
     """
@@ -96,7 +96,7 @@ class Tried(NamedTuple):
 
 
 def name_of(obj: Object | None, path: str = "") -> Name:
-    """The kind and name of an object; for none the path of a file."""
+    """Return the kind and name of an object; for none the path of a file."""
     if obj is None:
         return "", path
     name = obj.name if isinstance(obj.name, str) else obj.name_node.text
@@ -104,13 +104,13 @@ def name_of(obj: Object | None, path: str = "") -> Name:
 
 
 def key_of_finding(result: Result, former: Mapping[Name, Name] = MappingProxyType({})) -> FindingKey:
-    """The rule of a finding and what it speaks of, by its `former` name where it has another one."""
+    """Return the rule of a finding and what it speaks of, by its `former` name where it has another one."""
     name = name_of(result.built or result.object, result.span.source.path)
     return result.rule.name, former.get(name, name)
 
 
 class Trials:
-    """What edits of some files come to, each time tried on the very same files."""
+    """What edits of some files come to, each time tried on the same files."""
 
     def __init__(
         self,
@@ -130,7 +130,7 @@ class Trials:
         self._built = {text.path for built in inventory.built for text in built.texts}
 
     def run(self, edits: Sequence[Edit], others_only: bool = False) -> Tried:
-        """Make edits, build anew what they change, and judge what reads it.
+        """Make edits, build again what they change, and judge what reads it.
 
         With `others_only` those of each document hold: only rules that ask of other objects judge what reads them.
         """
@@ -169,11 +169,11 @@ class Trials:
         return Tried(inventory, changed, counts, first, messages, errors, context_sources, unread, judged)
 
     def compare(self, inventory: Inventory) -> list[ChangedObject]:
-        """The objects that are others in what the clusters get of changed files."""
+        """Return the objects that are others in what the clusters get of changed files."""
         return self._find_changed(inventory, ())
 
     def _find_changed(self, inventory: Inventory, renewed: Sequence[tuple[Source, Source]]) -> list[ChangedObject]:
-        """The objects that are others, each with what it was."""
+        """Return the objects that are others, each with what it was."""
         found: list[ChangedObject] = []
         known = dict(self._texts)
         for text, n in _numbered(inventory.sources):
@@ -189,7 +189,7 @@ class Trials:
         return found
 
     def _list_misread(self, inventory: Inventory) -> list[str]:
-        """The paths of texts, and of what is built of them, of which less can be read than at first."""
+        """Return the paths of texts, and of what is built of them, of which less can be read than at first."""
         found = {path for path, faults in _count_faults(inventory).items() if faults > self._faults[path]}
         gone = self._built.difference(text.path for built in inventory.built for text in built.texts)
         if gone:  # what holds nothing to fill in any more is no longer built
@@ -208,7 +208,7 @@ class Trials:
         changed: Sequence[ChangedObject],
         renewed: Sequence[Source],
     ) -> list[Object]:
-        """The objects that are judged: those that change, and pools and classes that name each other.
+        """Return the objects that are judged: those that change, and pools and classes that name each other.
 
         Of a file with comments that silence rules, all: whether these are needed depends on all that is found there.
         """
@@ -246,12 +246,12 @@ class Trials:
         return list(filter(reads, found))
 
     def _plain(self, inventory: Inventory) -> Iterator[Source]:
-        """Files whose code is judged beside what is built of them: templates of charts."""
+        """Files whose code is judged in addition to what is rendered from them: templates of charts."""
         yield from (source for source in inventory.files if source.masked)
 
 
 def _find_compared(pools: Sequence[NodePool], affected: Sequence[NodePool]) -> Sequence[NodePool]:
-    """The pools that rules compare with those that a fix affects; none of them where they are too many."""
+    """Return the pools that rules compare with those that a fix affects; none of them where they are too many."""
     if len(pools) <= _FEW_POOLS // 3:
         return pools
     alike = {(pool.weight or 0, str(taints(pool))) for pool in affected}
@@ -260,15 +260,15 @@ def _find_compared(pools: Sequence[NodePool], affected: Sequence[NodePool]) -> S
 
 
 def count_reported(report: Report) -> Counter[FindingKey]:
-    """How often each rule speaks of each object in a report."""
+    """Return how often each rule speaks of each object in a report."""
     return Counter(map(key_of_finding, without_repetitions(report.places)))
 
 
 def without_repetitions(results: Iterable[Result]) -> Iterator[Result]:
     """Yield results; of those that say the same of one place and object, only the first.
 
-    An object that is built twice, with defaults and with a file of values, has one finding at a place of both. A
-    finding that is reported once in a run may stand at another place in the next run.
+    An object that is built twice, with defaults and with a values file, has one finding at a place of both. A finding
+    that is reported once in a run may stand at another place in the next run.
     """
     known = set()
     for result in results:
@@ -280,7 +280,7 @@ def without_repetitions(results: Iterable[Result]) -> Iterator[Result]:
 
 
 def _about(report: Report, paths: Collection[str]) -> Iterator[Result]:
-    """What is found, less what is said of comments in other files, whose objects were not judged."""
+    """Return what is found, less what is said of comments in other files, whose objects were not judged."""
     return (r for r in report.places if r.rule.on is not Suppression or r.span.source.path in paths)
 
 
@@ -327,7 +327,10 @@ class _KeptAsides:
 
 
 def _count_faults(inventory: Inventory) -> Counter[str]:
-    """What cannot be read of each file, and of what is built of it: of several texts of one path, the most."""
+    """Return the number of faults by file path: in the file, and in what is rendered from it.
+
+    If several texts have one path, the largest number counts.
+    """
     found: Counter[str] = Counter()
     for text in (*inventory.files, *(text for built in inventory.built for text in built.texts)):
         if text.problems or text.set_aside:
@@ -339,7 +342,9 @@ def _count_faults(inventory: Inventory) -> Counter[str]:
 
 
 def _list_gone(inventory: Inventory, changed: Sequence[ChangedObject]) -> list[str]:
-    """The objects that have no successor, and are in no other text of the same path: variants may become one."""
+    """Return the objects that have no successor, and are in no other text of the same path: variants may become
+    one.
+    """
     gone = [change.old for change in changed if change.new is None and change.old is not None]
     if not gone:
         return []
@@ -350,7 +355,7 @@ def _list_gone(inventory: Inventory, changed: Sequence[ChangedObject]) -> list[s
 
 
 def _compare(old: Source | None, new: Source | None) -> Iterator[ChangedObject]:
-    """The objects of a text that are others than before; documents that were not read anew are the same."""
+    """Yield the objects of a text that are others than before; documents that were not read again are the same."""
     before = list(objects(old, foreign=True, more=True)) if old is not None else []
     after = list(objects(new, foreign=True, more=True)) if new is not None else []
     same = {id(obj.document) for obj in before}.intersection(id(obj.document) for obj in after)

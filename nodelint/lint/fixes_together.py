@@ -1,4 +1,4 @@
-"""Safe fixes that hold alone, made together as a run makes them: those that do not hold beside the others."""
+"""Safe fixes that hold alone, made together as a run makes them: those that do not hold together with the others."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FindBad = Callable[[Tried, Sequence[FixOffer]], list[FindingKey]]
 
 
 class Apart(NamedTuple):
-    """A fix that does not hold beside others, and what is found where all are made."""
+    """A fix that does not hold together with others, and what is found where all are made."""
 
     offer: FixOffer
     tried: Tried

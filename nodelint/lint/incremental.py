@@ -2,7 +2,7 @@
 
 A rule may ask its object and the `Context`. What it asks of other objects is noted. In the next run the same
 questions are asked again, and only rules that get another answer look at the object once more. Objects that are kept
-are the very same (see `text.incremental`); one that was read again is another, and so is the answer that names it.
+are the same (see `text.incremental`); one that was read again is another, and so is the answer that names it.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class ResultCache:
         self._compared: dict[tuple[int, int], tuple[bool, object, object]] = {}
 
     def begin(self, things: tuple[object, ...], values: tuple[object, ...]) -> None:
-        """A run begins. What was kept counts where the run is made of the very same things, and the same values."""
+        """A run begins. What was kept counts where the run is made of the same things, and the same values."""
         if values != self._mark[1] or not _is_same_identity(things, self._mark[0]):
             self._said = {}
         self._mark = things, values
@@ -72,9 +72,9 @@ class ResultCache:
     def judge(
         self, obj: Object, rules_for: Callable[[Object], Sequence[Rule]], context: Context, run: RunRule
     ) -> RuleOutput:
-        """What rules say of an object: one finding for each cause, what could not be judged, and their faults.
+        """Return what rules say of an object: one finding for each cause, what could not be judged, and their faults.
 
-        They look where they have not yet, and where they are told other things than before. Which rules look at an
+        They look where they have not yet, and where an answer that they used has changed. Which rules look at an
         object follows from the object and from what `begin` was given.
         """
         assert isinstance(context, RecordingContext)
@@ -96,7 +96,7 @@ class ResultCache:
         return RuleOutput(cached.reported, skipped, faults)
 
     def _otherwise(self, cached: CachedResults, context: RecordingContext) -> set[str]:
-        """The rules that would be told other things than they were; what they have asked is forgotten."""
+        """Return the rules that would be told other things than they were; what they have asked is forgotten."""
         again: set[str] = set()
         for (name, _, detail), (about, answer, names) in cached.dependencies.items():
             now = context.ask(name, about, detail)
@@ -123,10 +123,11 @@ class ResultCache:
         return self._compared[pair][0]
 
     def carry_over(self, unchanged: Mapping[int, Object]) -> ResultCache:
-        """What holds of other objects that are the same, by the ids of those that were judged.
+        """Return a cache of results for objects that have not changed (`unchanged`: the new object, by the id of the
+        old).
 
-        A rule that was silent is silent again, unless it is told other things. Those that said something look again:
-        what they say knows its places.
+        A rule that reported nothing is not run again, unless it asked about something that changed. A rule that
+        reported something is run again, because its findings hold positions.
         """
         carried = ResultCache()
         carried._mark = self._mark
@@ -152,7 +153,7 @@ class ResultCache:
         return carried
 
     def move(self, moved: Moved) -> None:
-        """A source's text has changed: what is said of it is somewhere else now, or must be said anew."""
+        """A source's text has changed: what is said of it is somewhere else now, or must be said again."""
         for key, cached in list(self._said.items()):
             if cached.results and not _move_results(cached, moved):
                 del self._said[key]
@@ -211,7 +212,7 @@ def _rerun_rules(cached: CachedResults, again: set[str], context: RecordingConte
 
 
 def _keep_answers(cached: CachedResults, rule: str, noted: Answers) -> None:
-    """Keep what a rule was told."""
+    """Record what a rule was answered."""
     for question, (about, answer) in noted.items():
         before = cached.dependencies.get(question)
         if before is None:
@@ -241,7 +242,7 @@ def _carry_answer(answer: object, unchanged: Mapping[int, Object]) -> object:
 
 
 def _is_same_identity(old: object, other: object) -> bool:
-    """Whether two collections hold the very same things."""
+    """Whether two collections hold the same things."""
     if isinstance(old, Mapping) and isinstance(other, Mapping):
         return list(old) == list(other) and _is_same_identity(list(old.values()), list(other.values()))
     if isinstance(old, list | tuple) and isinstance(other, list | tuple):
@@ -275,7 +276,7 @@ class _Gone(Exception):
 
 
 def _move_finding(finding: Finding, moved: Moved, later: bool) -> Finding | None:
-    """A finding where it is now, the same one where no place in it is by offsets; None where one is gone."""
+    """Return a finding where it is now, the same one where no place in it is by offsets; None if one is gone."""
 
     def place(given: _Place) -> _Place:
         if given.source is not moved.source:

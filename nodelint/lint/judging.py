@@ -46,7 +46,8 @@ _TOO_MANY = f"only the first {MAX_FINDINGS:,} findings of a rule in one object a
 
 
 class RuleSetup(NamedTuple):
-    """Which of all rules look at objects (`running`), and for what; `reporting` are those whose findings are told.
+    """Which of all rules look at objects (`running`), and for what; `reporting` are those whose findings are
+    reported.
 
     `strict` says whether findings for the strict profile are shown, or a comment may be there to silence one. `only`
     are the ids of the objects that are judged where not all are: the others are there to be referred to.
@@ -127,7 +128,7 @@ def share_objects(
     things: tuple[Sequence[object], Sequence[Source]],
     pause: Callable[[], None],
 ) -> ObjectMap | None:
-    """What calls a function with every object in several processes; None where one process is enough.
+    """Return what calls a function with every object in several processes; None if one process is enough.
 
     `things` are what rules may speak of, with the sources whose nodes they may speak of.
     """
@@ -321,7 +322,9 @@ class ReleaseRun:
             self.faults += run.faults
 
     def _run_over(self, objects: Sequence[Object]) -> ReleaseRun:
-        """A run for the same release over other objects: what old ones become, or what another branch writes."""
+        """Return a run for the same release over other objects: what old ones become, or what another branch
+        writes.
+        """
         context = Context(objects, self.target, rule_names=self.context.rule_names, strict=self.context.strict)
         return ReleaseRun(self.target, context, self.reporting)
 
@@ -351,7 +354,7 @@ class ReleaseRun:
 
 
 def _in_time(rules: Sequence[Rule], obj: Object, into: RuleOutput) -> Iterable[Rule]:
-    """The rules that look at an object before the deadline."""
+    """Return the rules that look at an object before the deadline."""
     return _watch(rules, obj, into) if RUN.is_timed else rules
 
 
@@ -379,7 +382,10 @@ def _note_fault(rule: Rule, obj: Object | None, path: str, error: Exception, int
 
 
 def _own_place(rule: Rule, error: Exception) -> str | None:
-    """The file and line of a user's own rule that raised an error; None for a rule that comes with nodelint."""
+    """Return the file and line of a user's own rule that raised an error.
+
+    None for a rule that comes with nodelint.
+    """
     from traceback import extract_tb
 
     for frame in reversed(extract_tb(error.__traceback__)):
@@ -391,12 +397,14 @@ def _own_place(rule: Rule, error: Exception) -> str | None:
 
 @cache
 def _same_words(words: frozenset[str]) -> frozenset[str]:
-    """The very same set for equal ones: what an object holds of it is kept from one edit in an editor to the next."""
+    """Return the same set for equal ones: what an object holds of it is kept from one edit in an editor to the
+    next.
+    """
     return words
 
 
 def held_words(obj: Object, words: Set[str]) -> Set[str]:
-    """Those of some words that may be in the keys and values of an object: those in the text of its document.
+    """Return those of some words that may be in the keys and values of an object: those in the text of its document.
 
     All of them where a value may not be written as it reads: in escapes, and in what is made of another text; and
     where a document holds several objects, for it would be searched for each.
@@ -423,7 +431,7 @@ def _skip_for_missing_facts(rules: Sequence[Rule], objects: Sequence[Object], ta
 
 
 def _choose_releases(objects: Sequence[Object], target: Target) -> tuple[dict[int, tuple[Chosen, ...]], list[Gap]]:
-    """The releases of each object, by its id, and the objects that are judged for none."""
+    """Return the releases of each object, by its id, and the objects that are judged for none."""
     found: dict[int, tuple[Chosen, ...]] = {}
     skipped = []
     for obj in objects if target.choose is not None else ():
@@ -438,7 +446,7 @@ def _choose_releases(objects: Sequence[Object], target: Target) -> tuple[dict[in
 def _group_by_release(
     objects: Sequence[Object], chosen: Mapping[int, tuple[Chosen, ...]]
 ) -> Iterator[tuple[Chosen, list[Object]]]:
-    """The objects that are judged for each release, oldest first."""
+    """Yield the objects that are judged for each release, oldest first."""
     for release in sorted(
         {choice.bare for choices in chosen.values() for choice in choices}, key=lambda choice: choice.order
     ):

@@ -38,7 +38,7 @@ def older(
     request: LintRequest,
     sources: Sequence[Source],
 ) -> Older | None:
-    """What a release that is widely run would find, of what it refuses or does wrong; None where that is nothing.
+    """Return what a release that is widely run would find, of what it refuses or does wrong; None if that is nothing.
 
     It is about the objects whose release is the newest known because nothing names another.
     """
@@ -86,7 +86,7 @@ def older(
 
 
 def _newest(parted: Sequence[Releases], holds: Callable[[Version], bool]) -> Version:
-    """The newest release that something holds for, which it does for the oldest and then for no more."""
+    """Return the newest release that something holds for, which it does for the oldest and then for no more."""
     low, high = 0, len(parted) - 1
     while low < high:
         middle = (low + high + 1) // 2

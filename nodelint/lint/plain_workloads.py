@@ -1,4 +1,4 @@
-"""Workloads in plain files, held against the NodePools that charts, overlays and Terraform make."""
+"""Workloads in plain files, compared with the NodePools that charts, overlays and Terraform make."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def judge_plain_workloads(
 
 
 def _lead(finding: Finding, built_of: dict[int, Built]) -> Finding:
-    """A finding whose other places are those in the files; edits of what is built are no edits of files."""
+    """Return a finding whose other places are those in the files; edits of what is built are no edits of files."""
     suggestions = [
         suggestion
         for suggestion in finding.suggestions

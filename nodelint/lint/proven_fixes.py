@@ -60,8 +60,8 @@ _TOO_LARGE = (
 class Prover:
     """Proves the fixes of a report, over the files that it is about.
 
-    `build` makes anew of changed files what the clusters get, `find_moved` tells which objects lose nodes: without it
-    what is safe is not proven.
+    `build` makes again of changed files what the clusters get, `find_moved` tells which objects lose nodes: without
+    it what is safe is not proven.
     """
 
     def __init__(self, request: LintRequest, build: Build, find_moved: FindMoved | None = None) -> None:
@@ -82,7 +82,7 @@ class Prover:
         return self
 
     def offered(self, sources: Sequence[Source], report: Report) -> Report:
-        """The report with what a run offers: fixes that break no file, and of these those that hold."""
+        """Return the report with what a run offers: fixes that break no file, and of these those that hold."""
         if any(result.fixable for result in report.results):
             report = applicable(sources, report, self.edited)
         return self(sources, report)
@@ -110,7 +110,9 @@ class Prover:
         return Inventory(sources)
 
     def list_harmed(self, before: Report, sources: Sequence[Source], after: Report, unsafe: bool) -> set[Name]:
-        """The objects for which fixes that hold by themselves do not do so beside each other, once all are made."""
+        """Return the objects for which fixes that hold by themselves do not do so together with each other, once all
+        are made.
+        """
         known, now = count_reported(before), count_reported(after)
         names = {name for _, name in known} | self._list_names()
         more = {
@@ -126,7 +128,7 @@ class Prover:
         return self._find_moved(self._first, inventory, changed, self._request, self._request.context_sources)
 
     def _list_names(self) -> set[Name]:
-        """The objects that were there at first: a fix may be the first to let a rule speak of one."""
+        """Return the objects that were there at first: a fix may be the first to let a rule speak of one."""
         if self._first is None:
             return set()
         return {name_of(obj) for text in self._first.sources for obj in objects(text, foreign=True, more=True)}
@@ -235,7 +237,7 @@ class _Run:
         return ()
 
     def _hold_together(self, offers: Sequence[FixOffer], alike: Sequence[Alike]) -> None:
-        """Note of safe fixes that do not hold beside the others what there is then."""
+        """Note of safe fixes that do not hold together with the others what there is then."""
         if RUN.is_over() or len(offers) < 2:
             return
         if not self._can_try():
@@ -315,7 +317,7 @@ class _Run:
         self._why.update((offer.edits, why) for offer in batch)
 
     def _find_bad(self, tried: Tried, batch: Sequence[FixOffer]) -> list[FindingKey]:
-        """What the rules say more often than they did, less what the offers put right."""
+        """Return what the rules say more often than they did, less what the offers fix."""
         wanted: Counter[FindingKey] = Counter()
         for offer in batch:
             if offer.messages is None or not offer.messages.isdisjoint(tried.messages):
@@ -327,7 +329,7 @@ class _Run:
         ]
 
     def _proven(self, result: Result) -> Result:
-        """A finding with what holds of its fix and suggestions."""
+        """Return a finding with what holds of its fix and suggestions."""
         finding = result.finding
         withheld = finding.withheld
         edits = tuple(finding.edits)
@@ -397,7 +399,7 @@ def _describe(finding_key: FindingKey, tried: Tried) -> str:
 
 
 def _withhold(offer: FixOffer, bad: Sequence[FindingKey], tried: Tried) -> Withheld:
-    """Why edits are not offered, by what is found once they are made."""
+    """Return why edits are not offered, by what is found once they are made."""
     if tried.unread:
         return Withheld("not-editable", detail=tried.unread[0])
     finding_key = next((finding_key for finding_key in bad if finding_key not in offer.wants), bad[0])

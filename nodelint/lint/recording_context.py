@@ -1,7 +1,7 @@
 """A context that notes what rules ask of other objects, so that they need not look again where nothing else is said.
 
-What is worked out of an object alone is not noted. In the place of an answer that is worked out of others (a
-resolution, say) those are noted: most are read from a table of the run.
+What is computed of an object alone is not noted. In the place of an answer that is computed of others (a resolution,
+say) those are noted: most are read from a table of the run.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Beginning(list[Object | None]):
     """The objects of an answer that were looked at; None is behind the last one of all."""
 
     def follow(self, answer: Iterator[_Asked]) -> Iterator[_Asked]:
-        """The objects of the answer, each added when it is looked at."""
+        """Yield the objects of the answer, each added when it is looked at."""
         count = 0
         for obj in answer:
             count += 1
@@ -47,7 +47,7 @@ class Beginning(list[Object | None]):
             self.append(None)
 
     def begins(self, answer: Iterator[Object]) -> bool:
-        """Whether another answer begins with the very same ones."""
+        """Whether another answer begins with the same ones."""
         return all(obj is next(answer, None) for obj in self)
 
 
@@ -71,7 +71,7 @@ class RecordingContext(Context):
         return method(about) if name != "interchangeable_pools" else method(about, detail)
 
     def _answer_for_run(self, name: str) -> Any:
-        """What is said of the run as a whole, worked out once."""
+        """Return what is said of the run as a whole, worked out once."""
         if name not in self._run_answers:
             self._run_answers[name] = getattr(super(), name)
         return self._run_answers[name]
@@ -88,7 +88,7 @@ class RecordingContext(Context):
         return answer
 
     def _note_for_run(self, name: str) -> Any:
-        """What is said of the run as a whole, noted."""
+        """Return what is said of the run as a whole, noted."""
         noted, self.noted = self.noted, None
         try:
             answer = self._answer_for_run(name)

@@ -18,17 +18,19 @@ if TYPE_CHECKING:
 
 
 def downgrade_severity(results: Iterable[Result], chosen: Mapping[int, Sequence[Chosen]]) -> list[Result]:
-    """The results, no error among those about objects of which a file states that an older release serves them.
+    """Return the results, no error among those about objects of which a file states that an older release serves
+    them.
 
-    Such an object is judged as what a later release makes it become: nothing refuses it today, and to convert it is
-    a choice. `chosen` are the releases of each object, by its id.
+    Such an object is judged as what a later release makes it become: nothing refuses it today, and to convert it is a
+    choice. `chosen` are the releases of each object, by its id.
     """
     milder = (_milder(result, chosen.get(id(result.object), ())) for result in results)
     return [result for result in milder if result is not None]
 
 
 def _without_release(result: Result, chosen: Sequence[Chosen], stating: Evidence) -> Result | None:
-    """A result about an object whose release is not known: what depends on it is no error, and converts nothing.
+    """Return a result about an object whose release is not known: what depends on it is no error, and converts
+    nothing.
 
     The object is judged for the oldest and the newest release. None for what the oldest alone would find.
     """
@@ -53,7 +55,7 @@ def _without_release(result: Result, chosen: Sequence[Chosen], stating: Evidence
 
 
 def _without_newer(finding: Finding, stating: Evidence) -> Finding:
-    """A finding without the edits that write what a release before 1.0.0 refuses."""
+    """Return a finding without the edits that write what a release before 1.0.0 refuses."""
     release = stating.karpenter
     offers = [offer for offer in finding.suggestions if not any(lacks(release, edit.text) for edit in offer.edits)]
     if any(lacks(release, edit.text) for edit in finding.edits):

@@ -64,9 +64,10 @@ class Replacement:
         self._texts = [built_text.source.text for built_text in sure]
 
     def left(self, objects: Sequence[Object]) -> list[Object]:
-        """The objects of files that are judged as they are written: those of templates, as their code is judged.
+        """Return the objects that are judged as their file has them.
 
-        What a chart makes of its values is known: it is not guessed from the values alone.
+        Left out are objects that a rendered version of the file replaces, unless they are template code, and objects
+        of values files that a chart uses, because the chart's result is judged instead.
         """
         return [
             obj
@@ -76,13 +77,13 @@ class Replacement:
         ]
 
     def cluster_objects(self, judged: Sequence[Object]) -> tuple[Object, ...]:
-        """The objects as the clusters get them; `judged` are those in the files."""
+        """Return the objects as the clusters get them; `judged` are those in the files."""
         replaced = {path for built in self._built for path in built.replaces}
         left = [obj for obj in judged if _path(obj.source) not in replaced]
         return *left, *(obj for built in self._built for obj in objects(built.source, foreign=True))
 
     def kept_skips(self, skipped: Sequence[Gap], rules: Mapping[str, Rule]) -> list[Gap]:
-        """Return the skips of files, without those of objects that are judged as they are built."""
+        """Return the skips without those that a built version of the file answers for."""
         return [skip for skip in skipped if not self.is_judged(skip, rules)]
 
     def is_judged(self, skip: Gap, rules: Mapping[str, Rule]) -> bool:
@@ -127,7 +128,9 @@ class Replacement:
     def _spare_others(
         self, result: Result, holders: Mapping[object, Sequence[Built]], shared: Collection[str]
     ) -> Result:
-        """A finding without a fix that changes what others make of the same file, where nothing is said of these."""
+        """Return a finding without a fix that changes what others make of the same file, where nothing is said of
+        these.
+        """
         edits = result.finding.edits
         changed = {_path(edit.source) for edit in edits} & set(shared)
         holding = holders.get(_fix_key(result)) if changed else None
@@ -265,7 +268,7 @@ class _Environment:
             made.reported.append(result)
 
     def _judge_reading(self, number: int, made: BuiltOutcome) -> dict[object, Result]:
-        """What is found where all that is not known is there in one way, by what tells findings apart."""
+        """Return the findings for variant `number` of the unknown values, by the key that distinguishes findings."""
         texts = [built.texts[min(number, len(built.readings))] for built in self._built]
         built_of = {id(text): built for text, built in zip(texts, self._built, strict=True)}
         built_objects = [obj for text in texts for obj in objects(text, foreign=True, more=True)]
@@ -307,7 +310,10 @@ class _Environment:
         return found
 
     def _place(self, result: Result) -> Result | None:
-        """A finding that a rule says of a file itself; None where nothing of this cluster is built of that file."""
+        """Return a finding that a rule says of a file itself.
+
+        None if nothing of this cluster is built of that file.
+        """
         path = _path(result.span.source)
         built = next((built for built in self._built if path in built.parts), None)
         if built is None:
@@ -315,7 +321,10 @@ class _Environment:
         return result._replace(object=find_written_object(result.object, built, result.finding.at))
 
     def _lead(self, result: Result, built: Built, fixing: bool) -> Result | None:
-        """A finding about what is built as one about the files; None where none of those asked for has a part."""
+        """Return a finding about what is built as one about the files.
+
+        None if none of the requested ones has a part.
+        """
         finding = result.finding
         origin = built.find_origin(finding.at)
         if origin is None:
@@ -335,7 +344,7 @@ class _Environment:
         return result._replace(finding=led, object=written, through=through, built=result.object)
 
     def _lead_fixes(self, led: Finding, finding: Finding, built: Built) -> Finding:
-        """The fix and the suggestions of a finding as edits of files; of the first that is none, why."""
+        """Return the fix and the suggestions of a finding as edits of files; of the first that is none, why."""
         withheld: Withheld | None = None
         if finding.edits:
             edits = self._lead_edits(finding.edits, led.at, built)
@@ -366,7 +375,7 @@ class _Environment:
         return Withheld("shared", place, "other clusters take the file of the value too")
 
     def _choose_place(self, origin: ValueOrigin, built: Built) -> tuple[Node | Span | None, tuple[Also, ...]]:
-        """The place that a finding is said of, and the others that have a part in it.
+        """Return the place that a finding is said of, and the others that have a part in it.
 
         That is where the value is written, in a file that was asked for; else what of these takes the value in.
         """
@@ -399,10 +408,10 @@ class _Environment:
             made.skipped.append(skip._replace(place=skip.file_place._replace(path=path), object=obj))
 
     def _with_fixes(self, unfixed: Sequence[_Unfixed]) -> Iterator[tuple[object, Result]]:
-        """The findings with the fixes that their rules offer for the objects as they are written.
+        """Yield the findings with the fixes that their rules offer for the objects as they are written.
 
-        A field that is added, say, has no place of its own before. The fix holds where the rule says the very same
-        of the file, and where the file then comes to what it would make of the built object.
+        A field that is added, say, has no place of its own before. The fix holds where the rule says the same of the
+        file, and where the file then comes to what it would make of the built object.
         """
         owners = {id(result.object): result.object for _, result, *_ in unfixed if result.object is not None}
         if not owners:
@@ -424,7 +433,7 @@ _Unfixed = tuple[object, Result, "Built", Sequence[Edit]]
 
 
 def _fix_key(result: Result) -> object:
-    """What is one fix of one place, in whatever is built of that."""
+    """Return what is one fix of one place, in whatever is built of that."""
     return result.rule.name, result.span, tuple(result.finding.edits)
 
 

@@ -97,7 +97,8 @@ class Result(NamedTuple):
 
 
 def hold_to_known(rule: Rule, finding: Finding, release: Version) -> Finding:
-    """A finding as it is told for a release: an error about admission is a warning where the release is not known.
+    """Return a finding as it is reported for a release: an error about admission is a warning where the release is
+    not known.
 
     Where there are no edits because the place is not edited, or because they cannot all be made, it says so.
     """
@@ -198,7 +199,7 @@ def hold_reminders(results: Sequence[Result]) -> list[Result]:
 
 
 def once_in_a_run(results: Iterable[Result]) -> list[Result]:
-    """The results; of those that are said once in a run, the first that says so, which counts the others.
+    """Return the results; of those that are said once in a run, the first that says so, which counts the others.
 
     That is what a finding asks for by `once`, and what a rule of practice says of several objects alike: it reminds,
     and is read once. So is an info that is about one place. What is said twice of one object are two things.
@@ -232,13 +233,13 @@ def once_in_a_run(results: Iterable[Result]) -> list[Result]:
 
 
 def _without_values(message: str) -> str:
-    """What a message says, whatever the names and numbers in it are."""
+    """Return what a message says, whatever the names and numbers in it are."""
     values = r"`[^`]*`( \(default\))?|(?<![^\s`])[^\s`\d]*+\d\S*( \(default\))?"
     return re.sub(r"(\*[ ,]*)+", "*", re.sub(values, "*", message))
 
 
 def each_place(results: Iterable[Result]) -> Iterator[Result]:
-    """What was said of each place, where one line stands for several, too; `once_in_a_run` undone."""
+    """Yield what was said of each place, where one line stands for several, too; `once_in_a_run` undone."""
     for result in results:
         yield from result.alike or (result,)
 
@@ -317,7 +318,8 @@ class OccupiedSpans:
 def merge_releases(
     results_by_release: Iterable[tuple[Chosen, Sequence[Result]]], judged: Mapping[int, Sequence[Chosen]]
 ) -> list[Result]:
-    """What was found for one release after another, oldest first; the same finding once, as for the newest release.
+    """Return what was found for one release after another, oldest first; the same finding once, as for the newest
+    release.
 
     It is as grave as for the worst of them, and says where others have other numbers in it. `judged` are the releases
     of each object, by its id. A finding that does not hold for all of them says so, and its fix is unsafe: the other

@@ -1,4 +1,4 @@
-"""What rules look at beside an object's fields: other objects, and words in its name."""
+"""What rules look at besides an object's fields: other objects, and words in its name."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _names_others(check: Callable[..., Any]) -> bool:
 
 
 def _list_codes(check: FunctionType) -> list[CodeType]:
-    """The code of a function, and of the others of its file."""
+    """Return the code of a function, and of the others of its file."""
     own = [value for value in check.__globals__.values() if isinstance(value, FunctionType)]
     return [check.__code__, *(value.__code__ for value in own if value.__globals__ is check.__globals__)]
 
@@ -71,21 +71,23 @@ def _list_names(code: CodeType) -> set[str]:
 
 
 def keep_asking(rules: Mapping[str, Rule], reporting: Iterable[str]) -> dict[str, Rule]:
-    """Those of some rules that ask of other objects, with the rules that explain better what these find."""
+    """Return those of some rules that ask of other objects, with the rules that explain better what these find."""
     asking = {name for name in reporting if asks_of_others(rules[name])}
     asking |= {other for name in asking for other in rules[name].gives_way_to if other in rules}
     return {name: rule for name, rule in rules.items() if name in asking}
 
 
 def name_words(rules: Iterable[Rule]) -> frozenset[str]:
-    """The words for which rules that have looked at any object may look in a name."""
+    """Return the words for which rules that have looked at any object may look in a name."""
     checks = [load_check(rule) for rule in rules if is_loaded(rule)]
     return frozenset(word for check in checks for word in _words_of(check))
 
 
 @cache
 def _words_of(check: Callable[..., Any]) -> frozenset[str]:
-    """Each single word that a file writes down, if it reads a name; what is written with blanks is a message."""
+    """Return each single word that a file writes down, if it reads a name; what is written with blanks is a
+    message.
+    """
     if not isinstance(check, FunctionType):
         return frozenset()
     codes = _list_codes(check)

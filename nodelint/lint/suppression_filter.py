@@ -20,7 +20,7 @@ def apply_suppressions(
     reporting: Set[str],
     context: Context,
 ) -> list[Result]:
-    """The results that no comment silences, and those about comments; `reporting` are the rules asked for."""
+    """Return the results that no comment silences, and those about comments; `reporting` are the requested rules."""
     about_comments = [rule for rule in running if rule.on is Suppression]
     if not results and not about_comments:
         return []
@@ -53,7 +53,7 @@ def _is_suppressed(result: Result, scopes: SpanIndex) -> bool:
 def _check_suppressions(
     comments: Sequence[Suppression], rules: Sequence[Rule], context: Context, ran: set[str]
 ) -> list[Result]:
-    """What the rules about suppressions say; a comment for a rule that did not run is left in peace."""
+    """Return what the rules about suppressions say; a comment for a rule that did not run is ignored."""
     not_run = set(context.rule_names) - ran
     results = []
     for rule in rules:

@@ -29,7 +29,7 @@ class Alternative:
         self.obj.of_values = original.of_values
 
     def map_back(self, results: Iterable[Result], known: set[tuple[str, str, int]]) -> Iterator[Result]:
-        """The findings in the branch that are not said of the same place, as findings about the object.
+        """Yield the findings in the branch that are not said of the same place, as findings about the object.
 
         They have no edits: the node that an edit would change holds another branch too.
         """
@@ -42,7 +42,7 @@ class Alternative:
 
 
 def alternatives(obj: Object) -> list[Alternative]:
-    """The object with each branch in turn that writes fields or items of an earlier one anew."""
+    """Return the object with each branch in turn that writes fields or items of an earlier one again."""
     hidden = [at for node in obj.node.walk() for at in _hidden(node)] if obj.source.masked else []
     if not hidden:
         return []
@@ -62,14 +62,14 @@ def alternatives(obj: Object) -> list[Alternative]:
 
 
 def rounds(objects: Sequence[Object]) -> Iterator[list[Alternative]]:
-    """The alternatives of some objects, so that each round has at most one of each."""
+    """Yield the alternatives of some objects, so that each round has at most one of each."""
     alternatives_of_object = [found for obj in objects if (found := alternatives(obj))]
     for n in range(max(map(len, alternatives_of_object), default=0)):
         yield [found[n] for found in alternatives_of_object if n < len(found)]
 
 
 def not_judged(obj: Object) -> Iterator[str]:
-    """The fields with values that no branch gives: conditions that are no alternatives may hold together."""
+    """Yield the fields with values that no branch gives: conditions that are no alternatives may hold together."""
     if not obj.source.masked:
         return
     seen = [alternative.branch for alternative in alternatives(obj)]
@@ -102,7 +102,9 @@ def _start(branch: BranchSpan) -> int:
 
 
 def _remove_branches(node: Node, away: Sequence[BranchSpan]) -> Node:
-    """A copy of a node without what is written in some branches; the node itself where there is nothing of these."""
+    """Return a copy of a node without what is written in some branches; the node itself where there is nothing of
+    these.
+    """
     if node.kind == "scalar" or node.alias or not any(b.start < node.end and node.start < b.end for b in away):
         return node
     made = Node(node.source, node.start, node.end, node.kind, node.style, node.value)

@@ -63,7 +63,9 @@ _OTHER_RESOURCES = re.compile(
 
 
 def asks_for_little(text: str, daemons: dict[str, int]) -> bool:
-    """Whether all pods of a text together ask for little CPU and memory beside `daemons`, and for nothing else."""
+    """Whether all pods of a text together ask for little CPU and memory in addition to `daemons`, and for nothing
+    else.
+    """
     written = _NOT_WRITTEN.sub("", text) if "{{" in text or " #" in text else text
     if holds_any(written, _DEMANDING_PARTS) and _DEMANDING.search(written) is not None:
         return False
@@ -83,7 +85,7 @@ def _are_little(written: tuple[tuple[str, str], ...], of_daemons: int, memory_of
 
 
 def add_amounts(text: str) -> dict[str, int]:
-    """All amounts of CPU and of memory in a text together, requests and limits alike."""
+    """Return all amounts of CPU and of memory in a text together, requests and limits alike."""
     return _add(_AMOUNTS.findall(text))
 
 
@@ -98,7 +100,7 @@ def _add(written: Iterable[tuple[str, str]]) -> dict[str, int]:
 def has_pool_for_little(objects: Iterable[Object]) -> bool:
     """Whether a NodePool among objects certainly takes each pod that asks for little.
 
-    Of several pools of one name each has to: a workload is held against the nearest of them.
+    Of several pools of one name each has to: a workload is compared with the nearest of them.
     """
     there = list(objects)
     if any(isinstance(obj, NodeOverlay) for obj in there):

@@ -31,7 +31,7 @@ _MOST = 16
 
 
 def processes(jobs: int | None, objects: int) -> int:
-    """How many processes judge some objects; `jobs` is what the user asked for, None for what suits."""
+    """Return how many processes judge some objects; `jobs` is what the user asked for, None for what suits."""
     if not hasattr(os, "fork") or sys.platform == "darwin":  # libraries of macOS do not stand a fork
         return 1
     if jobs is not None:
@@ -40,7 +40,7 @@ def processes(jobs: int | None, objects: int) -> int:
 
 
 def cores() -> int:
-    """The processors that this process may use: a container may have a share of those that there are."""
+    """Return the processors that this process may use: a container may have a share of those that there are."""
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     with suppress(OSError, ValueError), open("/sys/fs/cgroup/cpu.max", encoding="ascii") as file:
         quota, period = file.read().split()
@@ -92,7 +92,10 @@ class Names:
         return {id(root): number for number, root in enumerate(self._roots)}
 
     def name_of(self, thing: Any) -> Name | None:
-        """The name of a thing; None for what is no such thing. Raises PicklingError for one that only one has."""
+        """Return the name of a thing.
+
+        None for what is no such thing. Raise PicklingError for one that only one has.
+        """
         place = self._places.get(id(thing))
         if place is not None:
             return place
@@ -124,7 +127,7 @@ class Names:
         return node
 
     def _children(self, node: Node) -> list[Node]:
-        """The nodes that a collection holds itself, always in the same order."""
+        """Return the nodes that a collection holds itself, always in the same order."""
         found = self._within.get(id(node))
         if found is None:
             inner = (child for entry in (*node.entries, *node.merges) for child in (entry.key, entry.value))
@@ -132,7 +135,7 @@ class Names:
         return found
 
     def _number(self, node: Node, parent: Node) -> int | None:
-        """The number of a node among those that its parent holds; None where it is not there."""
+        """Return the number of a node among those that its parent holds; None if it is not there."""
         numbers = self._numbers.get(id(parent))
         if numbers is None:
             numbers = {id(node): number for number, node in enumerate(self._children(parent))}

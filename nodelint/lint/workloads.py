@@ -90,7 +90,8 @@ def find_repository_around(
 
 
 def _list_unread_keys(found: Discovery, pools: Iterable[NodePool]) -> Iterator[str]:
-    """The keys of taints that stand beside tolerations in files of which not each document is an object that is read.
+    """Yield the keys of taints that stand next to tolerations in files of which not each document is an object that
+    is read.
 
     Values of charts, templates, scripts, other kinds of objects: what tolerates a taint may be among them.
     """
@@ -120,7 +121,7 @@ def _is_all_read(source: Source) -> bool:
 def _selecting_texts(
     found: Discovery, keys: Sequence[bytes], every: bool, demanding: bool
 ) -> Iterator[tuple[str, str]]:
-    """The files with pods that are meant for nodes with one of some keys, or with all pods, and their texts.
+    """Yield the files with pods that are meant for nodes with one of some keys, or with all pods, and their texts.
 
     `demanding` asks for those with DaemonSets as well, and with pods that ask for more than a little.
     """
@@ -174,7 +175,7 @@ def _has_daemons(text: str) -> bool:
 
 
 def _texts_of_bases(found: Discovery, selecting: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """The files below overlays with objects that a patch among some texts may be for: of the same name.
+    """Yield the files below overlays with objects that a patch among some texts may be for: of the same name.
 
     What an overlay adds to an object decides where its pods go as much as what the base has.
     """
@@ -214,13 +215,13 @@ _SELECTING = ("nodeSelector", "nodeAffinity", "olerations", "node_selector", "no
 
 
 def _text_of(path: str, found: Discovery) -> str:
-    """The text of a file with workloads; empty where it cannot be read."""
+    """Return the text of a file with workloads; empty if it cannot be read."""
     data = found.contents.get(path)
     return _text_with(path, None) if data is None else data.decode("utf-8", "replace")
 
 
 def _text_with(path: str, keys: Sequence[bytes] | None, markers: Sequence[bytes] = ()) -> str:
-    """The text of a file that holds one of some keys, where there are any, and a marker; empty for others."""
+    """Return the text of a file that holds one of some keys, where there are any, and a marker; empty for others."""
     from nodelint.files.gate import gate
 
     try:
@@ -236,7 +237,7 @@ def _holds(data: bytes, words: Sequence[bytes]) -> bool:
 
 
 def own_keys(pools: Iterable[NodePool]) -> set[str]:
-    """The keys of labels and taints that pools bring, less those that Karpenter knows itself."""
+    """Return the keys of labels and taints that pools bring, less those that Karpenter knows itself."""
     from nodelint.model.requirement import well_known
 
     keys = {
@@ -264,7 +265,7 @@ def _is_whole(found: Discovery) -> bool:
 
 
 def read_texts(paths: Sequence[str]) -> list[str]:
-    """The texts of files; nothing of those that cannot be read any more."""
+    """Return the texts of files; nothing of those that cannot be read any more."""
     from nodelint.files.gate import gate
 
     found = []

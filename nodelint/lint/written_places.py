@@ -21,7 +21,7 @@ def map_to_written(objects: Sequence[Object], built_of: Mapping[int, Built]) -> 
 
 
 def find_written_object(obj: Object | None, built: Built, at: Node | Span) -> Object | None:
-    """The object of a finding in the files: the one around its place, else the one that it was made of."""
+    """Return the object of a finding in the files: the one around its place, else the one that it was made of."""
     if obj is None:
         return None
     from nodelint.forms.rendered import object_around
@@ -39,9 +39,10 @@ def lead_also(also: Iterable[Also], built: Built) -> Iterator[Also]:
 
 
 def list_given_parts(result: Result, places: Sequence[Node | Span], built: Built) -> Iterator[Also]:
-    """The values of the files that an object is built with, beside what a finding shows, where it shows none of them.
+    """Yield the values of the files that an object is built with, besides what a finding shows, where it shows none
+    of them.
 
-    What is wrong with a key that the template writes may be the value beside it.
+    What is wrong with a key that the template writes may be the value next to it.
     """
     files = {id(file) for file in built.given}
     if not files or any(id(place.source) in files for place in places):
@@ -60,7 +61,7 @@ def list_given_parts(result: Result, places: Sequence[Node | Span], built: Built
 
 
 def lead_withheld(withheld: Withheld | None, built: Built) -> Withheld | None:
-    """What keeps a fix of a rule from being made, with its place in a file."""
+    """Return what keeps a fix of a rule from being made, with its place in a file."""
     if withheld is None or withheld.at is None:
         return withheld
     origin = built.find_origin(withheld.at)

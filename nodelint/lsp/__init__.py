@@ -27,8 +27,8 @@ class _Printable(logging.Formatter):
 def serve(now: Callable[[], datetime], address: tuple[str, int] | None = None) -> int:
     """Serve one client until it leaves; the exit code that the protocol asks for.
 
-    `address` is the host and port to listen on; None for standard input and output. Logs go to standard
-    error. Raises ImportError without pygls, and OSError for an address that cannot be had.
+    `address` is the host and port to listen on; None for standard input and output. Logs go to standard error. Raise
+    ImportError without pygls, and OSError for an address that cannot be had.
     """
     from nodelint.lsp.server import Server
 

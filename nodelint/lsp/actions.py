@@ -29,7 +29,7 @@ _VAGUE = 24
 def actions(
     view: View, buffer: Buffer, start: int, end: int, only: Sequence[str] | None, versioned: bool
 ) -> Iterator[types.CodeAction]:
-    """What can be done between two offsets, of the kinds asked for (None: all).
+    """Yield what can be done between two offsets, of the requested kinds (None: all).
 
     `versioned` says that the client takes edits that name the version of the text they are for.
     """
@@ -67,14 +67,14 @@ def actions(
 
 
 def _is_requested_kind(kind: str, only: Sequence[str] | None) -> bool:
-    """Whether a kind is one of those asked for, or below one."""
+    """Whether a kind is one of the requested ones, or below one."""
     return only is None or any(
         kind == requested or kind.startswith(f"{requested}.") or not requested for requested in only
     )
 
 
 def fix_all(view: View, buffer: Buffer) -> list[Edit]:
-    """The edits that make of a text what `nodelint check --fix` would write."""
+    """Return the edits that make of a text what `nodelint check --fix` would write."""
     if not any(result.fixable and result.safety == "safe" for result in view.results(buffer)):
         return []
     (fixed,) = view.fixed(buffer).sources
@@ -95,7 +95,7 @@ def _difference(source: Source, text: str) -> Iterator[Edit]:
 def _fix(
     view: View, buffer: Buffer, result: Result, diagnostics: list[types.Diagnostic], versioned: bool
 ) -> Iterator[types.CodeAction]:
-    """The fix of a finding; nothing where `--fix` would refuse it: as a text that cannot be read, say."""
+    """Yield the fix of a finding; nothing if `--fix` would refuse it: as a text that cannot be read, say."""
     edits = result.finding.edits
     before, after = _read_edited(edits)
     if why_broken(before, after, view.target) is None:
@@ -119,7 +119,7 @@ def _read_edited(edits: Iterable[Edit]) -> tuple[list[SourceText], list[SourceTe
 def _suggested(
     view: View, buffer: Buffer, result: Result, diagnostic: types.Diagnostic, versioned: bool
 ) -> Iterator[types.CodeAction]:
-    """The ways out of a finding that its author may choose, each by its name."""
+    """Yield the suggestions of a finding, which its author may choose from, each by its name."""
     for suggestion in result.finding.suggestions:
         title = f"{suggestion.name[:1].upper()}{suggestion.name[1:]}"
         if "`" not in title and len(title) <= _VAGUE:  # "Drop it", in a menu far from the message
@@ -146,9 +146,9 @@ def _withheld(result: Result, diagnostic: types.Diagnostic) -> Iterator[types.Co
 
 
 def _ignored(source: Source, result: Result) -> Edit | None:
-    """A comment that silences the rule: at the end of the line where there is room, else above it.
+    """Return a comment that silences the rule: at the end of the line where there is room, else above it.
 
-    None where no comment can: JSON has none, and kubectl refuses a file with one.
+    None if no comment can: JSON has none, and kubectl refuses a file with one.
     """
     if source.path.endswith(".json"):
         return None

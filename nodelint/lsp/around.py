@@ -19,7 +19,7 @@ _MOST_OVERLAYS = 60
 
 
 def build_around(opened: Sequence[Source], sources: Sequence[Source], folder_files: Sequence[str] = ()) -> Inventory:
-    """What open texts have a part in: templates of their charts and modules are taken from `sources`.
+    """Return what open texts have a part in: templates of their charts and modules are taken from `sources`.
 
     `folder_files` are those of the repository that stand for their folders. Of a large repository only little is
     built at every key.
@@ -43,7 +43,7 @@ def _holds_value_of(built: Built, sources: set[int]) -> bool:
 
 
 def _folders(source: Source) -> Iterator[str]:
-    """The folders whose files may be built together with a text."""
+    """Yield the folders whose files may be built together with a text."""
     path = os.path.abspath(source.path)
     if not os.path.isabs(source.path):
         return  # a text without a name

@@ -66,7 +66,7 @@ def _path(uri: str) -> str:
 
 
 def file_path(uri: str) -> str | None:
-    """The path of a file's URI; None for another URI, and for one that no file can have."""
+    """Return the path of a file's URI; None for another URI, and for one that no file can have."""
     try:
         path = to_fs_path(uri) if uri.startswith("file:") else None
     except ValueError:  # `file://[`: an address that is not one

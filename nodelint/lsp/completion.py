@@ -83,7 +83,7 @@ def _has_letters(typed: str, text: str) -> bool:
 
 
 def _item(buffer: Buffer, found: Spot, offer: CompletionOffer, number: int, form: str) -> types.CompletionItem:
-    """An offer as the editor takes it; `form` is what makes a list of it where none has been begun."""
+    """Return an offer as the editor takes it; `form` is what makes a list of it where none has been begun."""
     text = offer.text
     quoted = buffer.text[found.start - 1 : found.start] in ("'", '"')
     if not quoted and not offer.bare:
@@ -109,7 +109,7 @@ def _item(buffer: Buffer, found: Spot, offer: CompletionOffer, number: int, form
 
 
 def _line_break(buffer: Buffer, found: Spot, holds: str) -> str:
-    """What stands between a key and the lines below it; empty where its value has to stay on its line."""
+    """Return what stands between a key and the lines below it; empty if its value has to stay on its line."""
     text = buffer.text
     head = text[max(text.rfind("\n", 0, found.start), text.rfind("\r", 0, found.start)) + 1 : found.start]
     if not holds or found.place != "open" or re.fullmatch(r"[ -]*", head) is None:
@@ -124,7 +124,7 @@ def _line_break(buffer: Buffer, found: Spot, holds: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A value as YAML has to write it to be a text: numbers and booleans in quotes."""
+    """Return a value as YAML has to write it to be a text: numbers and booleans in quotes."""
     return f'"{text}"' if re.fullmatch(r"[-+.\d][\d.eE_+-]*|true|false|yes|no|on|off|null|", text) else text
 
 
@@ -178,7 +178,7 @@ def _fields(shape: SchemaNode, found: Spot) -> Iterator[CompletionOffer]:
 
 
 def _enumerated(view: View, shape: SchemaNode) -> Iterator[CompletionOffer]:
-    """The values that a schema lists, on the value itself or on a list's entries."""
+    """Yield the values that a schema lists, on the value itself or on a list's entries."""
     values = shape.raw.get("enum")
     entries = shape.items
     if values is None and entries is not None:
@@ -193,7 +193,7 @@ def _enumerated(view: View, shape: SchemaNode) -> Iterator[CompletionOffer]:
 
 
 def _label_keys(catalog: Catalog) -> Iterator[CompletionOffer]:
-    """The labels that Karpenter of the target release knows, those that are asked for most first."""
+    """Yield the labels that Karpenter of the target release knows, those that are asked for most first."""
     first = (ARCH, CAPACITY_TYPE, INSTANCE_TYPE)
     keys = sorted(well_known(catalog.version) - {_OF_A_POOL}, key=lambda key: (key not in first, key))
     meanings = table("label_words")["meanings"]
@@ -269,7 +269,7 @@ def _aliases(view: View) -> Iterator[CompletionOffer]:
 
 
 def _published(known: AwsFacts, family: str) -> list[str]:
-    """The versions of an alias family among the images that AWS was asked about, newest first."""
+    """Return the versions of an alias family among the images that AWS was asked about, newest first."""
     form = alias_families()[family].get("names")
     if known.region is None or form is None:
         return []

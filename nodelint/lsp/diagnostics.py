@@ -32,7 +32,7 @@ _SEVERITIES: dict[Severity, types.DiagnosticSeverity] = {
 
 
 def uri_of(path: str) -> str:
-    """The URI of a file; an untitled text's path is its URI."""
+    """Return the URI of a file; an untitled text's path is its URI."""
     if path.startswith("untitled:"):
         return path
     return from_fs_path(os.path.abspath(path)) or path
@@ -51,7 +51,7 @@ def diagnostics(view: View, buffer: Buffer) -> list[types.Diagnostic]:
 
 
 def _with_fingerprints(view: View, buffer: Buffer) -> Iterator[tuple[Result, str]]:
-    """The findings of a text in the order of their places, each with its fingerprint."""
+    """Return the findings of a text in the order of their places, each with its fingerprint."""
     results = view.results(buffer)
     known_fingerprints = fingerprints(results, view.home, view.known_fingerprints.setdefault(buffer.uri, {}))
     return zip(results, known_fingerprints, strict=True)
@@ -78,7 +78,7 @@ def _gap_diagnostic(buffer: Buffer, gap: Gap) -> types.Diagnostic:
 def placed(
     view: View, buffer: Buffer, start: int = 0, end: int | None = None
 ) -> Iterator[tuple[Result, types.Diagnostic]]:
-    """Each finding of a text, or of some characters of it, with its diagnostic."""
+    """Yield each finding of a text, or of some characters of it, with its diagnostic."""
     for result, fingerprint in _with_fingerprints(view, buffer):
         at = result.finding.at
         if start <= at.end and (end is None or at.start <= end):
@@ -128,7 +128,7 @@ def location(view: View, encoding: str, span: Span) -> types.Location:
 
 
 def of_trouble(trouble: Gap) -> types.Diagnostic:
-    """A configuration that cannot be used, as a diagnostic on its file."""
+    """Return a configuration that cannot be used, as a diagnostic on its file."""
     _, line, column = trouble.file_place
     start, end = types.Position(line - 1, column - 1), types.Position(line - 1, column)
     severity = types.DiagnosticSeverity.Error

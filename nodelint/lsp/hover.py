@@ -55,7 +55,8 @@ class Hover(NamedTuple):
 
 def hover(view: View, buffer: Buffer, offset: int) -> Hover | None:
     """Return what is known of a place: of an object that is built with it, else of an object that is written there.
-    None where nothing is.
+
+    None if nothing is.
     """
     for obj, at, span in _built_here(view, buffer, offset):
         found = _in_object(view, obj, at)
@@ -73,7 +74,7 @@ _NAMED = re.compile(r"[ \t]*\"?[\w.-]+\"?[ \t]*([=:])[ \t\r\n\[]*\"?")
 
 
 def _of_named_value(view: View, buffer: Buffer, offset: int) -> Hover | None:
-    """What is said of the first value behind a name that an object is built with: the name of a local, say."""
+    """Return the note about the first value behind a name, such as a local, that an object is built with."""
     text = buffer.source.text
     match = _NAMED.match(text, text.rfind("\n", 0, offset) + 1)
     if match is None or offset > match.start(1):
@@ -86,7 +87,8 @@ def _of_named_value(view: View, buffer: Buffer, offset: int) -> Hover | None:
 
 
 def _built_here(view: View, buffer: Buffer, offset: int) -> Iterator[tuple[Object, int, Span]]:
-    """The objects that are built with a value of a text: each with the value's place in it, and that in the text.
+    """Yield the objects that are built with a value of a text: each with the value's place in it, and that in the
+    text.
 
     Where the value is written, and where a template prints it.
     """
@@ -113,7 +115,7 @@ def _in_object(view: View, obj: Object, offset: int) -> Hover | None:
 
 
 def definition(view: View, buffer: Buffer, offset: int) -> Span | None:
-    """The name of the class that the place points to."""
+    """Return the name of the class that the place points to."""
     for pool in view.objects(buffer):
         if isinstance(pool, NodePool) and pool.class_ref is not None and _holds(pool.class_ref.node, offset):
             node_class = view.context.node_class(pool)
@@ -222,7 +224,7 @@ def _counts(line: LineEffect, resolution: Resolution) -> Iterator[str]:
 
 
 def _beside(line: LineEffect, key: str, resolution: Resolution) -> Iterator[str]:
-    """What the other lines on the key make of it, and what is to be noted or not known."""
+    """Yield what the other lines on the key make of it, and what is to be noted or not known."""
     same = [effect for effect in resolution.lines if effect.requirement and effect.requirement.key == key]
     if len(same) > 1:
         yield f"With the other lines on this key: {code(str(resolution.folded.get(key)))}"
@@ -236,7 +238,7 @@ def _beside(line: LineEffect, key: str, resolution: Resolution) -> Iterator[str]
 
 
 def label(key: str, catalog: Catalog) -> list[str]:
-    """What a label is, since when, and the values that it has."""
+    """Return what a label is, since when, and the values that it has."""
     name = normalize(key)
     since = well_known_since(name)
     if since is None:
@@ -334,7 +336,7 @@ def _of_alias(view: View, node_class: EC2NodeClass, term: SelectorTerm, written:
 
 
 def _of_field(view: View, buffer: Buffer, offset: int) -> Hover | None:
-    """The schema's words about the field whose name is under the cursor."""
+    """Return the schema's words about the field whose name is under the cursor."""
     found = spot(buffer.text, offset)
     if found is None or found.place == "value":
         return None
@@ -357,7 +359,7 @@ def _of_field(view: View, buffer: Buffer, offset: int) -> Hover | None:
 
 
 def shape_at(view: View, found: Spot) -> SchemaNode | None:
-    """The schema of the value that a spot's path leads to, as it stands in the target release."""
+    """Return the schema of the value that a spot's path leads to, as it stands in the target release."""
     version = found.api_version.rpartition("/")[2]
     shape = view.context.schemas.shape(found.kind, version, view.target.karpenter)
     for step in found.path:

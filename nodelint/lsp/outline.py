@@ -23,11 +23,10 @@ Place = Literal["key", "value", "open"]
 class Spot(NamedTuple):
     """A place in an object of Karpenter's that something can be written at.
 
-    `path` are the keys from the object's root to there, `-` for an entry of a list; where a value is
-    written its key is the last. `place` is `open` where it is not known yet whether a key or a value is
-    begun. `start` to `end` is what a completion would replace. `around` is the text of the mapping that
-    holds the last key of the path, less what is being written, and `present` are the keys beside which one
-    would be written.
+    `path` are the keys from the object's root to there, `-` for an entry of a list; where a value is written its key
+    is the last. `place` is `open` where it is not known yet whether a key or a value is begun. `start` to `end` is
+    what a completion would replace. `around` is the text of the mapping that holds the last key of the path, less
+    what is being written, and `present` are the keys together with which one would be written.
     """
 
     kind: str
@@ -40,12 +39,12 @@ class Spot(NamedTuple):
     present: frozenset[str]
 
     def beside(self, key: str) -> str | None:
-        """The scalar that stands under a key of the mapping around."""
+        """Return the scalar that stands under a key of the mapping around."""
         found = re.search(rf"""(?:^|[\s{{,"'-]){key}["']?[ \t]*:[ \t]*["']?([^\s"',}}\]#]+)""", self.around)
         return None if found is None else found[1]
 
     def listed(self) -> frozenset[str]:
-        """The words of the mapping around: what a list in it holds already is among them."""
+        """Return the words of the mapping around: what a list in it holds already is among them."""
         return frozenset(word for words in _WORDS.findall(self.around) for word in words if word)
 
 
@@ -173,7 +172,7 @@ def _still_open(lines: Sequence[_Line], opener: _Line, begin: int, current: int)
 
 
 def _on_line(text: str, offset: int, lines: Sequence[_Line], stack: list[_Level], current: int) -> Spot | None:
-    """Return the spot of a cursor in a line of block style. None where nothing is to be written there."""
+    """Return the spot of a cursor in a line of block style. None if nothing is to be written there."""
     line = lines[current]
     head = line.text[: offset - line.start]
     if re.search(r"(?:^|\s)#", re.sub(r"\"[^\"]*\"|'[^']*'", "", head)):
@@ -260,7 +259,9 @@ def _in_flow(
 
 
 def _flow(text: str, start: int, stop: int) -> tuple[list[_Bracket], int, int]:
-    """What of a flow collection is open at `stop`, where it ended (if nothing is open), and where a word began."""
+    """Return the brackets of a flow collection that are open at `stop`, where it ended (if nothing is open), and
+    where a word began.
+    """
     brackets: list[_Bracket] = []
     at = word = start
     while at < stop:
@@ -298,7 +299,9 @@ def _flow(text: str, start: int, stop: int) -> tuple[list[_Bracket], int, int]:
 
 
 def _ends_key(text: str, at: int) -> bool:
-    """Whether a colon in a flow mapping ends a key: it is parted from the value, or the key is in quotes."""
+    """Whether the colon at `at` in a flow mapping ends a key: a quote precedes it, or a space or the end of the text
+    follows.
+    """
     return text[at - 1] in "\"'" or text[at + 1 : at + 2] in ("", " ", "\t", "\r", "\n")
 
 
@@ -319,7 +322,7 @@ def _closing(text: str, start: int) -> int:
 
 
 def _extent(lines: Sequence[_Line], level: _Level) -> tuple[int, int]:
-    """The lines of the mapping whose keys stand in a level's column, from the first to behind the last."""
+    """Return the lines of the mapping whose keys stand in a level's column, from the first to behind the last."""
     first, last = level.line, level.line + 1
     while first > 0 and not (lines[first].dashes and lines[first].column == level.column):
         above = lines[first - 1]
@@ -332,7 +335,7 @@ def _extent(lines: Sequence[_Line], level: _Level) -> tuple[int, int]:
 
 
 def _keys_at_level(lines: Sequence[_Line], level: _Level) -> dict[str, str]:
-    """The keys of that mapping, with what stands behind them on their lines."""
+    """Return the keys of that mapping, with what stands behind them on their lines."""
     found = {}
     for line in lines[slice(*_extent(lines, level))]:
         if line.key is not None and line.column == level.column and not line.is_blank:
@@ -346,7 +349,7 @@ def _span(lines: Sequence[_Line], level: _Level) -> tuple[int, int]:
 
 
 def _owner(named: dict[str, str]) -> tuple[str, str] | None:
-    """The kind and API version of a mapping, if it is an object of Karpenter's."""
+    """Return the kind and API version of a mapping, if it is an object of Karpenter's."""
     kind = named.get("kind", "")
     group = GROUPS.get(kind)
     api_version = named.get("apiVersion") or f"{group}/v1"

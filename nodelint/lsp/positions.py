@@ -27,7 +27,7 @@ class LineIndex:
         self._plain = encoding == _UTF32 or text.isascii()
 
     def replaced(self, start: int, end: int, new: str) -> LineIndex:
-        """The lines of the text with other characters in the place of some."""
+        """Return the lines of the text with other characters in the place of some."""
         text = self.text[:start] + new + self.text[end:]
         by = len(text) - len(self.text)
         # A line on either side: a `\r` and a `\n` may have come together, or apart.
@@ -40,13 +40,13 @@ class LineIndex:
         return LineIndex(text, self._encoding, starts=starts)
 
     def position(self, offset: int) -> types.Position:
-        """The position of a character; of the nearest where the text has none there."""
+        """Return the position of a character; of the nearest where the text has none there."""
         offset = max(self._starts[0], min(offset, len(self.text)))
         line = bisect_right(self._starts, offset) - 1
         return types.Position(line, self._units(self.text[self._starts[line] : offset]))
 
     def offset(self, position: types.Position) -> int:
-        """The character at a position; a position behind the end of its line is that end."""
+        """Return the character at a position; a position behind the end of its line is that end."""
         if position.line >= len(self._starts):
             return len(self.text)
         start, end = self._starts[position.line], self.line_end(position.line)
@@ -89,7 +89,7 @@ def _behind_breaks(text: str, begin: int, end: int) -> Iterator[int]:
 
 
 def changed(lines: LineIndex, changes: Sequence[types.TextDocumentContentChangeEvent], encoding: str) -> LineIndex:
-    """The lines of a text after a client's changes, each of which is about what those before it have left."""
+    """Return the lines of a text after a client's changes, each of which is about what those before it have left."""
     for change in changes:
         if isinstance(change, types.TextDocumentContentChangePartial):
             start, end = lines.offset(change.range.start), lines.offset(change.range.end)

@@ -66,7 +66,7 @@ class Project:
         _ = view.report
 
     def views(self, state: State) -> list[View]:
-        """The views of a state; `troubles` then holds what stood in the way."""
+        """Return the views of a state; `troubles` then holds what stood in the way."""
         before = self._state
         if before is not None and before.number == state.number:
             return self._views
@@ -118,7 +118,7 @@ class Project:
         return found
 
     def view_of(self, state: State, uri: str) -> tuple[View, Buffer] | None:
-        """The view that an open text is in; None where it is excluded, or its configuration cannot be used."""
+        """Return the view that an open text is in; None if it is excluded, or its configuration cannot be used."""
         for view in self.views(state):
             for buffer in view.buffers:
                 if buffer.uri == uri:
@@ -142,7 +142,7 @@ class Project:
         return view
 
     def _repository(self, session: Session, root: str) -> tuple[list[Source], Choose | None, list[str]]:
-        """The manifests of a repository as they are on disk, and the releases that its files state."""
+        """Return the manifests of a repository as they are on disk, and the releases that its files state."""
         # What tells the place of a policy's key is another function whenever the configuration is read.
         key = (root, repr(session.settings._replace(policies=())))
         if key not in self._disk:
@@ -152,7 +152,7 @@ class Project:
         return self._disk[key]
 
     def _setup(self, path: str | None, folder: str) -> Setup | None:
-        """What a configuration says; while it cannot be used, what it said last, or what none says."""
+        """Return what a configuration says; while it cannot be used, what it said last, or what none says."""
         try:
             session = Session(config.load(path, {}), self._read)
             session.today = int(self._now().timestamp()) // 86400
@@ -185,7 +185,7 @@ class Project:
         return facts
 
     def _read(self, path: str, read: Callable[[str], Any]) -> Any:
-        """What a file or folder holds, read again only when it has changed."""
+        """Return what a file or folder holds, read again only when it has changed."""
         stamp = _stamp(path)
         cached = self._kept.get(path)
         if cached is None or cached[0] != stamp or stamp is None:
@@ -209,7 +209,7 @@ def _workspace_folder(folder: str, folders: Iterable[str]) -> str | None:
 
 
 def _stamp(path: str) -> object:
-    """What changes when a file, or a file of a folder, does; None where that cannot be determined."""
+    """Return what changes when a file, or a file of a folder, does; None if that cannot be determined."""
     try:
         paths = [path, *(entry.path for entry in os.scandir(path))] if os.path.isdir(path) else [path]
         return tuple((p, s.st_mtime_ns, s.st_size) for p in sorted(paths) for s in [os.stat(p)])

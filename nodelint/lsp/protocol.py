@@ -38,7 +38,7 @@ class Protocol(LanguageServerProtocol):
         yield self.fm.features[types.TEXT_DOCUMENT_DID_CHANGE], (params,), None
 
     def structure_message(self, data: dict[str, Any]) -> Any:
-        """The object as it is: this is called for each object within a message, too."""
+        """Return the object as it is: this is called for each object within a message, too."""
         return data
 
     def handle_message(self, message: Any) -> None:
@@ -76,7 +76,7 @@ class Protocol(LanguageServerProtocol):
         self._send_data({"jsonrpc": self.VERSION, "id": id, "error": error_object})
 
     def _structured(self, message: Any) -> Any:
-        """The message as a request, a notification or a response. Raises JsonRpcException."""
+        """Return the message as a request, a notification or a response. Raise JsonRpcException."""
         if not isinstance(message, dict) or message.get("jsonrpc") != self.VERSION:
             raise JsonRpcInvalidRequest("the message is not an object of JSON-RPC 2.0")
         if "id" in message and _id_of(message) is None and not _is_response(message):
@@ -110,7 +110,7 @@ class Protocol(LanguageServerProtocol):
 
 
 def _diagnostic_json(shown: types.Diagnostic) -> dict[str, Any]:
-    """A diagnostic as it is sent, of the fields that nodelint fills."""
+    """Return a diagnostic as it is sent, of the fields that nodelint fills."""
     made: dict[str, Any] = {"range": _range_json(shown.range), "message": shown.message}
     if shown.severity is not None:
         made["severity"] = shown.severity.value
@@ -146,6 +146,6 @@ def _is_response(message: dict[str, Any]) -> bool:
 
 
 def _id_of(message: Any) -> Any:
-    """The id of a request; None where it has none that an answer could name."""
+    """Return the id of a request; None if it has none that an answer could name."""
     given = message.get("id") if isinstance(message, dict) else None
     return given if isinstance(given, int | str) and not isinstance(given, bool) else None

@@ -26,7 +26,7 @@ class _Reached(NamedTuple):
 
 
 def find_reached_spot(view: View, buffer: Buffer, offset: int) -> Spot | None:
-    """Return the place of a rendered object that the value at an offset reaches; None where it reaches none.
+    """Return the place of a rendered object that the value at an offset reaches; None if it reaches none.
 
     A new entry of a list reaches what the other entries reach.
     """
@@ -57,7 +57,7 @@ def _values_from(view: View, buffer: Buffer) -> Iterator[_Reached]:
 
 
 def _list_around(buffer: Buffer, offset: int) -> Node | None:
-    """The list of a text that an offset is in, or right behind."""
+    """Return the list of a text that an offset is in, or right behind."""
     found = None
     for document in buffer.source.documents:
         for node in document.root.walk() if document.root is not None else ():
@@ -72,7 +72,7 @@ def _begins_entry(buffer: Buffer, node: Node, offset: int) -> bool:
 
 
 def _spot(buffer: Buffer, reached: _Reached, start: int, end: int, others: list[str]) -> Spot:
-    """The spot of a value; `others` are what its list holds already."""
+    """Return the spot of a value; `others` are what its list holds already."""
     steps: list[str] = []
     node = reached.node
     key = ""

@@ -1,6 +1,6 @@
 """The language server: what the client says becomes states, and what it asks is answered from their views.
 
-Texts are kept on the loop's thread; whatever judges them runs on one thread beside it, one thing at a time, so that
+Texts are kept on the loop's thread; whatever judges them runs on one thread next to it, one thing at a time, so that
 the client is always listened to. A run over a state that is no longer the newest is given up between two objects.
 """
 
@@ -229,7 +229,7 @@ class Server(LanguageServer):
             return None
 
     def _begin(self) -> State:
-        """The newest state, which is what the judging thread is at from now on."""
+        """Return the newest state, which is what the judging thread is at from now on."""
         state = self.state
         self._at_work = state.number
         return state
@@ -341,7 +341,7 @@ def _register(server: Server) -> None:
 
 
 def _register_run(server: Server) -> None:
-    """Begin and end, and what changes beside the texts."""
+    """Begin and end, and what changes besides the texts."""
 
     @server.feature(types.INITIALIZED)
     def initialized(_: types.InitializedParams) -> None:

@@ -63,7 +63,9 @@ spec:
 
 
 def beginnings(buffer: Buffer, offset: int) -> Iterator[types.CompletionItem]:
-    """What the document around an offset can begin with; nothing in a text that is no plain YAML, or further on."""
+    """Yield what the document around an offset can begin with; nothing in a text that is no plain YAML, or further
+    on.
+    """
     if not buffer.path.endswith((".yaml", ".yml")) and buffer.on_disk:
         return
     text = buffer.text
@@ -86,7 +88,7 @@ def beginnings(buffer: Buffer, offset: int) -> Iterator[types.CompletionItem]:
 
 
 def _kinds(document: str) -> list[str]:
-    """The kinds of the apiVersion that a document has; both where it has none of Karpenter's."""
+    """Return the kinds of the apiVersion that a document has; both where it has none of Karpenter's."""
     found = [kind for kind, version in _VERSIONS.items() if f"apiVersion: {version}" in document]
     return found or list(_VERSIONS)
 

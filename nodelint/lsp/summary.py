@@ -40,7 +40,7 @@ def count_text(view: View, pool: NodePool) -> str | None:
 
 
 def _launched(resolution: Resolution) -> TypeSet:
-    """The types that a first pod can bring about, as `nodelint explain` counts them."""
+    """Return the types that a first pod can bring about, as `nodelint explain` counts them."""
     none = resolution.zones is not None and not resolution.zones
     if none or any(not least.met for least in resolution.min_values) or unmet_by_cheapest(resolution):
         return NONE
@@ -48,7 +48,9 @@ def _launched(resolution: Resolution) -> TypeSet:
 
 
 def describe_pool(view: View, pool: NodePool) -> str | None:
-    """A pool in short, as Markdown: how many types it launches, the cheapest, and what takes most of the others."""
+    """Return a pool in short, as Markdown: how many types it launches, the cheapest, and what takes most of the
+    others.
+    """
     count = count_text(view, pool)
     if count is None:
         return None
@@ -66,7 +68,7 @@ def describe_pool(view: View, pool: NodePool) -> str | None:
 
 
 def _describe_removals(resolution: Resolution) -> Iterator[str]:
-    """The lines after which fewest types are left, each with how many it takes away."""
+    """Yield the lines after which fewest types are left, each with how many it takes away."""
     steps = [
         (line.removed, f"{line.key} {line.operator} {short(', '.join(line.values), 40)}") for line in resolution.lines
     ]
@@ -86,7 +88,7 @@ def lenses(view: View, buffer: Buffer) -> Iterator[types.CodeLens]:
 
 
 def symbols(view: View, buffer: Buffer) -> Iterator[types.DocumentSymbol]:
-    """The objects of a text by kind and name."""
+    """Yield the objects of a text by kind and name."""
     for obj in view.objects(buffer):
         whole = buffer.lines.range(obj.node.start, obj.node.end)
         name = obj.name_node if obj.node.start <= obj.name_node.start <= obj.node.end else obj.node

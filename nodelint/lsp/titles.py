@@ -124,7 +124,9 @@ def _shows_same(item: Node, other: Node) -> bool:
 
 
 def _value(node: Node) -> str:
-    """A value as a title names it: a requirement or a taint by its values, another mapping by its first field."""
+    """Return a value as a title names it: a requirement or a taint by its values, another mapping by its first
+    field.
+    """
     if node.kind == "mapping" and node.entries:
         first = node.entries[0]
         words = f"{first.name}: {_flat(first.value)}"

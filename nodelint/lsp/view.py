@@ -60,7 +60,9 @@ class View:
         return self.setup.target
 
     def for_object(self, obj: Object) -> View:
-        """The same for the release of one object, as `nodelint explain` takes it: what is said of the object."""
+        """Return the same for the release of one object, as `nodelint explain` takes it: what is said of the
+        object.
+        """
         targets = self.target.for_object(obj)
         if self.target.choose is None or not targets:
             return self
@@ -73,7 +75,7 @@ class View:
         return self._of_releases[target.releases]
 
     def for_text(self, buffer: Buffer) -> View:
-        """The same for the release of what a text holds, or of a NodePool that would be written into it."""
+        """Return the same for the release of what a text holds, or of a NodePool that would be written into it."""
         path, text = buffer.source.path, "apiVersion: karpenter.sh/v1\nkind: NodePool\n"
         objects_here = self.objects(buffer) or list(objects(Source.from_text(path, text)))
         return self.for_object(objects_here[0]) if objects_here else self
@@ -105,7 +107,7 @@ class View:
         return baseline.split(report, self.setup.known, os.path.dirname(os.path.abspath(file))).new
 
     def same_as(self, other: View) -> bool:
-        """Whether both say the same, because they are made of the very same things."""
+        """Whether both say the same, because they are made of the same things."""
         if self.inventory.built or other.inventory.built:  # their values may have changed on disk
             return False
         mine = (*self.setup[1:], self.buffers, self.home, self.beside)
@@ -152,7 +154,7 @@ class View:
         return self._fixed[buffer.uri]
 
     def offered(self, result: engine.Result) -> engine.Result:
-        """A finding with what holds of its fix and suggestions: they are tried when somebody asks for them."""
+        """Return a finding with what holds of its fix and suggestions: they are tried when somebody asks for them."""
         return self._offered.get(_offer_key(result), result)
 
     @cached_property
@@ -185,7 +187,7 @@ class View:
         return Context(every, self.target)
 
     def lines_of(self, source: SourceText, encoding: str) -> LineIndex:
-        """The lines of a source, as an editor shows them."""
+        """Return the lines of a source, as an editor shows them."""
         opened = self.buffer_of(source)
         if opened is not None:
             return opened.lines

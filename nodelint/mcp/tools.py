@@ -85,7 +85,7 @@ def input_schema(tool: str) -> dict[str, Any]:
 def output_schema(tool: str) -> dict[str, Any]:
     """Return the JSON Schema of a tool's result.
 
-    That is the exit code, below `data` what the command prints as JSON, and the lines that it prints beside that.
+    That is the exit code, below `data` what the command prints as JSON, and the lines that it prints besides that.
     """
     inner: dict[str, Any] = {"type": "object", "required": ["name", "summary", "page"]}
     if tool != "rule":

@@ -193,7 +193,7 @@ _COMMENT = re.compile(r"(?m)(?:^|(?<=[ \t]))#[^\r\n]*")
 
 
 def _keep_comments(key: Node, node: Node, named: Sequence[Edit]) -> list[Edit]:
-    """Return the edits of a key, with the comments in its value, which is written anew, as lines above."""
+    """Return the edits of a key, with the comments in its value, which is written again, as lines above."""
     text, scalars = node.source.text, [part for part in node.walk() if part.kind == "scalar"]
     begin = text.rfind("\n", 0, key.start) + 1
     indent = text[begin : key.start]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class PoolTypes(NamedTuple):
-    """The instance types of a pool before and after a move; None where they are not known, for a `reason`."""
+    """The instance types of a pool before and after a move; None if they are not known, for a `reason`."""
 
     pool: str
     before: frozenset[str] | None
@@ -28,12 +28,12 @@ class PoolTypes(NamedTuple):
 
     @property
     def gained(self) -> list[str]:
-        """The types that the pool can launch beside those before."""
+        """The types that the pool can launch besides those before."""
         return sorted((self.after or frozenset()) - (self.before or frozenset())) if self.is_known else []
 
     @property
     def is_known(self) -> bool:
-        """Whether both sets are known."""
+        """Whether the types are known both before and after the move."""
         return self.before is not None and self.after is not None
 
 
@@ -56,7 +56,7 @@ def list_types(before: Inventory, after: Inventory, release: Version, target: Mo
 
 
 def _why_unknown(pool: NodePool) -> str:
-    """Why the instance types of a pool are not known; empty where they are."""
+    """Return why the instance types of a pool are not known; empty if they are."""
     if any(not line.known for line in pool.requirements):
         return "a requirement holds a value that is not known"
     where = pool.requirements_node
@@ -66,7 +66,7 @@ def _why_unknown(pool: NodePool) -> str:
 
 
 def _types(pool: NodePool, release: Version) -> frozenset[str]:
-    """The instance types that a pool can launch, whatever their images are."""
+    """Return the instance types that a pool can launch, whatever their images are."""
     from nodelint.ec2.catalog import Catalog
     from nodelint.karpenter.resolve import resolve
 

@@ -62,7 +62,7 @@ class ClusterObject(Object):
 
     @cached_property
     def namespace(self) -> str | None:
-        """Return the namespace that is written; None where there is none or a placeholder."""
+        """Return the namespace that is written; None if there is none or a placeholder."""
         node = self.node.find("metadata", "namespace")
         return node.value if node is not None and isinstance(node.value, str) else None
 
@@ -72,7 +72,7 @@ class Workload(ClusterObject):
 
     @cached_property
     def pod_spec(self) -> Node | None:
-        """Return the spec of its pods; None where it is written elsewhere, or is a placeholder."""
+        """Return the spec of its pods; None if it is written elsewhere, or is a placeholder."""
         found = self.node.find(*WORKLOAD_KINDS[self.kind])
         return found if found is not None and found.kind == "mapping" else None
 

@@ -58,7 +58,7 @@ def calls_of(conditions: Collection[str], oldest: Version | None) -> list[Call]:
     """Return the calls that a controller makes, one for each action and its kinds of resources.
 
     `conditions` says what its classes and its chart ask for (`Call.when`), `oldest` is the oldest release that may
-    run. It is None where that is not known: a call that only some releases make counts then if classes ask for it.
+    run. It is None if that is not known: a call that only some releases make counts then if classes ask for it.
     """
     found: dict[tuple[str, tuple[str, ...]], Call] = {}
     for call in calls():

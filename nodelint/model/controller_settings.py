@@ -45,9 +45,9 @@ class WrittenSetting(NamedTuple):
 class ControllerInstall(NamedTuple):
     """How a file installs the controller: where, by what, in which version, and with which settings.
 
-    `version` is as it is written; None where it is not known. `is_complete` says that no other values count than
-    those that were read. `values` are all that were read; None where the installation has no chart. `files` are the
-    texts with a part in them.
+    `version` is as it is written; None if it is not known. `is_complete` says that no other values count than those
+    that were read. `values` are all that were read; None if the installation has no chart. `files` are the texts with
+    a part in them.
     """
 
     at: Span
@@ -72,7 +72,7 @@ class ControllerInstall(NamedTuple):
 
     @property
     def release(self) -> Version | None:
-        """Return the release of Karpenter; None where it is not known.
+        """Return the release of Karpenter; None if it is not known.
 
         Values that lie in a copy of the chart, such as `karpenter-v0.33.1/`, are for the release of that name.
         """

@@ -87,7 +87,7 @@ def match_chart(name: str) -> re.Match[str] | None:
 
 
 def stated(about: About, text: str, path: str, line: int, by: str, weight: int = STATED) -> Evidence | None:
-    """Return the evidence that a version, as it is written, makes; None where it pins no release."""
+    """Return the evidence that a version, as it is written, makes; None if it pins no release."""
     text = text.strip()
     if about == "kubernetes":
         minor = re.fullmatch(_OF_KUBERNETES, text)
@@ -118,8 +118,9 @@ def not_known(path: str, line: int, by: str, written: str) -> Evidence:
 
 
 def _newest_within(text: str) -> Version | None:
-    """Return the newest release known that a range with comparisons allows; None where it is no range, or allows
-    none.
+    """Return the newest release known that a range with comparisons allows.
+
+    None if it is no range, or allows none.
     """
     parts = re.findall(rf"{_COMPARISON}[\s,]*", text)
     if not parts or not re.fullmatch(rf"(?:{_COMPARISON}[\s,]*)+", text):

@@ -135,7 +135,9 @@ class Also(NamedTuple):
 
 
 class Suggestion(NamedTuple):
-    """One way out of several that only the author can choose between: what it does, in a few words, and its edits."""
+    """One suggestion of several, between which only the author can choose: what it does, in a few words, and its
+    edits.
+    """
 
     name: str
     edits: Sequence[Edit]
@@ -184,15 +186,15 @@ class Finding(NamedTuple):
 
     `at` is where a user has to look. `severity` and `safety` default to the rule's own; a rule sets them where one
     finding differs. `edits` are applied all or none; a finding without edits has no fix. `also` names the other
-    places that play a part. `covers` lists further nodes that this finding is about: rules that give way to it are
-    silent about them, and so is it about theirs. `note` is a consequence: what happens if it stays so. `help` is what
-    to do, in words, beside the fix or where no edit can do it (an upgrade, a choice). Both start in lower case and
-    have no full stop. `suggestions` are offered by name; none is applied by itself. `strict` says that it is
-    information which the strict profile shows, and no other, although the rule runs in others. `on_request` says that
-    it is true of most pools of the world, and is shown only where `--select` or `--extend-select` asks for its rule.
-    `once` says that one line of a run is enough for all findings of the rule that say the same of other values, or
-    that bear the same name: the first one counts the others and names their places. `withheld` is why there is no fix
-    where the rule has one.
+    places that play a part. `covers` lists further nodes that this finding is about: rules that it supersedes report
+    nothing about them, and it reports nothing about theirs. `note` is a consequence: what happens if it stays so.
+    `help` is what to do, in words, besides the fix or where no edit can do it (an upgrade, a choice). Both start in
+    lower case and have no full stop. `suggestions` are offered by name; none is applied by itself. `strict` says that
+    it is information which the strict profile shows, and no other, although the rule runs in others. `on_request` says
+    that it is true of most NodePools, and is shown only if `--select` or `--extend-select` names its rule. `once` says
+    that one line of a run is enough for all findings of the rule that say the same of other values, or that bear the
+    same name: the first one counts the others and names their places. `withheld` is why there is no fix where the rule
+    has one.
     """
 
     at: Node | Span
@@ -224,7 +226,7 @@ class Finding(NamedTuple):
 
 
 def by_source(edits: Iterable[Edit]) -> list[list[Edit]]:
-    """Return edits of one text each, in the order in which the texts come up."""
+    """Return edits grouped by the text that they change, in the order in which those texts first occur."""
     groups: dict[int, list[Edit]] = {}
     for edit in edits:
         groups.setdefault(id(edit.source), []).append(edit)
@@ -260,7 +262,7 @@ def span_of(at: Node | Span) -> Span:
 
 
 def written_place(at: Node | Span) -> Node | Span:
-    """Return where a part of an object is written, in a file: itself, but for what is rendered (see
+    """Return where a part of an object is written, in a file: itself, except what is rendered (see
     `forms.rendered`).
     """
     built = at.source.built
@@ -275,5 +277,5 @@ def find_object_place(obj: Object) -> tuple[str, int]:
 
 
 def label_of(source: SourceText) -> str:
-    """Return what a text is built with beside its folder, where that is not plain; else empty."""
+    """Return what a text is built with besides its folder, where that is not plain; else empty."""
     return "" if source.built is None else str(source.built.label)

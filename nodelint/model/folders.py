@@ -16,8 +16,9 @@ REGION = r"[a-z]{2}-[a-z]+-\d"
 
 @cache
 def folder_of(path: str) -> str:
-    """Return the folder of a file, as its path names it. Files are asked again and again for what lies
-    beside them.
+    """Return the folder of a file, as its path names it.
+
+    Files are asked again and again for what lies next to them.
     """
     return os.path.dirname(path)
 

@@ -74,7 +74,7 @@ class Gap(NamedTuple):
 
     @property
     def path(self) -> str:
-        """Return the path of its file or folder; empty where it is about no file."""
+        """Return the path of its file or folder; empty if it is about no file."""
         return self.file_place.path
 
     @property
@@ -121,7 +121,7 @@ def gap_of(
 ) -> Gap:
     """Return what is said of an object or a file that a rule, or none of them (None), has judged.
 
-    `path` is empty where the rule judged nothing in the whole run, because facts are missing.
+    `path` is empty if the rule judged nothing in the whole run, because facts are missing.
     """
     what: GapKind = "fact" if fact is not None else "object" if obj is not None else "file"
     return Gap(FilePlace(path), what, reason, rule=rule, fact=fact, object=obj, transient=transient)

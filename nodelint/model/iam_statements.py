@@ -29,7 +29,7 @@ _CLOSES = {"}": "{", ")": "("}
 
 
 class Statement(NamedTuple):
-    """A statement of a policy. Actions and resources may be patterns; None where they are not known in full."""
+    """A statement of a policy. Actions and resources may be patterns; None if they are not known in full."""
 
     at: Span
     """Where its actions are written."""
@@ -40,7 +40,7 @@ class Statement(NamedTuple):
     resources: tuple[str, ...] | None
 
     def grants(self, action: str) -> bool | None:
-        """Return whether the statement allows an action on something; None where that is not known."""
+        """Return whether the statement allows an action on something; None if that is not known."""
         if not self.allows:
             return False
         if self.actions is None:
@@ -48,7 +48,7 @@ class Statement(NamedTuple):
         return any(matches_action(pattern, action) for pattern in self.actions)
 
     def covers(self, kind: str) -> bool | None:
-        """Return whether its resources are of a kind of EC2, such as `launch-template`; None where not known."""
+        """Return whether its resources are of a kind of EC2, such as `launch-template`; None if not known."""
         if self.resources is None:
             return None
         found = [_is_of_kind(resource, kind) for resource in self.resources]
@@ -94,7 +94,7 @@ def _find(source: Source) -> Iterator[Statement]:
 
 
 def _in_braces(source: Source) -> Iterator[Statement]:
-    """The statements between braces or parentheses, as JSON, Terraform and programs have them."""
+    """Yield the statements between braces or parentheses, as JSON, Terraform and programs have them."""
     text, opened = source.text, []
     waiting: list[tuple[int, re.Match[str]]] = []
     for token in _TOKEN.finditer(text):
@@ -170,7 +170,7 @@ def _of_node(node: Node) -> Statement | None:
 
 
 def _is_of_kind(resource: str, kind: str) -> bool | None:
-    """Return whether an ARN or a pattern stands for resources of a kind; None where a reference stands for it."""
+    """Return whether an ARN or a pattern stands for resources of a kind; None if a reference stands for it."""
     plain = re.sub(r"\$?\{[^{}]*\}", "_", resource)
     if plain.strip("*") == "":
         return True

@@ -188,7 +188,7 @@ _HOMES: tuple[tuple[str, ...], ...] = (
 
 
 class FieldNode:
-    """The node of a field of an object; None where it is not there."""
+    """The node of a field of an object; None if it is not there."""
 
     def __init__(self, *path: str) -> None:
         self._path = path
@@ -228,7 +228,7 @@ class NodePool(Object):
         """Return the node at a path; where there is none, a field of the last name that stands at a wrong depth.
 
         The API server refuses a misplaced field. What its author meant is judged anyway, and its absence from where
-        it belongs is no finding beside that.
+        it belongs is no finding besides that.
         """
         found = self.node.find(*path)
         if found is not None:
@@ -361,14 +361,15 @@ class NodeOverlay(Object):
 
     @cached_property
     def price(self) -> str | None:
-        """Return the price per hour, or the change of it with its sign; None where it changes none."""
+        """Return the price per hour, or the change of it with its sign; None if it changes none."""
         nodes = (self.node.find("spec", field) for field in ("price", "priceAdjustment"))
         return next((str(node.value) for node in nodes if node is not None and node.value is not None), None)
 
     @cached_property
     def capacity(self) -> dict[str, Node] | None:
-        """Return the resources that it brings, each with its amount; None where it brings none, not even an empty
-        list.
+        """Return the resources that it brings, each with its amount.
+
+        None if it brings none, not even an empty list.
         """
         node = self.node.find("spec", "capacity")
         if node is None or node.kind != "mapping":

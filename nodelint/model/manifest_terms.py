@@ -33,7 +33,7 @@ class RequirementLine(NamedTuple):
 
     @property
     def known_texts(self) -> tuple[str, ...] | None:
-        """Return the values; None where anything of the entry is not known, for then it may mean anything."""
+        """Return the values; None if anything of the entry is not known, for then it may mean anything."""
         return self.texts if self.known else None
 
     @property
@@ -115,7 +115,7 @@ def whole_number(node: Node | None) -> int | None:
 
 
 def mappings_of(node: Node | None) -> list[Node]:
-    """Return the mappings of a list; none where it is not a list."""
+    """Return the mappings of a list; none if it is not a list."""
     if node is None or node.kind != "sequence":
         return []
     return [item for item in node.items if item.kind == "mapping"]
@@ -139,7 +139,7 @@ def requirement_line(node: Node) -> RequirementLine:
 
 
 def labels(node: Node | None) -> tuple[Label, ...]:
-    """Return the entries of a map of labels or tags; none where it is not a mapping."""
+    """Return the entries of a map of labels or tags; none if it is not a mapping."""
     if node is None or node.kind != "mapping":
         return ()
     found = []

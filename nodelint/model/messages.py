@@ -38,7 +38,7 @@ def list_first(names: Sequence[str], most: int) -> str:
 
 
 def first_fitting(*messages: str) -> str:
-    """Return the first of some messages that is short enough to be read at a glance; else the last."""
+    """Return the first of some messages that is short enough for a message, else the last."""
     return next((message for message in messages if len(message) <= LONGEST_MESSAGE), messages[-1])
 
 
@@ -52,7 +52,7 @@ def did_you_mean(name: str, known: Iterable[str], least: float = 0.6) -> str:
 
 
 def nearest_name(name: str, known: Iterable[str], least: float = 0.6) -> str | None:
-    """Return the name that is most like another one; None where none is alike enough (see `did_you_mean`)."""
+    """Return the name that is most like another one; None if none is alike enough (see `did_you_mean`)."""
     from difflib import get_close_matches
 
     return next(iter(get_close_matches(name, list(known), 1, least)), None)

@@ -38,7 +38,7 @@ NO_OPEN_PARTS = OpenParts({}, {}, {})
 
 
 def find_open_parts(node: Node, kind: str, document: Document) -> OpenParts | None:
-    """Return the parts of an object's `spec` that are open; None where it is not known which of them are."""
+    """Return the parts of an object's `spec` that are open; None if it is not known which of them are."""
     entry = node.entry("spec")
     if entry is None or not document.templated or is_part(node, kind, document):
         return None
@@ -127,7 +127,7 @@ class _Finder:
             self._open(node, home, max([node.end, *gaining]))
 
     def _block_of(self, at: int, home: int) -> TemplateBlock | None:
-        """The outermost block behind a place that another one stands in."""
+        """Return the outermost block behind a place that another one stands in."""
         return next((block for block in self._blocks if home <= block.start < at < block.end), None)
 
     def _open(self, node: Node, start: int, stop: int) -> None:
@@ -142,7 +142,7 @@ class _Finder:
         return [at for at in self._printing_in(home, self._reach(node)) if self._printing[at] == column]
 
     def _cover(self, node: Node, lines: Sequence[int]) -> Span:
-        """All code that lines which print into a mapping stand in."""
+        """Return all code that lines which print into a mapping stand in."""
         covered = [(at, self._line_end(at)) for at in lines]
         self._placed += covered
         around = [block for block in self._blocks if any(block.start < at < block.end for at in lines)]

@@ -89,7 +89,7 @@ def meant_kind(node: Node, document: Document) -> str | None:
     """Return the kind of a whole object that states an `apiVersion` of Karpenter's or the kind, and lacks the other
     one.
 
-    None where a template or a patch may leave it to others, and for all that is written below another object.
+    None if a template or a patch may leave it to others, and for all that is written below another object.
     """
     if node.parent is not None or document.host is not None or document.templated or node.source.masked:
         return None

@@ -46,7 +46,7 @@ def _folder_filled(path: str) -> str:
 
 
 def by_code(objects: Iterable[Named]) -> dict[str, list[Named]]:
-    """Return the objects whose names are placeholders, by the code of these."""
+    """Return the objects whose names are placeholders, grouped by the code of the placeholder."""
     found: dict[str, list[Named]] = {}
     for obj in objects:
         if not isinstance(obj.name, str):

@@ -94,8 +94,9 @@ def judged_in_part(provider: Provider, kind: _Text, version: _Text, of_ec2: bool
 
 
 def why_not_judged(kind: str, group: str) -> str | None:
-    """Return why an object of a kind beside Karpenter's own for AWS is not judged; None where it has to do with
-    neither.
+    """Return why an object of a kind besides Karpenter's own for AWS is not judged.
+
+    None if it has to do with neither.
     """
     if kind.endswith("NodeClass") and "karpenter" in group and group != AWS_GROUP:
         return f"a class of another provider (`{group}`) is not judged"

@@ -95,7 +95,7 @@ class Ahead(NamedTuple):
 
 
 def ahead() -> Ahead | None:
-    """Return what is known of the next minor version, None where nothing is.
+    """Return what is known of the next minor version, None if nothing is.
 
     Raise ValueError where `next` of data/versions.json lacks a part.
     """

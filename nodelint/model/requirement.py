@@ -43,7 +43,7 @@ def is_integer(text: str) -> bool:
 
 
 def integer(text: str) -> int | None:
-    """Return the number that a label value stands for under a bound; None where it is not a number to Karpenter.
+    """Return the number that a label value stands for under a bound; None if it is not a number to Karpenter.
 
     Go's `strconv.Atoi`: a sign and ASCII digits that fit 64 bits. `007` and `+7` are numbers, `5.0`, `1e3`, `1_000`
     and ` 5` are not.
@@ -290,7 +290,7 @@ class Requirements:
         return frozenset(self._by_key)
 
     def intersects(self, incoming: Requirements) -> str | None:
-        """Return the first key on which two sets clash, None where they fit.
+        """Return the first key on which two sets clash, None if they fit.
 
         Keys that one of them lacks are ignored. So Karpenter asks whether an instance type fits a NodePool.
         """
@@ -303,7 +303,7 @@ class Requirements:
         return None
 
     def compatible(self, incoming: Requirements, allow_undefined: frozenset[str] = frozenset()) -> str | None:
-        """Return the first key for which the incoming requirements cannot be met here, None where all can.
+        """Return the first key for which the incoming requirements cannot be met here, None if all can.
 
         A key that is not defined here meets NotIn and DoesNotExist alone, unless it is one of `allow_undefined` (for
         a NodePool's pods: `well_known(version)`).

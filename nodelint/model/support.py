@@ -31,7 +31,7 @@ def day_number(day: str) -> int:
 
 
 def karpenter_support(release: Version) -> str | None:
-    """Return the end of support of a release's minor version, a day or a month; None where no end is known."""
+    """Return the end of support of a release's minor version, a day or a month; None if no end is known."""
     minor = f"{release.major}.{release.minor}"
     found = [row["until"] for row in table("support")["releases"] if row["minor"] == minor]
     return found[0] or None if found else None

@@ -52,8 +52,8 @@ def faults(schema: str, values: object, root: Node | None, path: str) -> list[st
     """Return what the schema of a name (`config`, `baseline`, `snapshot`) has against a file, in the order of the
     file.
 
-    `root` is the file's content with its places; None where they are not known. A line begins with
-    `path:line:column`, or with the keys that lead to the fault.
+    `root` is the file's content with its places; None if they are not known. A line begins with `path:line:column`,
+    or with the keys that lead to the fault.
     """
     try:
         from jsonschema import Draft202012Validator
@@ -89,7 +89,7 @@ def _node(path: Sequence[str | int], root: Node | None, of_key: bool = False) ->
 def in_json(schema: str, path: str) -> list[str]:
     """Return what is wrong with a JSON file, a line for each fault.
 
-    Nothing where it is not JSON, too large, or without the key `nodelint-<schema>`: another file than the schema's.
+    Nothing if it is not JSON, too large, or without the key `nodelint-<schema>`: another file than the schema's.
     """
     from nodelint.files.safe_read import read
     from nodelint.text import Source
@@ -114,7 +114,7 @@ def list_tables() -> list[str]:
 
 
 def find_broken_table() -> str | None:
-    """Return what is wrong with a file of `nodelint/data`; None where nothing is.
+    """Return what is wrong with a file of `nodelint/data`; None if nothing is.
 
     An installation may be edited or broken: what then fails in a run is no fault of the program.
     """

@@ -12,10 +12,11 @@ if TYPE_CHECKING:
 
 
 def other_images(old: EC2NodeClass, new: EC2NodeClass, moved: tuple[str, str]) -> list[Reason]:
-    """The reasons for which a class has other images on another version of Kubernetes: one for each alias that stays.
+    """Return the reasons for which a class has other images on another version of Kubernetes: one for each alias that
+    stays.
 
-    An alias that comes or goes is a change of the class itself.
-    Source: provider pkg/providers/amifamily/ami.go@v1.14.1 (parameters of an alias name the cluster's version).
+    An alias that comes or goes is a change of the class itself. Source: provider
+    pkg/providers/amifamily/ami.go@v1.14.1 (parameters of an alias name the cluster's version).
     """
     before = {alias.unquoted for alias in _aliases(old)}
     return [
@@ -33,7 +34,7 @@ def other_images(old: EC2NodeClass, new: EC2NodeClass, moved: tuple[str, str]) -
 
 
 def _aliases(node_class: EC2NodeClass) -> list[Node]:
-    """What stands for images of the cluster's version: aliases, or the family of a class without terms."""
+    """Return what stands for images of the cluster's version: aliases, or the family of a class without terms."""
     terms = node_class.node.find("spec", "amiSelectorTerms")
     if terms is not None and terms.items:
         return [alias for term in terms.items if (alias := term.get("alias")) is not None]
@@ -42,9 +43,10 @@ def _aliases(node_class: EC2NodeClass) -> list[Node]:
 
 
 def moved_aliases(old: EC2NodeClass, new: EC2NodeClass) -> list[Reason]:
-    """The pinned alias that takes the place of another of its family: its images differ, whatever else is unknown.
+    """Return the pinned alias that takes the place of another of its family: its images differ, whatever else is
+    unknown.
 
-    Nothing where other terms stand beside them, or `latest` may be the very version.
+    Nothing if other terms stand next to them, or `latest` may be the very version.
     """
     before, after = _pinned_aliases(old), _pinned_aliases(new)
     if (

@@ -55,7 +55,7 @@ def find_changed_gaps(was: Read, new: Read, plan: Plan, unread_files: UnreadFile
 
 
 def _find_changed_texts(was: Read, new: Read, has_objects: bool) -> Iterator[tuple[str, Gap]]:
-    """The texts and programs with objects that are not read, each with its place."""
+    """Yield the texts and programs with objects that are not read, each with its place."""
     before, after = (_list_texts(side) for side in (was, new))
     for place in dict.fromkeys((*after, *before)):
         kind, path = after.get(place) or before[place]
@@ -68,7 +68,9 @@ def _find_changed_texts(was: Read, new: Read, has_objects: bool) -> Iterator[tup
 
 
 def _list_texts(side: Read) -> dict[str, tuple[str, str]]:
-    """The kind and path of each text or program with objects that is not read, by its place below the side's root."""
+    """Return the kind and path of each text or program with objects that is not read, by its place below the side's
+    root.
+    """
     from nodelint.inventory.unread_forms import unread
 
     found = {}
@@ -88,7 +90,7 @@ def _read(side: Read, place: str) -> str | None:
 
 
 def _find_changed_bases(was: Read, new: Read) -> Iterator[Gap]:
-    """The overlays whose bases elsewhere are others on the two sides."""
+    """Yield the overlays whose bases elsewhere are others on the two sides."""
     before, after = (_list_bases(side) for side in (was, new))
     for place in sorted(before.keys() & after.keys()):
         old, now = before[place], after[place]
@@ -100,7 +102,7 @@ def _find_changed_bases(was: Read, new: Read) -> Iterator[Gap]:
 
 
 def _list_bases(side: Read) -> dict[str, dict[str, Span]]:
-    """The addresses of the bases of each overlay for Karpenter, by the place of its kustomization."""
+    """Return the addresses of the bases of each overlay for Karpenter, by the place of its kustomization."""
     found = {}
     for path in side.found.seen:
         if os.path.basename(path) not in TABLE.names:
@@ -114,7 +116,7 @@ def _list_bases(side: Read) -> dict[str, dict[str, Span]]:
 
 
 def _find_changed_uses(was: Read, new: Read) -> Iterator[Gap]:
-    """The uses of modules and charts elsewhere that may make pools, where an input of theirs differs."""
+    """Yield the uses of modules and charts elsewhere that may make pools, where an input of theirs differs."""
     from nodelint.forms.input_text import list_changed_inputs
 
     before, after = (_list_uses(side) for side in (was, new))
@@ -143,7 +145,9 @@ def _list_uses(side: Read) -> dict[tuple[str, str, int], RemoteUse]:
 
 
 def _read_units(side: Read) -> list[Source]:
-    """The files that describe what calls a module, which no run reads for objects, and those that include them."""
+    """Return the files that describe what calls a module, which no run reads for objects, and those that include
+    them.
+    """
     have = {source.path for source in side.found.sources}
     paths = [p for p in (*side.found.glanced, *side.found.seen) if p.endswith(".hcl") and p not in have]
     texts: dict[str, str] = {}
@@ -159,7 +163,7 @@ def _read_units(side: Read) -> list[Source]:
 
 
 def _find_changed_releases(was: Read, new: Read) -> Iterator[Gap]:
-    """The objects that give a chart elsewhere values in which pools or classes are told, where they differ."""
+    """Yield the objects that give a chart elsewhere values with pools or classes, where they differ."""
     before, after = (_list_releases(side) for side in (was, new))
     for place in dict.fromkeys((*after, *before)):
         old, now = before.get(place), after.get(place)
@@ -170,7 +174,7 @@ def _find_changed_releases(was: Read, new: Read) -> Iterator[Gap]:
 
 
 def _list_releases(side: Read) -> dict[tuple[str, str], InputText]:
-    """What each such object says, by the place of its file and by its kind and name."""
+    """Return what each such object says, by the place of its file and by its kind and name."""
     taken = {part for built in side.inventory.built for part in built.parts}
     found: dict[tuple[str, str], InputText] = {}
     for source in side.found.sources:

@@ -67,7 +67,7 @@ def _find_change(
 
 
 def _list_unknown(obj: Object) -> list[Node]:
-    """The unknown values of an object that count for drift, its name among them."""
+    """Return the unknown values of an object that count for drift, its name among them."""
     part = None
     if isinstance(obj, NodePool):
         part = obj.node.find("spec", "template")
@@ -106,7 +106,7 @@ def is_of_other_tool(obj: Object) -> bool:
 
 
 def _list_names(obj: Object, unknown: Sequence[Node]) -> set[str]:
-    """The variables that the unknown values of an object refer to, in its files."""
+    """Return the variables that the unknown values of an object refer to, in its files."""
     from nodelint.forms.lib.variable_inputs import list_variables
 
     part = obj.node.get("spec") or obj.node

@@ -41,7 +41,7 @@ def find_changed_overlays(was: Read, new: Read) -> Iterator[Gap]:
 
 
 def _read_files(side: Read, overlay: Gap) -> dict[str, str]:
-    """The text of each file that an overlay names, and its bases, by its place below the side's root."""
+    """Return the text of each file that an overlay names, and its bases, by its place below the side's root."""
     found: dict[str, str] = {}
     folder = os.path.abspath(overlay.subject)
     pending = [os.path.join(folder, name) for name in TABLE.names]

@@ -127,7 +127,7 @@ def _find_gaps(was: Read, new: Read, settings: Settings, plan: Plan, unread: Unr
 def _judge_sides(
     was: Read, new: Read, requests: tuple[LintRequest, LintRequest], judge_of: Callable[..., Judge]
 ) -> tuple[Report, Report]:
-    """What `check` says of both sides. What is the same on both is judged once, where that can be told."""
+    """Return what `check` says of both sides. What is the same on both is judged once, where that can be told."""
     from nodelint.plan.unchanged_objects import match_unchanged
 
     then, request = requests
@@ -154,7 +154,7 @@ def _own_options(
     named: tuple[bool, bool],
     lines: StatedLines,
 ) -> PlanOptions:
-    """The options with the releases that the files beside an object state; of several the newest.
+    """Return the options with the releases that the files next to an object state; of several the newest.
 
     `named` says whether a flag or the configuration names the releases of Karpenter and of Kubernetes.
     """
@@ -175,7 +175,7 @@ def _own_options(
 
 
 def _chosen(choose: Choose | None, obj: Object | None) -> Chosen | None:
-    """The newest releases that an object is judged for; None where the files state none."""
+    """Return the newest releases that an object is judged for; None if the files state none."""
     found = choose(obj) if choose is not None and obj is not None else ""
     return None if isinstance(found, str) else found[-1]
 
@@ -195,7 +195,9 @@ def _karpenter_moves(
 
 
 def _pair_old_apis(sides: tuple[Read, Read]) -> list[tuple[Object | None, Object | None]]:
-    """The objects of v1beta1 as they are written, of which each side has one: a plan compares what they become."""
+    """Return the objects of v1beta1 as they are written, of which each side has one: a plan compares what they
+    become.
+    """
     found: list[dict[tuple[str, object], list[Object]]] = [{}, {}]
     for by_name, side in zip(found, sides, strict=True):
         for obj in side.inventory.objects():
@@ -207,7 +209,7 @@ def _pair_old_apis(sides: tuple[Read, Read]) -> list[tuple[Object | None, Object
 def _absorbed(
     plan: Plan, choose: tuple[Choose | None, Choose | None], session: Session, lines: StatedLines
 ) -> tuple[Absorbed, ...]:
-    """The changed classes for which the files state releases before and after that hash in other ways."""
+    """Return the changed classes for which the files state releases before and after that hash in other ways."""
     found = []
     for pair in plan.classes if not session.settings.karpenter_named else ():
         if pair.change != "changed" or pair.old is None or pair.new is None:
@@ -223,7 +225,7 @@ def _side(read: Read, other: Read, switched_off: frozenset[int]) -> Side:
 
 
 def _list_switched_off(was: Read, new: Read) -> tuple[frozenset[int], frozenset[int]]:
-    """The ids of objects of each side that a block of code makes on the other one, and not there.
+    """Return the ids of objects of each side that a block of code makes on the other one, and not there.
 
     What is switched off on both sides is compared: whoever applies it may switch it on.
     """

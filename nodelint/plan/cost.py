@@ -51,7 +51,7 @@ class PoolCost(NamedTuple):
 
 
 class PlanCost(NamedTuple):
-    """The pools whose prices change, and what the workloads of both sides cost; None where they are not packed.
+    """The pools whose prices change, and what the workloads of both sides cost; None if they are not packed.
 
     `price_region` and `price_date` are those of the prices, `region` is that of the facts.
     """
@@ -77,7 +77,10 @@ class PlanCost(NamedTuple):
 def cost_of_plan(
     pools: Sequence[PoolSides], before: FleetCost | None, after: FleetCost | None, region: str | None
 ) -> PlanCost | None:
-    """What a change costs; None where no pool changes what it can launch and no workload changes what it costs."""
+    """Return what a change costs.
+
+    None if no pool changes what it can launch and no workload changes what it costs.
+    """
     priced = (PoolCost(pool.name, _bounds(pool.before), _bounds(pool.after)) for pool in pools)
     costs = tuple(cost for cost in priced if cost.changed)
     if not costs and not _differ(before, after):
@@ -98,7 +101,7 @@ def _differ(before: FleetCost | None, after: FleetCost | None) -> bool:
 
 
 def _bounds(side: Resolution | None) -> PriceBounds | None:
-    """The bounds of the prices of what a pool can launch; None without such a type or any price."""
+    """Return the bounds of the prices of what a pool can launch; None without such a type or any price."""
     if side is None:
         return None
     fee: float = table("auto_mode")["fee"]["part"] if side.pool.provider == "auto-mode" else 0.0

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def joined(parts: Iterable[Covered]) -> Covered:
-    """What several independent statements cover together: all where one does, then unknown, then some."""
+    """Return what several independent statements cover together: all where one does, then unknown, then some."""
     found = set(parts)
     order: tuple[Covered, ...] = ("all", "unknown", "some")
     return next((effect for effect in order if effect in found), "none")

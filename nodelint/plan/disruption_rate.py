@@ -39,7 +39,7 @@ def pace(stored: dict[str, Any], start: datetime) -> Pace:
 
 
 def words(found: Pace, nodes: int | None = None) -> list[str]:
-    """The pace in short sentences. With a number of nodes, limits are numbers, too."""
+    """Return the pace in short sentences. With a number of nodes, limits are numbers, too."""
     used: list[Budget] = list(dict.fromkeys(budget for interval in found.stretches for budget in interval.budgets))
     always = [b for b in used if all(b in interval.budgets for interval in found.stretches)]
     sentences = [f"the pool's budget cannot be read: {b.broken}; nothing is replaced" for b in used if b.broken][:1]

@@ -1,4 +1,4 @@
-"""Both sides of a change compared, each pool and class for the releases that the files beside it state."""
+"""Both sides of a change compared, each pool and class for the releases that the files next to it state."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class _EachRelease:
         return key
 
     def own_key(self, at: _At) -> _Key:
-        """What comes of the releases of the objects at a place of each side."""
+        """Return what comes of the releases of the objects at a place of each side."""
         old, new = (objs[i] if i is not None else None for i, objs in zip(at, self.written, strict=True))
         return self.plan_for(self.options_of(old, new))
 
@@ -95,7 +95,7 @@ class _EachRelease:
         return self.parts[self.own_key(at)].get((type(part), *at), part)
 
     def find_served(self, first: _Key) -> Iterator[tuple[_Key, PoolPlan | ClassPlan]]:
-        """The pools and classes that the newest release does not serve, and the releases of their own do."""
+        """Yield the pools and classes that the newest release does not serve, and the releases of their own do."""
         known = {(kind, side, n) for kind, *at in self.parts[first] for side, n in enumerate(at)}
         for key, parts in list(self.parts.items()):
             for (kind, *at), part in parts.items():
@@ -107,7 +107,7 @@ class _EachRelease:
     def list_uncompared(
         self, first: _Key, unserved: Sequence[Gap], served: Sequence[tuple[_Key, PoolPlan | ClassPlan]]
     ) -> Iterator[Gap]:
-        """What is not compared for the newest release, and of the parts that only other releases serve."""
+        """Yield what is not compared for the newest release, and of the parts that only other releases serve."""
         places = {
             (side, n)
             for key, part in served

@@ -87,7 +87,7 @@ def _plain(node: Node) -> Any:
 
 
 def effects_of(pools: Stored, drifted: Sequence[Node | Span] = ()) -> list[Effect]:
-    """What acts at once, in the order of danger. `drifted` are the places that drift is blamed on already."""
+    """Return what acts at once, in the order of danger. `drifted` are the places that drift is blamed on already."""
     found = [
         *_consolidation(pools),
         *_replicas(pools),
@@ -211,7 +211,7 @@ def _weight(pools: Stored) -> Iterator[Effect]:
 
 
 def _both(pools: Stored, *path: str) -> tuple[Any, Any] | None:
-    """A field before and after, where it changes and both are known."""
+    """Return a field before and after, where it changes and both are known."""
     both = [_find(side, path) for side in (pools.before, pools.after)]
     if any(isinstance(value, UnknownValue) for value in both) or both[0] == both[1]:
         return None
@@ -225,7 +225,7 @@ _ABSENT = object()
 
 
 def _find(stored: dict[str, Any], path: Sequence[str]) -> Any:
-    """The value at the end of a path; a placeholder on the way stands for it."""
+    """Return the value at the end of a path; a placeholder on the way stands for it."""
     value: Any = stored
     for step in path:
         if isinstance(value, UnknownValue):
@@ -253,7 +253,7 @@ def _effect(pools: Stored, path: Path, what: str, removes: bool = False) -> Effe
 
 
 def _amount(value: Any) -> float:
-    """A limit in billionths; none is without an end."""
+    """Return a limit in billionths; none is without an end."""
     try:
         return billionths(str(value)) if value is not None else float("inf")
     except ValueError:

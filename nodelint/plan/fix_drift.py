@@ -43,7 +43,7 @@ def find_moved(
     request: LintRequest,
     context_sources: Sequence[Source] | None = None,
 ) -> set[Name]:
-    """The objects of which a node is replaced, or may be, by what `changed` has become since `before`.
+    """Return the objects of which a node is replaced, or may be, by what `changed` has become since `before`.
 
     An object that the API server refuses, or with which nothing can be launched, has no nodes: what it becomes
     replaces none. `context_sources` are the files that are read for context as they are after the change, where that
@@ -112,7 +112,7 @@ def _class_name(obj: Object) -> object:
 
 
 def _own_options(options: PlanOptions, target: Target, old: Object | None, new: Object | None) -> PlanOptions:
-    """The options with the releases that the files beside an object state; of several the newest."""
+    """Return the options with the releases that the files next to an object state; of several the newest."""
     for obj in (new, old):
         chosen = target.choose(obj) if target.choose is not None and obj is not None else ""
         if not isinstance(chosen, str) and chosen:

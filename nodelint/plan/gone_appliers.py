@@ -173,13 +173,13 @@ def _group(appliers: Iterable[_Applier]) -> dict[tuple[str, str], list[_Applier]
 
 
 def _count_taken(applier: _Applier, objects: Mapping[str, Sequence[_Places]]) -> Counter[str]:
-    """How many objects of each kind and name an applier takes."""
+    """Return how many objects of each kind and name an applier takes."""
     counts = {label: sum(map(applier.takes, places)) for label, places in objects.items()}
     return Counter({label: count for label, count in counts.items() if count})
 
 
 def _find_changed_term(old: Sequence[_Applier], new: Sequence[_Applier], is_of_release: bool) -> str | None:
-    """Return in words the first term on which something was applied and is no longer; None where all stay."""
+    """Return in words the first term on which something was applied and is no longer; None if all stay."""
     before, after = (
         [applier.terms + (applier.release_terms if is_of_release else ()) for applier in side] for side in (old, new)
     )
@@ -241,7 +241,7 @@ def _list_appliers(side: Read) -> list[_Applier]:
 
 
 def _show_place(side: Read, at: Span) -> Span:
-    """A place as it is named in the repository, and not in the folder of a revision."""
+    """Return a place as it is named in the repository, and not in the folder of a revision."""
     if side.above is None:
         return at
     path = os.path.join(side.above, path_below(at.source.path, side.root))

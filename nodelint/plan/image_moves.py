@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class ImageMove(NamedTuple):
     """A NodePool whose nodes may get other images, with the name of its class.
 
-    `moves` counts the instance types by the image that they had and the one that they get, which is empty where there
-    is none; None where not every image is known.
+    `moves` counts the instance types by the image that they had and the one that they get, which is empty if there is
+    none; None if not every image is known.
     """
 
     pool: NodePool

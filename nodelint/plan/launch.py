@@ -70,7 +70,7 @@ def launch(before: Resolution | None, after: Resolution | None, region: str) -> 
 
 
 def _only(resolution: Resolution | None, other: Resolution | None) -> tuple[str, ...]:
-    """The types that one side has and the other lacks, sorted."""
+    """Return the types that one side has and the other lacks, sorted."""
     if resolution is None or resolution is other:
         return ()
     if other is not None and other.catalog.names == resolution.catalog.names:
@@ -82,7 +82,7 @@ def _only(resolution: Resolution | None, other: Resolution | None) -> tuple[str,
 
 
 def _images(resolution: Resolution | None) -> list[str]:
-    """The images of a class by what names them: id, else what is written for them."""
+    """Return the images of a class by what names them: id, else what is written for them."""
     if resolution is None:
         return []
     found = []

@@ -56,7 +56,7 @@ def match_objects(old: Iterable[_O], new: Iterable[_O], place: Callable[[Object]
 
 
 def written_name(obj: Object) -> str | None:
-    """The name of an object as it is written, a placeholder too; None where it has none."""
+    """Return the name of an object as it is written, a placeholder too; None if it has none."""
     if isinstance(obj.name, str):
         return obj.name
     return obj.name_node.unquoted if obj.name is not None and obj.name_node.kind == "scalar" else None

@@ -29,7 +29,7 @@ class NodeOutcome(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """What NodeClaims of a pool are compared with: hashes (None where one cannot be known) and requirements.
+    """What NodeClaims of a pool are compared with: hashes (None if one cannot be known) and requirements.
 
     `dynamic` is the first other reason that terms of the class alone give for all nodes, `maybe` one that the account
     decides.

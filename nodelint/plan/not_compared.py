@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def unread_places(
     reports: tuple[Report, Report], sides: tuple[Read, Read], known: Sequence[Gap], unread: UnreadFiles
 ) -> Iterator[Gap]:
-    """The objects and documents that one side at least could not judge; `changed` where their files differ.
+    """Yield the objects and documents that one side at least could not judge; `changed` where their files differ.
 
     `known` are the places that the plan itself has named, `unread` the files that differ and could not be read.
     """
@@ -68,7 +68,7 @@ def unread_places(
 
 
 def _list_compared_lines(side: Read, other: Read) -> set[tuple[str, int]]:
-    """The lines of releases whose values are not read, and are compared by all that they depend on.
+    """Return the lines of releases whose values are not read, and are compared by all that they depend on.
 
     Of a chart that is on one side alone nothing is compared.
     """
@@ -82,7 +82,9 @@ def _list_compared_lines(side: Read, other: Read) -> set[tuple[str, int]]:
 
 
 def _list_gaps(sides: tuple[Read, Read]) -> Iterator[Gap]:
-    """What limits leave out of either side; `changed` where any file differs, for what is left out may differ."""
+    """Yield what limits leave out of either side; `changed` where any file differs, because what is left out may
+    differ.
+    """
     gaps = {(gap.path, gap.reason): (side, gap) for side in sides for gap in _list_limits(side)}
     differ = bool(gaps) and _differ(sides)
     for side, gap in gaps.values():
@@ -119,7 +121,7 @@ def list_one_sided(sides: tuple[Read, Read], known: Sequence[Gap]) -> Iterator[G
 
 
 def _list_limits(side: Read) -> list[Gap]:
-    """The files that limits leave out of a side, or over which nodelint breaks down."""
+    """Return the files that limits leave out of a side, or over which nodelint breaks down."""
     return [gap for gap in side.inventory.gaps if gap.what == "file" and gap.decides]
 
 
@@ -143,7 +145,8 @@ def _differ(sides: tuple[Read, Read]) -> bool:
 
 
 def comparable_results(report: Report, side: Read, unread: UnreadFiles) -> list[Result]:
-    """The findings of a side but for those that the other one cannot have, for it cannot read what they are about.
+    """Return the findings of a side except those that the other one cannot have, for it cannot read what they are
+    about.
 
     That a file cannot be read is a finding like any other.
     """
@@ -158,7 +161,7 @@ def comparable_results(report: Report, side: Read, unread: UnreadFiles) -> list[
 
 
 def _by_place(side: Read) -> dict[str, Source]:
-    """The files of a side by where they stand below its root."""
+    """Return the files of a side by where they stand below its root."""
     return {path_below(source.path, side.root): source for source in side.found.sources}
 
 

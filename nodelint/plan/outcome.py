@@ -154,7 +154,7 @@ class PoolPlan(NamedTuple):
 
     @property
     def hold_reason(self) -> str | None:
-        """Why none of the nodes that drift is replaced; None where they are, and where none drifts."""
+        """Why none of the nodes that drift is replaced; None if they are, and where none drifts."""
         if self.replaced not in ("all", "some") or self.deleted:
             return None
         if self.stopped is not None:
@@ -184,13 +184,13 @@ class PoolPlan(NamedTuple):
 
     @property
     def why_unknown(self) -> str | None:
-        """Return why it is not known whether nodes are replaced. None where it is known."""
+        """Return why it is not known whether nodes are replaced. None if it is known."""
         is_open = self.verdict.replaced == "none" and self.replaced == "unknown"
         return self.why_uncompared if is_open else self.verdict.unknown
 
     @property
     def why_uncompared(self) -> str | None:
-        """Return why a part of the pool, or its class, was not compared. None where all was."""
+        """Return why a part of the pool, or its class, was not compared. None if all was."""
         place = self.uncompared
         if place is None:
             return None
@@ -259,7 +259,7 @@ class Absorbed(NamedTuple):
 class Plan(NamedTuple):
     """The pools, the most endangered first; classes that only pools elsewhere use; what could not be compared.
 
-    `workloads` are those that lose a pool. `cost` is None where the change does not move it, or nothing is known.
+    `workloads` are those that lose a pool. `cost` is None if the change does not move it, or nothing is known.
     `written` holds the object of v1beta1 that the files have, by the id of the v1 object that is compared.
     """
 

@@ -40,6 +40,6 @@ def name_places(sides: Sequence[Side], objects: Sequence[Sequence[Object]]) -> d
 
 
 def _release(obj: Object) -> object:
-    """What stands for the release that an object is of; the text itself, if no release gives values."""
+    """Return what stands for the release that an object is of; the text itself, if no release gives values."""
     built = obj.source.built
     return (built.cluster, built.release) if built is not None and built.release is not None else id(obj.source)

@@ -89,13 +89,15 @@ class Planner:
         self.comparer = PoolComparer(self.options, (self.old, self.new), self.classes, self.gaps, self.of_v1beta1)
 
     def find_place(self, pair: Pair) -> tuple[int | None, int | None]:
-        """Which object of each side, counted from 0, a pair is about; None where a side has none."""
+        """Return which object of each side, counted from 0, a pair is about; None if a side has none."""
         both = zip((pair.old, pair.new), self.places, strict=True)
         old, new = (places[id(obj)] if obj is not None else None for obj, places in both)
         return old, new
 
     def list_unserved(self, but: Collection[tuple[int, int]] = ()) -> list[Gap]:
-        """The objects that the release does not serve; `but` are the sides and numbers of some that do not count."""
+        """Return the objects that the release does not serve; `but` are the sides and numbers of some that do not
+        count.
+        """
         old, new = ([obj for n, obj in objs if (side, n) not in but] for side, objs in enumerate(self.unserved))
         return list(map(self.written.lead_gap, unserved(old, new, self.options.release)))
 
@@ -128,7 +130,7 @@ class Planner:
         return Context(objs, Target(self.options.release, kubernetes, self.options.schemas, facts))
 
     def _terminates_first(self, pool: NodePool) -> bool | None:
-        """Whether files state that the feature gate TerminateFirstDrift is on; None where none does."""
+        """Whether files state that the feature gate TerminateFirstDrift is on; None if none does."""
         stated = self.options.stated
         if stated is None or pool.node.find("spec", "replicas") is None or pool.source.path == "-":
             return None
@@ -260,14 +262,14 @@ class Planner:
         return add_roll(self.options, plan, (pair.old, new_pool))
 
     def _class_gap(self, pool: NodePool, *classes: EC2NodeClass | None) -> Gap | None:
-        """What keeps the class of a pool from being compared; None where nothing does."""
+        """Return what keeps the class of a pool from being compared; None if nothing does."""
         found = next((self.gaps[id(node_class)] for node_class in classes if id(node_class) in self.gaps), None)
         return found if found is not None or any(classes) else self.unread.find_class(pool)
 
     def _unclear(
         self, old: NodePool, new: NodePool, old_class: EC2NodeClass | None, new_class: EC2NodeClass | None
     ) -> Gap | None:
-        """Why the class of a pool was not compared; None where it was, or is not a part of these files."""
+        """Return why the class of a pool was not compared; None if it was, or is not a part of these files."""
         if old_class is not None and new_class is not None:
             return None
         for context, pool in ((self.new, new), (self.old, old)):
@@ -302,7 +304,7 @@ class Planner:
     # -- classes that only pools elsewhere use
 
     def _class(self, pair: Pair) -> ClassPlan | None:
-        """What a class does to the nodes of pools that are not in these files; None where it does nothing."""
+        """Return what a class does to the nodes of pools that are not in these files; None if it does nothing."""
         moved = self.options.moved is not None
         if pair.change == "added" or (pair.change == "unchanged" and not moved):
             return None
@@ -343,7 +345,7 @@ class Planner:
 
 
 def _each_once(places: Iterable[Gap]) -> Iterator[Gap]:
-    """The places in their order; several pools may have one."""
+    """Yield the places in their order; several pools may have one."""
     yield from {id(place): place for place in places}.values()
 
 

@@ -129,7 +129,7 @@ class PoolComparer:
         pool: NodePool,
         gap: Gap | None,
     ) -> tuple[EC2NodeClass | None, list[Refusal]]:
-        """The class that the pool has in the end, and why an update of it is refused."""
+        """Return the class that the pool has in the end, and why an update of it is refused."""
         if gap is not None:
             return None, []
         if old_class is None or class_name(pool) != class_name(old_pool):
@@ -144,7 +144,7 @@ class PoolComparer:
         return (old_class if refused else pair.new), refused
 
     def _after(self, written: NodePool, pool: NodePool, node_class: EC2NodeClass | None) -> Resolution:
-        """What the pool launches in the end: as the new side has it, but for what is refused."""
+        """Return what the pool launches in the end: as the new side has it, except what is refused."""
         if pool is written and node_class is self.new.node_class(written):
             return self.new.resolution(written)
         return self.resolve(pool, node_class)
@@ -171,7 +171,7 @@ class PoolComparer:
 
 
 def class_name(pool: NodePool) -> object:
-    """What a pool calls its class; a placeholder as it is written."""
+    """Return what a pool calls its class; a placeholder as it is written."""
     ref = pool.class_ref
     if ref is None or isinstance(ref.name, str) or ref.name is None:
         return ref.name if ref is not None else None

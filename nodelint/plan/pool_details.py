@@ -1,4 +1,4 @@
-"""What a plan says of a pool beside the verdict: what acts at once, how fast nodes go, each node that runs."""
+"""What a plan says of a pool besides the verdict: what acts at once, how fast nodes go, each node that runs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def add_roll(options: PlanOptions, plan: PoolPlan, pools: tuple[NodePool | None,
 def find_effects(
     options: PlanOptions, old: NodePool, new: NodePool, found: Verdict, before: Resolution, after: Resolution | None
 ) -> list[Effect]:
-    """What acts at once of a pool that changes, as far as both sides are known."""
+    """Return what acts at once of a pool that changes, as far as both sides are known."""
     if old is new:
         return []
     whole = True
@@ -60,7 +60,7 @@ def find_effects(
 
 
 def find_pace(options: PlanOptions, pool: NodePool, found: Verdict) -> Pace | None:
-    """How fast the nodes of a pool go; None where none drifts, and where its budgets are not known."""
+    """Return how fast the nodes of a pool go; None if none drifts, and where its budgets are not known."""
     if options.now is None or found.replaced == "none":
         return None
     try:
@@ -70,7 +70,7 @@ def find_pace(options: PlanOptions, pool: NodePool, found: Verdict) -> Pace | No
 
 
 def find_nodes(options: PlanOptions, sides: Sides, found: Verdict) -> tuple[NodeOutcome, ...] | None:
-    """What becomes of the nodes that the cluster has."""
+    """Return what becomes of the nodes that the cluster has."""
     if options.cluster is None:
         return None
     node_class = _hash(options, sides.new_class)
@@ -87,7 +87,7 @@ def find_nodes(options: PlanOptions, sides: Sides, found: Verdict) -> tuple[Node
 
 
 def _hash(options: PlanOptions, obj: Object | None) -> Hash | None:
-    """The hash that an object will have in the cluster; None where it cannot be known."""
+    """Return the hash that an object will have in the cluster; None if it cannot be known."""
     if obj is None or options.cluster is None:
         return None
     ca = ca_of(options.cluster, options.release)
@@ -99,7 +99,9 @@ def _hash(options: PlanOptions, obj: Object | None) -> Hash | None:
 
 
 def find_never_stored(options: PlanOptions, written: Mapping[int, Object], *old: Object | None) -> str | None:
-    """Why the API server cannot have taken one of the objects of the old side; `written` are those of v1beta1."""
+    """Return why the API server cannot have taken one of the objects of the old side; `written` are those of
+    v1beta1.
+    """
     for stored in old:
         obj = written.get(id(stored), stored) if stored is not None else None
         if obj is None or not is_known(obj):

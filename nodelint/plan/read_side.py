@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 class Read(NamedTuple):
     """What was read of a side: the files, those read for context, and what the clusters get of them.
 
-    `paths` are those that were asked for. Paths are compared from `root` on; `above` is the top of the repository
-    whose revision stands in that folder.
+    `paths` are the requested ones. Paths are compared from `root` on; `above` is the top of the repository whose
+    revision stands in that folder.
     """
 
     found: Discovery
@@ -60,17 +60,17 @@ def is_lost(read: Read) -> bool:
 
 
 def root_of(paths: Sequence[str]) -> str:
-    """The folder from which the files of a side are compared with those of the other."""
+    """Return the folder from which the files of a side are compared with those of the other."""
     first = os.path.normpath(paths[0])
     folder = first if os.path.isdir(first) else os.path.dirname(first)
     return folder or os.curdir
 
 
 def applied(mine: Read, other: Read) -> Inventory:
-    """What the clusters get of a side, without files that only the other side's overlays take.
+    """Return what the clusters get of a side, without files that only the other side's overlays take.
 
-    A file that a kustomization no longer lists, or does not list yet, stays in the repository and is not applied.
-    Nor is what a chart makes of its default values, if everything that installs it gives others.
+    A file that a kustomization no longer lists, or does not list yet, stays in the repository and is not applied. Nor
+    is what a chart makes of its default values, if everything that installs it gives others.
     """
     inventory = _without_defaults(mine, other)
     if not other.inventory.built:

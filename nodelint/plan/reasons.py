@@ -21,9 +21,9 @@ class Reason(NamedTuple):
     """A reason for which nodes drift, with the place that brings it about and how many nodes it concerns.
 
     `change` is the value before and after, as far as the reason is about one field. `recorded` says whether Karpenter
-    writes it on NodeClaims: it writes the first reason that it finds, and the others are there all the same.
-    `of_cluster` says that the cause is another version of Kubernetes, and the place only what depends on it.
-    `of_files` says that a value decides which the files do not tell.
+    writes it on NodeClaims: it writes the first reason that it finds, and the others exist, too. `of_cluster` says
+    that the cause is another version of Kubernetes, and the place only what depends on it. `of_files` says that a
+    value decides which the files do not tell.
     """
 
     reason: str
@@ -45,7 +45,7 @@ class Verdict(NamedTuple):
 
     @property
     def of_no_nodes(self) -> Verdict:
-        """Return the verdict where the pool has no node: what changes is told, and concerns none."""
+        """Return the verdict where the pool has no node: what changes is reported, and concerns no node."""
         return Verdict("none", tuple(reason._replace(covered="none", recorded=True) for reason in self.reasons))
 
 
@@ -53,7 +53,7 @@ NOTHING = Verdict("none")
 
 
 def mark_recorded(reasons: Sequence[Reason]) -> Iterator[Reason]:
-    """The reasons; those behind one that covers all nodes, but for its own places, are not recorded."""
+    """Yield the reasons; those behind one that covers all nodes, except its own places, are not recorded."""
     first = next((reason.reason for reason in reasons if reason.covered == "all"), None)
     past = False
     for reason in reasons:
@@ -62,16 +62,16 @@ def mark_recorded(reasons: Sequence[Reason]) -> Iterator[Reason]:
 
 
 def absorbs(kind: str, upgraded: tuple[Version, Version] | None) -> bool:
-    """Whether a change of an object may be lost in an upgrade of Karpenter, since the new release hashes it anew.
+    """Whether a change of an object may be lost in an upgrade of Karpenter, since the new release hashes it again.
 
-    The new controller writes its own hash of the changed object on NodeClaims that have not drifted yet.
-    Source: provider pkg/controllers/nodeclass/hash/controller.go@v1.14.1:88-121.
+    The new controller writes its own hash of the changed object on NodeClaims that have not drifted yet. Source:
+    provider pkg/controllers/nodeclass/hash/controller.go@v1.14.1:88-121.
     """
     return upgraded is not None and version(kind, upgraded[0]) != version(kind, upgraded[1])
 
 
 def why_absorbed(upgraded: tuple[Version, Version]) -> str:
-    """Why it is not known whether a change of a class reaches the nodes."""
+    """Return why it is not known whether a change of a class reaches the nodes."""
     return (
         f"Karpenter {upgraded[1]} hashes classes in another way than {upgraded[0]} and writes its own hash on nodes"
         " that have not drifted yet: the change of the class may never reach the nodes that run. Change the class"

@@ -30,7 +30,7 @@ class Refusal(NamedTuple):
 
 
 def refusals(old: Object | None, new: Object, release: Version, schemas: Schemas) -> list[Refusal]:
-    """Why the API server refuses an object, or its update from an older one; an empty list where it takes it.
+    """Return why the API server refuses an object, or its update from an older one; an empty list where it takes it.
 
     A fault that the older object has as well is not a reason: the cluster took it.
     """
@@ -50,7 +50,10 @@ def refusals(old: Object | None, new: Object, release: Version, schemas: Schemas
 
 
 def why_never_stored(obj: Object, release: Version, schemas: Schemas) -> str | None:
-    """Why no node of an object as it is written can run: it is refused, or launches nothing; None where one can."""
+    """Return why no node of an object as it is written can run: it is refused, or launches nothing.
+
+    None if one can.
+    """
     name = obj.name if isinstance(obj.name, str) else obj.name_node.unquoted
     fault = find_refusal(obj, release, schemas)
     if fault is not None:
@@ -69,7 +72,7 @@ def find_refusal(obj: Object, release: Version, schemas: Schemas) -> str | None:
 
 
 def _transitions(old: Object, new: Object, release: Version) -> Iterator[Refusal]:
-    """The transition rules (`oldSelf`) of the release that an update breaks."""
+    """Yield the transition rules (`oldSelf`) of the release that an update breaks."""
     for rule in table("transitions")["rules"]:
         if rule["kind"] != new.kind or not releases_match(rule["releases"], release):
             continue
@@ -81,7 +84,7 @@ def _transitions(old: Object, new: Object, release: Version) -> Iterator[Refusal
 
 
 def _nearest(obj: Object, steps: list[str]) -> Node:
-    """The innermost mapping on a path that is there, told by its key."""
+    """Return the innermost mapping on a path that is there, told by its key."""
     node = obj.node
     at = obj.name_node
     for step in steps:

@@ -61,7 +61,7 @@ class StatedLines:
 
 
 def kubernetes_move(old: Chosen, new: Chosen, lines: StatedLines) -> ReleaseMove | None:
-    """The move to another version of Kubernetes; None where a side does not state one, or both state the same."""
+    """Return the move to another version of Kubernetes; None if a side does not state one, or both state the same."""
     stated = new.kubernetes_from
     if old.kubernetes is None or new.kubernetes is None or stated is None or old.kubernetes == new.kubernetes:
         return None
@@ -72,7 +72,7 @@ def kubernetes_move(old: Chosen, new: Chosen, lines: StatedLines) -> ReleaseMove
 
 
 def karpenter_moves(both: Iterable[tuple[Chosen, Chosen]], lines: StatedLines) -> Iterator[ReleaseMove]:
-    """The moves to other releases of Karpenter, and whether they replace nodes by themselves."""
+    """Yield the moves to other releases of Karpenter, and whether they replace nodes by themselves."""
     for old, new in both:
         stated = new.karpenter_from
         was, now = old.karpenter.last, new.karpenter.last

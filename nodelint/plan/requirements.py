@@ -59,7 +59,9 @@ class Line(NamedTuple):
 
 
 def requirement_drift(old: Resolution, new: NodePool, alive: TypeSet) -> RequirementDrift:
-    """The nodes that the old pool can have, of the types in `alive`, and that the new requirements do not allow."""
+    """Return the nodes that the old pool can have, of the types in `alive`, and that the new requirements do not
+    allow.
+    """
     release = old.version
     lines, unread = _read(new, release)
     as_before = [json_value(line.node) for line in old.pool.requirements] if unread else []
@@ -101,7 +103,7 @@ def _compare_key(
 
 
 def _known_key(line: Node) -> str | None:
-    """The key of a requirement; None if the key itself is not known."""
+    """Return the key of a requirement; None if the key itself is not known."""
     key = line.get("key")
     return normalize(key.value) if key is not None and isinstance(key.value, str) else None
 
@@ -120,7 +122,7 @@ def _may_run_unlisted(wanted: Requirement, before: Requirement | None, old: Reso
 
 
 def _read(pool: NodePool, release: Version) -> tuple[list[Line], list[Node]]:
-    """The requirements that can be read, and the places of those that hold a placeholder or depend on code."""
+    """Return the requirements that can be read, and the places of those that hold a placeholder or depend on code."""
     lines, unread = [], []
     parts = list_open_parts(pool) or NO_OPEN_PARTS
     for line in pool.requirements:
@@ -146,7 +148,7 @@ Values = Requirement | None
 
 
 def _label(key: str, old: Resolution, before: Requirements, release: Version) -> Values:
-    """What nodes of the old pool can carry under a key that is not a property of instance types."""
+    """Return what nodes of the old pool can carry under a key that is not a property of instance types."""
     written = {normalize(str(label.key)): label.value for label in old.pool.template_labels}
     if key == NODEPOOL and isinstance(old.pool.name, str):
         return Requirement.parse(key, "In", (old.pool.name,))
@@ -174,7 +176,7 @@ def _real_values(requirement: Requirement, old: Resolution) -> Requirement:
 
 
 def _offered(key: str, old: Resolution, release: Version) -> Requirement | None:
-    """The values of a label that comes from an offering; None for a label of the user's own."""
+    """Return the values of a label that comes from an offering; None for a label of the user's own."""
     if key == CAPACITY_TYPE:
         return Requirement.parse(key, "In", capacity_types(old.node_class, release))
     if key == TENANCY and key in well_known(release):
@@ -190,7 +192,7 @@ def _offered(key: str, old: Resolution, release: Version) -> Requirement | None:
 
 
 def _of_label(wanted: Requirement, values: Values, old: Resolution) -> Covered:
-    """How many nodes fail a requirement on a label that has these values on nodes."""
+    """Return how many nodes fail a requirement on a label that has these values on nodes."""
     if wanted.key in RESERVATION_KEYS and wanted.key in well_known(old.version):
         return _of_reservation(wanted, old)
     if values is None:

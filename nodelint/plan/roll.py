@@ -37,11 +37,10 @@ class Roll(NamedTuple):
     """What becomes of the nodes of a pool that go.
 
     `gone` says that the pool is deleted: all of them go, and no budget counts. `first` is how many may go at once
-    now; None where budgets do not count or are not known. `steps` is about how many such steps the whole takes;
-    None where that is not known, or no budget lets a node go within the week. `later` is how many may go at once
-    where none may now. The blockers are names; None means that the cluster's output has no such objects. Dollars
-    are on demand for a month of 730 hours: of all nodes of the pool, and of types that cost least among those of
-    the same size or larger.
+    now; None if budgets do not count or are not known. `steps` is about how many such steps the whole takes; None if
+    that is not known, or no budget lets a node go within the week. `later` is how many may go at once where none may
+    now. The blockers are names; None means that the cluster's output has no such objects. Dollars are on demand for a
+    month of 730 hours: of all nodes of the pool, and of types that cost least among those of the same size or larger.
     """
 
     goes: int
@@ -71,8 +70,9 @@ def roll(
     release: Version,
     now: datetime | None,
 ) -> Roll | None:
-    """Return how the nodes of a pool that are replaced go, from the pool before to the pool after. None where no node
-    goes.
+    """Return how the nodes of a pool that are replaced go, from the pool before to the pool after.
+
+    None if no node goes.
     """
     names = {outcome.name for outcome in outcomes if outcome.outcome == "replaced"}
     if not names:
@@ -101,7 +101,7 @@ def roll(
 
 
 def _steps(goes: int, total: int, going: int, pace: Pace | None) -> tuple[int | None, int | None, int | None]:
-    """How many nodes go at once now, and later where none may now, and the number of steps."""
+    """Return how many nodes go at once now, and later where none may now, and the number of steps."""
     if pace is None:
         return None, None, None
     now = max(0, pace.now.allowed(total) - going) if pace.now.budgets else goes
@@ -154,7 +154,7 @@ def _toleration(stated: dict[str, Any]) -> Toleration:
 def _costs(
     running: Sequence[Claim], going: set[str], after: Resolution | None, region: str
 ) -> tuple[float | None, float | None]:
-    """Dollars for a month on demand before and after; None where a type or a price is not known."""
+    """Dollars for a month on demand before and after; None if a type or a price is not known."""
     if after is None:
         return None, None
     prices = [
@@ -175,7 +175,7 @@ def _costs(
 
 
 def _cheapest_as_large(claim: Claim, after: Resolution, region: str) -> float | None:
-    """The least price among types that the pool can launch with as much cpu and memory as the node's type."""
+    """Return the least price among types that the pool can launch with as much cpu and memory as the node's type."""
     catalog = after.catalog
     least = _size(after, claim.labels[INSTANCE_TYPE])
     large = (

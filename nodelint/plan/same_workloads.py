@@ -41,7 +41,9 @@ def _places(side: Read) -> set[str]:
 
 
 def _list_own_files(side: Read) -> dict[str, str]:
-    """The plain files with nothing but whole NodePools and EC2NodeClasses, by where they stand below the root."""
+    """Return the plain files with nothing but whole NodePools and EC2NodeClasses, by where they stand below the
+    root.
+    """
     found = {}
     passed_over = {*side.found.installing, *side.found.applying}
     for source in side.found.sources:
@@ -68,7 +70,7 @@ def _list_changed(was: Read, new: Read) -> Iterator[str]:
 
 
 def _list_files(root: str) -> dict[str, str]:
-    """The files below a folder that something may be built of, by their places."""
+    """Return the files below a folder that something may be built of, by their places."""
     return {
         path_below(path, root): path
         for folder, _, names in gate.walk(root)

@@ -65,7 +65,7 @@ def _limited(covered: Covered, reservable: Covered) -> Covered:
 
 
 def _first(old: Terms, new: Terms) -> Path:
-    """The first of the new terms that the old ones lack."""
+    """Return the first of the new terms that the old ones lack."""
     return next(((index,) for index, term in enumerate(new) if term not in old), ())
 
 
@@ -75,7 +75,7 @@ def _selector_value(stored: dict[str, Any], field: str) -> Any:
 
 
 def _terms(stored: dict[str, Any], field: str) -> Terms | None:
-    """The terms of a selector; None where a placeholder stands for them, or for one of them."""
+    """Return the terms of a selector; None if a placeholder stands for them, or for one of them."""
     terms = _selector_value(stored, field)
     term_list = terms if isinstance(terms, list) else []
     if isinstance(terms, UnknownValue) or any(isinstance(term, UnknownValue) for term in term_list):
@@ -84,7 +84,7 @@ def _terms(stored: dict[str, Any], field: str) -> Terms | None:
 
 
 def _ids(terms: Terms) -> set[str] | None:
-    """The ids of terms that name ids and nothing else; None where one does not."""
+    """Return the ids of terms that name ids and nothing else; None if one does not."""
     if all(set(term) == {"id"} and isinstance(term["id"], str) for term in terms):
         return {term["id"] for term in terms}
     return None

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def by_facts(
     reason: str, old: EC2NodeClass, new: EC2NodeClass, before: Resolution, after: Resolution | None, facts: AwsFacts
 ) -> Covered | None:
-    """How many nodes drift for a reason, as facts tell it; None where they do not.
+    """Return how many nodes drift for a reason, as facts tell it; None if they do not.
 
     Both sides are asked of the same facts: what has drifted by itself is not the change's.
     """
@@ -44,7 +44,7 @@ def by_facts(
 def _find_selected_ids(
     reason: str, node_class: EC2NodeClass, before: Resolution, facts: AwsFacts
 ) -> frozenset[str] | None:
-    """The ids that a selector finds; None where that is not known as a whole."""
+    """Return the ids that a selector finds; None if that is not known as a whole."""
     if reason == "SubnetDrift":
         subnets = subnets_of(node_class, facts).everything()
         return None if subnets is None else frozenset(subnet.id for subnet in subnets)
@@ -58,9 +58,9 @@ def _find_selected_ids(
 
 
 def _images(before: Resolution, after: Resolution | None) -> Covered | None:
-    """The types whose image is another one, or that have none any more.
+    """Return the types whose image is another one, or that have none any more.
 
-    None where an image of either side is not known by its id.
+    None if an image of either side is not known by its id.
     """
     if after is None:
         return None
@@ -77,21 +77,22 @@ def _images(before: Resolution, after: Resolution | None) -> Covered | None:
 
 
 def _image_ids(side: Resolution) -> dict[str, str] | None:
-    """Return each type that can be launched with the id of its image. None where the ids are not known."""
+    """Return each type that can be launched with the id of its image. None if the ids are not known."""
     ids = list_image_ids(side.images)
     return None if ids is None else {name: ids[index] for name, index in side.image_of.items()}
 
 
 def list_image_ids(images: ImageSet) -> list[str] | None:
-    """The ids of the images that a class selects; None where one is not known by its id."""
+    """Return the ids of the images that a class selects; None if one is not known by its id."""
     ids = [image.id or (image.found.id if image.found is not None else None) for image in images.images]
     return None if not images.complete or not ids or None in ids else list(map(str, ids))
 
 
 def moved_images(before: Resolution, after: Resolution) -> dict[tuple[str, str], int] | None:
-    """The images that nodes drift from and to, with the number of instance types; `""` where there is none any more.
+    """Return the images that nodes drift from and to, with the number of instance types; `""` where there is none any
+    more.
 
-    None where an image of either side is not known by its id.
+    None if an image of either side is not known by its id.
     """
     was, now = _image_ids(before), _image_ids(after)
     if was is None or now is None:

@@ -100,7 +100,7 @@ class Side(NamedTuple):
 
 
 def _names_in(text: str) -> set[tuple[str, str]]:
-    """The kinds and names of the objects of a text."""
+    """Return the kinds and names of the objects of a text."""
     from nodelint.text import Source
 
     roots = [document.root for document in Source.from_text("", text).documents]
@@ -130,7 +130,7 @@ class StoredObjects(NamedTuple):
 
 
 def as_stored(side: Side, options: PlanOptions) -> StoredObjects:
-    """The objects of a side as the API server stores them: a conversion webhook makes v1 of v1beta1.
+    """Return the objects of a side as the API server stores them: a conversion webhook makes v1 of v1beta1.
 
     What older kinds have made, no webhook converts: a NodePool does not take over the nodes of a Provisioner.
     """

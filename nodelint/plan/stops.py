@@ -53,7 +53,7 @@ def find_stop(resolution: Resolution) -> LaunchStop | None:
 
 
 def _find_lacking_image(resolution: Resolution) -> str | None:
-    """Why the class finds no image at all on the cluster's version of Kubernetes; None if it may find one."""
+    """Return why the class finds no image at all on the cluster's version of Kubernetes; None if it may find one."""
     images, kubernetes = resolution.images, resolution.kubernetes
     if images.alias is not None and kubernetes is not None:
         first = first_for(images.alias.family, kubernetes)

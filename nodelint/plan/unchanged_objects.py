@@ -21,10 +21,10 @@ _Side = tuple[Inventory, Sequence[Source], str]
 
 
 def match_unchanged(old: _Side, new: _Side) -> dict[int, Object] | None:
-    """The objects of the old side by the ids of those on the new side that are the same.
+    """Return the objects of the old side by the ids of those on the new side that are the same.
 
-    None where rules may tell the sides apart by more than these objects: where anything is built, or is a template or
-    a part, where there are other objects than NodePools and EC2NodeClasses of v1, and where one comes, goes or is
+    None if rules may tell the sides apart by more than these objects: where anything is built, or is a template or a
+    part, where there are other objects than NodePools and EC2NodeClasses of v1, and where one comes, goes or is
     renamed. None, too, where fewer than half are the same: little is gained then.
     """
     sides = [_list_objects(*side) for side in (old, new)]
@@ -44,7 +44,7 @@ _File = tuple[str, Source, list[Object]]
 
 
 def _list_objects(inventory: Inventory, context_sources: Sequence[Source], root: str) -> list[_File] | None:
-    """The files of a side by their places, with the objects in them; None where there is anything else."""
+    """Return the files of a side by their places, with the objects in them; None if there is anything else."""
     if inventory.built or inventory.gaps or inventory.folder_files or context_sources:
         return None
     files = []

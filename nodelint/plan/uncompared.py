@@ -25,14 +25,14 @@ def uncompared(at: Node | Span, subject: str, reason: str, changed: bool) -> Gap
 
 
 def unread_object(pair: Pair, gap: Gap) -> Gap:
-    """An object of a file that a side cannot read: it is neither new nor gone, and nothing is known of it."""
+    """Return an object of a file that a side cannot read: it is neither new nor gone, and nothing is known of it."""
     obj = pair.new or pair.old
     assert obj is not None
     return uncompared(gap.at, _label(obj), gap.reason, True)
 
 
 def unread_class(pool: NodePool, gap: Gap) -> Gap:
-    """A pool whose class stands in a file that a side cannot read."""
+    """Return a pool whose class stands in a file that a side cannot read."""
     return uncompared(gap.at, _label(pool), f"its EC2NodeClass is not compared: {gap.reason}", True)
 
 
@@ -47,7 +47,7 @@ def nameless(pairs: Iterable[Pair]) -> Iterator[Gap]:
 
 
 def built_on_one_side(obj: Object, values: str, side: int) -> Gap:
-    """An object that one side alone builds, with a values file that both sides have."""
+    """Return an object that one side alone builds, with a values file that both sides have."""
     reason = (
         f"only the {('old', 'new')[side]} side is built with {values}: what the other side makes of it is not known"
     )
@@ -78,7 +78,7 @@ def is_known(obj: Object) -> bool:
 
 
 def codes_of(obj: Object, whole: bool = False) -> list[str]:
-    """The template code inside of an object, in the order of the text; if asked for, all that it is made by.
+    """Return the template code inside of an object, in the order of the text; if requested, all that it is made by.
 
     Code above an object may set what its values are, also above the line that begins its document, and code behind
     its last key is the value of that.
@@ -104,9 +104,9 @@ def foreign_objects(pairs: Iterable[Pair]) -> Iterator[Gap]:
 
 
 def unclear_class(pool: NodePool, candidates: Sequence[EC2NodeClass], changed: Sequence[EC2NodeClass]) -> Gap | None:
-    """A pool that names a class which cannot be told apart from others, or whose name is filled in later.
+    """Return a pool that names a class which cannot be told apart from others, or whose name is filled in later.
 
-    `candidates` are the classes that it may mean, `changed` are the classes that the change is about. None where the
+    `candidates` are the classes that it may mean, `changed` are the classes that the change is about. None if the
     pool names one class, or one that is not in the files and that the change is not about.
     """
     ref = pool.class_ref
@@ -124,7 +124,9 @@ def unclear_class(pool: NodePool, candidates: Sequence[EC2NodeClass], changed: S
 
 
 def unserved(old: Sequence[Object], new: Sequence[Object], release: Version) -> Iterator[Gap]:
-    """What is told of objects of an API that the release does not serve, and that become none which it serves."""
+    """Yield what the plan says of objects of an API that the release does not serve, and that become none which it
+    serves.
+    """
     before = {(obj.kind, written_name(obj)): obj for obj in old}
     after = {(obj.kind, written_name(obj)): obj for obj in new}
     for key in dict.fromkeys((*after, *before)):

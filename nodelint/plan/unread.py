@@ -56,10 +56,12 @@ class UnreadFiles(NamedTuple):
         return [gap for side in self.of_sides for gap in side]
 
     def find(self, obj: Object, side: int, path: str, paired: bool) -> Gap | None:
-        """What keeps an object of a side, written in a file below the root, from being compared; None for nothing.
+        """Return why an object in file `path` of a side (0 is the old one) cannot be compared; None if nothing
+        prevents it.
 
-        An object that has a partner is compared although another document of its file is broken. One without may be
-        in what the other side cannot read: in the same file, where its name stands, or anywhere if nothing is read.
+        `paired`: the other side has the object, so that only an unread file of its own counts. Otherwise the other
+        side may hold it unread: in the same file, in a file that holds its name, or anywhere if nothing of that side
+        was read.
         """
         if obj.source.built is not None:
             return self.of_builds.get(id(obj.source.built))
@@ -73,7 +75,7 @@ class UnreadFiles(NamedTuple):
         return same or self._naming(obj.name_node.unquoted, others) or anywhere
 
     def find_class(self, pool: NodePool) -> Gap | None:
-        """What may hold the class of a pool that neither side has."""
+        """Return what may hold the class of a pool that neither side has."""
         ref = pool.class_ref
         name = ref.name if ref is not None and self.files else None
         return self._naming(name, self.files) if isinstance(name, str) else None

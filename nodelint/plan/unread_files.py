@@ -30,7 +30,7 @@ _LARGEST = 16 << 20
 
 
 def find_unread_files(was: Read, new: Read) -> UnreadFiles:
-    """The files that differ and that a side cannot read, with the objects that are made of them."""
+    """Return the files that differ and that a side cannot read, with the objects that are made of them."""
     sides = [_Side(0, was), _Side(1, new)]
     unread: dict[tuple[int, str], Gap] = {}
     inputs = sorted({path for side in sides for path in side.list_inputs()})
@@ -86,7 +86,7 @@ class _Side:
         return os.path.join(self._root, path)
 
     def content(self, path: str) -> bytes | str | None:
-        """The bytes of a file, or in words why it or a folder cannot be read; None where there is none."""
+        """Return the bytes of a file, or in words why it or a folder cannot be read; None if there is none."""
         if path not in self._contents:
             whole = self._whole(path)
             found: bytes | str | None
@@ -104,13 +104,15 @@ class _Side:
     # -- what cannot be read
 
     def list_broken(self) -> Iterator[str]:
-        """The files that reading has found something wrong with."""
+        """Yield the files that reading has found something wrong with."""
         broken = [source for source in self._read_sources if source.problems or source.set_aside]
         yield from dict.fromkeys(self.below(source.path) for source in broken)
         yield from (self.below(re.sub(r"(?::\d+){1,2}$", "", path)) for path, _ in self._read.found.unreadable)
 
     def list_inputs(self) -> Iterator[str]:
-        """The files that something is built of, and those that may belong to it: charts and modules as they stand."""
+        """Yield the files that something is built of, and those that may belong to it: charts and modules as they
+        stand.
+        """
         for built in self.builds:
             yield from map(self.below, built.parts)
         if self.builds or any(s.may_be_template or not s.path.endswith(YAML_NAMES) for s in self._read_sources):
@@ -119,7 +121,10 @@ class _Side:
             yield from map(self.below, list_inputs(self._read_sources, self.builds))
 
     def find_fault(self, path: str, other: _Side) -> Gap | None:
-        """Why a file cannot be read; None where it can. What a template leaves unread on both sides is no fault."""
+        """Return why a file cannot be read.
+
+        None if it can. What a template leaves unread on both sides is no fault.
+        """
         data = self.content(path)
         if data is None:
             return None
@@ -147,7 +152,7 @@ class _Side:
         return find_fault(self._whole(path), data)[1] is not None
 
     def _list_gaps(self, path: str) -> Sequence[SyntaxProblem]:
-        """What is not read of a file that nothing is built of."""
+        """Return the problems and skipped regions of a file; nothing if a rendered text replaces the file."""
         source = self._sources.get(path)
         return (*source.problems, *source.set_aside) if source is not None and not self._is_filled(path) else ()
 
@@ -161,12 +166,14 @@ class _Side:
         return unread_file(self.number, path, Span(shown, offset, offset), reason, is_folder)
 
     def _display_path(self, path: str) -> str:
-        """A path as it is named in reports: that of the work tree, for a revision."""
+        """Return a path as it is named in reports: that of the work tree, for a revision."""
         root = self._read.above or self._read.root
         return os.path.relpath(os.path.join(root, path)).replace(os.sep, "/")
 
     def list_unbuilt(self, other: _Side) -> Iterator[Gap]:
-        """The overlays and charts that this side does not build, and the other does or does in another state."""
+        """Yield the overlays and charts that this side does not build, and the other does or does in another
+        state.
+        """
         for overlay in self._read.inventory.unbuilt:
             folder = self.below(overlay.subject)
             path = self.below(overlay.path)
@@ -181,7 +188,7 @@ class _Side:
     # -- what is made of it
 
     def match_builds(self, files: Sequence[Gap]) -> Iterator[tuple[Built, Gap]]:
-        """What is built with a file that a side cannot read."""
+        """Yield what is built with a file that a side cannot read."""
         for built in self.builds:
             parts = {self.below(part) for part in (*built.parts, built.cluster)}
             cause = self._match(parts, built.cluster, files)
@@ -189,7 +196,9 @@ class _Side:
                 yield built, cause
 
     def match_paths(self, files: Sequence[Gap], other: _Side, of_builds: dict[int, Gap]) -> Iterator[tuple[str, Gap]]:
-        """The files whose own objects are not what a cluster gets: parts of a chart or a module, or of an overlay."""
+        """Yield the files whose own objects are not what a cluster gets: parts of a chart or a module, or of an
+        overlay.
+        """
         from nodelint.forms.lib.chart_places import chart_of
 
         for path in self._sources:
@@ -203,7 +212,7 @@ class _Side:
                 yield path, cause
 
     def _match(self, parts: set[str], cluster: str, files: Sequence[Gap]) -> Gap | None:
-        """The first of the files that is among some parts, or in their module or chart."""
+        """Return the first of the files that is among some parts, or in their module or chart."""
         from nodelint.forms.lib.chart_places import chart_of
 
         modules = {os.path.dirname(part) for part in parts if part.endswith(TABLE.module_files)}
@@ -218,7 +227,7 @@ class _Side:
 
 
 def _is_in_chart(path: str, folder: str) -> bool:
-    """Whether a file is of a chart whatever this is installed with: one more file of values is for some alone."""
+    """Whether a file is of a chart whatever this is installed with: one more values file is for some alone."""
     from nodelint.forms.lib.chart_places import CHART
 
     below = path.removeprefix(folder)
@@ -229,5 +238,5 @@ def _is_in_chart(path: str, folder: str) -> bool:
 
 
 def _without_dot(path: str) -> str:
-    """The path of a folder as `os.path.dirname` gives it: empty for the root itself."""
+    """Return the path of a folder as `os.path.dirname` gives it: empty for the root itself."""
     return "" if path == os.curdir else path

@@ -1,4 +1,4 @@
-"""A value before and after a change, as it is shown beside its field."""
+"""A value before and after a change, as it is shown next to its field."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOST_ENTRIES = 8
 
 
 class ValueChange(NamedTuple):
-    """A value before and after; None where nothing is written.
+    """A value before and after; None if nothing is written.
 
     `removed` and `added` are the entries that one side of a list alone has, or the lines of a long text: empty for a
     value that is neither, and where only the order differs.
@@ -53,7 +53,7 @@ class ValueChange(NamedTuple):
 
 
 def _in_entries(change: ValueChange) -> str:
-    """The entries that come and go: `instance-family In: - m5, + m7g`."""
+    """Return the entries that come and go: `instance-family In: - m5, + m7g`."""
     old, new = change.old or "", change.new or ""
     start = _common_start(old, new)
     head = f"{start.rstrip()}: " if start.split(" ")[1:2] and start.split(" ")[1] in OPERATORS else ""
@@ -65,7 +65,7 @@ def _in_entries(change: ValueChange) -> str:
 
 
 def _common_start(old: str, new: str) -> str:
-    """The whole words that two texts begin with, where more follows; of requirements key and operator."""
+    """Return the whole words that two texts begin with, where more follows; of requirements key and operator."""
     pairs = zip(old, new, strict=False)
     length = next((at for at, (was, now) in enumerate(pairs) if was != now), min(len(old), len(new)))
     start = old[: old.rfind(" ", 0, length) + 1]
@@ -74,12 +74,12 @@ def _common_start(old: str, new: str) -> str:
 
 
 def change_of(old: Object, new: Object, difference: ValueDifference) -> ValueChange | None:
-    """What stands at both places of a difference; None where it is written the same: a default may differ."""
+    """Return what stands at both places of a difference; None if it is written the same: a default may differ."""
     return change_between(_node_at(old, difference.old), _node_at(new, difference.new))
 
 
 def change_between(old: Node | None, new: Node | None) -> ValueChange | None:
-    """A value before and after; None where both are written the same."""
+    """Return a value before and after; None if both are written the same."""
     was, now = (text_of(node) if node is not None else None for node in (old, new))
     before, after = (_entries(node) if node is not None else None for node in (old, new))
     if before is None or after is None or _asks(old) != _asks(new):
@@ -103,7 +103,7 @@ def _asks(node: Node | None) -> tuple[str, str] | None:
 
 
 def _entries(node: Node) -> list[str] | None:
-    """The entries of a list, the values of a requirement, the lines of a long text; None for another value."""
+    """Return the entries of a list, the values of a requirement, the lines of a long text; None for another value."""
     if node.kind == "sequence":
         return [text_of(item) for item in node.items]
     if node.kind == "mapping":
@@ -116,9 +116,9 @@ def _entries(node: Node) -> list[str] | None:
 
 
 def text_of(node: Node) -> str:
-    """A value in one line: a text as it is, a requirement as a sentence, fields by their paths.
+    """Return a value in one line: a text as it is, a requirement as a sentence, fields by their paths.
 
-    Placeholders stay as they are written; of a text of several lines only their number is told.
+    Placeholders stay as they are written; of a text of several lines only their number is given.
     """
     if node.kind == "scalar":
         text = node.value if isinstance(node.value, str) else _plain(node)
@@ -156,7 +156,7 @@ def _fields_of(value: dict[str, object]) -> Iterator[tuple[str, str]]:
 
 
 def json_value(node: Node) -> object:
-    """The value as JSON would carry it, a placeholder as the text that stands for it."""
+    """Return the value as JSON would carry it, a placeholder as the text that stands for it."""
     if node.kind == "mapping":
         return {_key(entry.key): json_value(entry.value) for entry in node.entries}
     if node.kind == "sequence":

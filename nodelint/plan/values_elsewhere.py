@@ -27,7 +27,7 @@ _FIELDS = ("amiSelectorTerms", "subnetSelectorTerms", "securityGroupSelectorTerm
 
 
 def find_changes_elsewhere(was: Read, new: Read) -> Iterator[Gap]:
-    """What differs between two sides and may change their objects, in a way that is not known."""
+    """Yield what differs between two sides and may change their objects, in a way that is not known."""
     yield from _changed_values(was, new)
     yield from _changed_chart_files(was, new)
     yield from _changed_releases(was, new)
@@ -35,7 +35,7 @@ def find_changes_elsewhere(was: Read, new: Read) -> Iterator[Gap]:
 
 
 def _changed_values(was: Read, new: Read) -> Iterator[Gap]:
-    """The values of charts elsewhere that differ between two sides, or are on one side alone."""
+    """Yield the values of charts elsewhere that differ between two sides, or are on one side alone."""
     old, new_values = (_collect_values(side) for side in (was, new))
     moved = [values for place, (_, values) in old.items() if place not in new_values]
     for place in dict.fromkeys((*new_values, *old)):
@@ -97,7 +97,7 @@ def list_unread_releases(side: Read) -> dict[str, list[InputText]]:
 
 
 def _list_own_charts(side: Read) -> list[str]:
-    """The absolute paths of the charts whose templates make objects."""
+    """Return the absolute paths of the charts whose templates make objects."""
     paths = {obj.source.path for obj in side.inventory.objects() if obj.source.masked or obj.source.built}
     if not paths:
         return []
@@ -107,7 +107,7 @@ def _list_own_charts(side: Read) -> list[str]:
 
 
 def _changed_unread_values(was: Read, new: Read) -> Iterator[Gap]:
-    """What may give values to charts with objects in ways that are not worked out, where it differs."""
+    """Yield what may give values to charts with objects in ways that are not computed, where it differs."""
     taken = {
         path_below(part, side.root) for side in (was, new) for built in side.inventory.built for part in built.parts
     }
@@ -126,7 +126,7 @@ def _changed_unread_values(was: Read, new: Read) -> Iterator[Gap]:
 
 
 def _list_unread_values(side: Read, taken: Collection[str]) -> dict[str, list[InputText]]:
-    """What may give values to the charts with objects, by where they stand below the side's root.
+    """Return what may give values to the charts with objects, by where they stand below the side's root.
 
     `taken` are the places of files with which a side builds something.
     """
@@ -148,7 +148,9 @@ def _list_unread_values(side: Read, taken: Collection[str]) -> dict[str, list[In
 
 
 def _list_taken_files(side: Read) -> dict[str, tuple[Object, Mapping[str, bytes]]]:
-    """The folders of which code takes in files to make what is not known: with an object of each, and the files."""
+    """Return the folders of which code takes in files to make what is not known: with an object of each, and the
+    files.
+    """
     found: dict[str, tuple[Object, Mapping[str, bytes]]] = {}
     for obj in side.inventory.objects():
         if not (obj.source.masked and holds_unknown(obj)):
@@ -166,7 +168,7 @@ _NOTHING: _Values = ([], Counter())
 
 
 def _collect_values(side: Read) -> dict[str, _Values]:
-    """The values of each file that nothing is built of, by where it stands below the side's root."""
+    """Return the values of each file that nothing is built of, by where it stands below the side's root."""
     found = {}
     for place, source in _list_sources(side).items():
         nodes = _list_values(source)
@@ -195,7 +197,7 @@ def _gives_values(source: Source) -> bool:
 
 
 def _list_values(source: Source) -> list[Node]:
-    """The parts of pools and classes that values hold, and whole values of which nothing more is known."""
+    """Return the parts of pools and classes that values hold, and whole values of which nothing more is known."""
     found = [obj.node for obj in objects(source) if obj.partial and obj.name is None]
     if found:
         return found

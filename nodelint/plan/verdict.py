@@ -3,10 +3,9 @@
 Karpenter looks at a node in this order and records the first reason that it finds: the hash of the NodePool
 (NodePoolDrifted), its requirements (RequirementsDrifted), from 1.1.0 on the instance type and its offering
 (InstanceTypeNotFound), the hash of the EC2NodeClass (NodeClassDrift), the image (AMIDrift), then security groups,
-subnet and reservation. Karpenter 1.0 compares the class's kubelet last. What an earlier reason covers wholly, a
-later one is never recorded for; it is reported all the same, for to undo the first alone does not help.
-Source: karpenter pkg/controllers/nodeclaim/disruption/drift.go@v1.14.1:84-121, provider
-pkg/cloudprovider/drift.go@v1.14.1:44-81.
+subnet and reservation. Karpenter 1.0 compares the class's kubelet last. What an earlier reason covers wholly, a later
+one is never recorded for; it is reported anyway, because undoing the first alone does not help. Source: karpenter
+pkg/controllers/nodeclaim/disruption/drift.go@v1.14.1:84-121, provider pkg/cloudprovider/drift.go@v1.14.1:44-81.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ _KUBELET = "compatibility.karpenter.sh/v1beta1-kubelet-conversion"
 class Sides(NamedTuple):
     """A pool and its class before and after; `after` is what the API server stores in the end.
 
-    A class is None where it is not in the files. `moved` are the versions of Kubernetes before and after, where the
+    A class is None if it is not in the files. `moved` are the versions of Kubernetes before and after, where the
     cluster moves to another one; `written_class` is the class as the new side writes it, also where it is the same.
     `upgraded` are the releases of Karpenter before and after, where the files of both sides state different ones.
     `keeps_hop_limit` is that of `Classes`.
@@ -100,10 +99,10 @@ class Classes(NamedTuple):
 
 
 def verdict(sides: Sides, before: Resolution, after: Resolution | None, schemas: Schemas, running: bool) -> Verdict:
-    """What becomes of the nodes that the old side can have.
+    """Return what becomes of the nodes that the old side can have.
 
-    `before` is what the old pool can launch; `after` is what the new class lets instance types be, None where the
-    class is the same. `running` says that the cluster has nodes of the pool.
+    `before` is what the old pool can launch; `after` is what the new class lets instance types be, None if the class
+    is the same. `running` says that the cluster has nodes of the pool.
     """
     # Nodes from before may run although none like them can be launched now: their image has ended, for example.
     nodes = before.launchable or before.candidates
@@ -177,7 +176,7 @@ def _new_value(sides: Sides, node: Node) -> Node:
 
 
 def _requirement_change(sides: Sides, node: Node) -> ValueChange:
-    """The requirement that a place belongs to, before and after."""
+    """Return the requirement that a place belongs to, before and after."""
     line = next((line for line in sides.new_pool.requirements if node in (line.values_node, line.node)), None)
     old = [
         requirement.node
@@ -262,9 +261,9 @@ def class_verdict(
     upgraded: tuple[Version, Version] | None = None,
     same_images: bool = False,
 ) -> Verdict:
-    """What a change of a class does to nodes of pools that are not in the files.
+    """Return what a change of a class does to nodes of pools that are not in the files.
 
-    `same_images`: both select the very same images, as the account has them.
+    `same_images`: both select the same images, as the account has them.
     """
     old, new, _ = classes
     reasons: list[Reason] = []
@@ -295,7 +294,7 @@ def class_verdict(
 
 
 def _dynamic(sides: Sides, before: Resolution, after: Resolution | None, schemas: Schemas, alive: TypeSet) -> _Step:
-    """What the selectors of the class find, and in 1.0 the hash of its kubelet, which is compared last."""
+    """Return what the selectors of the class find, and in 1.0 the hash of its kubelet, which is compared last."""
     if sides.class_is_same:
         return [], NONE
     old_class, new_class = sides.old_class, sides.now_class
@@ -333,7 +332,7 @@ def _reservable(before: Resolution) -> Covered:
 
 
 def _kubelet(sides: Sides, before: Resolution, old: dict[str, Any], new: dict[str, Any]) -> Iterator[ValueDifference]:
-    """What 1.0 compares by a hash of its own: the kubelet of the class, or that of a NodePool's annotation."""
+    """Yield what 1.0 compares by a hash of its own: the kubelet of the class, or that of a NodePool's annotation."""
     release = before.version
     if not behaves("kubelet-hash", release):
         return
@@ -362,7 +361,7 @@ def _reason(reason: str, difference: ValueDifference, old: Object, new: Object, 
 
 
 def _place(new: Object, difference: ValueDifference) -> Node:
-    """Where a difference stands in the new object; for what was removed, the key of what held it."""
+    """Where a difference stands in the new object; for what was removed, the key that it was under."""
     path = difference.path
     node = new.node.find(*path) if difference.new is not None else None
     if node is not None:
@@ -386,7 +385,10 @@ def _announced(obj: Object, path: Path, node: Node) -> Node:
 
 
 def _value_at_path(value: Any, path: Path) -> Any:
-    """The value at the end of a path, empty where there is none. Raises Unhashable for a placeholder on the way."""
+    """Return the value at the end of a path.
+
+    Empty if there is none. Raise Unhashable for a placeholder on the way.
+    """
     for number, step in enumerate(path):
         if isinstance(value, UnknownValue):
             raise Unhashable(path[:number], "a placeholder with an unknown value")

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 def trees_of(
     sides: tuple[Read, Read], absent: Set[int], options: PlanOptions, discover: Discover
 ) -> tuple[Tree, Tree] | None:
-    """The workloads and pools of both sides; None, and nothing is read, where a side has no pool or no workload.
+    """Return the workloads and pools of both sides; None, and nothing is read, where a side has no pool or no
+    workload.
 
     `absent` are the ids of objects that Terraform does not make on their side.
     """
@@ -50,7 +51,7 @@ def trees_of(
 
 
 def workload_changes(sides: tuple[Read, Read], trees: tuple[Tree, Tree] | None) -> tuple[WorkloadChange, ...]:
-    """The workloads that lose a pool by the change."""
+    """Return the workloads that lose a pool by the change."""
     if trees is None:
         return ()
     from nodelint.plan.sides import place_below
@@ -65,7 +66,7 @@ def workload_changes(sides: tuple[Read, Read], trees: tuple[Tree, Tree] | None) 
 
 
 def _resolve_pools(side: Read, absent: Set[int], options: PlanOptions) -> list[Resolution]:
-    """What the pools of a side can launch that take pods."""
+    """Return what the pools of a side can launch that take pods."""
     from nodelint.model.documents import objects
     from nodelint.model.manifest import NodePool, served
     from nodelint.rule.context import Context
@@ -95,7 +96,9 @@ def _list_objects(inventory: Inventory) -> list[ClusterObject]:
 
 
 def plan_with_cost(plan: Plan, trees: tuple[Tree, Tree] | None) -> Plan:
-    """The plan with what the change costs: of pools, and of the workloads of both sides where these are known."""
+    """Return the plan with what the change costs: of pools, and of the workloads of both sides where these are
+    known.
+    """
     from nodelint.plan.cost import PoolSides, cost_of_plan
 
     before = after = None

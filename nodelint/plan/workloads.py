@@ -24,7 +24,7 @@ class WorkloadChange(NamedTuple):
     """A workload whose pods some pools took before, and do not take any more.
 
     `lost` are those pools' verdicts now, `gone` are pools that are deleted, `left` are those that take the pods now:
-    nothing where none does. `shared_names` are names that several pools of a side have.
+    nothing if none does. `shared_names` are names that several pools of a side have.
     """
 
     workload: Workload
@@ -52,7 +52,7 @@ class WorkloadChange(NamedTuple):
         return list(map(self._label, self.left))
 
     def _label(self, pool: NodePool) -> str:
-        """The name of a pool, with its file if another one has that name."""
+        """Return the name of a pool, with its file if another one has that name."""
         name = str(written_name(pool))
         if pool.name not in self.shared_names:
             return name
@@ -62,7 +62,7 @@ class WorkloadChange(NamedTuple):
 
 
 def find_workload_changes(old: Tree, new: Tree, place: Callable[[Object], str]) -> Iterator[WorkloadChange]:
-    """The workloads of both sides that lose a pool; first those that are left without any.
+    """Yield the workloads of both sides that lose a pool; first those that are left without any.
 
     Nodes on which such pods run drift or go, and their pods find no place again. What is not certain on either side
     is left out. `place` says where an object's file stands, seen from the root of its side: several pools may have
@@ -83,7 +83,7 @@ def find_workload_changes(old: Tree, new: Tree, place: Callable[[Object], str]) 
 
 
 def _pair_workloads(old: Tree, new: Tree, place: Callable[[Object], str]) -> Iterator[tuple[Workload, Workload]]:
-    """The workloads that both sides have, in the order of the new one."""
+    """Yield the workloads that both sides have, in the order of the new one."""
     sides: list[dict[tuple[object, ...], list[Workload]]] = [{}, {}]
     for tree, by_kind in zip((old, new), sides, strict=True):
         for workload in tree.workloads:

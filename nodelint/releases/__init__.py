@@ -69,7 +69,7 @@ class Stated:
         """Return the evidence for what a file holds, one piece for each release; several where they disagree.
 
         The folder that both lie below decides, the deepest first; then what the evidence weighs; then whether it lies
-        in that very folder, and not beside the object's. `least` leaves out what is about older releases of
+        in that very folder, and not next to the object's. `least` leaves out what is about older releases of
         Karpenter, for objects that none of them serves.
         """
         if path == "-":
@@ -80,7 +80,7 @@ class Stated:
         return self._found[key]
 
     def of_roots(self, about: About, roots: Sequence[str], least: Version | None = None) -> tuple[Evidence, ...]:
-        """Return what root modules of Terraform themselves state: each by its folder, or the file of variables of a
+        """Return what root modules of Terraform themselves state: each by its folder, or the variable file of a
         build.
 
         What a root states is about what it builds, wherever the files of its modules are.
@@ -124,7 +124,7 @@ class Stated:
         """Return what states a release for what a file holds that cannot be worked out, if that counts there.
 
         It counts where nothing else states a release but a README, and where it is nearer than all that does. A
-        variable may have its value from what lies above, so that it does not count beside a release that is known.
+        variable may have its value from what lies above, so that it does not count if another release is known.
         """
         known = [evidence for evidence in chosen if evidence.weight != FOR_READERS]
         folders = folders_of(path)
@@ -139,8 +139,8 @@ class Stated:
     def kubernetes_beside(self, path: str, karpenter: Evidence | None) -> tuple[Evidence, ...]:
         """Return the Kubernetes statements of the Terraform root that installs the Karpenter used by this file.
 
-        `karpenter` is the evidence that decides there, None where something else does. Another root with a Karpenter
-        of its own states the version of another cluster; so does one beside that root, where the root states its own.
+        `karpenter` is the evidence that decides there, None if something else does. Another root with a Karpenter of
+        its own states the version of another cluster; so does one next to that root, where the root states its own.
         """
         installed = (karpenter,) if karpenter is not None else self.for_path("karpenter", path)
         if path == "-" or not installed:
@@ -157,7 +157,7 @@ class Stated:
         return self._beside[key]
 
     def _root(self, folders: tuple[str, ...]) -> tuple[str, ...] | None:
-        """Return the deepest folder around a place in which Karpenter is installed; None where it is nowhere."""
+        """Return the deepest folder around a place in which Karpenter is installed; None if it is nowhere."""
         if folders not in self._roots:
             depths = range(len(folders), -1, -1)
             depth = next((d for d in depths if self._is_installed_at(folders, d)), None)
@@ -169,9 +169,7 @@ class Stated:
         return any(not self._is_set_aside(evidence, depth) for evidence in self._list_at("karpenter", folders, depth))
 
     def _shared(self, folders: tuple[str, ...], evidence: Evidence) -> int | None:
-        """Return how many folders a place and a piece of evidence share; None where it says nothing about
-        the place.
-        """
+        """Return how many folders a place and a piece of evidence share; None if it says nothing about the place."""
         shared = _shared(folders, self._folders[evidence])
         return None if self._is_set_aside(evidence, shared) else shared
 

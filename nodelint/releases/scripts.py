@@ -76,7 +76,7 @@ def _find_variable(path: str, text: str, joined: str, command: re.Match[str]) ->
 
 
 def readme_evidence(path: str, text: str) -> Iterator[Evidence]:
-    """What the helm commands of a README install, by a version or by a variable: the weakest evidence."""
+    """Yield what the helm commands of a README install, by a version or by a variable: the weakest evidence."""
     joined = chart_commands.join_lines(text)
     for command in chart_commands.find_commands(joined):
         version = chart_commands.find_version(joined, command, _RELEASE)

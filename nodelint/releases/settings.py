@@ -53,7 +53,7 @@ class ControllerFacts:
         """Whether the controller is given further values that could not be read: they may hold the rest."""
 
     def gate(self, name: str) -> bool | None:
-        """Whether a feature gate is stated to be on or off; None where no file does, or the release has none such."""
+        """Whether a feature gate is stated to be on or off; None if no file does, or the release has none such."""
         row = _rows("gates", "gate").get(name)
         if row is None or not releases_match(row["releases"], self._release):
             return None
@@ -61,7 +61,7 @@ class ControllerFacts:
         return {"true": True, "false": False}.get(value.lower()) if value is not None else None
 
     def setting(self, variable: str) -> str | None:
-        """Return the value of a setting by its variable, such as `MIN_VALUES_POLICY`; None where no file states one
+        """Return the value of a setting by its variable, such as `MIN_VALUES_POLICY`; None if no file states one
         value.
 
         So it is where the release knows no such setting.
@@ -116,7 +116,7 @@ class StatedSettings:
 
     @cached_property
     def terraform(self) -> TerraformBlocks:
-        """The blocks of Terraform in the files of the run and beside them, once for all that is judged."""
+        """The blocks of Terraform in the files of the run and next to them, once for all that is judged."""
         from nodelint.forms.terraform.terraform_trace import TerraformBlocks
 
         return TerraformBlocks(self.files)

@@ -1,4 +1,6 @@
-"""Whether a release is stated for another cluster: one beside an object's own that has an object of the same name."""
+"""Whether a release is stated for another cluster: in a folder next to the object's own that has an object of the
+same kind and name.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ _MANIFESTS = (".yaml", ".yml", *TABLE.endings)
 def is_about_sibling(
     stating: str, path: str, names: tuple[str, str], read: Callable[[str], frozenset[tuple[str, str]]]
 ) -> bool:
-    """Whether a file states a release for a cluster beside that of an object at a path, by its kind and name.
+    """Whether a file states a release for another cluster than that of an object at a path, by its kind and name.
 
     Both lie in folders of their own below the folder that they share, and the one of the statement has an object of
     that kind and name as deep as the object lies: one cluster cannot have both. `read` is `objects_in`.

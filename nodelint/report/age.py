@@ -15,18 +15,20 @@ NEWER_TYPES = ("no region of the catalogue: newer, sold elsewhere, or no more", 
 
 
 def days_since(day: str, today: int) -> int:
-    """The days from a day such as `2026-10-23` to `today`, in days since 1970; 0 for one that is to come."""
+    """Return the days from a day such as `2026-10-23` to `today`, in days since 1970; 0 for one that is to come."""
     return max(today - day_number(day), 0)
 
 
 def releases_day() -> str:
-    """The day that the facts about releases are of."""
+    """Return the day that the facts about releases are of."""
     day: str = table("versions")["date"]
     return day
 
 
 def known_releases_text(today: int) -> str:
-    """The newest release that is known, and how old the facts about releases are: `to 1.15.1, of 2026-10-23, …`."""
+    """Return the newest release that is known, and how old the facts about releases are: `to 1.15.1, of 2026-10-23,
+    …`.
+    """
     day = releases_day()
     return f"to {NEWEST}, of {day}, {counted(days_since(day, today), 'day')} old"
 

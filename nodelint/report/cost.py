@@ -31,7 +31,7 @@ def printable_block(text: str) -> str:
 
 
 def headline(cost: FleetCost) -> str:
-    """What all workloads need and cost, in one sentence."""
+    """Return what all workloads need and cost, in one sentence."""
     least, most = cost.least, cost.most
     if least is None or most is None:
         return "not known"
@@ -88,7 +88,7 @@ def node_words(node: NodeCost) -> str:
 
 
 def workload_shares(cost: FleetCost) -> list[tuple[str, str, str, float]]:
-    """Each workload with its pods, its part of the cost in words and in USD an hour, the dearest first."""
+    """Return each workload with its pods, its part of the cost in words and in USD an hour, the dearest first."""
     least, most = cost.least, cost.most
     if least is None or most is None:
         return []
@@ -110,7 +110,9 @@ def _share_text(workload: WorkloadCost, least: Bill, most: Bill) -> str:
 
 
 def share_bounds(workload: WorkloadCost, least: Bill, most: Bill) -> tuple[float, float]:
-    """What a workload's pods cost an hour, with the fewest pods of all workloads and with the most, in order."""
+    """Return what a workload's pods cost an hour, with the fewest pods of all workloads and with the most, in
+    order.
+    """
     low, high = (bill.shares.get(id(workload.fit.workload), 0.0) for bill in (least, most))
     return min(low, high), max(low, high)
 

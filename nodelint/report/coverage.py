@@ -128,7 +128,7 @@ def _may_matter(kind: str, field: str) -> bool:
 
 
 def _excerpt_of(field: Gap) -> str:
-    """What is written in the place of a value that is not known; empty where no value stands there."""
+    """Return the text that stands for a value that is not known; empty if no value stands there."""
     if field.reason in (_UNCLAIMED, _GAINS, _CONDITIONAL, _REPEATED, CHART_ELSEWHERE):
         return ""
     at = field.at
@@ -137,7 +137,8 @@ def _excerpt_of(field: Gap) -> str:
 
 
 def coverage_lines(coverage: Coverage, verbose: bool = False) -> list[str]:
-    """A line for each object that is judged in part, and for what could not be built; all of them if `verbose`.
+    """Return a line for each object that is judged in part, and for what could not be built; all of them if
+    `verbose`.
 
     Of an object it names the fields that are not known, and what stands there.
     """
@@ -167,7 +168,9 @@ def coverage_lines(coverage: Coverage, verbose: bool = False) -> list[str]:
 def switched_off_lines(
     switched_off: Iterable[tuple[Object, str]], most: int | None, done: str = "judged anyway"
 ) -> list[str]:
-    """Which objects Terraform does not create and why, in a line, or none; `done` is what is done with them."""
+    """Return which objects Terraform does not create and why, in a line, or none; `done` is what is done with
+    them.
+    """
     places = [(obj.label, find_object_place(obj), reason) for obj, reason in switched_off]
     few = list(dict.fromkeys(f"{label} ({path}:{line}): {reason}" for label, (path, line), reason in places))
     if not few:

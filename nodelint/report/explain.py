@@ -65,7 +65,7 @@ def explain_text(
 
 
 def _coloured(line: str, style: Style) -> str:
-    """A line of the finished text with its colours: bars, verdicts, titles."""
+    """Return a line of the finished text with its colours: bars, verdicts, titles."""
     bar = re.match(rf"( *[\d,]+  )({_FULL}*)({_EMPTY}*)(  .*)$", line)
     if bar is not None:
         full, empty = bar[2] and style(bar[2], fg="green"), bar[3] and style(bar[3], dim=True)
@@ -167,7 +167,7 @@ _MOST_LINES = 4
 def _row(
     left: int, total: int, removed: int | None, words: str, width: int, notes: Sequence[str] = ()
 ) -> Iterator[str]:
-    """What is left as a number and a bar, what a line removed, and the line."""
+    """Yield what is left as a number and a bar, what a line removed, and the line."""
     full = -(-left * _BAR // total) if total else 0
     bar = _FULL * full + _EMPTY * (_BAR - full)
     bar = f"{bar}  " if width >= _LEAST_WITH_BARS else ""
@@ -280,7 +280,7 @@ def _short(line: LineEffect, resolution: Resolution) -> str:
 
 
 def _rare(resolution: Resolution) -> int:
-    """How many launchable types Karpenter sets aside while it has others: none where minValues are set."""
+    """Return how many launchable types Karpenter sets aside while it has others: none if minValues are set."""
     if any(requirement.min_values is not None for requirement in resolution.folded):
         return 0
     return len(resolution.launchable & find_ready(resolution) & rare_types(resolution.catalog))
@@ -312,7 +312,7 @@ def _images(resolution: Resolution, facts: AwsFacts, width: int) -> Iterator[str
 
 
 def _why_unused(image: Image, resolution: Resolution) -> str:
-    """The line that removed the last types which an image is for, where one did."""
+    """Return the line that removed the last types which an image is for, where one did."""
     catalog = resolution.catalog
     types = catalog.values(ARCH).get(image.arch or "", NONE)
     devices = {variant: catalog.resources.having(resource) for variant, resource in _DEVICES.items()}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Zone(NamedTuple):
     """A zone for a pool: the class's subnets in it with their free addresses, types `offered` and of these `left`.
 
-    `id`, `subnets` and `free` are None where the subnets are not known, `offered` where the offerings are not.
+    `id`, `subnets` and `free` are None if the subnets are not known, `offered` where the offerings are not.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Zone(NamedTuple):
 
 
 def zones(resolution: Resolution) -> list[Zone]:
-    """The zones that count for a pool, by name; none where nothing is known of them."""
+    """Return the zones that count for a pool, by name; none if nothing is known of them."""
     places = resolution.places
     if places is None:
         return []
@@ -54,7 +54,7 @@ def zones(resolution: Resolution) -> list[Zone]:
 
 
 def described(image: MachineImage, now: datetime | None) -> str:
-    """An image in words: name, state, age, owner and whether it is deprecated."""
+    """Return an image in words: name, state, age, owner and whether it is deprecated."""
     words = [image.name, image.state]
     if image.created:
         words.append(f"of {image.created[:10]}" if now is None else f"{span(now - moment(image.created))} old")
@@ -65,7 +65,7 @@ def described(image: MachineImage, now: datetime | None) -> str:
 
 
 def passed_over(images: ImageSet) -> list[Passed]:
-    """The images that terms find and the controller does not take, newest first, each once."""
+    """Return the images that terms find and the controller does not take, newest first, each once."""
     used = {image.id for term in images.terms for image in term.used}
     found = {
         passed.image.id: passed for term in images.terms for passed in term.passed if passed.image.id not in used
@@ -90,7 +90,7 @@ def why_passed(passed: Passed, release: Version) -> str:
 
 
 def age(facts: AwsFacts) -> str | None:
-    """The region and the age of its answers, the youngest to the oldest; None without facts."""
+    """Return the region and the age of its answers, the youngest to the oldest; None without facts."""
     if facts.region is None:
         return None
     times = sorted(answer.at for answer in facts.region.answers.values())
@@ -104,7 +104,7 @@ def age(facts: AwsFacts) -> str | None:
 
 
 def facts_json(facts: AwsFacts) -> dict[str, Any]:
-    """The region that was asked, and when: nothing without facts."""
+    """Return the region that was asked, and when: nothing without facts."""
     if facts.region is None:
         return {}
     times = sorted(answer.at for answer in facts.region.answers.values())
@@ -125,7 +125,7 @@ def image_json(image: MachineImage) -> dict[str, Any]:
 
 
 def pool_json(resolution: Resolution) -> Iterator[tuple[str, Any]]:
-    """What facts add to a NodePool: its zones, and the images that are passed over."""
+    """Yield what facts add to a NodePool: its zones, and the images that are passed over."""
     if resolution.places is not None:
         yield "region", resolution.region
         names = {"free": "freeAddresses"}

@@ -27,11 +27,11 @@ VERSION = 1
 
 
 def explain_json(resolutions: Sequence[Resolution], facts: AwsFacts = NOTHING) -> dict[str, Any]:
-    """The answer as plain data, to be written as JSON.
+    """Return the answer as plain data, to be written as JSON.
 
-    Instance types are sorted by name. An image that is known to AWS only has no `arch` and no variants. The
-    elements of `requirements` stand in the order written, labels of the template after the requirements.
-    `facts` are those behind the resolutions.
+    Instance types are sorted by name. An image that is known to AWS only has no `arch` and no variants. The elements
+    of `requirements` stand in the order written, labels of the template after the requirements. `facts` are those
+    behind the resolutions.
     """
     rows = TypeRows()
     return {

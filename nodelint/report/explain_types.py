@@ -27,7 +27,7 @@ class TypeRows:
         self._rows: dict[tuple[int, int], tuple[Catalog, NodeSizes, dict[tuple[object, ...], JsonLine]]] = {}
 
     def list_types(self, resolution: Resolution) -> list[JsonLine]:
-        """A row for each type that a pool can launch, by name."""
+        """Return a row for each type that a pool can launch, by name."""
         catalog = resolution.catalog
         arch = {name: key for key, types in resolution.arches.items() for name in catalog.names_in(types)}
         first = frozenset(catalog.names_in(ready(resolution)))
@@ -47,7 +47,9 @@ class TypeRows:
 
 
 def _type_json(resolution: Resolution, name: str, first: bool) -> dict[str, Any]:
-    """What is known of a type: price, size, what pods can use, and whether an empty pool can have it (`first`)."""
+    """Return what is known of a type: price, size, what pods can use, and whether an empty pool can have it
+    (`first`).
+    """
     catalog = resolution.catalog
     return {
         "pricePerHour": resolution.prices.in_region(name, resolution.prices.region),
@@ -59,7 +61,7 @@ def _type_json(resolution: Resolution, name: str, first: bool) -> dict[str, Any]
 
 
 def _allocatable(resolution: Resolution, name: str) -> dict[str, str | None] | None:
-    """What pods can use of a type, None for an amount that is not known; None where the class leaves all open."""
+    """Return what pods can use of a type, None for an amount that is not known; None if the class leaves all open."""
     sizes = sizes_of(resolution.node_class, resolution.images, resolution.catalog)
     if not sizes.exact:
         return None
@@ -67,7 +69,8 @@ def _allocatable(resolution: Resolution, name: str) -> dict[str, str | None] | N
 
 
 def launch_order(resolution: Resolution) -> list[JsonLine] | None:
-    """The types in the order in which a launch on demand tries them, with the prices that decide; None without any.
+    """Return the types in the order in which a launch on demand tries them, with the prices that decide; None without
+    any.
 
     GPU, accelerator and bare metal types are set aside while there are others, and only so many are handed on. Of
     spot the prices are not known.
@@ -112,7 +115,7 @@ def rare_types(catalog: Catalog) -> TypeSet:
 
 
 def type_table(resolution: Resolution, count: int | None, width: int) -> Iterator[str]:
-    """The types that can be launched, the cheapest first: so many of them, or all with what pods can use."""
+    """Yield the types that can be launched, the cheapest first: at most that many, or all with what pods can use."""
     catalog = resolution.catalog
     if not resolution.launchable or count == 0 or "on-demand" not in resolution.capacity_types:
         return
@@ -160,7 +163,7 @@ def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def min_value_lines(resolution: Resolution, width: int) -> Iterator[str]:
-    """How many values each minValues wants, how many there are, and how many the cheapest types have."""
+    """Yield how many values each minValues wants, how many there are, and how many the cheapest types have."""
     few = {least.key: have for least, have in unmet_by_cheapest(resolution)}
     relaxed = "minValuesPolicy is BestEffort: types are launched anyway"
     unmet = relaxed if resolution.min_values_relaxed else "under the policy Strict nothing is launched"
@@ -188,7 +191,7 @@ def _memory(mebibytes: str | None) -> str:
 
 
 def overlay_lines(resolution: Resolution, width: int) -> Iterator[str]:
-    """The NodeOverlays that are applied to prices and capacity, and what they bring."""
+    """Yield the NodeOverlays that are applied to prices and capacity, and what they bring."""
     if not resolution.overlay_names:
         return
     names = ", ".join(resolution.overlay_names)

@@ -33,7 +33,7 @@ _NAMED = 3
 
 
 def fit_json(fits: Sequence[WorkloadFit]) -> dict[str, Any]:
-    """The answer as plain data. What could not be decided stands in `skipped`, not among the workloads."""
+    """Return the answer as plain data. What could not be decided stands in `skipped`, not among the workloads."""
     made: dict[int, dict[str, Any]] = {}
     return {
         "workloads": [_workload_json(fit, made) for fit in fits if fit.decided and fit.verdicts],
@@ -59,7 +59,7 @@ def _identity(fit: WorkloadFit) -> dict[str, Any]:
 
 
 def _workload_json(fit: WorkloadFit, made: dict[int, dict[str, Any]]) -> dict[str, Any]:
-    """A workload; `made` remembers what is told of verdicts, which pods that ask the same have in common."""
+    """Return a workload; `made` remembers the texts of verdicts, which pods that ask the same have in common."""
     from nodelint.report.json_text import SharedObject
 
     for verdict in fit.verdicts:
@@ -113,7 +113,7 @@ def _lack_json(lack: Lack) -> dict[str, Any]:
 
 
 def cheapest(verdict: PoolVerdict) -> dict[str, Any] | None:
-    """The cheapest type that holds the pod, with its price per hour on demand and what pods can use of it."""
+    """Return the cheapest type that holds the pod, with its price per hour on demand and what pods can use of it."""
     resolution, sizes = verdict.pool.resolution, verdict.pool.sizes
     found = resolution.prices.cheapest_type(verdict.types)
     if found is None:
@@ -136,7 +136,7 @@ def cheapest(verdict: PoolVerdict) -> dict[str, Any] | None:
 
 
 def _suggestions(fit: WorkloadFit) -> Iterable[WayOut]:
-    """What would help; what looks for it is loaded where no pool takes the pods."""
+    """Return what would help; what looks for it is loaded where no pool takes the pods."""
     if fit.possible:
         return ()
     from nodelint.fit.ways_out import suggestions
@@ -145,7 +145,7 @@ def _suggestions(fit: WorkloadFit) -> Iterable[WayOut]:
 
 
 def fit_text(fits: Sequence[WorkloadFit], *, width: int = WIDTH, style: Style = plain) -> str:
-    """The answer for people: what no pool takes comes last, nearest to the prompt."""
+    """Return the answer for people: what no pool takes comes last, nearest to the prompt."""
     ordered = sorted(fits, key=lambda fit: (fit.decided and not fit.possible, fit.decided))
     made: dict[int, list[str]] = {}
     blocks = ["\n".join(_workload(fit, width, made)) for fit in ordered]
@@ -156,7 +156,7 @@ def fit_text(fits: Sequence[WorkloadFit], *, width: int = WIDTH, style: Style = 
 
 
 def summary(fits: Sequence[WorkloadFit]) -> str:
-    """How many workloads have a pool, and how many have none."""
+    """Return how many workloads have a pool, and how many have none."""
     decided = [fit for fit in fits if fit.decided]
     none = [fit for fit in decided if not fit.possible]
     static = [fit for fit in decided if fit.static_pools and not any(verdict.fits for verdict in fit.verdicts)]
@@ -282,7 +282,7 @@ def refusal_places(refusal: PoolRefusal, explanation: Explanation | None) -> lis
 
 
 def _say_daemons(refusal: PoolRefusal) -> str:
-    """What DaemonSets take of nodes that would hold the pod without them."""
+    """Return what DaemonSets take of nodes that would hold the pod without them."""
     first = [f"{d.workload.label} ({place_line(d.workload.name_node)})" for d in refusal.daemons[:3]]
     more = f" and {len(refusal.daemons) - 3:,} more" if len(refusal.daemons) > 3 else ""
     if refusal.port is not None:
@@ -294,7 +294,7 @@ def _say_daemons(refusal: PoolRefusal) -> str:
 
 
 def fit_markdown(fits: Sequence[WorkloadFit]) -> str:
-    """A table: a row for each workload, those that no pool takes first."""
+    """Return a table: a row for each workload, those that no pool takes first."""
     from nodelint.report.markdown import inline
 
     rows = ["| | workload | pool | where |", "| --- | --- | --- | --- |"]

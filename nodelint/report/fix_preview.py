@@ -37,7 +37,10 @@ class _Line(NamedTuple):
 
 
 def fix_lines(edits: Sequence[Edit], home: SourceText, look: TextStyle, rest: str) -> Iterator[str]:
-    """The lines that a fix changes; those of `home`, where the finding is, first. `rest` says where all are shown."""
+    """Yield the lines that a fix changes; those of `home`, where the finding is, first.
+
+    `rest` says where all are shown.
+    """
     groups = sorted(pending_by_source(edits), key=lambda group: group[0] is not home)
     for source, group in groups[:FILES]:
         if len(groups) > 1 or source is not home:
@@ -53,7 +56,7 @@ def fix_lines(edits: Sequence[Edit], home: SourceText, look: TextStyle, rest: st
 
 
 def _wrap_line(line: _Line, look: TextStyle) -> Iterator[str]:
-    """A line as rows: whole, broken between words; of a very long one what changes."""
+    """Yield a line as rows: whole, broken between words; of a very long one what changes."""
     head = f"{line.number:>5} {line.sign} "
     text = flat(line.text)
     room = look.width - len(head)
@@ -96,7 +99,9 @@ def _changed(source: SourceText, edits: Sequence[Edit]) -> Iterator[_Line]:
 
 
 def _slide(lines: Sequence[str], start: int, end: int) -> int:
-    """How many lines up the same change reads best: where lines that go or come begin with the least indent."""
+    """Return how many lines up the same change reads best: where lines that go or come begin with the least
+    indent.
+    """
     best, best_indent = 0, _indent(lines[start])
     for up in range(1, start + 1):
         if lines[start - up] != lines[end - up]:
@@ -111,14 +116,14 @@ def _indent(line: str) -> int:
 
 
 def _differs(line: str, other: str) -> tuple[int, int]:
-    """The part of a line between what it begins and ends with like the other."""
+    """Return the part of a line between what it begins and ends with like the other."""
     shorter = min(len(line), len(other))
     start = _alike(shorter, lambda n: line[:n] == other[:n])
     return start, len(line) - _alike(shorter - start, lambda n: line[len(line) - n :] == other[len(other) - n :])
 
 
 def _alike(most: int, holds: Callable[[int], bool]) -> int:
-    """The greatest number of characters, up to `most`, that something holds for, as for all smaller ones."""
+    """Return the greatest number of characters, up to `most`, that something holds for, as for all smaller ones."""
     least = 0
     while least < most:
         middle = (least + most + 1) // 2

@@ -1,7 +1,7 @@
-"""Findings as GitLab's Code Quality report, which a merge request shows beside the lines and as what is new.
+"""Findings as GitLab's Code Quality report, which a merge request shows next to the lines and as what is new.
 
-https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format names the fields. What was skipped
-has no place in it; the text report says it.
+https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format names the fields. What was skipped has no
+place in it; the text report says it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _SEVERITIES = {"error": "critical", "warning": "major", "info": "info"}
 
 
 def render(report: Report, run: Run) -> str:
-    """A JSON list with one entry for each finding and each file that could not be read."""
+    """Return a JSON list with one entry for each finding and each file that could not be read."""
     known_fingerprints = fingerprints(report.places, run.root)
     rows = [
         _row(result, fingerprint, run) for result, fingerprint in zip(report.places, known_fingerprints, strict=True)

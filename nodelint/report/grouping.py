@@ -76,7 +76,9 @@ def _lines(results: Sequence[Result]) -> list[Line]:
 
 
 class _LineFixes:
-    """The edits of findings that are told as one, which can be made together; one that several share is made once."""
+    """The edits of findings that are reported as one, which can be made together; one that several share is made
+    once.
+    """
 
     def __init__(self, line: Sequence[Result]) -> None:
         self._edits: set[Edit] = set()

@@ -71,7 +71,7 @@ def _facts(facts: Basis) -> dict[str, Any]:
 
 
 def _versions(report: Report) -> dict[str, Any]:
-    """The newest releases that anything was judged for, and the targets one by one."""
+    """Return the newest releases that anything was judged for, and the targets one by one."""
     target = report.target
     if target.choose is None:
         kubernetes = str(target.kubernetes) if target.kubernetes else None
@@ -84,7 +84,7 @@ def _versions(report: Report) -> dict[str, Any]:
 
 
 def _releases(result: Result, report: Report) -> list[dict[str, str]] | None:
-    """The releases that a finding holds for; None for one about a file as a whole."""
+    """Return the releases that a finding holds for; None for one about a file as a whole."""
     target = report.target
     if result.object is None:
         return None

@@ -16,7 +16,7 @@ class SharedObject(dict[str, Any]):
 
 
 def json_parts(value: object, ascii_only: bool) -> Iterator[str]:
-    """The text of a value part by part, as `json.dumps(value, indent=2)` makes it but for rows.
+    """Return the text of a value part by part, as `json.dumps(value, indent=2)` makes it except rows.
 
     `ascii_only` escapes all other characters. The library encodes rows and scalars: its encoder in C does not indent.
     """
@@ -38,7 +38,7 @@ class _Writer:
         self._names: dict[str, str] = {}
 
     def parts(self, value: object, margin: str, depth: int) -> Iterator[str]:
-        """The text of a value, on lines that begin with a margin: part by part down to a depth."""
+        """Yield the text of a value, on lines that begin with a margin: part by part down to a depth."""
         if not depth or not value or isinstance(value, (JsonLine, SharedObject)):
             yield self._text(value, margin)
         elif isinstance(value, dict):
@@ -79,7 +79,10 @@ class _Writer:
         return self._encode(value)
 
     def _name(self, name: str) -> str:
-        """A member's name as it stands before its value. Objects of a list have the same names, hundreds of times."""
+        """Return a member's name as it stands before its value.
+
+        Objects of a list have the same names, hundreds of times.
+        """
         written = self._names.get(name)
         if written is None:
             written = self._names[name] = f"{self._encode(name)}: "
@@ -92,7 +95,7 @@ class _Writer:
         return text
 
     def _row(self, row: JsonLine) -> str:
-        """A row's text: lists may share rows, as pools of like classes do."""
+        """Return a row's text: lists may share rows, as pools of like classes do."""
         text = self._rows.get(id(row))
         if text is None:
             text = self._encode(row)

@@ -28,7 +28,7 @@ _COMMIT = ("NODELINT_COMMIT", "GITHUB_SHA", "CI_COMMIT_SHA", "BITBUCKET_COMMIT",
 
 
 def render(report: Report, run: Run) -> str:
-    """The lines of a run: itself, its objects, its findings; paths are seen from the repository."""
+    """Return the lines of a run: itself, its objects, its findings; paths are seen from the repository."""
     lines = (json.dumps(record, ensure_ascii=False) for record in _records(report, run))
     return escaped_json(writable("".join(f"{line}\n" for line in lines)))
 
@@ -64,7 +64,7 @@ def _describe_object(obj: Object, run: Run) -> dict[str, Any]:
 
 
 def _find_target(obj: Object | None, report: Report) -> dict[str, Any]:
-    """The newest release that an object is judged for, and the line that states it."""
+    """Return the newest release that an object is judged for, and the line that states it."""
     target = report.target
     chosen = target.choose(obj) if obj is not None and target.choose is not None else None
     if chosen is None or isinstance(chosen, str) or not chosen:

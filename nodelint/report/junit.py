@@ -52,7 +52,7 @@ class _Suites:
         self.seen: Counter[tuple[str, str]] = Counter()
 
     def case(self, suite: str, name: str) -> ET.Element:
-        """A new test. Of several of one name readers keep the first, so that each gets a name of its own."""
+        """Return a new test. Of several of one name readers keep the first, so that each gets a name of its own."""
         suite, name = _legal(printable(suite)), _legal(printable(name))
         cases = self.cases.setdefault(suite, {})
         unique = name

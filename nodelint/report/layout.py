@@ -27,7 +27,7 @@ def _size_order(size: str) -> tuple[int, int, str]:
 
 
 def families(catalog: Catalog, types: TypeSet, first: str, width: int) -> Iterator[str]:
-    """The types of a set behind a first column: whole families, then those with only some sizes.
+    """Yield the types of a set behind a first column: whole families, then those with only some sizes.
 
     Few types are named one by one.
     """
@@ -63,7 +63,7 @@ def families(catalog: Catalog, types: TypeSet, first: str, width: int) -> Iterat
 def columns(
     first: str, words: Sequence[str], width: int, most: int, what: Literal["types", "families"]
 ) -> Iterator[str]:
-    """Words behind a first column, over at most so many lines; what does not fit is counted."""
+    """Yield the words behind a first column, wrapped, on at most `most` lines; one more line counts the rest."""
     import textwrap  # here: what is laid out by `wrap` alone needs none of it
 
     room = max(width - len(first), 30)
@@ -79,7 +79,7 @@ def columns(
 
 
 def aside(left: str, right: str, width: int) -> Iterator[str]:
-    """A title with its place at the right edge, or below where there is no room."""
+    """Yield a title with its place at the right edge, or below where there is no room."""
     left, right = printable(left), printable(right)
     gap = width - cells(left) - cells(right)
     if gap >= 2:
@@ -90,6 +90,6 @@ def aside(left: str, right: str, width: int) -> Iterator[str]:
 
 
 def type_count(members: TypeSet) -> str:
-    """How many instance types a set holds, in words."""
+    """Return how many instance types a set holds, in words."""
     count = len(members)
     return f"{count:,} type" if count == 1 else f"{count:,} types"

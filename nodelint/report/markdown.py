@@ -83,7 +83,7 @@ def _row(group: FindingGroup, run: Run) -> str:
 
 
 def _places(group: FindingGroup, run: Run) -> str:
-    """The places of a cause by file: the line of the first one, and the lines of those after it."""
+    """Return the places of a cause by file: the line of the first one, and the lines of those after it."""
     files: dict[str, list[int]] = {}
     for line in group.lines:
         source, start = line[0].span.source, line[0].span.start
@@ -99,7 +99,7 @@ def _places(group: FindingGroup, run: Run) -> str:
 
 
 def _fixes(groups: Sequence[FindingGroup]) -> Iterator[tuple[Result, int]]:
-    """The fixes to show, with the number of places that have the same."""
+    """Yield the fixes to show, with the number of places that have the same."""
     for group in groups:
         by_edits: dict[tuple[str, ...], list[Result]] = {}
         for result in group.results:
@@ -135,7 +135,7 @@ def _fix(result: Result, others: int, run: Run) -> str:
 
 
 def _diff(edits: Sequence[Edit], run: Run) -> Iterator[str]:
-    """A unified diff. Only the lines around the edits are compared; their numbers are those of the file."""
+    """Yield a unified diff. Only the lines around the edits are compared; their numbers are those of the file."""
     source = edits[0].source
     text = source.text
     start, end = min(e.start for e in edits), max(e.end for e in edits)
@@ -186,7 +186,7 @@ def _notes(report: Report, run: Run) -> Iterator[str]:
 
 
 def _within(notes: Iterable[str], room: int) -> str:
-    """The notes, each a paragraph, of which there is room for."""
+    """Return the notes, each a paragraph, of which there is room for."""
     every = list(notes)
     shown: list[str] = []
     for note in every:
@@ -203,7 +203,7 @@ def _note(text: str) -> str:
 
 
 def inline(text: str) -> str:
-    """A message, in which backticks mark what is code; where they do not pair, none of them does."""
+    """Return a message, in which backticks mark what is code; where they do not pair, none of them does."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return _escaped(text)

@@ -26,7 +26,7 @@ _NAMES = {"auto-mode": "EKS Auto Mode", "karpenter": "Karpenter"}
 def migrate_text(
     made: MovedFiles, target: MoveTarget, types: Sequence[PoolTypes], written: bool, look: TextStyle
 ) -> str:
-    """The notes by what is to be done, the pools whose instance types change, and a sentence of sums."""
+    """Return the notes by what is to be done, the pools whose instance types change, and a sentence of sums."""
     lines: list[str] = []
     for kind, title in _TITLES:
         notes = [note for note in made.notes if note.kind == kind]
@@ -89,7 +89,9 @@ def _sum(made: MovedFiles, target: MoveTarget, written: bool) -> str:
 
 
 def migrate_json(made: MovedFiles, target: MoveTarget, types: Sequence[PoolTypes], written: bool) -> dict[str, Any]:
-    """The move for programs: the files with their diffs, the objects, the notes, and the instance types of pools."""
+    """Return the move for programs: the files with their diffs, the objects, the notes, and the instance types of
+    pools.
+    """
     return {
         "version": 1,
         "target": target,

@@ -54,19 +54,19 @@ def header(rule: Rule, rules: Mapping[str, Rule]) -> str:
 
 
 def read_example(text: str, path: str = "example.yaml") -> Inventory:
-    """The text of an example as it is read, its workloads too; of several files overlays are built."""
+    """Return the text of an example as it is read, its workloads too; of several files overlays are built."""
     files = split_files(text) or {path: text}
     return build_example([Source.from_text(name, part, PATTERN) for name, part in files.items()])
 
 
 def build_example(sources: Sequence[Source]) -> Inventory:
-    """The files of an example, with the overlays among them built; a text alone is judged as it is written."""
+    """Return the files of an example, with the overlays among them built; a text alone is judged as it is written."""
     overlays = [source.path for source in sources if source.path.endswith(TABLE.names)]
     return build(sources, folder_files=overlays) if overlays else Inventory(sources)
 
 
 def options_table(rule: Rule) -> str:
-    """The thresholds of a rule, and how a configuration sets them; empty where it has none."""
+    """Return the thresholds of a rule, and how a configuration sets them; empty if it has none."""
     if not rule.options:
         return ""
     rows = [f"| `{option.name}` | {option.type} | `{option.default}` | {option.text} |" for option in rule.options]
@@ -76,7 +76,7 @@ def options_table(rule: Rule) -> str:
 
 
 def sources_list(rule: Rule) -> str:
-    """Where what a rule claims can be read; empty where it names nothing."""
+    """Where what a rule claims can be read; empty if it names nothing."""
     if not rule.sources:
         return ""
     links = [f"- [{words}]({address})" for words, address in map(source_link, rule.sources)]
@@ -84,7 +84,7 @@ def sources_list(rule: Rule) -> str:
 
 
 def silence_text(rule: Rule) -> str:
-    """How a finding of a rule is silenced at its place or for its object, for some files, and everywhere."""
+    """Return how a finding of a rule is silenced at its place or for its object, for some files, and everywhere."""
     settings = (
         f"In `nodelint.yaml`, `ignore: [{rule.name}]` turns the rule off, and "
         f'`per-path-ignores: {{"clusters/dev/**": [{rule.name}]}}` turns it off for some files.'
@@ -99,27 +99,29 @@ def silence_text(rule: Rule) -> str:
 
 
 def since_text(rule: Rule) -> str:
-    """Which version of nodelint brought a rule, and which made it stable, as sentences."""
+    """Return which version of nodelint brought a rule, and which made it stable, as sentences."""
     if rule.preview:
         return f"Since nodelint {rule.since}, as a preview: it reports only with `--preview`, and may still change."
     return f"Since nodelint {rule.since}. Stable since nodelint {rule.stable_version}."
 
 
 def former_list(rule: Rule) -> str:
-    """The names that a rule had before, as a sentence."""
+    """Return the names that a rule had before, as a sentence."""
     names = ", ".join(f"`{name}`" for name in rule.renamed)
     return f"Former names, which still work: {names}." if names else ""
 
 
 def sections(rule: Rule, shipped: bool = True) -> list[str]:
-    """What follows the prose of a page: options, sources, how to silence it, and, of a rule of ours, since when."""
+    """Return what follows the prose of a page: options, sources, how to silence it, and, of a rule of ours, since
+    when.
+    """
     parts = [options_table(rule), sources_list(rule), silence_text(rule)]
     return [part for part in (*parts, since_text(rule) if shipped else "", former_list(rule)) if part]
 
 
 @cache
 def target_of(example: Example) -> Target:
-    """What an example is for: the newest known release where its fence names none, and its account's facts."""
+    """Return what an example is for: the newest known release where its fence names none, and its account's facts."""
     karpenter = parse_target(example.karpenter) if example.karpenter else NEWEST
     kubernetes = KubernetesVersion.parse(example.kubernetes) if example.kubernetes else None
     today = day_number(example.today) if example.today else None
@@ -131,12 +133,12 @@ def target_of(example: Example) -> Target:
 
 
 def alone(rule: Rule) -> Selection:
-    """The rule by itself; one that is about suppressions needs the others to have spoken."""
+    """Return the rule by itself; one that is about suppressions needs the others to have spoken."""
     return Selection(select=None if rule.on is Suppression else frozenset({rule.name}), preview=rule.preview)
 
 
 def fixed_text(text: str, example: Example, rule: Rule, rules: Mapping[str, Rule], name: str = "example.yaml") -> str:
-    """A text in the place of an example with every fix of a rule written.
+    """Return a text in the place of an example with every fix of a rule written.
 
     Raises ExampleError for a fix that would break the file.
     """
@@ -148,12 +150,13 @@ def fixed_text(text: str, example: Example, rule: Rule, rules: Mapping[str, Rule
 
 
 def judge_example(sources: Sequence[Source], request: LintRequest) -> Report:
-    """The engine, over what is built of an example that is several files."""
+    """Return the engine, over what is built of an example that is several files."""
     return lint(sources, request, built=build_example(sources).built)
 
 
 def page_with_fixes(rule: Rule, rules: Mapping[str, Rule], findings: bool = False) -> str:
-    """The page of a rule with its good examples, those that the fix makes too, as what differs from the bad ones.
+    """Return the page of a rule with its good examples, those that the fix makes too, as what differs from the bad
+    ones.
 
     With `findings`, what the rule says of a bad example stands below it.
     """
@@ -186,14 +189,14 @@ def _judge_example(example: Example, request: LintRequest) -> Report:
 
 
 def _judge_shown(example: Example, request: LintRequest) -> Report:
-    """What is said of an example, with the fixes that a run offers."""
+    """Return the findings of an example, with fixes as a run of `nodelint check` offers them."""
     inventory = read_example(example.text)
     report = lint(inventory.files, request, built=inventory.built)
     return Prover(request, build_example, find_moved).begin(inventory)(inventory.files, report)
 
 
 def _good_fence(bad: str, good: str, options: str) -> str:
-    """A good example as the whole of the bad one with the lines that differ marked."""
+    """Return a good example as the whole of the bad one with the lines that differ marked."""
     old, new = bad.splitlines(), good.splitlines()
     if old == new:
         return f"```yaml good{options}\n{good}```"
@@ -204,7 +207,7 @@ def _good_fence(bad: str, good: str, options: str) -> str:
 
 
 def markdown(rule: Rule, rules: dict[str, Rule]) -> str:
-    """The generated page: name, header, prose and examples, each bad one with what the tool says of it."""
+    """Return the generated page: name, header, prose and examples, each bad one with what the tool says of it."""
     first, _, rest = page_with_fixes(rule, rules, findings=True).partition("\n")
     rest += "".join(f"\n\n{part}" for part in sections(rule))
     return f"# {rule.name}\n\n{first}\n\n{header(rule, rules)}\n{rest.rstrip()}\n"

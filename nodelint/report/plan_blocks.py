@@ -65,7 +65,7 @@ def nothing_changed(plan: Plan, findings: Findings) -> bool:
 
 
 def blocks(plan: Plan) -> list[PoolBlock]:
-    """The pools that there is something to report of, the most endangered first."""
+    """Return the pools that there is something to report of, the most endangered first."""
     found: dict[tuple[object, ...], list[PoolPlan]] = {}
     for pool in plan.pools:
         if concerns(pool):
@@ -74,7 +74,7 @@ def blocks(plan: Plan) -> list[PoolBlock]:
 
 
 def _cause(pool: PoolPlan) -> tuple[object, ...]:
-    """What pools have in common that one block can tell of. What stands in a pool itself is its own alone."""
+    """Return what pools have in common that one block can tell of. What stands in a pool itself is its own alone."""
     if pool.change in ("added", "removed") and not pool.refused:
         own: object = None if pool.change == "removed" else id(pool)
     else:
@@ -89,7 +89,10 @@ def _cause(pool: PoolPlan) -> tuple[object, ...]:
 
 
 def _of_reason(reason: Reason) -> tuple[object, ...]:
-    """What a reason is about. One move of the cluster to another version of Kubernetes concerns many classes."""
+    """Return what a reason is about.
+
+    One move of the cluster to another version of Kubernetes concerns many classes.
+    """
     what = (reason.reason, reason.covered)
     return (*what, str(reason.change)) if reason.of_cluster else (*what, place_of(reason.at), reason.field)
 
@@ -108,12 +111,12 @@ def _nodes(pool: PoolPlan) -> int | None:
 
 
 def headline(pool: PoolPlan) -> str:
-    """The verdict of a pool in a sentence or two."""
+    """Return the verdict of a pool in a sentence or two."""
     return "; ".join(headline_rows(pool))
 
 
 def headline_rows(pool: PoolPlan) -> list[str]:
-    """The verdict of a pool: what stops, then what becomes of nodes."""
+    """Return the verdict of a pool: what stops, then what becomes of nodes."""
     if pool.deleted:
         return ["deleted: all its nodes go at once, and budgets do not apply"]
     if pool.change == "added":
@@ -143,7 +146,7 @@ def headline_rows(pool: PoolPlan) -> list[str]:
 
 
 def _without_nodes(pool: PoolPlan) -> list[str]:
-    """What changes although no node has it; nothing where there may be nodes."""
+    """Return what changes although no node has it; nothing if there may be nodes."""
     if not pool.verdict.reasons or pool.stopped_before is None:
         return []
     now = " and can" if pool.stopped is not None else ""
@@ -159,7 +162,7 @@ def _is_of_class(reason: Reason) -> bool:
 
 
 def _drift_in_words(pool: PoolPlan) -> str | None:
-    """How many nodes drift and whether they are replaced; None where none drifts."""
+    """Return how many nodes drift and whether they are replaced; None if none drifts."""
     reasons = ", ".join(dict.fromkeys(reason.reason for reason in pool.verdict.reasons))
     if pool.replaced == "none":
         return None
@@ -177,7 +180,7 @@ def _drift_in_words(pool: PoolPlan) -> str | None:
 
 
 def class_headline(plan: ClassPlan) -> str:
-    """What a class does to nodes of pools that are elsewhere."""
+    """Return what a class does to nodes of pools that are elsewhere."""
     if plan.pair.change == "removed":
         return "deleted: pools that use it can no longer launch nodes, and it stays until their nodes are gone"
     if plan.refused:
@@ -189,7 +192,7 @@ def class_headline(plan: ClassPlan) -> str:
 
 
 def notes_of(plan: PoolPlan | ClassPlan) -> list[str]:
-    """What stands below the causes: why the verdict is not known, and what the cluster cannot hold."""
+    """Return what stands below the causes: why the verdict is not known, and what the cluster cannot hold."""
     gap = None
     if isinstance(plan, PoolPlan) and plan.uncompared is not None:
         gap = f"{plan.why_uncompared} ({place_of(plan.uncompared.at)})"
@@ -197,13 +200,15 @@ def notes_of(plan: PoolPlan | ClassPlan) -> list[str]:
 
 
 def tone_of(pool: PoolPlan) -> Covered:
-    """How grave a pool is for its colour: what is refused, or may move nodes without drift, is no all-clear."""
+    """Return how grave a pool is for its colour: what is refused, or may move nodes without drift, is no
+    all-clear.
+    """
     moves = pool.grade == "none" and (bool(pool.refused) or any(effect.removes for effect in pool.effects))
     return "unknown" if moves or (pool.change == "added" and pool.stopped is not None) else pool.grade
 
 
 def nodes_in_words(pool: PoolPlan) -> str:
-    """How many of the nodes that the cluster has are replaced, and how many had drifted before."""
+    """Return how many of the nodes that the cluster has are replaced, and how many had drifted before."""
     found = counts(pool.nodes or ())
     text = f"{found['replaced']} of {counted(found['total'], 'node')}"
     if found["unknown"]:
@@ -225,7 +230,7 @@ def place_of(at: Node | Span) -> str:
 
 
 def share_of(reason: Reason) -> str:
-    """How many nodes a reason is about, where that is not all of them, and whether Karpenter records it."""
+    """Return how many nodes a reason is about, where that is not all of them, and whether Karpenter records it."""
     parts = {"some": ["some nodes"], "none": ["no nodes"]}.get(reason.covered, [])
     if reason.covered == "unknown":
         unknown = "a value is not known here" if reason.of_files else "only your AWS account knows"
@@ -301,7 +306,7 @@ _TOTALS = (
 
 
 def totals(plan: Plan) -> Iterator[str]:
-    """The pools by what becomes of them; each is counted once, by the gravest."""
+    """Yield the pools by what becomes of them; each is counted once, by the gravest."""
     found: dict[int, list[PoolPlan]] = {}
     for pool in plan.pools:
         number = next(number for number, total in enumerate(_TOTALS) if total.is_so(pool))
@@ -352,7 +357,7 @@ def closing(findings: Findings) -> Iterator[str]:
 
 
 def other_places(plan: Plan) -> list[Gap]:
-    """The places that were not compared, without those that a block of a pool tells of."""
+    """Return the places that were not compared, without those that a block of a pool tells of."""
     reported = {_identity(pool.uncompared) for pool in plan.pools if pool.uncompared is not None and concerns(pool)}
     return [place for place in plan.uncompared if _identity(place) not in reported]
 
@@ -362,7 +367,7 @@ def _identity(place: Gap) -> tuple[str, str, str]:
 
 
 def releases_of(plan: Plan) -> str:
-    """The releases of Karpenter that the pools were compared for."""
+    """Return the releases of Karpenter that the pools were compared for."""
     releases = sorted({pool.release for pool in plan.pools if pool.release is not None}) or [plan.options.release]
     own = ", each pool for its own" if len(releases) > 1 else ""
     return f"Karpenter {' and '.join(map(str, releases))}{own}"

@@ -20,7 +20,7 @@ _MOST_POOLS = 10
 
 
 def cost_lines(cost: PlanCost) -> Iterator[str]:
-    """What a change costs in sentences: of all workloads first, then of a node of each pool."""
+    """Yield what a change costs in sentences: of all workloads first, then of a node of each pool."""
     if cost.before is not None and cost.after is not None:
         from nodelint.report.cost import headline  # here: without workloads no scheduler is loaded
 
@@ -36,7 +36,7 @@ def cost_lines(cost: PlanCost) -> Iterator[str]:
 
 
 def difference_words(cost: PlanCost) -> str:
-    """What all workloads cost more or less a month, as bounds."""
+    """Return what all workloads cost more or less a month, as bounds."""
     found = cost.difference
     if found is None:
         sides = [side for side in (cost.before, cost.after) if side is not None and side.not_counted]
@@ -77,7 +77,7 @@ def cost_row(cost: PlanCost) -> str:
 
 
 def plan_cost_json(cost: PlanCost | None) -> dict[str, Any] | None:
-    """The cost as plain data; None where it does not change."""
+    """The cost as plain data; None if it does not change."""
     if cost is None:
         return None
     found = cost.difference

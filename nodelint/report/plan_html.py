@@ -76,7 +76,7 @@ def _index(pool_blocks: Sequence[PoolBlock]) -> str:
 
 
 def _label(block: PoolBlock) -> str:
-    """What the one pool of a block is built with: several may have its name."""
+    """Return what the one pool of a block is built with: several may have its name."""
     label = label_of(block.first.pool.source) if len(block.pools) == 1 else ""
     return f" <small>with {escaped(label)}</small>" if label else ""
 
@@ -192,7 +192,7 @@ def _reasons(plan: PoolPlan | ClassPlan) -> str:
 
 
 def _week(found: Pace, nodes: int | None) -> str:
-    """The coming seven days as a strip: closed, limited, open."""
+    """Return the coming seven days as a strip: closed, limited, open."""
     start, end = found.stretches[0].start, found.stretches[-1].end
     whole = (end - start).total_seconds()
     bars = []
@@ -214,7 +214,7 @@ def _week(found: Pace, nodes: int | None) -> str:
 
 
 def _roll(found: Roll) -> str:
-    """How the nodes that the cluster has go, and what blocks them."""
+    """Return how the nodes that the cluster has go, and what blocks them."""
     items = "".join(f"<li>{escaped(line)}</li>" for line in describe_roll(found))
     return f"<h3>The nodes that run now</h3><ul>{items}</ul>"
 
@@ -232,7 +232,7 @@ def _funnels(plan: PoolPlan) -> str:
 
 
 def _funnel(side: Resolution) -> str:
-    """What is left of all types after the class, and after each line."""
+    """Return what is left of all types after the class, and after each line."""
     total = len(side.catalog.names)
     rows = [("all instance types", total), ("the class", len(side.alive))]
     rows += [(f"{line.key} {line.operator} {', '.join(line.values)}", len(line.after)) for line in side.lines]
@@ -253,7 +253,7 @@ def _images(plan: PoolPlan) -> str:
 
 
 def _types(plan: PoolPlan) -> str:
-    """The types that one side alone has, in a table that can be searched."""
+    """Return the types that one side alone has, in a table that can be searched."""
     launched = plan.launch
     if not (launched.gained or launched.lost):
         return ""

@@ -68,7 +68,7 @@ def plan_json(plan: Plan, findings: Findings) -> dict[str, Any]:
 
 
 def _cost(plan: Plan) -> dict[str, Any]:
-    """What the change costs; nothing where it does not move that."""
+    """Return what the change costs; nothing if it does not move that."""
     if plan.cost is None:
         return {}
     from nodelint.report.plan_cost import plan_cost_json
@@ -162,7 +162,7 @@ def _roll(found: Roll) -> dict[str, Any]:
 
 
 def _stretch(stretch: Interval, plan: PoolPlan) -> dict[str, Any]:
-    """A time over which the same budgets are active; `allowed` only where the nodes are known."""
+    """Return a time over which the same budgets are active; `allowed` only where the nodes are known."""
     record: dict[str, Any] = {
         "from": stretch.start.strftime(_TIME),
         "until": stretch.end.strftime(_TIME),

@@ -66,7 +66,10 @@ _CAUSES = 8
 
 
 def plan_markdown(plan: Plan, findings: Findings, links: str | None = None) -> str:
-    """The comment; what does not fit into one is counted. `links` is what a path and `#L1` make an address behind."""
+    """Return the comment; what does not fit into one is counted.
+
+    `links` is what a path and `#L1` make an address behind.
+    """
     return screened(writable("\n".join(part for part in _Comment(links).parts(plan, findings) if part)))
 
 
@@ -229,7 +232,7 @@ def _changed(change: ValueChange | None) -> str:
 
 
 def _own_lines(pool: PoolPlan) -> Iterator[str]:
-    """What is each pool's own: its nodes and what it can launch."""
+    """Yield what is each pool's own: its nodes and what it can launch."""
     if pool.roll is not None:
         yield from (inline(printable(line)) for line in describe_roll(pool.roll))
     launched = pool.launch

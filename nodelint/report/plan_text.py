@@ -52,7 +52,7 @@ _PLACES = 10
 
 
 def plan_text(plan: Plan, findings: Findings, look: TextStyle) -> str:
-    """The plan in lines. Pools of which nothing changes are only counted."""
+    """Return the plan in lines. Pools of which nothing changes are only counted."""
     moves = [row for line in moves_in_words(plan) for row in wrap(line, look.width, "", "  ")]
     parts = ["\n".join(moves)] if moves else []
     parts += ["\n".join(_block(block, look)) for block in blocks(plan)]
@@ -112,7 +112,7 @@ def _effect(effect: Effect, look: TextStyle) -> Iterator[str]:
 
 
 def _of_pools(pools: Sequence[PoolPlan], look: TextStyle) -> Iterator[str]:
-    """What is each pool's own: its nodes and what it can launch; said once where it is the same of several."""
+    """Yield what is each pool's own: its nodes and what it can launch; said once where it is the same of several."""
     found: dict[tuple[str, ...], list[PoolPlan]] = {}
     for pool in pools:
         lines = [*([] if pool.nodes is None else wrap(nodes_in_words(pool), look.width, "    "))]
@@ -170,7 +170,9 @@ def _name(plan: ClassPlan) -> str:
 
 
 def _uncompared(places: Sequence[Gap], look: TextStyle) -> Iterator[str]:
-    """What changes with its place, and below it the reason; of what stays as it is the names for each reason."""
+    """Yield what changes with its place, and below it the reason; of what stays as it is the names for each
+    reason.
+    """
     yield look.style("Not compared", bold=True)
     groups: dict[tuple[bool, str], list[Gap]] = {}
     for place in sorted(places, key=lambda place: not place.decides):

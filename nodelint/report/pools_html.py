@@ -218,7 +218,7 @@ def _funnel(resolution: Resolution) -> str:
 
 
 def _charts(resolution: Resolution) -> Iterator[str]:
-    """The price of each type that is left against its vCPUs and its memory."""
+    """Yield the price of each type that is left against its vCPUs and its memory."""
     catalog = resolution.catalog
     prices = [
         (price, name) for price, name in resolution.prices.list_prices(resolution.launchable) if price is not None

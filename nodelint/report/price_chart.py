@@ -56,7 +56,7 @@ class _Scale:
         return self._start + part * (self._end - self._start)
 
     def ticks(self, most: int) -> list[float]:
-        """Values to be written at the axis, no more than `most` but for both ends."""
+        """Values to be written at the axis, no more than `most` except both ends."""
         step = max(1, math.ceil((self._last - self._first) / most))
         return [self._base**power for power in range(self._first, self._last + 1, step)]
 

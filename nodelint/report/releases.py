@@ -26,7 +26,7 @@ class TargetGroup(NamedTuple):
 
 
 def groups(report: Report) -> list[TargetGroup]:
-    """The objects of a run by what they were judged for; none where all have the releases of the run itself."""
+    """Return the objects of a run by what they were judged for; none if all have the releases of the run itself."""
     if report.target.choose is None:
         return []
     found: dict[tuple[Chosen, ...], list[Object]] = {}
@@ -57,7 +57,7 @@ def assumed(report: Report) -> bool:
 
 
 def judged(report: Report) -> int:
-    """How many objects were judged; the release of other ones that were asked about is too old."""
+    """Return how many objects were judged; the release of other ones that were asked about is too old."""
     return len(report.objects) if report.target.choose is None else sum(len(g.objects) for g in groups(report))
 
 
@@ -68,14 +68,14 @@ def objects_text(report: Report) -> str:
 
 
 def count_by_severity(report: Report) -> str:
-    """`2 errors, 1 warning`; empty where there is nothing."""
+    """`2 errors, 1 warning`; empty if there is nothing."""
     counts = [counted(n, noun) for noun in ("error", "warning") if (n := report.number_of(noun))]
     infos = report.number_of("info")
     return ", ".join([*counts, f"{infos:,} info"] if infos else counts)
 
 
 def broken_text(report: Report) -> str:
-    """What is said of a run whose files cannot be read, so that nothing is judged; empty where something is."""
+    """Return what is said of a run whose files cannot be read, so that nothing is judged; empty if something is."""
     if judged(report) or not report.unjudged or any("syntax" not in result.rule.tags for result in report.results):
         return ""
     broken = len({result.span.source.path for result in report.results})
@@ -83,7 +83,7 @@ def broken_text(report: Report) -> str:
 
 
 def karpenter_text(chosen: Sequence[Chosen]) -> str:
-    """The releases in few words; what follows each other becomes one range."""
+    """Return the releases in few words; what follows each other becomes one range."""
     from nodelint.model.ranges import joined
 
     return _listed(map(str, joined({choice.karpenter for choice in chosen})))

@@ -23,7 +23,7 @@ _NARROWEST = 90
 
 
 def page_lines(page: str, look: TextStyle) -> Iterator[str]:
-    """A page of Markdown as text: words wrapped at the width, examples under a word that says what they are."""
+    """Yield a page of Markdown as text: words wrapped at the width, examples under a word that says what they are."""
     look = look._replace(width=min(look.width, _WIDEST))
     paragraph: list[str] = []
     titles: list[str] = []
@@ -59,7 +59,7 @@ def _flow(lines: Sequence[str], look: TextStyle) -> list[str]:
 
 
 def _row_text(titles: Sequence[str], row: Sequence[str]) -> str:
-    """A row of a table: its first cell, those in the middle by the titles of their columns, and the last."""
+    """Return a row of a table: its first cell, those in the middle by the titles of their columns, and the last."""
     middle = ", ".join(f"{title} {cell}" for title, cell in zip(titles[1:], row[1:-1], strict=False))
     return f"{row[0]} ({middle}): {row[-1]}"
 
@@ -70,7 +70,7 @@ def _readable(text: str) -> str:
 
 
 def _example(language: str, options: str, lines: Iterator[str], look: TextStyle) -> Iterator[str]:
-    """The lines of a fence up to its end; in a diff, what goes and what comes has its colour."""
+    """Yield the lines of a fence up to its end; in a diff, what goes and what comes has its colour."""
     word, _, rest = options.partition(" ")
     known = _WORDS.get(word)
     if known is not None:
@@ -84,7 +84,7 @@ def _example(language: str, options: str, lines: Iterator[str], look: TextStyle)
 
 
 def list_lines(rules: Sequence[Rule], look: TextStyle, subject: str | None = None) -> Iterator[str]:
-    """A line for each rule, by subject, or two where the terminal is narrow; those of one subject if named."""
+    """Yield a line for each rule, by subject, or two where the terminal is narrow; those of one subject if named."""
     width = max((len(rule.name) for rule in rules), default=0)
     for title in [subject] if subject is not None else [*SUBJECTS, ""]:
         of_subject = [rule for rule in rules if rule.subject == title]
@@ -100,7 +100,7 @@ def list_lines(rules: Sequence[Rule], look: TextStyle, subject: str | None = Non
 
 
 def remarks(rule: Rule) -> str:
-    """What the list says of a rule beside its sentence, as one text to search in."""
+    """Return what the list says of a rule besides its sentence, as one text to search in."""
     fix = f"{rule.fix} fix" if rule.fix else ""
     more = "reports more with facts from AWS" if rule.may_need else ""
     needs = "needs facts from AWS" if rule.needs else more
@@ -134,7 +134,7 @@ def _row(rule: Rule, width: int, look: TextStyle) -> Iterator[str]:
 
 
 def rule_data(rule: Rule, page: str | None = None) -> dict[str, Any]:
-    """A rule as data: what it declares, and its page in Markdown where that is given."""
+    """Return a rule as data: what it declares, and its page in Markdown where that is given."""
     found: dict[str, Any] = {
         "name": rule.name,
         "summary": rule.summary,

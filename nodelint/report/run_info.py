@@ -44,12 +44,12 @@ class Basis(NamedTuple):
 class Run(NamedTuple):
     """What a report does not say of the run that made it.
 
-    `files` were looked at, `facts` stand behind what was said, `unreadable` are paths with the reason,
-    `applied` and `refused` what became of fixes. `root` is the folder that paths are seen from (default: the
-    working folder); where a tool shows findings beside the lines of a repository, it must be the repository's.
-    `older` is what an older release would find, `unread` what holds objects and was not read.
-    `repository` is the path of the repository that the run is a part of, if workloads in the rest of it were not
-    compared with the pools. `time` and `commit` are those of a run whose report is kept; else empty.
+    `files` were looked at, `facts` stand behind what was said, `unreadable` are paths with the reason, `applied` and
+    `refused` what became of fixes. `root` is the folder that paths are seen from (default: the working folder); where
+    a tool shows findings next to the lines of a repository, it must be the repository's. `older` is what an older
+    release would find, `unread` what holds objects and was not read. `repository` is the path of the repository that
+    the run is a part of, if workloads in the rest of it were not compared with the pools. `time` and `commit` are
+    those of a run whose report is kept; else empty.
     """
 
     files: int
@@ -74,7 +74,7 @@ class Skips(NamedTuple):
 
 
 def shown_path(path: str, root: str) -> str:
-    """A path for a reader: `stdin` for standard input, absolute where it lies outside of the folder."""
+    """Return a path for a reader: `stdin` for standard input, absolute where it lies outside of the folder."""
     if path == "-":
         return "stdin"
     # Loads OpenSSL; the text format, which asks for no such path, should not wait for it.
@@ -85,13 +85,13 @@ def shown_path(path: str, root: str) -> str:
 
 
 def lines_of(span: Span) -> tuple[int, int]:
-    """The first and the last line of a span, counted from 1."""
+    """Return the first and the last line of a span, counted from 1."""
     source = span.source
     return source.position(span.start).line, source.position(max(span.start, span.end - 1)).line
 
 
 def scope(report: Report, files: int) -> str:
-    """What was judged, and for which versions: `3 objects in 2 files, for Karpenter 1.14.1`."""
+    """Return what was judged, and for which versions: `3 objects in 2 files, for Karpenter 1.14.1`."""
     return f"{objects_text(report)} in {counted(files, 'file')}, for {versions_text(report)}"
 
 
@@ -113,7 +113,7 @@ def headline(report: Report, files: int, unread: Sequence[UnreadGroup] = ()) -> 
 
 
 def skips(skipped: Sequence[Gap], root: str) -> list[Skips]:
-    """What was not judged, by reason, in the order of the report."""
+    """Return what was not judged, by reason, in the order of the report."""
     groups: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
     for skip in skipped:
         rules, places = groups.setdefault(skip.reason, ({}, {}))

@@ -35,7 +35,7 @@ def file_lines(
     left: Sequence[str],
     look: TextStyle,
 ) -> Iterator[str]:
-    """Each file with the form in which it is read, its objects, and the release that each is judged for.
+    """Yield each file with the form in which it is read, its objects, and the release that each is judged for.
 
     `named` says that a flag or the configuration names the release. `context` are files that are read for what they
     say of others, `left` lines about what is not read.
@@ -83,7 +83,7 @@ def _describe_values(obj: Object) -> str:
 
 
 def _describe_form(obj: Object) -> str:
-    """What a file is read as, by the first of its objects."""
+    """Return what a file is read as, by the first of its objects."""
     source, host = obj.source, obj.document.host
     if source.built is not None:
         return "rendered"
@@ -128,7 +128,7 @@ def _describe_evidence(chosen: Chosen) -> str:
 
 
 def setting_lines(settings: Settings, path: str | None, flags: Sequence[str], look: TextStyle) -> Iterator[str]:
-    """Each setting with its value, and whether a flag, the configuration or nothing gives it."""
+    """Yield each setting with its value, and whether a flag, the configuration or nothing gives it."""
     yield f"Configuration: {printable(path) if path else 'none; nodelint.yaml or [tool.nodelint] of pyproject.toml'}"
     if flags:
         yield f"Flags: {', '.join(f'--{flag}' for flag in flags)}"

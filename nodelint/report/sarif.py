@@ -40,7 +40,7 @@ _LONGEST = 1000
 
 
 def render(report: Report, run: Run) -> str:
-    """A log with one run. A skip, an unreadable file, a refused fix and a fault are its notifications."""
+    """Return a log with one run. A skip, an unreadable file, a refused fix and a fault are its notifications."""
     rules = sorted({result.rule.name: result.rule for result in report.results}.values(), key=lambda r: r.name)
     index = {rule.name: number for number, rule in enumerate(rules)}
     known_fingerprints = fingerprints(report.places, run.root)

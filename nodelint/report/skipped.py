@@ -36,7 +36,7 @@ _HOW = {"overlay": "not rendered", "chart": "rendered without helm"}
 
 
 def unjudged_text(report: Report, unread: Sequence[UnreadGroup] = (), in_part: Sequence[Object] = ()) -> str:
-    """`1 class not judged, 2 pools not judged in full`; empty where all was judged by every rule.
+    """`1 class not judged, 2 pools not judged in full`; empty if all was judged by every rule.
 
     `in_part` are the objects of which a value that decides is not known.
     """
@@ -60,7 +60,7 @@ def in_part_text(objects: Sequence[Object]) -> str:
 
 
 def gaps_text(report: Report, unread: Sequence[UnreadGroup] = ()) -> str:
-    """What keeps a run from having judged all; a rule that waits for facts from AWS, and a chart, are no gap.
+    """Return what keeps a run from having judged all; a rule that waits for facts from AWS, and a chart, are no gap.
 
     A rule that a budget cuts off is one.
     """

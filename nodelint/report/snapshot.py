@@ -40,7 +40,7 @@ class Asking(NamedTuple):
 
 
 def refresh_text(asking: Asking, needs: Mapping[str, Sequence[FactKind]]) -> str:
-    """What was asked of a region and found, by kind, and what was refused with the rules that it costs."""
+    """Return what was asked of a region and found, by kind, and what was refused with the rules that it costs."""
     region, new = asking.region, asking.new
     known = sum(question not in new for question in region.answers)
     lines = [
@@ -66,7 +66,7 @@ def refresh_text(asking: Asking, needs: Mapping[str, Sequence[FactKind]]) -> str
 
 
 def show_text(snapshot: Snapshot, file: str, now: datetime, limits: Mapping[FactKind, timedelta]) -> str:
-    """What a snapshot holds and how old it is. `limits` say how long each kind is used (none: for good)."""
+    """Return what a snapshot holds and how old it is. `limits` say how long each kind is used (none: for good)."""
     by = f" by nodelint {snapshot.nodelint}" if snapshot.nodelint else ""
     lines = [f"{file}: {counted(len(snapshot.regions), 'region')}, written{by}"]
     if snapshot.rows:
@@ -143,7 +143,10 @@ class SnapshotDifference(NamedTuple):
 
 
 def differences(a: Snapshot, b: Snapshot) -> list[SnapshotDifference]:
-    """What `b` says otherwise than `a`. Times are no difference: a fact that was asked again is the same fact."""
+    """Return what `b` says otherwise than `a`.
+
+    Times are no difference: a fact that was asked again is the same fact.
+    """
     found: list[SnapshotDifference] = []
     for name in sorted({region.name for region in (*a.regions, *b.regions)}):
         old, new = a.region(name), b.region(name)

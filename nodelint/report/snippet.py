@@ -33,7 +33,7 @@ class _PlacedUnderline(NamedTuple):
 
 
 def excerpt(source: SourceText, underlines: Sequence[Underline], look: TextStyle) -> Iterator[str]:
-    """The annotated lines of one file, in their order; `...` stands for lines between them."""
+    """Yield the annotated lines of one file, in their order; `...` stands for lines between them."""
     placed = [on for underline in underlines if (on := _placed(source, underline)) is not None]
     if not placed:
         return
@@ -70,7 +70,9 @@ def _placed(source: SourceText, underline: Underline) -> _PlacedUnderline | None
 def _rows(
     line: str, underlines: Sequence[_PlacedUnderline], room: int, look: TextStyle
 ) -> Iterator[tuple[str, list[str]]]:
-    """The line as it is shown with the rows of underlines below it; more than once where underlines are far apart."""
+    """Yield the line as it is shown with the rows of underlines below it; more than once where underlines are far
+    apart.
+    """
     left = sorted(underlines, key=lambda on: (not on.underline.own, on.start))
     while left:
         first = left[0]
@@ -126,7 +128,8 @@ def _row(underlines: Sequence[tuple[_PlacedUnderline, int, int]], room: int, loo
 
 
 def window(line: str, start: int, end: int, room: int) -> tuple[int, int, bool]:
-    """The part of a line that is shown so that `start` to `end` is in it, cut between words; whether its end is cut.
+    """Return the part of a line that is shown so that `start` to `end` is in it, cut between words; whether its end
+    is cut.
 
     An ellipsis takes the place of what is cut off, and a column.
     """
@@ -145,5 +148,5 @@ def window(line: str, start: int, end: int, room: int) -> tuple[int, int, bool]:
 
 
 def _blank(line: str, start: int, stop: int, step: int) -> int | None:
-    """The first place from `start` to `stop` that has white space before it or after it."""
+    """Return the first place from `start` to `stop` that has white space before it or after it."""
     return next((n for n in range(start, stop + step, step) if line[n - 1 : n].isspace()), None)

@@ -17,7 +17,7 @@ Style = Callable[..., str]
 
 
 def plain(text: str, **_: object) -> str:
-    """A style that adds nothing, for output that is not a terminal."""
+    """Return a style that adds nothing, for output that is not a terminal."""
     return text
 
 
@@ -41,12 +41,12 @@ PAGE = TextStyle(width=100)
 
 
 def rule_page(rule: Rule) -> str | None:
-    """The address at which a rule is explained; None where the project has none."""
+    """Return the address at which a rule is explained; None if the project has none."""
     return project.page(f"docs/rules/{rule.name}.md")
 
 
 def cells(text: str) -> int:
-    """The columns that a text takes in a terminal: two for each wide character, none for a combining one."""
+    """Return the columns that a text takes in a terminal: two for each wide character, none for a combining one."""
     if text.isascii():
         return len(text)
     from unicodedata import combining, east_asian_width
@@ -75,7 +75,9 @@ def wrap(words: str, width: int, first: str, rest: str | None = None) -> list[st
 
 
 def fitted(line: str, look: TextStyle) -> list[str]:
-    """A line as a terminal takes it, broken between words; elsewhere as it is, for programs that look for it."""
+    """Return a line as a terminal takes it, broken between words; elsewhere as it is, for programs that look
+    for it.
+    """
     if not look.terminal or cells(line) <= look.width:
         return [line]
     indent = line[: len(line) - len(line.lstrip())]

@@ -65,8 +65,8 @@ def summary_text(
 ) -> str:
     """Return the summary: lines for what was skipped and why, and a last line with the counts and the fixes.
 
-    With `verbose`, it names everything that was skipped and every rule that lacks facts. `most_fixes` as for
-    `fixed_lines`.
+    With `verbose`, it names everything that was skipped and every rule that lacks facts. At most `most_fixes` applied
+    fixes are listed; None lists all.
     """
     lines = list(_left_out(run.refused))
     if run.applied:
@@ -117,7 +117,7 @@ def _outcome(report: Report, where: str, target: str, unread: Sequence[UnreadGro
 
 
 def _targets(report: Report, karpenter_named: bool) -> tuple[str, list[str]]:
-    """The releases that a run judged for, and the lines that state them."""
+    """Return the releases that a run judged for, and the lines that state them."""
     if report.target.choose is None:
         text = f"Karpenter {report.target.karpenter}" + ("" if karpenter_named else " (newest known)")
         return text + (f", Kubernetes {report.target.kubernetes}" if report.target.kubernetes else ""), []
@@ -145,7 +145,7 @@ def _describe_snapshot(snapshot: SnapshotSummary) -> str:
 
 
 def utc(at: str) -> str:
-    """A time of a snapshot to the minute: `2026-11-20 12:00 UTC`."""
+    """Return a time of a snapshot to the minute: `2026-11-20 12:00 UTC`."""
     return f"{at[:10]} {at[11:16]} UTC"
 
 

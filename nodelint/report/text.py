@@ -29,7 +29,7 @@ _PARTS = 10
 
 
 def findings_text(results: Sequence[Result], look: TextStyle = PLAIN, *, hints: bool = False) -> list[str]:
-    """A text for each cause, errors first: findings of one cause are one text.
+    """Return a text for each cause, errors first: findings of one cause are one text.
 
     A fix that several share is shown once, and so is, with `hints`, the command that explains a rule. Where more than
     ten causes differ in names and numbers only, five are shown whole and ten places are a line each.
@@ -54,7 +54,7 @@ def findings_text(results: Sequence[Result], look: TextStyle = PLAIN, *, hints: 
 
 
 def _more_alike(group: Sequence[FindingGroup], look: TextStyle) -> Iterator[str]:
-    """A line for each place of further causes that differ in names only, up to ten places."""
+    """Yield a line for each place of further causes that differ in names only, up to ten places."""
     first = group[0].first_line[0]
     results = [result for entry in group for result in entry.results]
     hint = ", --diff shows the fixes" if first.fixable else ""
@@ -66,13 +66,13 @@ def _more_alike(group: Sequence[FindingGroup], look: TextStyle) -> Iterator[str]
 
 
 def _shape(entry: FindingGroup) -> tuple[str, ...]:
-    """What findings have in common that differ in names and numbers only."""
+    """Return what findings have in common that differ in names and numbers only."""
     first = entry.first_line[0]
     return first.severity, first.rule.name, re.sub(r"`[^`]*`|[0-9][0-9,.]*", "`", first.message)
 
 
 def statistics_lines(results: Sequence[Result]) -> list[str]:
-    """A line for each rule: how many findings, how grave, how many have a fix; the most frequent first."""
+    """Return a line for each rule: how many findings, how grave, how many have a fix; the most frequent first."""
     by_rule: dict[tuple[str, str], list[Result]] = {}
     for result in results:
         by_rule.setdefault((result.severity, result.rule.name), []).append(result)
@@ -136,7 +136,7 @@ def _entry(
 
 
 def _suggestions(result: Result, look: TextStyle) -> Iterator[str]:
-    """What the author may choose, each with its lines."""
+    """Yield what the author may choose, each with its lines."""
     for suggestion in result.finding.suggestions:
         yield from wrap_labelled("suggestion", suggestion.name, look, fg="magenta")
         yield from fix_lines(suggestion.edits, result.span.source, look, "shown by --format json")
@@ -162,7 +162,7 @@ def _headline(result: Result, look: TextStyle, extent: str) -> Iterator[str]:
 
 
 def _elsewhere(result: Result, look: TextStyle) -> Iterator[str]:
-    """The places in other files that play a part, each with its lines."""
+    """Yield the places in other files that play a part, each with its lines."""
     groups: dict[int, list[Also]] = {}
     for also in result.finding.also:
         if also.span.source is not result.span.source:

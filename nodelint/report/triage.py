@@ -30,7 +30,7 @@ _READ_OBJECTS = ("event or unmet condition", "events and unmet conditions")
 
 
 def triage_text(read: Triage, path: str, look: TextStyle = PAGE) -> str:
-    """What happened by cause, the one that stays first, with what it means and what to do."""
+    """Return what happened by cause, the one that stays first, with what it means and what to do."""
     lines = [row for line in _head(read, path) for row in fitted(line, look)]
     for group in read.groups:
         lines += ["", *_group(group, read, look)]
@@ -129,14 +129,14 @@ def _group(group: LogGroup, read: Triage, look: TextStyle) -> Iterator[str]:
 
 
 def _meaning(group: LogGroup) -> str:
-    """What a group means; where its message has amounts of resources, what these say."""
+    """Return what a group means; where its message has amounts of resources, what these say."""
     found = _explain_amounts(group)
     means = group.case.means if group.case else ""
     return f"{found.means} {means}" if found is not None and found.do is None else found.means if found else means
 
 
 def _advice(group: LogGroup) -> str:
-    """What to do about a group."""
+    """Return what to do about a group."""
     found = _explain_amounts(group)
     if found is not None and found.do is not None:
         return found.do
@@ -158,7 +158,7 @@ _DESCRIBE = {"NodePool": "nodepool", "EC2NodeClass": "ec2nodeclass", "NodeClaim"
 
 
 def _next_step(group: LogGroup) -> str:
-    """What to run where the message is not known: the named objects have more to say than one line."""
+    """Return what to run where the message is not known: the named objects have more to say than one line."""
     named = [
         f"kubectl describe {_DESCRIBE[kind]} {printable(names[0])}"
         for kind, names in group.names.items()
@@ -210,7 +210,7 @@ def _sum(read: Triage) -> str:
 
 
 def _say_disruptions(read: Triage) -> str:
-    """How often Karpenter disrupted nodes on purpose, and where the cause of that is shown."""
+    """Return how often Karpenter disrupted nodes on purpose, and where the cause of that is shown."""
     reasons = ", ".join(f"{reason} {count:,}" for reason, count in sorted(read.disruptions.items()) if reason)
     times = counted(sum(read.disruptions.values()), "time")
     by_way: dict[str, list[str]] = {}
@@ -238,7 +238,7 @@ def _day(time: float) -> str:
 
 
 def _until(time: float, since: float) -> str:
-    """A time without its day where that is the other's."""
+    """Return a time without its day where that is the other's."""
     text = _day(time)
     return text[11:] if text[:10] == _day(since)[:10] else text
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def unified(old: Source, new: Source) -> Iterator[str]:
-    """The lines of the diff, each with its break; none where the texts are the same."""
+    """Yield the lines of the diff, each with its break; none if the texts are the same."""
     path = old.path.lstrip("/")
     names = _quoted(f"a/{path}"), _quoted(f"b/{path}")
     for line in line_diff.unified(_lines(old.text), _lines(new.text), names):
@@ -27,7 +27,7 @@ def unified(old: Source, new: Source) -> Iterator[str]:
 
 
 def unsafe_notes(old: Source, results: Sequence[Result]) -> Iterator[str]:
-    """The lines above the diff of a file that name its unsafe fixes, with what each does to nodes.
+    """Yield the lines above the diff of a file that name its unsafe fixes, with what each does to nodes.
 
     git and patch pass over them.
     """
@@ -42,7 +42,7 @@ def unsafe_notes(old: Source, results: Sequence[Result]) -> Iterator[str]:
 
 
 def _find_old_line(old: Source, text: str, line: int) -> int:
-    """The line of a file before all fixes at which a line of a later text stood, or that it replaced."""
+    """Return the line of a file before all fixes at which a line of a later text stood, or that it replaced."""
     if text == old.text:
         return line
     for _, i1, i2, j1, j2 in line_diff.fewest(_lines(old.text), _lines(text)):
@@ -52,7 +52,7 @@ def _find_old_line(old: Source, text: str, line: int) -> int:
 
 
 def coloured(diff: str, style: Style) -> str:
-    """A diff with the colours that git gives it."""
+    """Return a diff with the colours that git gives it."""
     lines = []
     for line in _lines(diff):
         shown = next((shown for mark, shown in _COLOURS if line.startswith(mark)), None)
@@ -71,7 +71,7 @@ _COLOURS: tuple[tuple[str, dict[str, object]], ...] = (
 
 
 def _quoted(path: str) -> str:
-    """A path as git quotes it where it holds what is not printable: bytes in octal, within double quotes."""
+    """Return a path as git quotes it where it holds what is not printable: bytes in octal, within double quotes."""
     if path.isprintable():
         return path
     escaped = (

@@ -39,7 +39,7 @@ class _PrintedChange(NamedTuple):
 
 
 def upgrade_text(outcome: Upgrade, everything: bool = False, look: TextStyle = PAGE) -> str:
-    """The steps, what is to be done when, what changes, and the findings that appear or go away."""
+    """Return the steps, what is to be done when, what changes, and the findings that appear or go away."""
     lines = [look.style(headline(outcome), bold=True), ""]
     for step in steps(outcome):
         lines += wrap(step, look.width, "  ", "  ")

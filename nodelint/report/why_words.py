@@ -77,7 +77,7 @@ def change_line(change: SuggestedChange) -> str:
 
 
 def further_lines(answer: NodeAnswer) -> Iterator[str]:
-    """Yield what is said of a node beside its first cause."""
+    """Yield what is said of a node besides its first cause."""
     for line in answer.cause.lines:
         yield printable(line)
     for method, cause in answer.others:

@@ -35,7 +35,8 @@ class RuleCheck(NamedTuple):
 
 
 def run_checks(subject: object, context: Context, *checks: RuleCheck) -> Findings:
-    """What the checks find, the one that knows most first; a later one is silent where an as grave finding stands.
+    """Yield what the checks find, the one that knows most first; a later one reports nothing if a finding is already
+    as severe.
 
     A check that misses a fact does not end the others: the first `Missing` is raised when all have run.
     """

@@ -1,4 +1,4 @@
-"""Which NodePools of a run stand beside each other in one cluster, as far as their places tell."""
+"""Which NodePools of a run are in the same cluster, as far as their places tell."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def pools_by_cluster(objects: Sequence[Object], class_of: ClassOf) -> dict[int, 
 
 
 def share_names(objects: Sequence[Object]) -> list[list[Object]]:
-    """The objects of each kind and name that several have."""
+    """Return the objects of each kind and name that several have."""
     names = [(o.kind, o.name) for o in objects]
     if len(set(names)) == len(names):
         return []
@@ -238,7 +238,7 @@ def _ambiguous(objects: Sequence[Object]) -> set[str]:
 
 
 def _by_cluster(pools: Sequence[NodePool], class_of: ClassOf) -> Iterable[list[NodePool]]:
-    """The pools by the cluster that the tags of their class's selectors name; all of them where none does."""
+    """Return the pools by the cluster that the tags of their class's selectors name; all of them where none does."""
     clusters: dict[str | None, list[NodePool]] = {}
     for pool in pools:
         clusters.setdefault(_cluster(class_of(pool)), []).append(pool)

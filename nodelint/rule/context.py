@@ -1,4 +1,4 @@
-"""What a rule may ask beside its object, each worked out when it is first asked for."""
+"""What a rule may ask besides its object, each worked out when it is first asked for."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ _OLD_TYPES = 60
 
 
 class Context(ObjectRelations):
-    """What a rule may ask beside the object that it looks at: releases, facts, and the other objects.
+    """What a rule may ask besides the object that it looks at: releases, facts, and the other objects.
 
     `facts` are what is known of AWS: one that is not known raises `Missing`, which skips the rule with that reason.
     `objects` are all that the run has read, the last `context_count` of them only to be referred to. `foreign` are
-    the objects of other providers, which only each other see. `files` are all that the run judges, for a rule about
-    a file as a whole; none for others.
-    `rule_names` are those of all rules, `former_names` gives today's name of a rule by each that it had before.
-    `strict` says whether findings for the strict profile are of any use to the run: a rule may leave them out else.
+    the objects of other providers, which only each other see. `files` are all that the run judges, for a rule about a
+    file as a whole; none for others. `rule_names` are those of all rules, `former_names` gives today's name of a rule
+    by each that it had before. `strict` says whether findings for the strict profile are of any use to the run: a
+    rule may leave them out else.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class Context(ObjectRelations):
 
     @property
     def chosen(self) -> Chosen | None:
-        """The releases that files state for the object, and where; None where no file does."""
+        """The releases that files state for the object, and where; None if no file does."""
         return self._target.chosen
 
     @property
@@ -108,7 +108,10 @@ class Context(ObjectRelations):
         return self._target.assumed
 
     def stated_releases(self, obj: Object) -> tuple[Version, ...]:
-        """The releases of Karpenter that a flag or files state for an object; none where the newest is assumed."""
+        """Return the releases of Karpenter that a flag or files state for an object.
+
+        None if the newest is assumed.
+        """
         found = self._stated_releases.get(id(obj))
         if found is None:
             found = self._stated_releases[id(obj)] = tuple(
@@ -124,7 +127,7 @@ class Context(ObjectRelations):
         return self.facts.catalog.for_release(self.karpenter)
 
     def _facts_of(self, about: EC2NodeClass | NodePool) -> AwsFacts:
-        """The facts, but none about a class, or a pool without one, that is plainly for another region."""
+        """Return the facts, but none about a class, or a pool without one, that is plainly for another region."""
         if not self.facts:
             return self.facts
         found = self._facts_about.get(id(about))
@@ -138,7 +141,7 @@ class Context(ObjectRelations):
         return found
 
     def images(self, node_class: EC2NodeClass) -> ImageSet:
-        """The images that the class's terms find, in the order in which the controller tries them."""
+        """Return the images that the class's terms find, in the order in which the controller tries them."""
         found = self._images.get(id(node_class))
         if found is None:
             from nodelint.karpenter.images import images_of
@@ -153,7 +156,9 @@ class Context(ObjectRelations):
         return found
 
     def user_data(self, node_class: EC2NodeClass) -> UserData | None:
-        """The class's user data, read for its image family; None without one, for `Custom`, and for a placeholder."""
+        """Return the class's user data, read for its image family; None without one, for `Custom`, and for a
+        placeholder.
+        """
         if node_class.node.find("spec", "userData") is None:
             return None
         if id(node_class) not in self._user_data:
@@ -165,7 +170,7 @@ class Context(ObjectRelations):
         return self._user_data[id(node_class)]
 
     def script(self, node_class: EC2NodeClass) -> Script | None:
-        """The class's user data of any family as scripts; None without one, and for a placeholder."""
+        """Return the class's user data of any family as scripts; None without one, and for a placeholder."""
         if node_class.node.find("spec", "userData") is None:
             return None
         from nodelint.karpenter.userdata import script_of
@@ -173,7 +178,7 @@ class Context(ObjectRelations):
         return script_of(node_class)
 
     def walk_schema(self, obj: Object) -> Iterator[tuple[str, Node, SchemaNode]]:
-        """The nodes that the schema knows, each with its path, such as `spec.disruption.budgets[].nodes`."""
+        """Yield the nodes that the schema knows, each with its path, such as `spec.disruption.budgets[].nodes`."""
         shape = self.schemas.shape(obj.kind, obj.version, self.karpenter)
         pending = [] if shape is None else [("", obj.node, shape)]
         while pending:
@@ -204,7 +209,7 @@ class Context(ObjectRelations):
         return Schemas.bundled()
 
     def settings(self, obj: Object) -> ControllerFacts:
-        """The settings and feature gates of the controller that files near the object's state."""
+        """Return the settings and feature gates of the controller that files near the object's state."""
         from nodelint.releases.settings import ControllerFacts
 
         found = self._target.stated() if self._target.stated is not None and obj.source.path != "-" else None
@@ -214,7 +219,7 @@ class Context(ObjectRelations):
 
     @cached_property
     def run_files(self) -> RunFiles:
-        """What a rule about a file may ask of the other files of the run, and of those beside them."""
+        """What a rule about a file may ask of the other files of the run, and of those next to them."""
         from nodelint.rule.run_files import RunFiles
 
         return RunFiles(self, self._target.stated)
@@ -225,7 +230,7 @@ class Context(ObjectRelations):
         return type(self) is not Context
 
     def resolution(self, pool: NodePool) -> Resolution:
-        """What the pool can launch, with which image, and what removed the rest."""
+        """Return what the pool can launch, with which image, and what removed the rest."""
         found = self._resolutions.get(id(pool))
         if found is None:
             from nodelint.karpenter.resolve import resolve
@@ -270,7 +275,7 @@ class Context(ObjectRelations):
         return any(isinstance(o, NodeOverlay) for o in self.objects)
 
     def policies(self, pool: NodePool) -> Policies:
-        """What the controller's settings decide about a pool's pods, as far as files state them."""
+        """Return what the controller's settings decide about a pool's pods, as far as files state them."""
         from nodelint.fit.pools import read_policies
 
         return read_policies(self.settings(pool))
@@ -301,7 +306,7 @@ class Context(ObjectRelations):
         return self._workloads_of(workload).is_possible(workload)
 
     def fit(self, workload: Workload) -> WorkloadFit:
-        """What the NodePools of the run make of a workload's pods."""
+        """Return what the NodePools of the run make of a workload's pods."""
         return self._workloads_of(workload).fit(workload)
 
     def _workloads_of(self, workload: Workload) -> Tree:
@@ -341,7 +346,7 @@ class Context(ObjectRelations):
         return found
 
     def conversion(self, obj: Object) -> Conversion:
-        """An object of an old API as the v1 objects that it becomes, and the edits that make it so."""
+        """Return an object of an old API as the v1 objects that it becomes, and the edits that make it so."""
         found = self._conversions.get(id(obj))
         if found is None:
             from nodelint.convert import conversions
@@ -357,7 +362,7 @@ class Context(ObjectRelations):
         return Relations(self.objects)
 
     def _completing(self, obj: Object) -> list[Object]:
-        """The patches with which overlays of the run add fields to an object."""
+        """Return the patches with which overlays of the run add fields to an object."""
         return [
             other
             for other in self._partial
@@ -373,7 +378,7 @@ class Context(ObjectRelations):
         return [obj for obj in self.objects if obj.partial]
 
     def controller_problems(self, obj: Object) -> list[ControllerProblem]:
-        """What the controller says of an object that the API server has taken."""
+        """Return what the controller says of an object that the API server has taken."""
         found = self._controller.get(id(obj))
         if found is None:
             from nodelint.karpenter.controller import check

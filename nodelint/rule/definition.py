@@ -176,7 +176,7 @@ def all_names(rules: Mapping[str, Rule], names: Iterable[str]) -> frozenset[str]
 
 
 def with_options(rule: Rule, values: Mapping[str, object]) -> Rule:
-    """The rule with other thresholds; the values are of the types of its options."""
+    """Return the rule with other thresholds; the values are of the types of its options."""
     return rule._replace(check=partial(rule.check, **values)) if values else rule
 
 
@@ -184,7 +184,8 @@ _REPOSITORIES = {"provider": "aws/karpenter-provider-aws", "core": "kubernetes-s
 
 
 def source_link(source: str) -> tuple[str, str]:
-    """The words and the address of a source: an address, or `core:pkg/file.go@v1.9.0:12`, a line of Karpenter's code.
+    """Return the words and the address of a source: an address, or `core:pkg/file.go@v1.9.0:12`, a line of
+    Karpenter's code.
 
     The repositories are `core` (kubernetes-sigs/karpenter) and `provider` (aws/karpenter-provider-aws). Raises
     ValueError for another form.
@@ -199,7 +200,7 @@ def source_link(source: str) -> tuple[str, str]:
 
 
 def load(folder: str) -> dict[str, Rule]:
-    """The rules of a folder by name, in the order of their names.
+    """Return the rules of a folder by name, in the order of their names.
 
     Raises ImportError when a file holds no rule, more than one, or no page.
     """
@@ -210,7 +211,8 @@ def load(folder: str) -> dict[str, Rule]:
 
 @cache
 def load_bundled() -> dict[str, Rule]:
-    """The rules that come with nodelint, by name; one is loaded when it is shown an object or its page is read.
+    """Return the rules that come with nodelint, by name; one is loaded when it is shown an object or its page is
+    read.
 
     A file whose content the index does not have is loaded at once: somebody is writing it. A file that is no newer
     than the index, or is installed, is only asked for its size.
@@ -232,7 +234,7 @@ def load_bundled() -> dict[str, Rule]:
 
 
 def content_hash(path: str) -> int:
-    """The CRC-32 of a file's content: quick to work out, and enough to notice an edit."""
+    """Return the CRC-32 of a file's content: quick to work out, and enough to notice an edit."""
     from zlib import crc32
 
     with open(path, "rb") as file:
@@ -240,7 +242,9 @@ def content_hash(path: str) -> int:
 
 
 def index(rules: dict[str, Rule], folder: str) -> dict[str, list[object]]:
-    """What rules of a folder declare, for `load_bundled`: the file's size and hash, and the fields of `_declared`."""
+    """Return what rules of a folder declare, for `load_bundled`: the file's size and hash, and the fields of
+    `_declared`.
+    """
     return {
         name: [
             os.path.getsize(os.path.join(folder, f"{name}.py")),
@@ -317,7 +321,10 @@ class _LazyCheck:
 
 
 def load_check(rule: Rule) -> Callable[..., Findings]:
-    """The function of a rule itself, for a run that calls it with many objects. Raises ImportError as `load` does."""
+    """Return the function of a rule itself, for a run that calls it with many objects.
+
+    Raise ImportError as `load` does.
+    """
     return rule.check.rule.check if isinstance(rule.check, _LazyCheck) else rule.check
 
 
@@ -342,7 +349,8 @@ def _type(name: str) -> type[Object] | type[Source] | type[Suppression]:
 
 
 def _load(path: str, name: str, compiled: bool = True) -> Rule:
-    """The rule of a file; without `compiled` no cached bytecode is used, which may be of the same second's last text.
+    """Return the rule of a file; without `compiled` no cached bytecode is used, which may be of the same second's
+    last text.
 
     Raises ImportError when the file holds no rule, more than one, or no page.
     """
@@ -372,7 +380,7 @@ def _whole_page(page: str) -> str:
 
 
 def _docstring(path: str) -> str | None:
-    """The docstring of a file whose code has none: `python -OO` and PYTHONOPTIMIZE=2 leave docstrings out."""
+    """Return the docstring of a file whose code has none: `python -OO` and PYTHONOPTIMIZE=2 leave docstrings out."""
     import ast
 
     with open(path, "rb") as file:
@@ -380,5 +388,5 @@ def _docstring(path: str) -> str | None:
 
 
 def bundled() -> str:
-    """The folder of the rules that come with nodelint."""
+    """Return the folder of the rules that come with nodelint."""
     return shipped("rules")

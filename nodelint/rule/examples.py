@@ -54,7 +54,10 @@ _NOTHING = re.compile(r"\s*(#.*)?")
 
 
 def split_files(text: str) -> dict[str, str]:
-    """The files of a text in which lines `# file: base/pool.yaml` begin each; none where there is no such line."""
+    """Return the files of a text in which lines `# file: base/pool.yaml` begin each.
+
+    None if there is no such line.
+    """
     starts = [match.start() for match in re.finditer(rf"(?m)^\ufeff?{_FILE}", text)]
     ends = [*starts[1:], len(text)]
     parts = [text[start:end] for start, end in zip([0, *starts[1:]], ends, strict=True)] if starts else []
@@ -62,7 +65,7 @@ def split_files(text: str) -> dict[str, str]:
 
 
 def examples(page: str) -> Iterator[Example]:
-    """The examples of a page in their order: fences such as "yaml bad karpenter=1.2.1 kubernetes=1.33"."""
+    """Yield the examples of a page in their order: fences such as "yaml bad karpenter=1.2.1 kubernetes=1.33"."""
     facts: str | None = None
     for kind, options, body in FENCE.findall(whole_page(page)):
         if kind == "facts":
@@ -74,7 +77,7 @@ def examples(page: str) -> Iterator[Example]:
 
 
 def example_pairs(page: str) -> list[tuple[Example, Example | None]]:
-    """Each bad example of a page with its good one: None where only the fix makes it.
+    """Return each bad example of a page with its good one: None if only the fix makes it.
 
     A good example belongs to the bad one before it; where there are as many of both, the nth to the nth.
     """
@@ -93,12 +96,12 @@ def example_pairs(page: str) -> list[tuple[Example, Example | None]]:
 
 @cache
 def whole_page(page: str) -> str:
-    """The page with every example written whole; one that cannot be laid over its frame stays as it is."""
+    """Return the page with every example written whole; one that cannot be laid over its frame stays as it is."""
     return _laid_page(page)[0]
 
 
 def frame_errors(page: str) -> list[str]:
-    """Why examples of a page, as it is written in a rule's file, cannot be laid over their frames."""
+    """Return why examples of a page, as it is written in a rule's file, cannot be laid over their frames."""
     return _laid_page(page)[1]
 
 
@@ -123,7 +126,7 @@ def _options(words: str) -> dict[str, str]:
 
 
 def _frames(names: str) -> str:
-    """The frames of names joined by `+`, each a document."""
+    """Return the frames of names joined by `+`, each a document."""
     known = sorted(name.removesuffix(".yaml") for name in os.listdir(os.path.join(DATA, "frames")))
     texts = []
     for name in names.split("+"):
@@ -135,7 +138,7 @@ def _frames(names: str) -> str:
 
 
 def lay_over(frame: str, lines: str) -> str:
-    """The documents of a frame with the entries of `lines` in their places. Raises FrameError."""
+    """Return the documents of a frame with the entries of `lines` in their places. Raise FrameError."""
     over = _documents(lines)
     below: list[list[str]] = [*_documents(frame), *([] for _ in over)]
     texts = []
@@ -198,7 +201,7 @@ def _with_entry(lines: list[str], block: list[str]) -> list[str]:
 
 
 def _find_key(lines: list[str], start: int, end: int, indent: str, key: str) -> tuple[int, int] | None:
-    """The lines of a field of a block mapping: from its key to the next field or the end of the mapping."""
+    """Return the lines of a field of a block mapping: from its key to the next field or the end of the mapping."""
     for number in range(start, end):
         if re.match(rf"{indent}{key}:( |$)", lines[number]):
             last = number + 1

@@ -57,7 +57,7 @@ def place(pool: NodePool) -> Node:
 
 
 def visible_node(node: Node) -> Node:
-    """The node as a reader of this object sees it: for what lies inside an alias, the alias."""
+    """Return the node as a reader of this object sees it: for what lies inside an alias, the alias."""
     while node.shared and node.parent is not None:
         node = node.parent
     return node
@@ -71,7 +71,8 @@ def names_device(pool: NodePool) -> bool:
 
 
 def describe_long_work(pool: NodePool, resolve: Callable[[NodePool], Resolution]) -> str | None:
-    """What happens to pods that run for long and cannot be moved, where a pool is for such: jobs, pods on GPUs.
+    """Return what happens to pods that run for long and cannot be moved, where a pool is for such: jobs, pods on
+    GPUs.
 
     `resolve` gives what the pool can launch; it is asked only where nothing else tells.
     """
@@ -87,7 +88,9 @@ def describe_long_work(pool: NodePool, resolve: Callable[[NodePool], Resolution]
 
 
 def names_jobs(pool: NodePool) -> str | None:
-    """The word by which a pool's name, taints or labels say that its pods are jobs, which start over when moved."""
+    """Return the word by which a pool's name, taints or labels say that its pods are jobs, which start over when
+    moved.
+    """
     words: frozenset[str] = frozenset(table("vocabulary")["jobs"])
     taints = (text for taint in pool.taints for text in (taint.key, taint.value))
     labels = (text for label in pool.template_labels for text in (label.key, label.value))
@@ -99,19 +102,24 @@ def names_jobs(pool: NodePool) -> str | None:
 
 
 def idle_annotation(key: str) -> tuple[str, str] | None:
-    """What is wrong with an annotation of nodes that has no effect, and what does have it; None for any other."""
+    """Return what is wrong with an annotation of nodes that has no effect, and what does have it.
+
+    None for any other.
+    """
     meaning = table("vocabulary")["idle_annotations"].get(key)
     return None if meaning is None else (str(meaning[0]), str(meaning[1]))
 
 
 def key_of(node: Node) -> Node:
-    """The key under which a node stands, to point at a field by its name; the node itself where it has none."""
+    """Return the key under which a node stands, to point at a field by its name; the node itself where it has
+    none.
+    """
     entry = node.own_entry
     return visible_node(node if entry is None else entry.key)
 
 
 def require(pool: NodePool, wanted: Sequence[Wanted]) -> list[Edit]:
-    """Edits that add requirements to a pool, in the style of its own. Raises NotEditable where none can be added."""
+    """Edits that add requirements to a pool, in the style of its own. Raise NotEditable where none can be added."""
     from nodelint.edits import NotEditable, add_key, insert_items, replace
 
     items = []
@@ -141,7 +149,9 @@ def keep_out(pool: NodePool, key: str, values: Sequence[str]) -> list[Edit]:
 
 
 def take_out(line: RequirementLine, values: Collection[str]) -> list[Edit]:
-    """A line's list without some of its values; NotEditable where its minValues would want more than are left."""
+    """Return a line's list without some of its values; NotEditable where its minValues would want more than are
+    left.
+    """
     from nodelint.edits import NotEditable
 
     left = [text for text in line.texts if text not in values]
@@ -153,7 +163,7 @@ def take_out(line: RequirementLine, values: Collection[str]) -> list[Edit]:
 
 
 def drop(line: RequirementLine, value: Value) -> list[Edit]:
-    """A line's list without one value; NotEditable as for `take_out`."""
+    """Return a line's list without one value; NotEditable in the same cases as `take_out`."""
     from nodelint.edits import remove
 
     if line.values_node.alias or len(line.values) == 1 or (line.min_values or 0) >= len(line.values):
@@ -162,7 +172,7 @@ def drop(line: RequirementLine, value: Value) -> list[Edit]:
 
 
 def split_values(values: Node) -> list[Edit]:
-    """A list of texts with those parted that hold several, with commas in between; none where no text does."""
+    """Return a list of texts with those parted that hold several, with commas in between; none if no text does."""
     from nodelint.edits import if_editable
 
     texts = [str(item.value) for item in values.items]
@@ -173,7 +183,10 @@ def split_values(values: Node) -> list[Edit]:
 
 
 def split_term(term: Node, field: str, values: Sequence[str]) -> list[Edit]:
-    """A term of a list that gives several ids becomes several terms. NotEditable where it says more than these."""
+    """Return a term of a list that gives several ids becomes several terms.
+
+    NotEditable where it says more than these.
+    """
     from nodelint.edits import NotEditable, insert_items, replace
 
     if term.parent is None or term.parent.kind != "sequence" or len(term.entries) != 1 or not values:
@@ -184,7 +197,7 @@ def split_term(term: Node, field: str, values: Sequence[str]) -> list[Edit]:
 
 
 def _hold(node: Node, texts: Sequence[str]) -> list[Edit]:
-    """A list with these texts; what stands behind a YAML alias stays as it is for others."""
+    """Return a list with these texts; what stands behind a YAML alias stays as it is for others."""
     from nodelint.edits import replace, set_values
 
     return replace(node, texts) if node.alias else set_values(node, texts)
@@ -193,10 +206,10 @@ def _hold(node: Node, texts: Sequence[str]) -> list[Edit]:
 def move_alias(
     node_class: EC2NodeClass, images: ImageSet, family: str, version: str = "latest", any_script: bool = False
 ) -> list[Edit]:
-    """Another alias in a class that has one, with the amiFamily that stands beside it.
+    """Another alias in a class that has one, with the amiFamily that stands next to it.
 
-    NotEditable where the class's own user data or volumes were written for the old family; with `any_script`
-    user data may stay in which nothing is known to be wrong under the new one.
+    NotEditable where the class's own user data or volumes were written for the old family; with `any_script` user
+    data may stay in which nothing is known to be wrong under the new one.
     """
     from nodelint.edits import NotEditable, set_value
 
@@ -226,7 +239,9 @@ def move_alias(
 
 
 def _comments_about(nodes: Sequence[Node], old: str, new: str) -> list[Edit]:
-    """The edits to comments beside some values, and right above, that name one family, so that they name another."""
+    """Return the edits to comments next to some values, and right above, that name one family, so that they name
+    another.
+    """
     if old not in alias_families() or nodes[0].style == "hcl":
         return []
     words = {old: new, ami_family_of(old): ami_family_of(new), family_title(old): family_title(new)}
@@ -275,7 +290,7 @@ def alias_instead(node_class: EC2NodeClass, images: ImageSet) -> tuple[str, list
 
 
 def _alias_version(image: Image) -> str | None:
-    """The alias version that selects what a term selects by name or parameter; None for any other image."""
+    """Return the alias version that selects what a term selects by name or parameter; None for any other image."""
     if image.parameter is not None:
         return "latest" if re.search("/(?:recommended|latest)/", image.parameter) else None
     name = image.name or (image.found.name if image.found is not None else "")
@@ -283,7 +298,7 @@ def _alias_version(image: Image) -> str | None:
 
 
 def set_alias(images: ImageSet, family: str, version: str) -> list[Edit]:
-    """Edits that write another alias in the place of a class's own. Raises NotEditable where the class has none."""
+    """Edits that write another alias in the place of a class's own. Raise NotEditable where the class has none."""
     from nodelint.edits import NotEditable, set_value
 
     node = images.alias_node
@@ -293,7 +308,7 @@ def set_alias(images: ImageSet, family: str, version: str) -> list[Edit]:
 
 
 def pin(term: TermImages, images: Sequence[MachineImage]) -> list[Edit]:
-    """A term for these images alone, one for each architecture: by name where it names one, else by id.
+    """Return a term for these images alone, one for each architecture: by name where it names one, else by id.
 
     NotEditable where there is none to pin to.
     """
@@ -327,7 +342,8 @@ def _only_names(term: Node) -> bool:
 
 
 def pinnable(term: TermImages, release: Version, now: datetime | None) -> list[MachineImage]:
-    """The best image that a term finds for each architecture: available, not deprecated if there is one, newest.
+    """Return the best image that a term finds for each architecture: available, not deprecated if there is one,
+    newest.
 
     Another account's counts where the term names its owner. None counts that the release would not find.
     """
@@ -349,7 +365,7 @@ def nearest_alias(families: Sequence[str], ami_family: str | None = None) -> str
 
 
 def served_by(family: str, catalog: Catalog, release: Version) -> TypeSet:
-    """The instance types that an alias at `latest` has an image for in a release."""
+    """Return the instance types that an alias at `latest` has an image for in a release."""
     served = NONE
     for arch, variants in alias_images(family, release):
         for variant in variants:
@@ -359,10 +375,10 @@ def served_by(family: str, catalog: Catalog, release: Version) -> TypeSet:
 
 
 def doubts(resolution: Resolution, keys: Collection[str] = ()) -> list[Gap]:
-    """What is unknown about a pool itself and can take instance types away; only about `keys` where given.
+    """Return what is unknown about a pool itself and can take instance types away; only about `keys` where given.
 
-    Placeholders among zones, capacity types and labels of one's own take none away. Reservations and
-    nested virtualization, which few types can have, are such questions too. So is a key that was meant for one of
+    Placeholders among zones, capacity types and labels of one's own take none away. Reservations and nested
+    virtualization, which few types can have, are such questions too. So is a key that was meant for one of
     Karpenter's: what it asks for is no guess, and `unknown-label` says the rest.
     """
     catalog = resolution.catalog
@@ -397,19 +413,21 @@ def doubts(resolution: Resolution, keys: Collection[str] = ()) -> list[Gap]:
 
 
 def _misspelt(pool: NodePool, catalog: Catalog) -> Iterator[tuple[str, Gap]]:
-    """The requirements whose key is a slip, each with the key that was meant."""
+    """Yield the requirements whose key is a slip, each with the key that was meant."""
     for item in requirements_of(pool):
         if not item.is_label and (near := nearest_key(item, catalog)) is not None:
             yield near.key, unknown_fact(item.key_node, f"`{item.written}` is no label of instance types")
 
 
 def conditional(pool: NodePool) -> set[int]:
-    """The requirement lines, by the id of their nodes, that a template writes under a condition or in a loop."""
+    """Return the requirement lines, by the id of their nodes, that a template writes under a condition or in a
+    loop.
+    """
     return conditional_items(pool, "spec", "template", "spec", "requirements")
 
 
 def conditional_items(pool: NodePool, *path: str) -> set[int]:
-    """The items of a list, by the id of their nodes, that a template writes under a condition or in a loop."""
+    """Return the items of a list, by the id of their nodes, that a template writes under a condition or in a loop."""
     holder, items = pool.node.find(*path[:-1]), pool.node.find(*path)
     key = holder.key(path[-1]) if holder is not None else None
     if key is None or items is None or not pool.source.masked:

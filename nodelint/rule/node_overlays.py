@@ -40,7 +40,7 @@ class OverlayGroup(NamedTuple):
 
 
 class RunOverlays:
-    """The overlays of a run, each with those of its cluster; worked out when first asked for.
+    """The overlays of a run, each with those of its cluster; worked out when first needed.
 
     `is_refused` tells those that the API server or the controller does not take.
     """
@@ -59,17 +59,19 @@ class RunOverlays:
         self._groups: dict[tuple[int, ...], OverlayGroup] = {}
 
     def group(self, overlay: NodeOverlay) -> OverlayGroup:
-        """The overlays that go to one cluster with one, itself among them."""
+        """Return the overlays that go to one cluster with one, itself among them."""
         members = self._fellows(overlay)
         return self._judged(members, self._pools_near(overlay))
 
     def groups_of(self, pool: NodePool) -> list[OverlayGroup]:
-        """The groups of overlays that concern a pool: in a tree for one cluster no more than one."""
+        """Return the groups of overlays that concern a pool: in a tree for one cluster no more than one."""
         found = {id(group): group for overlay in self._overlays if pool in (group := self.group(overlay)).pools}
         return list(found.values())
 
     def apply(self, pool: NodePool) -> Resolution:
-        """What a pool can launch, with the accepted overlays of its cluster applied, where these are one group."""
+        """Return what a pool can launch, with the accepted overlays of its cluster applied, where these are one
+        group.
+        """
         resolution = self._resolve(pool)
         groups = self.groups_of(pool)
         if len(groups) != 1 or pool.foreign:
@@ -94,7 +96,7 @@ class RunOverlays:
         return near
 
     def _pools_near(self, overlay: NodeOverlay) -> list[NodePool]:
-        """The pools built for its cluster; else those below the nearest folder around it that holds any."""
+        """Return the pools built for its cluster; else those below the nearest folder around it that holds any."""
         source = overlay.source
         if source.cluster:
             return [pool for pool in self._pools if pool.source.cluster == source.cluster]

@@ -52,11 +52,11 @@ class ObjectRelations(ABC):
         return found
 
     def node_class(self, pool: NodePool) -> EC2NodeClass | None:
-        """The EC2NodeClass that a pool points to; None where it is not in the run or cannot be determined.
+        """Return the EC2NodeClass that a pool points to; None if it is not in the run or cannot be determined.
 
-        Where several files define a class of one name (an overlay for each environment), the nearest to
-        the pool is meant: the same file, then the longest common path. None where two are equally near.
-        A placeholder names the class that bears the same one, if both are filled in together.
+        Where several files define a class of one name (an overlay for each environment), the nearest to the pool is
+        meant: the same file, then the longest common path. None if two are equally near. A placeholder names the
+        class that bears the same one, if both are filled in together.
         """
         if id(pool) not in self._class_of:
             self._class_of[id(pool)] = self._nearest_class(pool)
@@ -75,7 +75,7 @@ class ObjectRelations(ABC):
         return ranked[0] if first > second else None
 
     def possible_classes(self, pool: NodePool) -> list[EC2NodeClass]:
-        """The classes that a pool may mean by what it names: `node_class` is the one that it does mean."""
+        """Return the classes that a pool may mean by what it names: `node_class` is the one that it does mean."""
         ref = pool.class_ref
         if ref is None or ref.name is None or pool.foreign:
             return []
@@ -95,7 +95,7 @@ class ObjectRelations(ABC):
         return by_code(self.classes)
 
     def _why_no_class(self, pool: NodePool) -> str | None:
-        """Why a class that a pool names cannot be determined although the run holds one of that name."""
+        """Return why a class that a pool names cannot be determined although the run holds one of that name."""
         name = pool.class_ref.name if pool.class_ref else None
         if not isinstance(name, str):
             return None
@@ -131,11 +131,11 @@ class ObjectRelations(ABC):
         return NamelessClasses((*self.objects, *self._foreign))
 
     def pools(self, node_class: EC2NodeClass) -> list[NodePool]:
-        """The NodePools of the run that point to a class."""
+        """Return the NodePools of the run that point to a class."""
         return self._pools_of.get(id(node_class), [])
 
     def chart_pair(self, node_class: EC2NodeClass) -> list[NodePool]:
-        """The one NodePool that stands beside a class in the values of a chart; empty for all others."""
+        """Return the one NodePool that stands next to a class in the values of a chart; empty for all others."""
         holder = node_class.node.parent
         if not node_class.of_values or holder is None or holder.kind != "mapping":
             return []
@@ -144,9 +144,10 @@ class ObjectRelations(ABC):
         return pools if len(pools) == 1 and len(near) == 2 else []
 
     def foreign_group(self, pool: NodePool) -> list[Object]:
-        """The class of another provider that a pool names, then the NodePools that name it, all of the pool's file.
+        """Return the class of another provider that a pool names, then the NodePools that name it, all of the pool's
+        file.
 
-        Empty where the file does not define the class.
+        Empty if the file does not define the class.
         """
         from nodelint.model.documents import objects
 
@@ -158,10 +159,10 @@ class ObjectRelations(ABC):
         return [*found, *(other for other in pools if _names(other, found[0]))] if found else []
 
     def interchangeable_pools(self, pool: NodePool, launching: str | None = None) -> Iterator[NodePool]:
-        """The other NodePools of the same folder with the same taints: pods that use one can use the others.
+        """Return the other NodePools of the same folder with the same taints: pods that use one can use the others.
 
-        With `launching` those that can launch nodes of an architecture or a capacity type, `arm64` say.
-        Each script, and each text for readers, stands for itself; an object of the same name is another version.
+        With `launching` those that can launch nodes of an architecture or a capacity type, `arm64` say. Each script,
+        and each text for readers, stands for itself; an object of the same name is another version.
         """
         from nodelint.rule.clusters import APPLIED
 
@@ -202,20 +203,26 @@ class ObjectRelations(ABC):
         return found
 
     def cluster_pools(self, pool: NodePool) -> list[NodePool]:
-        """The other NodePools that go to the same cluster, as far as their files tell (see `rule.clusters`)."""
+        """Return the other NodePools that go to the same cluster, as far as their files tell (see
+        `rule.clusters`).
+        """
         return [other for other in self._beside.get(id(pool), ()) if other is not pool]
 
     def duplicates(self, obj: Object) -> list[Object]:
-        """The objects of one kind and name that are applied together; none for the first (see `rule.clusters`)."""
+        """Return the objects of one kind and name that are applied together; none for the first (see
+        `rule.clusters`).
+        """
         return self._namesakes_of.get(id(obj), [])
 
     def definition_elsewhere(self, obj: Object) -> Object | None:
-        """The object of the same kind and name that Terraform makes, with another spec (see `rule.clusters`)."""
+        """Return the object of the same kind and name that Terraform makes, with another spec (see
+        `rule.clusters`).
+        """
         return self._definitions_elsewhere.get(id(obj))
 
     @cached_property
     def _asked_last(self) -> Sequence[Object]:
-        """The objects, those read for context first: of some that are alike the first is silent."""
+        """The objects, those read for context first: of some that are alike the first reports nothing."""
         return (*self.objects[self._judged :], *self.objects[: self._judged])
 
     @cached_property
@@ -238,7 +245,7 @@ class ObjectRelations(ABC):
 
 
 def _place(pool: NodePool) -> tuple[object, ...]:
-    """What NodePools share that the same pods can use: the provider, the folder and the taints."""
+    """Return what NodePools share that the same pods can use: the provider, the folder and the taints."""
     taints = frozenset((taint.key, taint.value, taint.effect) for taint in pool.taints)
     return pool.provider, folder_of(pool.source.path), taints
 
@@ -253,5 +260,5 @@ def _names(pool: NodePool, obj: Object) -> bool:
 
 
 def _release_of(obj: Object) -> int | None:
-    """The number of the release of a chart that makes an object."""
+    """Return the number of the release of a chart that makes an object."""
     return obj.source.built.release if obj.source.built is not None else None

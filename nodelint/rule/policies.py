@@ -80,7 +80,7 @@ class Policy(NamedTuple):
 
 
 def policy_of(given: object) -> Policy:
-    """A policy from what a configuration holds. Raises PolicyError."""
+    """Return a policy from what a configuration holds. Raise PolicyError."""
     if not isinstance(given, Mapping):
         raise PolicyError("", "a policy is a mapping with name, on, expr and message")
     # YAML 1.1, which the configuration is read as, takes an unquoted `on` for a boolean.
@@ -111,7 +111,7 @@ def policy_of(given: object) -> Policy:
 
 
 def rule_of(policy: Policy) -> Rule:
-    """The rule that a policy is. Raises PolicyError for an expression that does not compile."""
+    """Return the rule that a policy is. Raise PolicyError for an expression that does not compile."""
     from nodelint.apiserver import cel
 
     try:
@@ -190,7 +190,7 @@ def _hold_to_view(expr: str) -> None:
 
 
 def _worded(error: Exception) -> str:
-    """What went wrong in an evaluation, without the words of the runtime."""
+    """Return why an expression could not be evaluated, without the CEL runtime's own wording."""
     missing = re.search(r'Key not found in map : "(.*)"', str(error))
     if missing is not None:
         return f"there is no `{missing[1]}` here; ask by `has(...)` first"
@@ -200,7 +200,7 @@ def _worded(error: Exception) -> str:
 
 
 def _unknown(node: Node, words: frozenset[str], key: str = "", above: str = "") -> Iterator[Node]:
-    """The placeholders at keys that the expression names, or in maps that it names and may go through."""
+    """Yield the placeholders at keys that the expression names, or in maps that it names and may go through."""
     for entry in node.entries:
         yield from _unknown(entry.value, words, entry.name or "", key)
     for item in node.items:
@@ -214,7 +214,7 @@ _GROUPS = frozenset({"spec", "metadata", "template"})
 
 
 def _plain(node: Node) -> object:
-    """The value of a node for the runtime, which takes no `UNKNOWN`: null stands for what is not read."""
+    """Return the value of a node for the runtime, which takes no `UNKNOWN`: null stands for what is not read."""
 
     def known(value: object) -> object:
         if isinstance(value, dict):
@@ -227,7 +227,7 @@ def _plain(node: Node) -> object:
 
 
 def _place(obj: Object, path: Sequence[str]) -> Node:
-    """The field of a path, or the nearest above it that is there."""
+    """Return the field of a path, or the nearest above it that is there."""
     node, found = obj.node, obj.name_node
     for name in path:
         inner = node.get(name)
@@ -238,7 +238,9 @@ def _place(obj: Object, path: Sequence[str]) -> Node:
 
 
 def view(resolution: Resolution) -> dict[str, Any]:
-    """What a policy sees of a NodePool as `pool`: what it can launch, cheapest first, and with which images."""
+    """Return what a policy sees of a NodePool as `pool`: what it can launch, cheapest first, and with which
+    images.
+    """
     catalog = resolution.catalog
     types = [_record(catalog, name) for name in catalog.names_in(resolution.launchable)]
     types.sort(key=lambda policy: (policy["price"] is None, policy["price"] or 0.0, policy["name"]))

@@ -1,6 +1,6 @@
 """Ways out of a refusal that several rules offer by name; those that take something away are tried first.
 
-Like all of `edits`, what is written elsewhere or holds template code is left alone: then there is no way out.
+Like all of `edits`, what is written elsewhere or holds template code is not changed: then there is no suggestion.
 """
 
 from __future__ import annotations
@@ -62,14 +62,15 @@ MOST_TRIED = 25
 
 
 def duration_meant(text: str) -> str | None:
-    """The duration that `30d` or `24H` was meant to be, as Go writes it: `720h`; None where it is none."""
+    """Return the duration that `30d` or `24H` was meant to be, as Go writes it: `720h`; None if it is none."""
     from nodelint.apiserver import value_suggestions
 
     return value_suggestions.duration_meant(text)
 
 
 def write_meant(node: Node, meant: str, wanted: str, several: bool = False) -> list[Edit]:
-    """The value that a scalar was plainly meant to be, in the JSON type that is `wanted` there, `""` for its own.
+    """Return the value that a scalar was plainly meant to be, in the JSON type that is `wanted` there, `""` for its
+    own.
 
     Where a list is wanted, it becomes the one item, or each part between commas if it may be `several`.
     """
@@ -131,10 +132,11 @@ def _settles(obj: Object, changes: list[Edit], judge: Judge) -> bool:
 def rename_to_missing(
     obj: Object, holder: Node, problems: Sequence[SchemaProblem], judge: Judge
 ) -> tuple[str, str, list[Edit]] | None:
-    """An unknown field of a list's item and the field that it lacks, and the edit that renames the one to the other.
+    """Return an unknown field of a list's item and the field that it lacks, and the edit that renames the one to the
+    other.
 
-    None where nothing or more than that one change would settle it. A larger mapping, such as `disruption`, may lack
-    one thing and hold another in the wrong place. `problems` are all those of the object.
+    None if nothing or more than that one change would settle it. A larger mapping, such as `disruption`, may lack one
+    thing and hold another in the wrong place. `problems` are all those of the object.
     """
     if holder.parent is None or holder.parent.kind != "sequence" or len(problems) > MOST_TRIED:
         return None
@@ -147,7 +149,10 @@ def rename_to_missing(
 
 
 def swap_thresholds(kubelet: Node) -> list[tuple[str, list[Edit]]]:
-    """The two thresholds of image collection, each in the place of the other; none where a number is not known."""
+    """Return the two thresholds of image collection, each in the place of the other.
+
+    None if a number is not known.
+    """
     high, low = kubelet.get(_HIGH), kubelet.get("imageGCLowThresholdPercent")
     if high is None or low is None or type(high.value) is not int or type(low.value) is not int:
         return []
@@ -162,7 +167,7 @@ _HIGH = "imageGCHighThresholdPercent"
 
 
 def missing_terms(node_class: Object, field: str, others: Sequence[Object]) -> Iterator[tuple[str, list[Edit]]]:
-    """What subnets or security groups a class may be meant to select, by what is written beside it."""
+    """Yield what subnets or security groups a class may be meant to select, by what is written next to it."""
     spec = node_class.node.get("spec")
     if spec is None:
         return
@@ -188,7 +193,9 @@ def _discovery_tags(node_class: Object, field: str, others: Sequence[Object]) ->
 
 
 def move_kubelet_flags(node_class: Object, data: UserData, start: int, end: int) -> list[tuple[str, list[Edit]]]:
-    """A call of user data, from `start` to `end`, without which its flags about the kubelet go to `spec.kubelet`."""
+    """Return a call of user data, from `start` to `end`, without which its flags about the kubelet go to
+    `spec.kubelet`.
+    """
     spec, text = node_class.node.get("spec"), data.text
     begin, stop = text.rfind("\n", 0, start) + 1, text.find("\n", end)
     if spec is None or text[begin:start].strip() or re.search(r"[;&|)]", text[start:end]):
@@ -218,7 +225,7 @@ _NAMED_SELECTORS = ("ami", "securityGroup", "subnet")
 
 
 def selected_by_name(obj: Object, at: Node) -> list[tuple[str, list[Edit]]]:
-    """A selector term whose `id` holds a name, as the term for that name; none where it may be an id."""
+    """Return a selector term whose `id` holds a name, as the term for that name; none if it may be an id."""
     term, value = at.parent, at.value
     spec = obj.node.get("spec")
     if term is None or spec is None or not isinstance(value, str) or re.fullmatch(r"\w+-[0-9a-f]{8,17}|\s*", value):
@@ -232,7 +239,7 @@ def selected_by_name(obj: Object, at: Node) -> list[tuple[str, list[Edit]]]:
 
 
 def missing_role(node_class: Object, others: Sequence[Object]) -> Iterator[tuple[str, list[Edit]]]:
-    """What role the nodes of a class may be meant to have, by what is written beside it."""
+    """Yield what role the nodes of a class may be meant to have, by what is written next to it."""
     spec = node_class.node.get("spec")
     if spec is None:
         return
@@ -256,7 +263,7 @@ def is_null(node: Node | None) -> bool:
 
 
 def _give(holder: Node, name: str, value: str) -> list[Edit]:
-    """A field of a mapping that it lacks, or that has no value yet."""
+    """Return a field of a mapping that it lacks, or that has no value yet."""
     present = holder.get(name)
     if present is None:
         return if_editable(add_key, holder, name, value)
@@ -273,7 +280,7 @@ def _other_classes(node_class: Object, others: Sequence[Object]) -> Iterator[Obj
 
 
 def _only_tags(node_class: Object, field: str) -> dict[str, str] | None:
-    """The tags of the one term of a field, where it holds nothing else and none is a pattern or not known."""
+    """Return the tags of the one term of a field, where it holds nothing else and none is a pattern or not known."""
     terms = node_class.node.find("spec", field)
     tags = terms.items[0].get("tags") if terms is not None and len(terms.items) == 1 else None
     if terms is None or tags is None or len(terms.items[0].entries) != 1 or not tags.entries:

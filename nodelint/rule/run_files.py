@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class RunFiles:
-    """The files of a run, and those that tell of the cluster beside them, for rules about a file as a whole."""
+    """The files of a run, and those that tell of the cluster next to them, for rules about a file as a whole."""
 
     def __init__(self, context: ObjectRelations, stated: Callable[[], StatedSettings] | None) -> None:
         self._context = context
@@ -92,14 +92,14 @@ class RunFiles:
         return self._context.files if stated is None else stated().files
 
     def is_in_files(self, pattern: re.Pattern[str] | str, around: bool = False) -> bool:
-        """Return whether a file of the run holds a text or matches a pattern; with `around`, those beside it count.
+        """Return whether a file of the run holds a text or matches a pattern; with `around`, those next to it count.
 
         Rules about a file ask it of all the others.
         """
         return bool(self.files_with(pattern, around))
 
     def files_with(self, pattern: re.Pattern[str] | str, around: bool = False) -> Sequence[Source]:
-        """Return the files of the run that hold a text or match a pattern; with `around`, also those beside it.
+        """Return the files of the run that hold a text or match a pattern; with `around`, also those next to it.
 
         Each text is searched once, however many files, and trials of fixes, ask for it.
         """
@@ -134,7 +134,7 @@ class RunFiles:
 
     @property
     def has_terraform(self) -> bool:
-        """Whether the run has files of Terraform; without any, nothing that reads them is loaded."""
+        """Whether the run has Terraform files; without any, nothing that reads them is loaded."""
         files = self.files_of_run
         if self._has_terraform is None or self._has_terraform[0] is not files:
             self._has_terraform = files, any(file.path.endswith((".tf", ".tofu", ".hcl")) for file in files)
@@ -142,7 +142,7 @@ class RunFiles:
 
     @property
     def terraform(self) -> TerraformBlocks:
-        """The blocks of Terraform in the files of the run and beside them, also for what is rendered of them."""
+        """The blocks of Terraform in the files of the run and next to them, also for what is rendered of them."""
         from nodelint.forms.terraform.terraform_trace import TerraformBlocks
 
         stated = self._stated() if self._stated is not None else None

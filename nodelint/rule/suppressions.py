@@ -33,9 +33,9 @@ _OTHER_COMMENT = (
 class Suppression:
     """One comment: the rules it names, the characters it covers, and the rules it has silenced.
 
-    `span` is the comment itself; `scope` is None where nothing begins that it could be about. One in the form of
-    another linter has words in `foreign`, which may be names of rules, and silences nothing; `ours` says that it is
-    addressed to nodelint. `near` are then the rules that find something there.
+    `span` is the comment itself; `scope` is None if nothing begins that it could be about. One in the form of another
+    linter has words in `foreign`, which may be names of rules, and silences nothing; `ours` says that it is addressed
+    to nodelint. `near` are then the rules that find something there.
     """
 
     foreign: tuple[str, ...] | None = None
@@ -123,7 +123,7 @@ def _find_comments(source: SourceText, pattern: str) -> list[Suppression]:
 
 
 def _find_line_comments(source: SourceText, comment: re.Pattern[str]) -> list[Suppression]:
-    """The comments of HCL outside of objects: each is about its line, or about the next one."""
+    """Return the comments of HCL outside of objects: each is about its line, or about the next one."""
     documents = [(document.start, document.end) for document in source.documents if document.root is not None]
     outside = (
         match
@@ -151,7 +151,7 @@ def _start(node: Node) -> int:
 
 @lru_cache(maxsize=64)
 def _names(listed: str) -> tuple[str, ...]:
-    """The rules that a comment lists; many comments list the same."""
+    """Return the rules that a comment lists; many comments list the same."""
     return tuple([name.strip() for name in listed.split(",") if name.strip()])
 
 
@@ -174,13 +174,13 @@ def _suppression(source: SourceText, page: _Page | None, match: re.Match[str]) -
 
 
 def _next_line(source: SourceText, after: int) -> Span | None:
-    """The first line after `after` that is neither blank nor a comment."""
+    """Return the first line after `after` that is neither blank nor a comment."""
     line = re.compile(r"(?m)^[ \t]*[^\s#][^\n]*").search(source.flat, after)
     return None if line is None else Span(source, line.start(), line.end())
 
 
 def _next(source: SourceText, page: _Page, after: int) -> Span | None:
-    """The widest thing that begins on the first line after `after` that is neither blank nor a comment."""
+    """Return the widest thing that begins on the first line after `after` that is neither blank nor a comment."""
     text = source.flat
     first = at = text.find("\n", after) + 1
     found = None

@@ -53,7 +53,7 @@ class Target(NamedTuple):
         )
 
     def for_object(self, obj: Object) -> tuple[Target, ...]:
-        """All that an object is judged for; nothing where it is not judged."""
+        """Return all that an object is judged for; nothing if it is not judged."""
         if self.choose is None:
             return (self,)
         chosen = self.choose(obj)

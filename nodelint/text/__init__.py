@@ -1,6 +1,6 @@
 """The exact text of a file and the YAML values in it, each with the place where it is written.
 
-A source does not change: an edit makes a new text, and that is read anew. Only a language server lets one follow the
+A source does not change: an edit makes a new text, and that is read again. Only a language server lets one follow the
 text that is typed (`text.incremental`).
 
 What reads YAML is loaded when something of it is first asked for: most files hold nothing of Karpenter's.

@@ -94,9 +94,9 @@ def is_script(source: SourceText) -> bool:
 
 
 def read(source: SourceText, host: str, start: int = 0, end: int | None = None) -> Iterator[Reading]:
-    """Yield the manifests inside a text of a known kind, in their order. Nothing is raised.
+    """Yield the manifests in a text of the kind `host` (such as `shell`), in order. It never raises.
 
-    Of a form's text, those from `start` to `end`.
+    Of the text of an input form, only those between `start` and `end`.
     """
     text = source.text
     row = TABLE.of_host(host)
@@ -161,9 +161,7 @@ def read_quoted(source: SourceText, start: int, end: int, value: object) -> Iter
 
 
 def _keys_above(node: Node) -> list[str] | None:
-    """Return the keys that lead to a node; None where it is a text of one of Karpenter's objects, or an
-    annotation.
-    """
+    """Return the keys that lead to a node; None if it is a text of one of Karpenter's objects, or an annotation."""
     keys: list[str] = []
     at = node
     while at.parent is not None:

@@ -12,7 +12,7 @@ _KNOWN = r"\$[A-Z_][A-Z0-9_]*(?!\w)|\$\{[^{}\n]*\}"
 
 
 def unescape_in_place(quoted: str) -> str | None:
-    """Return a quoted text with a blank in the place of each backslash; None where there is more to its escapes.
+    """Return a quoted text with a blank in the place of each backslash; None if there is more to its escapes.
 
     The blank stands outside of the quotes that were escaped, so that what these hold stays the same.
     """

@@ -18,7 +18,7 @@ _MOST_REPEATS = 4
 
 
 def replace_matches(text: str, pattern: str, by: str) -> str | None:
-    """Return a text with what matches replaced; `$1` and `${1}` are groups. None where the pattern is not read."""
+    """Return a text with what matches replaced; `$1` and `${1}` are groups. None if the pattern is not read."""
     compiled = _compile(pattern)
     if compiled is None or re.search(r"\$(?![0-9{$])|\$\{(?![0-9]+\})", by):
         return None
@@ -37,7 +37,7 @@ def replace_matches(text: str, pattern: str, by: str) -> str | None:
 
 
 def find_matches(text: str, pattern: str) -> list[str | tuple[str | None, ...]] | None:
-    """Return what `regexall` finds: texts, or what each group of the pattern holds; None where that is not read."""
+    """Return what `regexall` finds: texts, or what each group of the pattern holds; None if that is not read."""
     compiled = _compile(pattern)
     if compiled is None:
         return None
@@ -45,7 +45,7 @@ def find_matches(text: str, pattern: str) -> list[str | tuple[str | None, ...]] 
 
 
 def has_match(pattern: str, text: str) -> bool | None:
-    """Whether a pattern is found in a text; None where the pattern is not read."""
+    """Whether a pattern is found in a text; None if the pattern is not read."""
     compiled = _compile(pattern)
     return None if compiled is None else compiled.search(text) is not None
 
@@ -57,7 +57,7 @@ def find_whole_matches(pattern: str, text: str) -> list[str] | None:
 
 
 def _compile(pattern: str) -> re.Pattern[str] | None:
-    """Return the pattern for Python; None where it is not one that is read."""
+    """Return the pattern for Python; None if it is not one that is read."""
     tokens: list[re.Match[str]] = []
     at, token = 0, re.compile(_TOKEN, re.DOTALL)
     while at < len(pattern) and len(pattern) <= _LONGEST:

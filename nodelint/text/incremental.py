@@ -38,7 +38,7 @@ class Moved(NamedTuple):
     by: int
 
     def shift_of(self, start: int, end: int, later: bool) -> int | None:
-        """By how much a range has moved; None where it is gone, or in part.
+        """By how much a range has moved; None if it is gone, or in part.
 
         `later` says that what it belongs to stands behind the change: at its border a range may be of either side.
         """
@@ -119,7 +119,7 @@ def _divide(source: Source, text: str, change: CommonEnds) -> tuple[int, int, li
     """Return how many documents stay at the head and at the tail, and the parts of the text between that are to be
     read.
 
-    None that cannot be read stays. Where parts begin is looked up anew for the documents beside the change too: the
+    None that cannot be read stays. Where parts begin is looked up again for the documents next to the change too: the
     marker of one, and whether it holds nothing but comments, decides where the next one begins.
     """
     documents, by = source.documents, len(text) - len(source.text)

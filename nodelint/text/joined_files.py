@@ -14,7 +14,7 @@ _INSIDE = r"(?<=\S)(?:(?:apiVersion|kind|metadata|spec)[ \t]*:[ \t]|---[ \t]*$)"
 
 
 def find_joined_line(source: Source) -> int | None:
-    """Return the line in which a second file begins; None where nothing says that one does."""
+    """Return the line in which a second file begins; None if nothing says that one does."""
     if not source.problems:
         return None
     offset = source.problems[0].offset
@@ -25,7 +25,9 @@ def find_joined_line(source: Source) -> int | None:
 
 
 def _names_two_objects(source: Source, offset: int) -> bool:
-    """Whether the document around an offset says twice of which version its object is."""
+    """Whether the YAML document around an offset has more than one top-level `apiVersion`, so that two objects are
+    joined.
+    """
     before, behind = source.text[:offset], source.text[offset:]
     document = re.split(r"(?m)^---", before)[-1] + re.split(r"(?m)^---", behind)[0]
     return len(re.findall(r"(?m)^apiVersion[ \t]*:", document)) > 1

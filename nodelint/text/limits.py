@@ -24,7 +24,7 @@ class LeftOutNotes:
     """What is left out while it is open, each once, in the order in which it is noted.
 
     `make` makes a gap of the path of the file that names the inputs, the line, the reason, and the error of nodelint
-    itself that is to blame, empty where none is.
+    itself that is to blame, empty if none is.
     """
 
     def __init__(self, make: Callable[[str, int, str, str], Gap]) -> None:
@@ -55,7 +55,7 @@ def note_left_out(path: str, reason: str, line: int = 1, fault: str = "") -> Non
 
 
 def note_more(path: str, number: int, most: int, what: str, line: int = 1) -> None:
-    """Say how many of some inputs a limit leaves out; nothing where it leaves out none."""
+    """Say how many of some inputs a limit leaves out; nothing if it leaves out none."""
     if number > most:
         note_left_out(path, f"{number - most:,} of {number:,} {what} are not judged: {most:,} are the most", line)
 

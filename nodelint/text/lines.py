@@ -53,7 +53,7 @@ class Lines:
         return Position(line, column, offset)
 
     def line(self, number: int) -> str:
-        """Return the text of a line, counted from 1, without its line break; empty where there is none."""
+        """Return the text of a line, counted from 1, without its line break; empty if there is none."""
         lines = self._list_starts()
         if not 1 <= number <= len(lines):
             return ""

@@ -29,7 +29,7 @@ Scalar = str | int | float | bool | None | UnknownValue
 class MappingEntry:
     """A key of a mapping with its value. `merged`: it came through `<<`.
 
-    `name` is the key as it stands in JSON (`true` for `on`), None where it is a placeholder.
+    `name` is the key as it stands in JSON (`true` for `on`), None if it is a placeholder.
     """
 
     __slots__ = ("key", "merged", "name", "value")
@@ -120,14 +120,14 @@ class Node:
         return f"<{self.kind} {self.start}-{self.end} {self.text[:40]!r}>"
 
     def entry(self, key: str) -> MappingEntry | None:
-        """Return a mapping's key with its value; None where there is no such key or no mapping."""
+        """Return a mapping's key with its value; None if there is no such key or no mapping."""
         for entry in self.entries:
             if entry.name == key:
                 return entry
         return None
 
     def get(self, key: str) -> Node | None:
-        """Return the value of a mapping's key; None where there is no such key or no mapping. `find` takes a path."""
+        """Return the value of a mapping's key; None if there is no such key or no mapping. `find` takes a path."""
         for entry in self.entries:
             if entry.name == key:
                 return entry.value
@@ -141,7 +141,7 @@ class Node:
         return None
 
     def find(self, *path: str | int) -> Node | None:
-        """Return the node at the end of a path of keys and indices, None where the path ends early.
+        """Return the node at the end of a path of keys and indices, None if the path ends early.
 
         `get` takes one key.
         """
@@ -176,7 +176,7 @@ class Node:
 
     @property
     def own_name(self) -> str | None:
-        """Return the key of which it is the value. None where there is none, and where a placeholder is the key."""
+        """Return the key of which it is the value. None if there is none, and where a placeholder is the key."""
         entry = self.own_entry
         return None if entry is None else entry.name
 
@@ -235,13 +235,12 @@ _BARE = r"[A-Za-z0-9_-]+"
 class Document:
     """One document of a source: the characters `start` to `end`, its `---` line included.
 
-    `root` is None where the document is empty, cannot be read, or was passed over because the word
-    karpenter is not in it. `templated` says that whole lines of it were template code: what a reader
-    misses may be there after rendering.
+    `root` is None if the document is empty, cannot be read, or was passed over because the word karpenter is not in
+    it. `templated` says that whole lines of it were template code: what a reader misses may be there after rendering.
 
-    A document that stands in a text of another kind has a `host`: `terraform` (a heredoc), `hcl` (an object
-    of HCL's own), `shell`, `markdown`, or `block` for a block scalar of another document. Every line of it
-    begins with `prefix`. `part` is as in `Source`. `target` is the kind that a JSON6902 patch is for. `nodes` is for
+    A document that stands in a text of another kind has a `host`: `terraform` (a heredoc), `hcl` (an object of HCL's
+    own), `shell`, `markdown`, or `block` for a block scalar of another document. Every line of it begins with
+    `prefix`. `part` is as in `Source`. `target` is the kind that a JSON6902 patch is for. `nodes` is for
     `text.incremental`, which lists them once.
     """
 
@@ -272,18 +271,17 @@ class Document:
 class SourceText:
     """A file's text, its documents, and what could not be read.
 
-    `part` is set by whoever knows the file's surroundings: True where its objects are parts of others, such
-    as a Kustomize patch, None where they may be. `tabbed` says that tabs begin the lines of a document,
-    `masked` that template code may have been set aside in one, so that a key may be there more than once.
-    `also` is the pattern of what is read although the word karpenter is not in it; `node_groups` are then the texts
-    of the files that state nodes of others than Karpenter, and `unread_keys` the keys of taints that may be tolerated
-    in files of which not all is read; None where nobody has looked for workloads.
-    `noted` is the one document that differs from those of another source, which is asked for most.
-    `derived` is what `once` keeps.
-    `held` is for `model.manifest`, which reads the objects of a source once. `cluster` and
-    `built` are set for a text that is built of files (see `forms.rendered`): what is built for one cluster belongs
-    together. `roots` are the root modules of Terraform, or the files of variables, with which a file is filled in.
-    `is_named` says that the command line names the file, `values_order` is its number among the files of --values.
+    `part` is set by whoever knows the file's surroundings: True where its objects are parts of others, such as a
+    Kustomize patch, None if they may be. `tabbed` says that tabs begin the lines of a document, `masked` that
+    template code may have been set aside in one, so that a key may be there more than once. `also` is the pattern of
+    what is read although the word karpenter is not in it; `node_groups` are then the texts of the files that state
+    nodes of others than Karpenter, and `unread_keys` the keys of taints that may be tolerated in files of which not
+    all is read; None if nobody has looked for workloads. `noted` is the one document that differs from those of
+    another source, which is asked for most. `derived` is what `once` keeps. `held` is for `model.manifest`, which
+    reads the objects of a source once. `cluster` and `built` are set for a text that is built of files (see
+    `forms.rendered`): what is built for one cluster belongs together. `roots` are the root modules of Terraform, or
+    the variable files, with which a file is filled in. `is_named` says that the command line names the file,
+    `values_order` is its number among the files of --values.
     """
 
     __slots__ = (
@@ -402,7 +400,7 @@ class SourceText:
         return self.lines.position(offset)
 
     def line(self, number: int) -> str:
-        """Return the text of a line, counted from 1, without its line break; empty where there is none."""
+        """Return the text of a line, counted from 1, without its line break; empty if there is none."""
         return self.lines.line(number)
 
     def start_of_line(self, number: int) -> int:

@@ -112,7 +112,7 @@ def is_placeholder(text: str) -> bool:
 
 
 def left_by_hand(text: str, stand_ins: Iterable[str] = ()) -> str | None:
-    """Return what a person was to replace in a value, as documentation writes it; None where there is nothing of the
+    """Return what a person was to replace in a value, as documentation writes it; None if there is nothing of the
     kind.
 
     `<x>` and `<<X>>`, `your-...`, three X and more (`ami-xxxxxxxx`), `replace-with-...`, words in capitals such as
@@ -270,7 +270,7 @@ _BRANCHING = r"(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(if|unless|with|range|for|define|blo
 def alternatives(text: str, starts: list[int]) -> list[int]:
     """Return which items of a list stand in an `else` of a template whose earlier branch has an item, by number.
 
-    `starts` are where the items begin. Such an item is written in the place of the earlier ones, never beside them.
+    `starts` are where the items begin. Such an item is written in the place of the earlier ones, never next to them.
     """
     found: list[int] = []
     tokens = re.compile(_BRANCHING).finditer(text, starts[0], starts[-1])

@@ -10,7 +10,8 @@ from nodelint.text.yaml.compose import compose
 
 
 def nodes_of(source: Source) -> list[Node]:
-    """The roots of a source's documents, read whether or not the word karpenter is in them; none if unreadable.
+    """Return the roots of a source's documents, read whether or not the word karpenter is in them; none if
+    unreadable.
 
     What was passed over because that word was missing is among the source's documents from then on.
     """
@@ -28,7 +29,7 @@ def nodes_of(source: Source) -> list[Node]:
 
 
 def _read_passed_over(source: Source) -> None:
-    """Read the documents of a source that lack the word karpenter, beside one that has it."""
+    """Read the documents of a source that lack the word karpenter, next to one that has it."""
     for document in source.documents:
         if document.root is not None or document.host is not None:
             continue

@@ -25,7 +25,7 @@ def _take_marks(new: Source, source: SourceText) -> None:
 
 
 def reread_document(source: SourceText, index: int, text: str) -> Source:
-    """Return the same file with another text that differs within one document only: that one is read anew.
+    """Return the same file with another text that differs within one document only: that one is read again.
 
     The other documents are the same objects as before and belong to the old source, where their places are. What was
     read without the word karpenter, as values are, is read so again.
@@ -55,10 +55,10 @@ def _reread_document(source: SourceText, index: int, text: str) -> Source:
 
 
 def _reread_embedded(source: SourceText, index: int, text: str) -> Source | None:
-    """Return the file read anew in one document within another text; the other documents are passed over.
+    """Return the file read again in one document within another text; the other documents are passed over.
 
-    None where the document is not as before. In the other documents `apiVersion` and `karpenter` are replaced by
-    words of the same length: a reader finds no object and no values in such a text.
+    None if the document is not as before. In the other documents `apiVersion` and `karpenter` are replaced by words
+    of the same length: a reader finds no object and no values in such a text.
     """
     document, by = source.documents[index], len(text) - len(source.text)
     if document.root is None or document.host == "hcl" or document.part:
@@ -84,7 +84,7 @@ def _reread_embedded(source: SourceText, index: int, text: str) -> Source | None
 
 
 def _reread_near(source: SourceText, index: int, text: str) -> Source | None:
-    """Return the file read anew in one heredoc of Terraform; only the text between its neighbours is read.
+    """Return the file read again in one heredoc of Terraform; only the text between its neighbours is read.
 
     A file that is filled in may hold hundreds of heredocs. Where several documents stand in one, more is read. None
     where no such part reads as before.
@@ -134,9 +134,7 @@ def _between_others(source: SourceText, index: int, new: Source, document: Docum
 
 
 def read_alone(source: SourceText, document: Document) -> Node | None:
-    """Return the root of a document, read from a text that holds it alone; None where that does not read as
-    the same.
-    """
+    """Return the root of a document, read from a text that holds it alone; None if that does not read as the same."""
     if not is_yaml_alone(source.path):
         return None
     alone = Source.from_text(source.path, source.text[document.start : document.end], source.also)

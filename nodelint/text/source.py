@@ -96,7 +96,7 @@ class Source(SourceText):
         return self.also is not None and re.compile(self.also).search(self.text, begin, end) is not None
 
     def _lacks_version(self, begin: int, end: int) -> bool:
-        """Return whether a document beside others is of a kind of Karpenter's, and names no apiVersion."""
+        """Return whether a document together with others is of a kind of Karpenter's, and names no apiVersion."""
         return (
             re.compile(_OUR_KIND).search(self.text, begin, end) is not None
             and self.text.find("apiVersion", begin, end) < 0

@@ -30,11 +30,11 @@ __all__ = ["LogGroup", "NoLog", "Release", "Triage", "bounded", "format_time", "
 class Triage(NamedTuple):
     """What a log has to say. `groups` are in the order of what matters: what stays first, what is over last.
 
-    `lines` are all lines but blank ones, `read` those of the controller, `unread` those that nothing could
-    be made of; `cut_first` and `cut_last` say that the first or last line is a piece of one. `shapes_dropped`
-    counts the lines of unknown messages that were too many to keep apart. Where `kind` is `objects`, a line
-    stands for an event or a condition; `messages` are bare lines without times. `releases` is empty where none
-    is known. `disruptions` counts what Karpenter disrupts on purpose, by its reason.
+    `lines` are all lines but blank ones, `read` those of the controller, `unread` those that nothing could be made
+    of; `cut_first` and `cut_last` say that the first or last line is a piece of one. `shapes_dropped` counts the
+    lines of unknown messages that were too many to keep apart. Where `kind` is `objects`, a line stands for an event
+    or a condition; `messages` are bare lines without times. `releases` is empty if none is known. `disruptions`
+    counts what Karpenter disrupts on purpose, by its reason.
     """
 
     groups: tuple[LogGroup, ...]
@@ -57,7 +57,7 @@ class Triage(NamedTuple):
 
     @property
     def newest_release(self) -> Version | None:
-        """The newest of the releases that wrote the log; None where none is known."""
+        """The newest of the releases that wrote the log; None if none is known."""
         return max((release.version for release in self.releases), default=None)
 
 

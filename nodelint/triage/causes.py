@@ -47,12 +47,12 @@ class Beyond(NamedTuple):
 class Cause(NamedTuple):
     """A known reason of failure.
 
-    `says` are alternatives, each some words that all occur in message or error. `info` marks a cause
-    that the controller logs below the level of a warning too. `quiet` is how long, in seconds, a
-    cause may be silent and still go on, where the controller tries that rarely. `lasts` is after how many
-    seconds without a pause a cause that passes can no longer be relied on to; 0 for never. `apart` keeps
-    the calls to AWS that are concerned apart, for each must be put right. `rules` would have caught it
-    in the manifests. `beyond` is where the amounts that the text asks for lead to another cause.
+    `says` are alternatives, each some words that all occur in message or error. `info` marks a cause that the
+    controller logs below the level of a warning too. `quiet` is how long, in seconds, a cause may log nothing and
+    still go on, where the controller tries that rarely. `lasts` is after how many seconds without a pause a cause
+    that passes can no longer be relied on to; 0 for never. `apart` keeps the calls to AWS that are concerned apart,
+    because each must be corrected. `rules` would have caught it in the manifests. `beyond` is where the amounts that
+    the text asks for lead to another cause.
     """
 
     id: str
@@ -67,11 +67,11 @@ class Cause(NamedTuple):
     beyond: Beyond | None = None
 
     def case(self, release: Version, start: Start) -> Case:
-        """What it means there; the last case fits any release and time."""
+        """Return what it means there; the last case fits any release and time."""
         return next(c for c in self.cases if c.start in (None, start) and releases_match(c.releases, release))
 
     def case_of_any_release(self, start: Start) -> Case:
-        """What it means where the release is not known: the case of every release, or that they differ."""
+        """Return what it means where the release is not known: the case of every release, or that they differ."""
         releases_of: dict[Case, list[Version]] = {}
         for release in RELEASES:
             releases_of.setdefault(self.case(release, start), []).append(release)
@@ -89,7 +89,7 @@ class Cause(NamedTuple):
 
 
 def _of_releases(releases: Sequence[Version], means: str) -> str:
-    """What something means in releases that follow each other."""
+    """Return what something means in releases that follow each other."""
     if releases[0] == RELEASES[0]:
         span = f"Up to {releases[-1]}"
     else:
@@ -105,7 +105,7 @@ def causes() -> tuple[Cause, ...]:
 
 @cache
 def cause_named(name: str) -> Cause:
-    """The cause of an id; StopIteration where there is none."""
+    """Return the cause of an id; StopIteration where there is none."""
     return next(cause for cause in causes() if cause.id == name)
 
 
@@ -121,7 +121,7 @@ RELEASE_MESSAGE = "discovered karpenter version"
 
 
 def recognise(text: str, below_warning: bool = False) -> Cause | None:
-    """The cause that a line's message and error tell of; None for what is not known."""
+    """Return the cause that a line's message and error tell of; None for what is not known."""
     for first, rest, cause in _alternatives(below_warning):
         if first in text and all(word in text for word in rest):
             return cause_named(cause.beyond.cause) if cause.beyond and _exceeds(text, cause.beyond) else cause
@@ -130,7 +130,7 @@ def recognise(text: str, below_warning: bool = False) -> Cause | None:
 
 @cache
 def _alternatives(below_warning: bool) -> tuple[tuple[str, tuple[str, ...], Cause], ...]:
-    """Each alternative of each cause, flat: a log of failures asks for all of them at every line."""
+    """Return each alternative of each cause, flat: a log of failures asks for all of them at every line."""
     searched = [cause for cause in causes() if cause.info or not below_warning]
     return tuple((words[0], words[1:], cause) for cause in searched for words in cause.says)
 
@@ -159,7 +159,7 @@ _CALL = (
 
 
 def call_of(text: str) -> str:
-    """The call to AWS that a failure is about, as IAM names it: `ec2:CreateFleet`; empty where none is named."""
+    """Return the call to AWS that a failure is about, as IAM names it: `ec2:CreateFleet`; empty if none is named."""
     found = next(filter(None, (pattern.search(text) for pattern in _CALL)), None)
     return f"{found[1].lower()}:{found[2]}" if found else ""
 
@@ -175,7 +175,9 @@ START_TAKES = float(table("triage")["start-takes"])
 
 @cache
 def release_of(commit: str) -> Version | None:
-    """The release that was built from a commit of the provider, which stands in every line; None for own builds."""
+    """Return the release that was built from a commit of the provider, which stands in every line; None for own
+    builds.
+    """
     text = table("triage")["commits"].get(commit.removesuffix("-dirty")[:7])
     return Version.parse(text) if text else None
 
@@ -202,7 +204,9 @@ def _masks() -> tuple[tuple[re.Pattern[str], str], ...]:
 
 
 def shape(text: str, names: tuple[str, ...] = ()) -> str:
-    """A message without what differs from one time to the next: ids, names, numbers, addresses; on one line."""
+    """Return a message without what differs from one time to the next: ids, names, numbers, addresses; on one
+    line.
+    """
     text = text[:2000]
     for name in sorted(names, key=len, reverse=True):
         # A name of few letters is part of many words; to look for a longer one without a pattern is much faster.

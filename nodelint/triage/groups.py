@@ -59,13 +59,12 @@ class FirstLine(NamedTuple):
 class LogGroup(NamedTuple):
     """Lines that have one cause, and where that is a refused permission, one call.
 
-    `cause` and `case` are None where the message is unknown; `title` is then its shape. `times` is the
-    number of lines, at least: the controller itself drops repeats beyond 100 a second. `first` and `last`
-    are in seconds since 1970. `names` are those of the objects concerned, by kind, and `more` says how
-    many names were too many to keep. `over` says that the log goes on for long without it. `findings`
-    are those of the cause's rules about the objects concerned. `lasting` says for how many seconds, up to
-    its last line, something goes on that should have passed by then; 0 where that is not so. `releases` is
-    empty where no line states its release and none was given.
+    `cause` and `case` are None if the message is unknown; `title` is then its shape. `times` is the number of lines,
+    at least: the controller itself drops repeats beyond 100 a second. `first` and `last` are in seconds since 1970.
+    `names` are those of the objects concerned, by kind, and `more` says how many names were too many to keep. `over`
+    says that the log goes on for long without it. `findings` are those of the cause's rules about the objects
+    concerned. `lasting` says for how many seconds, up to its last line, something goes on that should have passed by
+    then; 0 where that is not so. `releases` is empty if no line states its release and none was given.
     """
 
     cause: Cause | None
@@ -90,7 +89,7 @@ class LogGroup(NamedTuple):
 
     @property
     def rules(self) -> tuple[str, ...]:
-        """The rules that look for it in the manifests; none where it passes, for they are not to blame."""
+        """The rules that look for it in the manifests; none if it passes, because they are not to blame."""
         return self.cause.rules if self.cause and self.verdict != "passes" else ()
 
 
@@ -194,7 +193,7 @@ class Sorter:
         self._launches = Launches()
 
     def releases(self) -> tuple[Release, ...]:
-        """The releases of the lines that were sorted; empty where none is known."""
+        """Return the releases of the lines that were sorted; empty if none is known."""
         known = self._any or self._given
         return tuple(sorted(self._seen.values())) or ((known,) if known else ())
 
@@ -244,7 +243,7 @@ class Sorter:
             group.absorb(self.groups.pop(early))
 
     def gathered(self) -> list[Gathering]:
-        """The groups, those of several pods' starts as one for each cause."""
+        """Return the groups, those of several pods' starts as one for each cause."""
         merged: dict[tuple[object, ...], Gathering] = {}
         for key, group in self.groups.items():
             key = (*key[:2], group.case) if key[-1] == "start" else key
@@ -316,7 +315,7 @@ _AT_LIMIT = re.compile(r"exceed limits for nodepool|limits have been exhausted f
 
 
 def object_names(entry: LogLine) -> list[tuple[str, str]]:
-    """The objects that a line is about, by kind and name."""
+    """Return the objects that a line is about, by kind and name."""
     found: dict[tuple[str, str], None] = {}
     fields = entry.fields
     for kind in KINDS:

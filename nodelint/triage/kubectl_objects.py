@@ -100,7 +100,7 @@ def _condition(kind: str, name: str, stated: dict[str, Any], number: int) -> Log
 
 
 def event(kind: str, name: str, space: str, reason: str, message: str, warns: bool, number: int) -> LogLine | None:
-    """The entry of an event; None where Karpenter did not write it."""
+    """Return the entry of an event; None if Karpenter did not write it."""
     known = KINDS.get(kind.lower())
     turned = _transition(message, known or "", name, number)
     if turned is not None:
@@ -125,7 +125,7 @@ _TRANSITION = re.compile(
 
 
 def _transition(message: str, kind: str, name: str, number: int) -> LogLine | None:
-    """The condition that an event says has become False; None where it says something else."""
+    """Return the condition that an event says has become False; None if it says something else."""
     match = _TRANSITION.match(message)
     if match is None or match[2] != "False":
         return None
@@ -145,7 +145,7 @@ _CONDITIONS = {
 
 
 def kind_of_condition(stated: dict[str, str]) -> str:
-    """Return Karpenter's kind that has a condition of this type. Empty where another kind may have it too."""
+    """Return Karpenter's kind that has a condition of this type. Empty if another kind may have it too."""
     pool = stated.get("reason", "").startswith("NodePool")
     return "NodePool" if pool else _CONDITIONS.get(stated.get("type", ""), "")
 

@@ -224,7 +224,7 @@ _CONCERNS = re.compile(
 
 
 def _bare(rows: list[tuple[int, str]]) -> tuple[list[LogLine], int]:
-    """A few lines that are messages of the controller's or of a tool, or one that a terminal has wrapped."""
+    """Return a few lines that are messages of the controller's or of a tool, or one that a terminal has wrapped."""
     rows = [(number, _FRAME.sub("", line)) for number, line in rows]
     rows = [(number, line) for number, line in rows if line]
     if len(rows) > _MOST_BARE or any(_STRUCTURED.search(line) for _, line in rows):

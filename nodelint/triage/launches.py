@@ -129,7 +129,9 @@ class _Streak:
 
 
 def _count_launches(entry: LogLine, repeated: dict[str, _Streak]) -> LogLine:
-    """The line, about the pods and the NodeClaims that were made for them; as often as there were nodes so far."""
+    """Return the line, about the pods and the NodeClaims that were made for them; as often as there were nodes so
+    far.
+    """
     fresh = [streak for streak in repeated.values() if streak.count == _TIMES and len(streak.latest) == 1]
     claims = dict.fromkeys(claim for streak in repeated.values() for claim in streak.claims)
     about: dict[str, object] = {**entry.fields, "Pod": list(repeated), "NodeClaim": list(claims)}
@@ -138,7 +140,7 @@ def _count_launches(entry: LogLine, repeated: dict[str, _Streak]) -> LogLine:
 
 
 def _listed(text: str) -> tuple[str, ...]:
-    """Pods as the controller lists them; empty where it names only some of them."""
+    """Pods as the controller lists them; empty if it names only some of them."""
     pods: Iterable[str] = (part.strip() for part in text.split(","))
     return () if " other(s)" in text else tuple(pod for pod in pods if pod)
 

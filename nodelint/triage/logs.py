@@ -62,10 +62,10 @@ _TIME_KEY = re.compile(rb'"time": ?"(\d{4}-\d\d-\d\dT[^"]{8,30})"')
 class LogLine(NamedTuple):
     """One line that the controller wrote.
 
-    `number` counts the log's lines from 1; `time` is in seconds since 1970, None where the line has none;
-    `fields` is everything that was logged beside the message; `stream` separates the lines of several pods
-    apart, as far as their prefixes do. What was not read from a log (`source`) is an event or condition of an
-    object, or a bare message: `times` says how often, since `since`.
+    `number` counts the log's lines from 1; `time` is in seconds since 1970, None if the line has none; `fields` is
+    everything that was logged besides the message; `stream` separates the lines of several pods apart, as far as
+    their prefixes do. What was not read from a log (`source`) is an event or condition of an object, or a bare
+    message: `times` says how often, since `since`.
     """
 
     number: int
@@ -97,11 +97,10 @@ _EXPIRY = b"deleting expired nodeclaim"
 class Reader:
     """Entries of a log, line by line; the counts are those of the lines read so far.
 
-    `lines` are all lines but blank ones, `read` those of the controller, `unread` those that nothing could
-    be made of; `unread_first` and `unread_last` say that the first or the last line is one of these and
-    looks like a piece of one, as where a log was cut out of a longer one.
-    `disruptions` counts the nodes that Karpenter disrupts on purpose, by its reason.
-    `first` and `last` are the times between which the log reaches, None where no line has one.
+    `lines` are all lines but blank ones, `read` those of the controller, `unread` those that nothing could be made
+    of; `unread_first` and `unread_last` say that the first or the last line is one of these and looks like a piece of
+    one, as where a log was cut out of a longer one. `disruptions` counts the nodes that Karpenter disrupts on
+    purpose, by its reason. `first` and `last` are the times between which the log reaches, None if no line has one.
     """
 
     def __init__(self, keep: Iterable[str] = ()) -> None:
@@ -120,7 +119,7 @@ class Reader:
         self._indent = ""
 
     def entries(self, lines: Iterable[bytes]) -> Iterator[LogLine]:
-        """The entries that matter: those of a failure's level, those with a word to keep, and the first few."""
+        """Yield the entries that matter: those of a failure's level, those with a word to keep, and the first few."""
         pending: list[LogLine] = []
         proven = False
         for self.number, raw in enumerate(lines, 1):
@@ -182,7 +181,9 @@ class Reader:
             self.last = time if self.last is None else max(self.last, time)
 
     def _line(self, line: str) -> tuple[list[LogLine], bool]:
-        """The entries of a line, with the lines before it that are a part of it, and whether it is surely one's."""
+        """Return the entries of a line, with the lines before it that are a part of it, and whether it is certainly
+        one's.
+        """
         line = line.rstrip("\r\n")
         if self._held and self._indent:
             return self._indented(line)
@@ -200,7 +201,7 @@ class Reader:
         return [], ours
 
     def _continued(self, line: str) -> tuple[list[LogLine], bool]:
-        """What a line makes with the beginning before it, as where a terminal has wrapped it."""
+        """Return what a line makes with the beginning before it, as where a terminal has wrapped it."""
         self._held.append(line)
         found, ours = self._several("".join(self._held))
         if found:
@@ -212,7 +213,7 @@ class Reader:
         return [], False
 
     def _indented(self, line: str) -> tuple[list[LogLine], bool]:
-        """What a line makes of the object before it that is written over several lines, its level first."""
+        """Return what a line makes of the object before it that is written over several lines, its level first."""
         closes = line.strip() in ("}", "},") and len(line) - len(line.lstrip()) < len(self._indent)
         if not closes and len(self._held) < 500 and sum(map(len, self._held)) < _MOST_HELD:
             self._held.append(line)
@@ -225,12 +226,12 @@ class Reader:
         return [], False
 
     def _let_go(self) -> None:
-        """What was held makes no line of the controller's."""
+        """What was kept back makes no line of the controller's."""
         self.unread += len(self._held)
         self._held = []
 
     def _several(self, line: str) -> tuple[list[LogLine], bool]:
-        """The entries of a line: mostly one, many where a store's export has all of them on one line."""
+        """Return the entries of a line: mostly one, many where a store's export has all of them on one line."""
         if not (_ARRAY.match(line) or len(_BEGINS.findall(line)) > 1):
             entry, ours = self._entry(line)
             if entry is not None or ours:
@@ -239,7 +240,10 @@ class Reader:
         return found, bool(found)
 
     def _entry(self, line: str, stream: str = "", depth: int = 0) -> tuple[LogLine | None, bool]:
-        """What a line says, and whether it is surely a Karpenter controller's (or a piece of such a line)."""
+        """Parse a log line. Return the entry, and whether the line is certainly from a Karpenter controller.
+
+        The entry is None if the line holds none, or only a piece of one so far.
+        """
         line = _ESCAPES.sub("", line) if "\x1b" in line else line
         line = line.lstrip("\ufeff").rstrip("\r\n")
         runtime = _RUNTIME.search(line[:300])
@@ -272,7 +276,7 @@ class Reader:
         return self._plain(line, stream)
 
     def _unwrapped(self, outer: dict[str, Any], inner: str, stream: str, depth: int) -> tuple[LogLine | None, bool]:
-        """The entry in a JSON line of a container runtime's or a collector's."""
+        """Return the entry in a JSON line of a container runtime's or a collector's."""
         about = outer.get("kubernetes")
         pod = about.get("pod_name") if isinstance(about, dict) else None
         stream = pod if isinstance(pod, str) else stream
@@ -323,7 +327,9 @@ class Reader:
         return LogLine(self.number, fields["level"].upper(), at, fields["message"], _error(fields), fields, stream)
 
     def _plain(self, line: str, stream: str) -> tuple[LogLine | None, bool]:
-        """A panic or a line of klog's, which a controller writes to the same place; or a line of a stack trace."""
+        """Return a panic or a line of klog's, which a controller writes to the same place; or a line of a stack
+        trace.
+        """
         found = _PANIC.search(line) or _KLOG.search(line)
         if found:
             level = "PANIC" if "panic: " in found[0] else "ERROR"
@@ -343,7 +349,7 @@ _DECODER = json.JSONDecoder()
 
 
 def _object(text: str, start: int) -> dict[str, Any] | None:
-    """The JSON object that begins there; None where there is none, or a cut one."""
+    """Return the JSON object that begins there; None if there is none, or a cut one."""
     try:
         found, _ = _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
@@ -352,7 +358,9 @@ def _object(text: str, start: int) -> dict[str, Any] | None:
 
 
 def _exported(line: str) -> Iterator[str]:
-    """The controller's lines in a line of an export: in an array, in JSON strings or CSV cells, or side by side."""
+    """Yield the controller's lines in a line of an export: in an array, in JSON strings or CSV cells, or side by
+    side.
+    """
     rest = yield from _in_array(line)
     if rest is None:
         return
@@ -363,7 +371,10 @@ def _exported(line: str) -> Iterator[str]:
 
 
 def _in_array(line: str) -> Generator[str, None, int | None]:
-    """The lines in an array. Gives where the rest begins: 0 for no array, None for one that was read to its end."""
+    """Yield the lines in an array.
+
+    Gives where the rest begins: 0 for no array, None for one that was read to its end.
+    """
     array = _ARRAY.match(line)
     if array is None:
         return 0
@@ -384,7 +395,7 @@ def _in_array(line: str) -> Generator[str, None, int | None]:
 
 
 def _in_strings(line: str, done: int) -> Generator[str, None, int]:
-    """The JSON strings that hold a line, from `done` on. Gives how many could not be read."""
+    """Yield the JSON strings that hold a line, from `done` on. Gives how many could not be read."""
     broken = 0
     for mark in _BEGINS_ESCAPED.finditer(line):
         if mark.start() < done or broken == _MOST_BROKEN:
@@ -404,7 +415,9 @@ def _in_strings(line: str, done: int) -> Generator[str, None, int]:
 
 
 def _side_by_side(line: str, done: int, broken: int) -> Iterator[str]:
-    """The objects that stand in a line one after the other, from `done` on; `broken` could not be read before."""
+    """Yield the objects that stand in a line one after the other, from `done` on; `broken` could not be read
+    before.
+    """
     for begins in _BEGINS.finditer(line, done):
         if begins.start() < done or broken == _MOST_BROKEN:
             continue
@@ -426,7 +439,9 @@ def _is_ours(found: dict[str, Any]) -> bool:
 
 
 def _wrapped(found: dict[str, Any]) -> str | dict[str, Any] | None:
-    """The line inside a JSON line of Docker's (`log`), a collector's or journald's, as text or read already."""
+    """Return the line inside a JSON line of Docker's (`log`), a collector's or journald's, as text or read
+    already.
+    """
     for key in ("log_processed", "log", "message", "body", "line", "MESSAGE", "@message", "_raw"):
         inner = found.get(key)
         if isinstance(inner, str) or (isinstance(inner, dict) and _is_ours(inner)):

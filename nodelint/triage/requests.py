@@ -1,4 +1,4 @@
-"""What the pod of a message asks for, held against the instance types: which have as much, and which are allowed."""
+"""What the pod of a message asks for, compared with the instance types: which have as much, and which are allowed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DEVICES = {
 
 
 class RequestAdvice(NamedTuple):
-    """What the amounts of a message mean, and what to do; None where they do not say that."""
+    """What the amounts of a message mean, and what to do; None if they do not say that."""
 
     means: str
     do: str | None
@@ -69,7 +69,7 @@ def _name_example(catalog: Catalog, types: TypeSet) -> str:
 
 
 def _read_amounts(text: str) -> dict[str, int]:
-    """The resources of a message that instance types differ in, in billionths."""
+    """Return the resources of a message that instance types differ in, in billionths."""
     try:
         read = json.loads(text.replace('\\"', '"'))
     except ValueError:
@@ -85,7 +85,7 @@ def _read_amounts(text: str) -> dict[str, int]:
 
 
 def _list_sizes(amounts: dict[str, int]) -> Iterator[Requirement]:
-    """What a type has to be that is large enough; what the system reserves is left out."""
+    """Yield what a type has to be that is large enough; what the system reserves is left out."""
     for resource, amount in amounts.items():
         if resource in _DEVICES:
             key, value = _DEVICES[resource]
@@ -96,7 +96,7 @@ def _list_sizes(amounts: dict[str, int]) -> Iterator[Requirement]:
 
 
 def _list_requirements(text: str, catalog: Catalog) -> Iterator[Requirement]:
-    """The requirements on instance types that a message quotes whole."""
+    """Yield the requirements on instance types that a message quotes whole."""
     for key, operator, values in _REQUIREMENT.findall(text.rpartition("requirements ")[2]):
         listed = tuple(values.replace(",", " ").split())
         if key in catalog.keys and "others" not in listed:

@@ -20,10 +20,10 @@ class NoLog(ValueError):
 
 
 def bounded(stream: BinaryIO) -> Iterator[bytes]:
-    """The lines of a stream, none longer than `LONGEST_LINE` bytes. OSError where it cannot be read.
+    """Yield the lines of a stream, none longer than `LONGEST_LINE` bytes. OSError where it cannot be read.
 
-    UTF-16, as Windows PowerShell writes what is redirected to a file, becomes UTF-8. Where an export has many
-    entries on one line, they come in parts. NoLog where it is compressed.
+    UTF-16, as Windows PowerShell writes what is redirected to a file, becomes UTF-8. Where an export has many entries
+    on one line, they come in parts. NoLog where it is compressed.
     """
     line = stream.readline(LONGEST_LINE)
     for magic, how in _PACKED.items():
@@ -41,7 +41,10 @@ def bounded(stream: BinaryIO) -> Iterator[bytes]:
 
 
 def _parts(line: bytes, stream: BinaryIO) -> Iterator[bytes]:
-    """A line that is too long: cut between the entries of an export, and of any other no more than the beginning."""
+    """Yield a line that is longer than `LONGEST_LINE` in parts.
+
+    A line with many exported entries is cut between entries; of any other line only the beginning is kept.
+    """
     more = line
     while len(more) == LONGEST_LINE and not more.endswith(b"\n"):
         marks = [mark.start() for mark in _MARK.finditer(line)]

@@ -8,7 +8,10 @@ _TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d+))?
 
 
 def instant(text: str) -> float | None:
-    """The seconds since 1970 of the first ISO 8601 time of a text, UTC where it names no zone; None for none."""
+    """Return the seconds since 1970 of the first ISO 8601 time of a text, UTC where it names no zone.
+
+    None for none.
+    """
     found = _TIME.search(text)
     if found is None:
         return None

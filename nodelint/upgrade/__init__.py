@@ -31,7 +31,7 @@ __all__ = ["Drift", "FindingChange", "Location", "Note", "Upgrade", "When", "upg
 class Note(NamedTuple):
     """A change that is reported: where it shows, and the findings of `check` that say the same.
 
-    `release` is None for a change that no release has yet; `places` are empty where it concerns every cluster.
+    `release` is None for a change that no release has yet; `places` are empty if it concerns every cluster.
     """
 
     change: ReleaseChange
@@ -63,7 +63,7 @@ class Upgrade(NamedTuple):
     faults: tuple[str, ...]
 
     def number_of(self, severity: Severity) -> int:
-        """How many notes and findings that appear have a severity; a flag that ends is an error."""
+        """Return how many notes and findings that appear have a severity; a flag that ends is an error."""
         count = sum(note.severity == severity for note in self.notes)
         count += sum(change.appears and change.result.severity == severity for change in self.finding_changes)
         count += sum(severity_of(shift) == severity for shift in self.settings)
@@ -75,12 +75,14 @@ class Upgrade(NamedTuple):
 
 
 def severity_of(shift: SettingChange) -> Severity:
-    """How grave it is that a setting begins or ends: the controller does not start with a flag that it lacks."""
+    """Return how grave it is that a setting begins or ends: the controller does not start with a flag that it
+    lacks.
+    """
     return "error" if shift.setting.kind == "flag" and not shift.begins else "info"
 
 
 def upgrade(inventory: Inventory, old: Version, request: LintRequest) -> Upgrade:
-    """What it means to go from `old` to the release of the request, which must be the newer one.
+    """Return what it means to go from `old` to the release of the request, which must be the newer one.
 
     `old` can be one before 1.0.0 (`model.releases.early`); what `check` says begins at the oldest release known.
     """
@@ -132,7 +134,7 @@ class _Move:
     def _note(
         self, change: ReleaseChange, release: Version | None, finding_changes: Sequence[FindingChange]
     ) -> Note | None:
-        """A change as it is reported; None where it concerns nothing that is there."""
+        """Return a change as it is reported; None if it concerns nothing that is there."""
         if change.unless is not None and self._places.find_places(change.unless):
             return None
         if change.also is not None and not self._places.find_places(change.also):
@@ -153,7 +155,7 @@ class _Move:
         return Note(change, release, tuple(places), tuple(findings))
 
     def _in_files(self, places: Sequence[Location]) -> list[Location]:
-        """The places in the files, each once, where what was found stands in what was rendered of them."""
+        """Return the places in the files, each once, where what was found stands in what was rendered of them."""
         if not self._inventory.built:
             return _unique(places)
         nodes = [(place, _node_of(place)) for place in places]

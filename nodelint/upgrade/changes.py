@@ -45,7 +45,7 @@ class ReleaseChange(NamedTuple):
 
 @cache
 def changes() -> tuple[ReleaseChange, ...]:
-    """All rows, in the order of the file. TypeError for a row with a field that there is not."""
+    """Return all rows, in the order of the file. TypeError for a row with a field that there is not."""
     return tuple(_change(dict(row)) for row in table("upgrade")["changes"])
 
 
@@ -56,7 +56,7 @@ def _change(row: dict[str, Any]) -> ReleaseChange:
 
 
 def met(old: Version, new: Version) -> Iterator[tuple[ReleaseChange, Version | None]]:
-    """The changes that hold for `new` and not for `old`, each with its release; None where it is in none yet."""
+    """Yield the changes that hold for `new` and not for `old`, each with its release; None if it is in none yet."""
     following = ahead()
     for change in changes():
         if change.releases == UNRELEASED:
@@ -67,6 +67,6 @@ def met(old: Version, new: Version) -> Iterator[tuple[ReleaseChange, Version | N
 
 
 def first(releases: str, old: Version, new: Version) -> Version:
-    """The first release above `old`, up to `new`, that meets a spec which `new` meets."""
+    """Return the first release above `old`, up to `new`, that meets a spec which `new` meets."""
     between = (release for release in RELEASES if old < release <= new and releases_match(releases, release))
     return next(between, new)

@@ -48,7 +48,7 @@ class Matcher:
         self._held = [obj for obj in context.objects if obj.source.path in paths]
 
     def find_places(self, condition: Condition) -> list[Location]:
-        """The places that a condition finds, in the order of the files; KeyError for one that is not known."""
+        """Return the places that a condition finds, in the order of the files; KeyError for one that is not known."""
         on = condition["on"]
         if on in _OBJECTS:
             return [place for thing in self._narrowed(condition) for place in _values(thing, condition)]
@@ -64,7 +64,7 @@ class Matcher:
         return list(finders[on](condition))
 
     def unallowed(self, condition: Condition) -> list[Location] | None:
-        """The policies that lack a permission; None where one of them has it."""
+        """Return the policies that lack a permission; None if one of them has it."""
         return resources.lacking(self._asked, condition["lacks"])
 
     @cached_property
@@ -142,7 +142,7 @@ def _version(thing: ClusterResource) -> str:
 
 
 def _family(node_class: EC2NodeClass) -> str | None:
-    """The amiFamily that a class names, or that its alias stands for."""
+    """Return the amiFamily that a class names, or that its alias stands for."""
     if isinstance(node_class.ami_family, str):
         return node_class.ami_family
     for term in node_class.ami_terms:
@@ -198,13 +198,13 @@ _PRINTS_MAPPING = r"(?m)(?:^|\bspec:)[ \t]*\{\{-?[ \t]*(?:toYaml|include|templat
 
 
 def _depth_of_conditions(code: str) -> int:
-    """How many blocks of a template are open at the end of a text."""
+    """Return how many blocks of a template are open at the end of a text."""
     words = re.findall(r"\{\{-?\s*(if|with|range|end)\b", code)
     return sum(-1 if word == "end" else 1 for word in words)
 
 
 def _nodes_at_path(top: Node, path: str) -> list[tuple[Node, Node]]:
-    """The values at a path, each with the node of its key, or of itself in a list."""
+    """Return the values at a path, each with the node of its key, or of itself in a list."""
     here = [(top, top)]
     for step in re.findall(r"\[[^\]]*+\]?|[^.\[]+", path):
         here = [found for _, node in here for found in _step(node, step)]
@@ -281,13 +281,13 @@ _Ask = tuple[Node, str, str, Sequence[str]]
 
 
 def _asks(thing: ClusterResource) -> Iterator[_Ask]:
-    """What a pool or an overlay asks of nodes: its requirements."""
+    """Yield what a pool or an overlay asks of nodes: its requirements."""
     path = ("spec", "template", "spec", "requirements") if thing.kind == "NodePool" else ("spec", "requirements")
     yield from _expressions(thing.node.find(*path))
 
 
 def _pod_asks(thing: ClusterResource) -> Iterator[_Ask]:
-    """What a pod asks of its node: its selector and its required affinity."""
+    """Yield what a pod asks of its node: its selector and its required affinity."""
     selector = thing.node.find("spec", "nodeSelector")
     for entry in selector.entries if selector is not None else ():
         value = text(entry.value)

@@ -35,8 +35,8 @@ _MOST_TRIED = 50
 class FindingChange(NamedTuple):
     """A finding that appears or goes away, and the release from which on that is so.
 
-    `early` says whether its fix may be made before: True where `check` has no new error in the fixed
-    manifests in the release that is left; None where there is no fix or that was not tried.
+    `early` says whether its fix may be made before: True where `check` has no new error in the fixed manifests in the
+    release that is left; None if there is no fix or that was not tried.
     """
 
     result: Result
@@ -62,7 +62,7 @@ class Runs:
         self._request = request
 
     def report_for(self, release: Version, sources: Sequence[Source] | None = None) -> Report:
-        """What the rules say in a release; of other sources where these are given."""
+        """Return what the rules say in a release; of other sources where these are given."""
         request = self._request._replace(target=self._request.target._replace(karpenter=release))
         files = sources or self._sources
         return lint(files, request, built=self._built if files is self._sources else build(files).built)
@@ -119,7 +119,7 @@ class Runs:
 
 
 def turns(rules: Mapping[str, Rule], old: Version, new: Version) -> list[Version]:
-    """The releases above `old`, up to `new`, in which an answer can change."""
+    """Return the releases above `old`, up to `new`, in which an answer can change."""
     named = {text for text in _known_releases() if text.count(".") == 2}
     for rule in rules.values():
         named.update(re.findall(r"(?<!\d)\d++\.\d++\.\d+", rule.releases))
@@ -158,7 +158,7 @@ def _by_identity(report: Report) -> dict[_Identity, Result]:
 
 
 def _since(identities: Mapping[Version, Container[object]], identity: object, there: bool) -> Version:
-    """The release from which on a finding is there, or not, up to the end."""
+    """Return the release from which on a finding is there, or not, up to the end."""
     since = None
     for release in sorted(identities):
         since = since or release if (identity in identities[release]) == there else None
@@ -167,5 +167,5 @@ def _since(identities: Mapping[Version, Container[object]], identity: object, th
 
 
 def _count_findings(report: Report) -> Counter[tuple[str, str, Severity]]:
-    """What is wrong, whatever the place: a fix moves lines."""
+    """Return what is wrong, whatever the place: a fix moves lines."""
     return Counter((r.rule.name, r.span.source.path, r.severity) for r in report.results)

@@ -48,7 +48,7 @@ def of_object(obj: Object) -> ClusterResource:
 
 
 def other_resources(sources: Sequence[Source]) -> Iterator[ClusterResource]:
-    """The pods and the other kinds of Karpenter's in some sources."""
+    """Yield the pods and the other kinds of Karpenter's in some sources."""
     for source in sources:
         for document in source.documents:
             if document.root is not None and _may_hold(document):
@@ -98,7 +98,7 @@ _PROSE = (".md", ".markdown", ".rst", ".txt")
 def texts(sources: Sequence[Source], condition: dict[str, Any]) -> Iterator[Location]:
     """Where files hold a pattern: queries and rules of any tool. Prose is left out.
 
-    With `lacks`, nothing where one of the files has that text.
+    With `lacks`, nothing if one of the files has that text.
     """
     yaml_sources = [source for source in sources if not source.path.lower().endswith(_PROSE)]
     if "lacks" in condition and any(condition["lacks"] in source.text for source in yaml_sources):
@@ -109,7 +109,7 @@ def texts(sources: Sequence[Source], condition: dict[str, Any]) -> Iterator[Loca
 
 
 def lacking(sources: Sequence[Source], action: str) -> list[Location] | None:
-    """Where policies of Karpenter's controller could allow an action that none does; None where one allows it."""
+    """Where policies of Karpenter's controller could allow an action that none does; None if one allows it."""
     places = []
     for source in policies(sources):
         if _allows(source.text, action):
@@ -121,7 +121,7 @@ def lacking(sources: Sequence[Source], action: str) -> list[Location] | None:
 
 
 def policies(sources: Sequence[Source]) -> Iterator[Source]:
-    """The sources that allow what only a controller of nodes does."""
+    """Return the sources that allow what only a controller of nodes does."""
     return (source for source in sources if _CONTROLLER.search(source.text))
 
 

@@ -31,10 +31,10 @@ class Stop(NamedTuple):
 
 
 class Route(NamedTuple):
-    """`common` is what both ends support of Kubernetes, None where there is none; `trouble` are texts.
+    """`common` is what both ends support of Kubernetes, None if there is none; `trouble` are texts.
 
-    `healed` are faults of the release that is left which the upgrade removes: they are no errors of the upgrade.
-    What a release newer than all known ones supports is not known: `new` is None then, and so is `common`.
+    `healed` are faults of the release that is left which the upgrade removes: they are no errors of the upgrade. What
+    a release newer than all known ones supports is not known: `new` is None then, and so is `common`.
     """
 
     old: KubernetesRange
@@ -47,7 +47,7 @@ class Route(NamedTuple):
 
 
 def route(old: Version, new: Version, kubernetes: KubernetesVersion | None) -> Route:
-    """The way between two releases, for a cluster of a Kubernetes version where that is known."""
+    """Return the way between two releases, for a cluster of a Kubernetes version where that is known."""
     left, reached = supported(old), None if is_newer(new) else supported(new)
     common = None if reached is None else _common(left, reached)
     trouble: list[str] = []
@@ -74,7 +74,7 @@ def _common(range_: KubernetesRange, other: KubernetesRange) -> KubernetesRange 
 
 
 def _early_stops(old: Version) -> Iterator[Stop]:
-    """The last patch of a minor release before 1.0.0: its CRDs know v1, so that there is a way back."""
+    """Yield the last patch of a minor release before 1.0.0: its CRDs know v1, so that there is a way back."""
     lasts = [Version.parse(row["last"]) for row in table("support")["early"]]
     if old < lasts[1][:2]:
         yield Stop(
@@ -94,7 +94,7 @@ def _fixed_stops(old: Version, new: Version) -> Iterator[Stop]:
 
 
 def _stop_for(kubernetes: KubernetesVersion, old: Version, new: Version, reached: KubernetesRange) -> Iterator[Stop]:
-    """The last release that supports a version of Kubernetes that the end no longer does."""
+    """Yield the last release that supports a version of Kubernetes that the end no longer does."""
     between = [r for r in RELEASES if old <= r < new and kubernetes in supported(r)]
     if between:
         most = supported(between[-1]).most
@@ -103,7 +103,7 @@ def _stop_for(kubernetes: KubernetesVersion, old: Version, new: Version, reached
 
 
 def _support(old: Version, new: Version) -> Iterator[Support]:
-    """The two ends, and the long-term releases between and above them."""
+    """Yield the support of the minor releases `old` and `new`, and of each long-term release newer than `old`."""
     ends = {f"{release.major}.{release.minor}" for release in (old, new)}
     for row in table("support")["releases"]:
         minor = KubernetesVersion.parse(row["minor"])

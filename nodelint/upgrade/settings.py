@@ -72,7 +72,7 @@ class ControllerSettings:
                 yield Location(chart.entries[0].key if chart.entries else chart, "values of the chart")
 
     def shifts(self, old: Version, new: Version) -> Iterator[SettingChange]:
-        """The settings that begin or end to be known between two releases."""
+        """Yield the settings that begin or end to be known between two releases."""
         values = {id(setting.node) for setting in self.found if setting.kind == "value"}
         for setting in self.found:
             if setting.kind == "gate" and id(setting.node) in values:
@@ -90,7 +90,9 @@ def _border(releases: str, old: Version, new: Version) -> Version:
 
 
 def _known(setting: WrittenSetting) -> str | None:
-    """The releases that know a setting; None where none of 1.0 and later does, or it is not one of the controller."""
+    """Return the releases that know a setting; None if none of 1.0 and later does, or it is not one of the
+    controller.
+    """
     if setting.kind == "gate":
         gates = (row for row in table("settings")["gates"] if row["gate"] == setting.name)
         return next((row["releases"] for row in gates), None)

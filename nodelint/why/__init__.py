@@ -1,6 +1,6 @@
 """Why a node stays: what keeps Karpenter from disrupting each node of a cluster, from what kubectl prints of it.
 
-The checks are those of the disruption controller, in its order; where pods would go is worked out with the readers of
+The checks are those of the disruption controller, in its order; where pods would go is computed with the readers of
 `fit`. What is not known is a third answer: no node is said to go that may stay.
 """
 
@@ -45,7 +45,7 @@ _UNSAID = (
 
 
 class Known(NamedTuple):
-    """What a run knows beside the dump: releases, settings, facts, and what was asked of the cluster."""
+    """What a run knows besides the dump: releases, settings, facts, and what was asked of the cluster."""
 
     now: datetime
     release: Version

@@ -60,9 +60,9 @@ TITLES = {
 
 
 class SuggestedChange(NamedTuple):
-    """An edit that would change the answer. `path` is a field of `target`; None where it is beyond the files.
+    """An edit that would change the answer. `path` is a field of `target`; None if it is beyond the files.
 
-    `place` is where a manifest writes the field, as `file:line`; None where no manifest does.
+    `place` is where a manifest writes the field, as `file:line`; None if no manifest does.
     """
 
     target: str
@@ -80,8 +80,8 @@ ChangeOf = Callable[[str, "str | None", "str | None", str], SuggestedChange]
 class NodeCause(NamedTuple):
     """The first thing that keeps a node, in Karpenter's order, or what removes it.
 
-    `known` is False where it rests on something that is not known. `until` is when it ends by itself, None where it
-    does not or no time is known. `facts` are what it rests on, for JSON.
+    `known` is False where it rests on something that is not known. `until` is when it ends by itself, None if it does
+    not or no time is known. `facts` are what it rests on, for JSON.
     """
 
     code: str

@@ -32,7 +32,7 @@ def disruption_cost(pods: Iterable[ClusterPod]) -> float:
 def score(
     states: Iterable[NodeState], saved: float, members: Iterable[NodeState], prices: dict[int, float | None]
 ) -> Score | None:
-    """Return the score of the removal of nodes of one pool. None where a price of the pool's nodes is not known."""
+    """Return the score of the removal of nodes of one pool. None if a price of the pool's nodes is not known."""
     total_cost = total_disruption = 0.0
     for member in members:
         price = prices.get(id(member))

@@ -19,7 +19,7 @@ class BudgetNow(NamedTuple):
     """The budget that counts now for a disruption reason.
 
     `nodes` are those of the pool that count, `busy` those of them that are being removed or not Ready. `since` is
-    when the window of a schedule began, `opens` when the budgets allow a node again: None where they do not within a
+    when the window of a schedule began, `opens` when the budgets allow a node again: None if they do not within a
     week, or where no time decides. `entry` is its place in the list.
     """
 

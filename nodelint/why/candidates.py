@@ -33,7 +33,7 @@ class Rules(NamedTuple):
 
 
 def check_node(state: NodeState, rules: Rules) -> NodeCause | None:
-    """Return what of a node itself keeps it from being a candidate. None where nothing does."""
+    """Return what of a node itself keeps it from being a candidate. None if nothing does."""
     dump = rules.cluster.dump
     if state.claim is None:
         if NODEPOOL in state.labels and not dump.has_kind("NodeClaim"):

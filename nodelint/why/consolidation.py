@@ -25,7 +25,7 @@ _GATE = "settings.featureGates.spotToSpotConsolidation"
 
 
 class Facts(NamedTuple):
-    """What a run knows beside the dump. `spot_to_spot` is None where no file states the feature gate: it is off then.
+    """What a run knows besides the dump. `spot_to_spot` is None if no file states the feature gate: it is off then.
 
     `unresolved` are NodePools of which it is not known what they launch, each with the reason.
     """
@@ -56,24 +56,24 @@ class Consolidation:
         ]
 
     def _moves(self, pod: ClusterPod) -> bool:
-        """Whether a pod is placed anew (`IsCurrentlyReschedulable`)."""
+        """Whether a pod is placed again (`IsCurrentlyReschedulable`)."""
         if not pod.is_reschedulable or (pod.is_active and pod.is_protected(self.rules.now, self.rules.release)):
             return False
         return not self.rules.pdbs.blocks_fully(pod, self.rules.now, self.rules.release)
 
     def knows_type(self, state: NodeState) -> bool | None:
-        """Whether the instance type of a node is known here. None where no NodePool could be resolved."""
+        """Whether the instance type of a node is known here. None if no NodePool could be resolved."""
         pool = self.prices.pool_of(state)
         if pool is None:
             return None
         return pool.pool.resolution.catalog.place(state.instance_type) is not None
 
     def price_of(self, state: NodeState) -> float | None:
-        """Return what a node costs an hour. None where it is not known, as of spot."""
+        """Return what a node costs an hour. None if it is not known, as of spot."""
         return self.prices.of_node(state)
 
     def node_limit(self, pool: str) -> int | None:
-        """Return the limit of a pool's nodes. None where it has none."""
+        """Return the limit of a pool's nodes. None if it has none."""
         found = self.pools.get(pool)
         limit = found.pool.limits.get("nodes") if found is not None else None
         return None if limit is None else limit // ONE
@@ -85,7 +85,7 @@ class Consolidation:
     def simulate(
         self, states: Sequence[NodeState], is_brief: bool = False, skips_recent: bool = True
     ) -> Placement | NodeCause:
-        """Return where the pods of some nodes would go, or why that is not worked out."""
+        """Return where the pods of some nodes would go, or why that is not computed."""
         waiting, leaving = self._waiting, self._leaving
         if len(waiting) + len(leaving) > MOST_WAITING:
             message = (
@@ -137,7 +137,7 @@ class Consolidation:
         return cause._replace(known=False, text=f"{cause.text}; not known: {'; '.join(unknown[:3])}")
 
     def _check_placed(self, state: NodeState, placed: Placement, change_of: ChangeOf | None) -> NodeCause | None:
-        """Return what keeps pods of a node from other nodes. None where all of them have a place."""
+        """Return what keeps pods of a node from other nodes. None if all of them have a place."""
         blocking = placed.blocking
         if blocking:
             cause = _explain_unplaced(blocking, change_of)
@@ -179,7 +179,7 @@ class Consolidation:
     def _check_balanced(
         self, state: NodeState, pool: Plain, price: float | None, new: tuple[float, str] | None = None
     ) -> NodeCause | None:
-        """Return that the policy Balanced finds a saving too small. None where it does not, or is not set."""
+        """Return that the policy Balanced finds a saving too small. None if it does not, or is not set."""
         if not self.is_balanced(pool):
             return None
         score = None if price is None else self.score(state.pool, [state], price - (new[0] if new else 0.0))
@@ -200,7 +200,7 @@ class Consolidation:
         return policy == "Balanced" and self.rules.release >= EMPTY_BY_COST
 
     def score(self, pool: str, states: Sequence[NodeState], saved: float) -> balanced.Score | None:
-        """Return the score of the removal of nodes of a pool. None where a price of the pool's nodes is not known."""
+        """Return the score of the removal of nodes of a pool. None if a price of the pool's nodes is not known."""
         members = self.rules.cluster.by_pool.get(pool, [])
         found = self._pool_prices.get(pool)
         if found is None:

@@ -17,8 +17,8 @@ from nodelint.model.requirement import normalize
 class Constraint(NamedTuple):
     """A spread, or affinity to pods or against them: the label, the pods that count, and what is allowed.
 
-    `group` names constraints that count alike. `pair` is a label that each pod that counts has; None where none is
-    certain. `unknown` says what of it is not known; empty where all is.
+    `group` names constraints that count alike. `pair` is a label that each pod that counts has; None if none is
+    certain. `unknown` says what of it is not known; empty if all is.
     """
 
     what: str
@@ -110,7 +110,7 @@ def _read_term(
 
 
 def _certain_label(selector: object) -> tuple[str, str] | None:
-    """Return a label that all pods have which a selector selects. None where it names none."""
+    """Return a label that all pods have which a selector selects. None if it names none."""
     stated = mapping(selector, "matchLabels")
     found = next(((str(k), v) for k, v in stated.items() if isinstance(v, str)), None)
     if found is not None:

@@ -43,7 +43,7 @@ class Places(NamedTuple):
     lines: Mapping[tuple[str, str], str]
 
     def find_line(self, target: str, path: str | None) -> str | None:
-        """Return the place of a field, or of the nearest one around it. None where no manifest writes the object."""
+        """Return the place of a field, or of the nearest one around it. None if no manifest writes the object."""
         parts = (path or "").split(".")
         for size in range(len(parts), -1, -1):
             found = self.lines.get((target, ".".join(parts[:size])))
@@ -301,7 +301,7 @@ class Examiner:
         return found
 
     def _check_budget(self, state: NodeState, reason: str) -> NodeCause | None:
-        """Return the budget that allows no node of a pool now. None where they allow one."""
+        """Return the budget that allows no node of a pool now. None if they allow one."""
         now = self.budget(state.pool, reason)
         if now.left > 0:
             return None
@@ -408,7 +408,7 @@ class Examiner:
 
 
 def _expiry(state: NodeState) -> datetime | None:
-    """Return when a node expires. None where it does not, or that is not known."""
+    """Return when a node expires. None if it does not, or that is not known."""
     return later(state.created, length(mapping(state.claim, "spec").get("expireAfter")))
 
 

@@ -1,4 +1,4 @@
-"""The nodes and pools onto which pods of a removed node may go; what is worked out of them serves all nodes."""
+"""The nodes and pools onto which pods of a removed node may go; what is computed of them serves all nodes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class LaunchPool:
 
     @cached_property
     def zones(self) -> frozenset[str] | None:
-        """Return the zones in which it launches. None where they are not known."""
+        """Return the zones in which it launches. None if they are not known."""
         ref = mapping(self.stored, "spec", "template", "spec", "nodeClassRef")
         found = zones_of(self._cluster.classes.get(text(ref.get("name")), {})) or set(
             self.pool.resolution.zones or ()
@@ -56,7 +56,7 @@ class LaunchPool:
         return frozenset(remaining) if found else None
 
     def domains(self, key: str) -> frozenset[str] | None:
-        """Return the values of a label that its nodes can have. None where they are not known, or there are any."""
+        """Return the values of a label that its nodes can have. None if they are not known, or there are any."""
         if key == ZONE:
             return self.zones
         if key == CAPACITY_TYPE:
@@ -196,7 +196,7 @@ class Fleet:
         return self.counts.count_pods(constraint, self.counted_nodes(constraint, shape))
 
     def counted_nodes(self, constraint: Constraint, shape: Shape) -> dict[int, bool] | None:
-        """Return which nodes count for a spread, by id. None where all do."""
+        """Return which nodes count for a spread, by id. None if all do."""
         if not constraint.is_filtered or not (shape.pod.selector or shape.pod.terms or constraint.honors_taints):
             return None
         key = shape.demand.number, constraint.honors_taints, constraint.honors_affinity

@@ -226,7 +226,7 @@ def _is_escaped(written: str, quote: str) -> bool:
 
 
 def _closing(written: str, quote: str) -> int | None:
-    """Return where a quoted text ends. None where it goes on in the next line."""
+    """Return where a quoted text ends. None if it goes on in the next line."""
     at = 1
     while at < len(written):
         if quote == '"' and written[at] == "\\":

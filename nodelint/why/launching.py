@@ -1,4 +1,4 @@
-"""Whether a new node of a NodePool takes a pod beside those that it has: `CanAdd` of nodeclaim.go of core."""
+"""Whether a new node of a NodePool takes a pod besides those that it has: `CanAdd` of nodeclaim.go of core."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Launcher:
         self._admission = admission
 
     def join(self, new: NewNode, who: Newcomer) -> PoolStop | None:
-        """Put a pod on a new node. Return why it does not go there; None where it does."""
+        """Put a pod on a new node. Return why it does not go there; None if it does."""
         pool, shape, profile = new.pool, who.shape, who.state.profile
         if not pool.is_ready:
             why = f": {pool.why_not_ready}" if pool.why_not_ready else ""
@@ -152,7 +152,7 @@ class Launcher:
 
 
 def _narrow_to_volume(domains: dict[str, frozenset[str]], new: NewNode, shape: Shape) -> str | None:
-    """Leave the domains in which the volume of a pod is. Return why there is none; None where there are some."""
+    """Leave the domains in which the volume of a pod is. Return why there is none; None if there are some."""
     for volume in shape.volumes[:1]:
         for requirement in volume.requirements:
             if requirement.operator != "In":

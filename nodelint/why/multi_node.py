@@ -2,8 +2,8 @@
 
 Candidates are sorted, those that a budget does not let go are left out, and a binary search looks for the largest
 number of the first of them that can be removed. The order decides, and of nodes that are equal in it Karpenter takes
-one or another first, anew in each loop: several orders are tried, and what differs among them is not known.
-Source: core pkg/controllers/disruption/multinodeconsolidation.go at v1.0.0, v1.6.0, v1.13.0 and v1.14.1.
+one or another first, again in each loop: several orders are tried, and what differs among them is not known. Source:
+core pkg/controllers/disruption/multinodeconsolidation.go at v1.0.0, v1.6.0, v1.13.0 and v1.14.1.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class MultiNode:
             self._try_order(order)
 
     def explain(self, state: NodeState) -> NodeCause | None:
-        """Return that a node is removed with others, for certain or perhaps. None where no order removes it."""
+        """Return that a node is removed with others, for certain or perhaps. None if no order removes it."""
         commands = self._commands.get(id(state))
         if commands is None:
             return None
@@ -171,7 +171,7 @@ class MultiNode:
         return last
 
     def _command(self, states: Sequence[NodeState]) -> Command | None:
-        """Return the command that removes some nodes together. None where they stay."""
+        """Return the command that removes some nodes together. None if they stay."""
         key = frozenset(id(state) for state in states)
         if key not in self._tried:
             self._placed += sum(len(state.pods) for state in states)
@@ -199,7 +199,7 @@ class MultiNode:
         return None if enough is False else command._replace(unknown=tuple(unknown))
 
     def _is_enough(self, command: Command) -> bool | None:
-        """Whether each pool with the policy Balanced finds the saving large enough. None where that is not known."""
+        """Whether each pool with the policy Balanced finds the saving large enough. None if that is not known."""
         by_pool: dict[str, list[NodeState]] = {}
         for state in command.states:
             by_pool.setdefault(state.pool, []).append(state)

@@ -69,7 +69,7 @@ def _controller_images(deployment: Plain) -> list[str]:
 
 
 def stated_release(dump: Dump) -> Version | None:
-    """Return the release that the Deployment of the controller runs. None where the dump does not say it."""
+    """Return the release that the Deployment of the controller runs. None if the dump does not say it."""
     found = set()
     for deployment in dump.objects_of("Deployment").values():
         for image in _controller_images(deployment):
@@ -80,7 +80,7 @@ def stated_release(dump: Dump) -> Version | None:
 
 
 def stated_kubernetes(dump: Dump) -> KubernetesVersion | None:
-    """Return the version of Kubernetes that most nodes run. None where none says it."""
+    """Return the version of Kubernetes that most nodes run. None if none says it."""
     counts: dict[tuple[int, int], int] = {}
     for node in dump.objects_of("Node").values():
         parts = text(mapping(node, "status", "nodeInfo").get("kubeletVersion")).removeprefix("v").split(".")
@@ -97,7 +97,7 @@ def stated_kubernetes(dump: Dump) -> KubernetesVersion | None:
 
 
 def controller_facts(found: DumpObjects, release: Version) -> ControllerFacts | None:
-    """Return the settings that the controller's Deployment states. None where the dump does not hold it."""
+    """Return the settings that the controller's Deployment states. None if the dump does not hold it."""
     if found.controller is None:
         return None
     stated = list(_stated(found.controller))

@@ -22,7 +22,7 @@ _LEAVES_BLOCKED = Version(1, 4, 0)
 
 
 class DisruptionBudget(NamedTuple):
-    """A PodDisruptionBudget. `allowed` is None where its status does not say how many evictions it allows."""
+    """A PodDisruptionBudget. `allowed` is None if its status does not say how many evictions it allows."""
 
     namespace: str
     name: str
@@ -113,7 +113,7 @@ class DisruptionBudgets:
         return found
 
     def holding(self, pod: ClusterPod, release: Version) -> BlockedPod | None:
-        """Return what keeps an evictable pod from eviction. None where nothing does."""
+        """Return what keeps an evictable pod from eviction. None if nothing does."""
         matching = self.covering(pod)
         if len(matching) > 1 and release >= _COUNTS_SEVERAL:
             return BlockedPod(pod, matching)

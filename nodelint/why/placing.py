@@ -114,7 +114,7 @@ class Simulation:
         self.found.unplaced.append(Unplaced(pod, tuple(refusals), near))
 
     def _find_node(self, who: Newcomer) -> NodeState | None:
-        """Return the first node that is there and takes a pod. None where there is none."""
+        """Return the first node that is there and takes a pod. None if there is none."""
         pod, shape, state = who
         admissions = [self._admission(constraint, who) for constraint in state.constraints]
         repelling = list(self.moves.repelling(pod))
@@ -140,7 +140,7 @@ class Simulation:
     def _zones(
         self, shape: Shape, admissions: Sequence[Admission], repelling: Sequence[Constraint]
     ) -> frozenset[str] | None:
-        """Return the zones in which a pod may be. None where nothing is said of zones."""
+        """Return the zones in which a pod may be. None if nothing is said of zones."""
         of_zones = [a for a in admissions if a.constraint.key == ZONE]
         away = [c for c in repelling if c.key == ZONE]
         stated = [r for volume in shape.volumes[:1] for r in volume.requirements if r.key == ZONE]
@@ -159,7 +159,7 @@ class Simulation:
     def _topology_stop(
         self, node: NodeState, admissions: Sequence[Admission], repelling: Sequence[Constraint]
     ) -> str | None:
-        """Return what of spreads and of affinity to pods keeps a pod from a node. None where nothing does."""
+        """Return what of spreads and of affinity to pods keeps a pod from a node. None if nothing does."""
         for admission in admissions:
             constraint = admission.constraint
             domain = node_label(node, constraint.key)
@@ -174,7 +174,7 @@ class Simulation:
         return None
 
     def _explain_near(self, who: Newcomer) -> str:
-        """Return what keeps a pod from a node that has room for it. It is empty where no node has room."""
+        """Return what keeps a pod from a node that has room for it. It is empty if no node has room."""
         pod, shape, state = who
         admissions = [self._admission(constraint, who) for constraint in state.constraints]
         repelling = list(self.moves.repelling(pod))

@@ -32,7 +32,7 @@ class PodCounts:
 
     @cached_property
     def _pods(self) -> PodIndex[list[NodeState]]:
-        """Return the nodes of pods with the same labels, by these."""
+        """Return an index from namespace and labels to the nodes that run active pods with them."""
         alike: dict[tuple[str, frozenset[tuple[str, str]]], list[NodeState]] = {}
         found: PodIndex[list[NodeState]] = PodIndex()
         for node in self._nodes:

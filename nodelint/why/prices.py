@@ -67,7 +67,7 @@ class Prices:
         return found
 
     def of_node(self, state: NodeState) -> float | None:
-        """Return what a node costs an hour on demand in its region. None where it is not known, and for spot."""
+        """Return what a node costs an hour on demand in its region. None if it is not known, and for spot."""
         return self.on_demand(state) if state.capacity_type == ON_DEMAND else None
 
     def on_demand(self, state: NodeState) -> float | None:
@@ -79,7 +79,7 @@ class Prices:
 
 
 class Comparison(NamedTuple):
-    """What came of comparing prices. `code` is a reason of `answer`, or empty where a cheaper node takes the pods.
+    """What came of comparing prices. `code` is a reason of `answer`, or empty if a cheaper node takes the pods.
 
     `known` is False where the answer rests on spot prices, on types that are not known, or on prices that are not.
     """
@@ -165,7 +165,7 @@ def _kinds(new: NewNode) -> frozenset[str]:
 
 
 def _cheapest(found: PriceList, types: TypeSet) -> tuple[float, str] | None:
-    """Return the cheapest of some types. None where no price of them is known."""
+    """Return the cheapest of some types. None if no price of them is known."""
     if found.priced.isdisjoint(types):
         return None
     low, high = 0, len(found.prices)

@@ -1,4 +1,4 @@
-"""Reads the shapes of pods: what `fit` reads of a manifest, once for all pods that ask alike."""
+"""Reads the shape of a pod, as `fit` reads it from a manifest. Pods that ask for the same are read once."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class Profile(NamedTuple):
 
 
 class NodeDemand:
-    """What pods ask of a node beside resources and other pods: selectors, tolerations, ports. Shapes share it."""
+    """What pods ask of a node besides resources and other pods: selectors, tolerations, ports. Shapes share it."""
 
     def __init__(self, number: int, workload: Workload, pod: Pod) -> None:
         self.number = number

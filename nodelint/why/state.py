@@ -58,7 +58,7 @@ class NodeState:
 
     @cached_property
     def claim_name(self) -> str | None:
-        """Return the name of its NodeClaim. None where it has none."""
+        """Return the name of its NodeClaim. None if it has none."""
         return text(mapping(self.claim, "metadata").get("name")) if self.claim is not None else None
 
     @cached_property
@@ -110,17 +110,17 @@ class NodeState:
 
     @cached_property
     def pool(self) -> str:
-        """Return the name of its NodePool. It is empty where no label names one."""
+        """Return the name of its NodePool. It is empty if no label names one."""
         return self.labels.get(NODEPOOL, "")
 
     @cached_property
     def instance_type(self) -> str:
-        """Return its instance type, empty where no label names it."""
+        """Return its instance type, empty if no label names it."""
         return self.labels.get(INSTANCE_TYPE, "")
 
     @cached_property
     def zone(self) -> str:
-        """Return its zone, empty where no label names it."""
+        """Return its zone, empty if no label names it."""
         return self.labels.get(ZONE, "")
 
     @cached_property
@@ -130,7 +130,7 @@ class NodeState:
 
     @cached_property
     def capacity_type(self) -> str:
-        """Return its capacity type, empty where no label names it."""
+        """Return its capacity type, empty if no label names it."""
         return self.labels.get(CAPACITY_TYPE, "")
 
     @cached_property
@@ -170,7 +170,7 @@ class NodeState:
         return {**amounts(mapping(self.claim, "status").get("capacity")), **own, "nodes": ONE}
 
     def claim_condition(self, kind: str) -> Plain | None:
-        """Return a condition of its NodeClaim. None where there is none."""
+        """Return a condition of its NodeClaim. None if there is none."""
         return condition(self.claim or {}, kind)
 
 
@@ -251,7 +251,7 @@ def _selects(daemon: Daemon, state: NodeState) -> bool:
 
 
 def node_label(node: NodeState, key: str) -> str | None:
-    """Return the value of a node's label, also by an older name of the label. None where it has none."""
+    """Return the value of a node's label, also by an older name of the label. None if it has none."""
     value = node.labels.get(key)
     if value is not None:
         return value
@@ -285,5 +285,5 @@ def _join(dump: Dump) -> list[NodeState]:
 
 
 def binding_budget(active: Iterable[Budget], nodes: int) -> Budget | None:
-    """Return the budget that allows least of so many nodes. None where none is active."""
+    """Return the budget that allows least of so many nodes. None if none is active."""
     return min(active, key=lambda budget: 0 if budget.broken else budget.limit(nodes), default=None)

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 
 def later(start: datetime | None, after: timedelta | None) -> datetime | None:
-    """Return the time so much later. None where one of the two is not known."""
+    """Return the time so much later. None if one of the two is not known."""
     if start is None or after is None:
         return None
     try:

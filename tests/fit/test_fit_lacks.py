@@ -235,7 +235,7 @@ affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeS
         (CLAIMS % "eu-west-1b", "it asks for zone eu-west-1b, its volume is in eu-west-1a"),
         (CLAIMS % "eu-west-1a", None),
         (TWICE, "it asks for zone eu-west-1a and zone eu-west-1b at once"),
-        ("nodeSelector: {kubernetes.io/arch: arm64}", "arch arm64, the pool has [amd64]"),
+        ("nodeSelector: {kubernetes.io/arch: arm64}", "the pods ask for arch arm64, the pool has [amd64]"),
         ("nodeSelector: {karpenter.k8s.aws/instance-gpu-count: '1'}", "none of its types has instance-gpu-count 1"),
     ],
 )

@@ -290,7 +290,7 @@ class TestArmBesideAmd:
             return text
 
         assert "start on these arm64 nodes before those of `a`" in message("b", "a")
-        assert "fit these arm64 nodes as well as those of `b`" in message("a", "b")
+        assert "can start on these arm64 nodes or on those of `b`" in message("a", "b")
         assert "start on these arm64 nodes before those of `b`" in message("a", "b", "  weight: 3\n")
 
     def test_amd64_pools_before_and_after_it(self, check: Check) -> None:
@@ -298,7 +298,7 @@ class TestArmBesideAmd:
             pool(f"{ARCH} In {arch}", name=name) for arch, name in (("amd64", "a"), ("arm64", "b"), ("amd64", "c"))
         ]
         [result] = check("---\n".join(texts), select=[self.RULE]).results
-        assert "fit these arm64 nodes as well as those of `c`" in result.finding.message
+        assert "can start on these arm64 nodes or on those of `c`" in result.finding.message
         assert [place.message.rpartition(": ")[2] for place in result.finding.also] == [
             "tried before this one",
             "tried after this one",

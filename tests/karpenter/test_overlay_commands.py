@@ -113,13 +113,14 @@ def requirements(*keys: str) -> str:
         (
             "NodePool",
             requirements("topology.kubernetes.io/zone us-east-1a"),
-            "`requirements` removes `kubernetes.io/arch`, `karpenter.sh/capacity-type` and 1 more of the base",
+            "the patch drops `kubernetes.io/arch`, `karpenter.sh/capacity-type` and 1 more"
+            " of the base's `requirements`",
         ),
         (
             "NodePool",
             requirements("kubernetes.io/arch arm64"),
-            "`requirements` removes `karpenter.sh/capacity-type` and `karpenter.k8s.aws/instance-category` of the "
-            "base",
+            "the patch drops `karpenter.sh/capacity-type` and `karpenter.k8s.aws/instance-category`"
+            " of the base's `requirements`",
         ),
         # Who repeats an entry knows that the list is replaced.
         ("NodePool", requirements("kubernetes.io/arch amd64"), None),
@@ -129,7 +130,8 @@ def requirements(*keys: str) -> str:
         (
             "EC2NodeClass",
             "  securityGroupSelectorTerms: [{id: sg-0123456789abcdef0}]\n",
-            "`securityGroupSelectorTerms` removes `tags: {karpenter.sh/discovery: main}` and `extra` of the base",
+            "the patch drops `tags: {karpenter.sh/discovery: main}` and `extra`"
+            " of the base's `securityGroupSelectorTerms`",
         ),
         ("EC2NodeClass", "  amiSelectorTerms: [{alias: al2023@v20250501}]\n", None),
     ],

@@ -116,7 +116,7 @@ G6 = nodepool(f"{FAMILY}[g6]", f"{CAPACITY}[on-demand]", template=f"      {GPU_T
 CLAIMS = [
     Claim(
         "overlay-conflict",
-        "Karpenter rejects it",
+        "Karpenter rejects this overlay",
         OVERLAYS.format(weight=10) + f"{M5}---\n{nodeclass()}",
         OVERLAYS.format(weight=20) + f"{M5}---\n{nodeclass()}",
     ),

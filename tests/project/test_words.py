@@ -147,3 +147,31 @@ def test_a_page_uses_plain_words(page: Path) -> None:
 def test_a_forbidden_word_is_found() -> None:
     assert used("The gate is judged all the same, beside others") == ["all the same", "beside"]
     assert used("besides, a retold story") == []
+
+
+def list_stray_strings(text: str) -> list[int]:
+    """Return the lines of strings that are statements, and no docstrings in triple quotes: a cut-off message."""
+    lines = text.splitlines()
+    return [
+        node.lineno
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Expr)
+        and (isinstance(node.value, ast.JoinedStr) or isinstance(getattr(node.value, "value", None), str))
+        and '"""' not in lines[node.lineno - 1]
+    ]
+
+
+@pytest.mark.slow
+def test_no_message_loses_its_second_line() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for path in MODULES
+        for line in list_stray_strings(path.read_text(encoding="utf-8"))
+    ]
+    assert not found, "a string stands alone as a statement: " + "; ".join(found)
+
+
+def test_a_lost_line_is_found() -> None:
+    assert list_stray_strings(
+        'def f():\n    """Return it."""\n    x = "shows why it "\n    "fails"\n    return x\n'
+    ) == [4]

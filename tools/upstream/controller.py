@@ -83,7 +83,7 @@ def _end(table: Table, row: Row, release: str, what: str) -> None:
 
 
 def _chart_value(release: Release, name: str) -> str | None:
-    """The chart's value behind a variable or a feature gate; None where the chart has none for it."""
+    """Return the chart's value behind a variable or a feature gate; None if the chart has none for it."""
     try:
         template = release.provider.show(release.revision, _TEMPLATE)
     except Unreadable:
@@ -122,7 +122,9 @@ def follow_support(table: Table, release: str, day: str, matrix: str) -> None:
 
 
 def _range(matrix: str, release: str) -> tuple[str, str] | None:
-    """The range of the entry for a release: one of its own patch or an older one, else one of its minor version."""
+    """Return the range of the entry for a release: one of its own patch or an older one, else one of its minor
+    version.
+    """
     entries = re.findall(r"appVersion: (\S+)\s+minK8sVersion: (\S+)\s+maxK8sVersion: (\S+)", matrix)
     minor, _, patch = release.rpartition(".")
     best: tuple[int, tuple[str, str]] | None = None
@@ -135,7 +137,7 @@ def _range(matrix: str, release: str) -> tuple[str, str] | None:
 
 
 def matrix_at(release: Release, docs: str) -> str:
-    """Return the documentation's table of Kubernetes versions. Empty where there is none."""
+    """Return the documentation's table of Kubernetes versions. Empty if there is none."""
     try:
         return release.provider.show(docs, _MATRIX)
     except Unreadable:

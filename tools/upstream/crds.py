@@ -40,9 +40,9 @@ Flat = dict[str, dict[str, Any]]
 class Change(NamedTuple):
     """One difference between the CRDs of two revisions.
 
-    `what` is `field` (a path came or went), `opened` (an object with fields became a map, or the reverse),
-    `keyword`, `rule` (a CEL rule came or went) or `label` (a label key that the rules about label domains name).
-    `old` and `new` are None where there is none.
+    `what` is `field` (a path came or went), `opened` (an object with fields became a map, or the reverse), `keyword`,
+    `rule` (a CEL rule came or went) or `label` (a label key that the rules about label domains name). `old` and `new`
+    are None if there is none.
     """
 
     kind: str
@@ -69,7 +69,7 @@ def _short(value: Any) -> str:
 
 
 def read(repository: Repository, revision: str) -> dict[tuple[str, str], dict[str, Any]]:
-    """The OpenAPI schema of each kind and API version that the CRDs at a revision serve."""
+    """Return the OpenAPI schema of each kind and API version that the CRDs at a revision serve."""
     from ruamel.yaml import YAML
 
     found: dict[tuple[str, str], dict[str, Any]] = {}
@@ -84,7 +84,7 @@ def read(repository: Repository, revision: str) -> dict[tuple[str, str], dict[st
 
 
 def flat(schema: dict[str, Any]) -> Flat:
-    """A schema's `spec` as keywords and rules by path."""
+    """Return a schema's `spec` as keywords and rules by path."""
     found: Flat = {}
     pending = [("spec", schema["properties"].get("spec", {}))]
     while pending:
@@ -101,7 +101,7 @@ def flat(schema: dict[str, Any]) -> Flat:
 
 
 def schema_at_path(schema: dict[str, Any], path: str) -> dict[str, Any]:
-    """The part of a CRD's schema that a path names. Raises KeyError where there is none."""
+    """Return the part of a CRD's schema that a path names. Raise KeyError where there is none."""
     raw = schema
     for step in re.findall(r"[^.\[\]{}]+|\[\]|\{\}", path):
         raw = (
@@ -111,7 +111,7 @@ def schema_at_path(schema: dict[str, Any], path: str) -> dict[str, Any]:
 
 
 def changes(kind: tuple[str, str], old: dict[str, Any], new: dict[str, Any]) -> Iterator[Change]:
-    """What differs between two schemas of one kind, in the order of the paths; of new parts the topmost."""
+    """Yield what differs between two schemas of one kind, in the order of the paths; of new parts the topmost."""
     before, after = flat(old), flat(new)
     labels_old: set[str] = set()
     labels_new: set[str] = set()

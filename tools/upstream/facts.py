@@ -114,13 +114,13 @@ class Release:
         return found
 
     def gates(self) -> dict[str, bool]:
-        """Feature gates, and whether each is on by itself."""
+        """Return the feature gates, each with whether it is on by default."""
         listed = [s.default for name, s in self.settings().items() if name.endswith("feature-gates")]
         pairs = (pair.partition("=")[::2] for pair in ",".join(listed).split(",") if pair)
         return {name: value == "true" for name, value in pairs}
 
     def kubernetes(self) -> tuple[str, str]:
-        """The oldest and the newest minor version of Kubernetes that the controller takes."""
+        """Return the oldest and the newest minor version of Kubernetes that the controller takes."""
         source = self.provider.show(self.revision, KUBERNETES)
         found = [re.search(rf'{name}K8sVersion\s*=\s*"([^"]+)"', source) for name in ("Min", "Max")]
         if not found[0] or not found[1]:
@@ -128,13 +128,14 @@ class Release:
         return found[0][1], found[1][1]
 
     def hash_versions(self) -> dict[str, str]:
-        """The version of each kind's hash annotation."""
+        """Return the version of each kind's hash annotation."""
         core = re.search(r'NodePoolHashVersion = "(\w+)"', self.core.show(self.core_revision, NODEPOOL))
         provider = re.search(r'EC2NodeClassHashVersion = "(\w+)"', self.provider.show(self.revision, NODECLASS))
         return {"NodePool": core[1] if core else "", "EC2NodeClass": provider[1] if provider else ""}
 
     def hash_fields(self) -> dict[str, str]:
-        """How each field of a spec goes into its kind's hash: `hashed`, `ignored`, or the hash tag (`string`, `set`).
+        """Return how each field of a spec goes into its kind's hash: `hashed`, `ignored`, or the hash tag (`string`,
+        `set`).
 
         A field below one that is ignored is ignored. Of a NodePool only the template is hashed.
         """
@@ -146,7 +147,7 @@ class Release:
 
 
 def _plain(expression: str, constants: Constants) -> str:
-    """A default as a user would write it."""
+    """Return a default as a user would write it."""
     seconds = re.fullmatch(r"(?:(\d+)\s*\*\s*)?time\.(Second|Minute|Hour)", expression)
     if seconds:
         return f"{seconds[1] or 1}{seconds[2][0].lower()}"

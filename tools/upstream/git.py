@@ -32,22 +32,22 @@ class Repository:
         return done.stdout
 
     def show(self, revision: str, path: str) -> str:
-        """A file at a revision. Raises Unreadable where it is not there."""
+        """Return a file at a revision. Raise Unreadable where it is not there."""
         return self.git("show", f"{revision}:{path}")
 
     def contains(self, revision: str, path: str) -> bool:
         return bool(self.git("ls-tree", "--name-only", revision, path).strip())
 
     def files(self, revision: str, folder: str) -> list[str]:
-        """The paths of all files below a folder at a revision; none where there is no such folder."""
+        """Return the paths of all files below a folder at a revision; none if there is no such folder."""
         return self.git("ls-tree", "-r", "--name-only", revision, f"{folder}/").splitlines()
 
     def day(self, revision: str, path: str | None = None) -> str:
-        """The day of a commit (`2026-08-20`), or of the last one up to it that changed a path."""
+        """Return the day of a commit (`2026-08-20`), or of the last one up to it that changed a path."""
         return self.git("log", "-1", "--format=%cs", revision, *(("--", path) if path else ())).strip()
 
     def commit(self, revision: str, length: int = 40) -> str:
-        """The hash of the commit that a revision names, cut to a length."""
+        """Return the hash of the commit that a revision names, cut to a length."""
         return self.git("rev-parse", "--verify", f"{revision}^{{commit}}").strip()[:length]
 
     def tags(self) -> frozenset[str]:
@@ -55,7 +55,9 @@ class Repository:
 
 
 def required_core(provider: Repository, revision: str, core: Repository) -> str:
-    """The revision of Karpenter's core that the provider requires: a tag, or the commit of a pseudo-version."""
+    """Return the revision of Karpenter's core that the provider requires: a tag, or the commit of a
+    pseudo-version.
+    """
     found = _CORE.search(provider.show(revision, "go.mod"))
     if found is None:
         raise Unreadable(f"go.mod at {revision} requires no sigs.k8s.io/karpenter")

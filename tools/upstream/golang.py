@@ -42,7 +42,7 @@ class Constants:
                 self._found.setdefault(name, expression)
 
     def value(self, expression: str, depth: int = 0) -> str:
-        """The text that an expression stands for. Raises Unresolved."""
+        """Return the text that an expression stands for. Raise Unresolved."""
         expression = expression.strip()
         if depth > 10:
             raise Unresolved(expression)
@@ -62,7 +62,7 @@ class Constants:
 
 
 def inside(source: str, opening: str) -> Iterator[str]:
-    """What stands between the bracket that ends each match of a pattern and the one that closes it."""
+    """Yield what stands between the bracket that ends each match of a pattern and the one that closes it."""
     for match in re.finditer(opening, source):
         depth = 1
         for end in range(match.end(), len(source)):
@@ -73,7 +73,7 @@ def inside(source: str, opening: str) -> Iterator[str]:
 
 
 def arguments(text: str) -> list[str]:
-    """A list of arguments, split at its commas: not those in brackets or in texts."""
+    """Return a list of arguments, split at its commas: not those in brackets or in texts."""
     text = re.sub(r"(^|\s)//.*$", "", text, flags=re.MULTILINE)
     found, depth, start, quoted = [], 0, 0, False
     for index, char in enumerate(text):
@@ -90,7 +90,7 @@ def arguments(text: str) -> list[str]:
 
 
 class Field(NamedTuple):
-    """A field of a struct: its type in Go, its name in JSON (empty where it is inlined) and its hash tag."""
+    """A field of a struct: its type in Go, its name in JSON (empty if it is inlined) and its hash tag."""
 
     type: str
     json: str
@@ -98,7 +98,7 @@ class Field(NamedTuple):
 
 
 def structs(*sources: str) -> dict[str, list[Field]]:
-    """The fields of each struct that have a JSON name or are inlined."""
+    """Return the fields of each struct that have a JSON name or are inlined."""
     found: dict[str, list[Field]] = {}
     for source in sources:
         for name, body in _STRUCT.findall(source):

@@ -26,7 +26,7 @@ def windows(values: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, list[W
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterable[str]:
-    """What came, went and changed between the values of two releases, in words."""
+    """Yield what came, went and changed between the values of two releases, in words."""
     for key in sorted(old.keys() | new.keys()):
         if key not in old:
             yield f"{key} came: {new[key]}"

@@ -39,10 +39,10 @@ class SchemaFile:
         self.root["$comment"] = _COMMENT.sub(rf"\g<1>{newest}", self.root["$comment"])
 
     def apply(self, change: Change, release: str, released: bool = True) -> Outcome:
-        """Write one change, as one that this release brought.
+        """Write one change of a release into the schema and return what was done.
 
-        Keywords of a file are those of the newest release: what the next one changes stands under
-        `x-karpenter-after` until it is released.
+        A change that is not released yet goes under `x-karpenter-after`, because the file holds the keywords of the
+        newest release.
         """
         if change.what == "rule":
             return Outcome("by hand", f"{change} in {release}; write it in our own words")
@@ -64,7 +64,7 @@ class SchemaFile:
     # -- where things are
 
     def _places(self, path: str) -> list[Raw] | None:
-        """The schema of a path: what stands there itself, then what its `$ref` leads to."""
+        """Return the schema of a path: what stands there itself, then what its `$ref` leads to."""
         found: list[Raw] = [self.root]
         for step in re.findall(r"[^.\[\]{}]+|\[\]|\{\}", path):
             inner = [_inner(raw, step) for raw in found]
@@ -225,7 +225,7 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _translated(raw: Raw) -> Raw:
-    """A part of a CRD as our schemas write it, without descriptions and without rules."""
+    """Return a part of a CRD as our schemas write it, without descriptions and without rules."""
     made: Raw = {}
     if raw.get("x-kubernetes-int-or-string"):
         made["type"] = ["integer", "string"]

@@ -23,7 +23,10 @@ def pairs(items: Mapping[str, str]) -> list[str]:
 
 
 def with_block(text: str, key: str, body: str) -> str:
-    """A file's text with another content in the brackets of a key at the top level. Raises ValueError without one."""
+    """Return a file's text with another content in the brackets of a key at the top level.
+
+    Raise ValueError without one.
+    """
     made, count = re.subn(
         rf'^( "{re.escape(key)}": [\[{{])\n(?:.*?\n)??( [\]}}],?)$',
         lambda match: f"{match[1]}\n{body}\n{match[2]}",
@@ -37,7 +40,7 @@ def with_block(text: str, key: str, body: str) -> str:
 
 
 def with_text(text: str, key: str, value: str) -> str:
-    """A file's text with another text under a key at the top level."""
+    """Return a file's text with another text under a key at the top level."""
     made, count = re.subn(
         rf'^( {{1,2}}"{re.escape(key)}": )"(?:[^"\\]|\\.)*"',
         lambda match: match[1] + json.dumps(value),
@@ -51,7 +54,7 @@ def with_text(text: str, key: str, value: str) -> str:
 
 
 def with_newest(text: str, key: str, newest: str) -> str:
-    """The sentence under a key, which ends a range of releases with another newest one: `1.0.0 to 1.14.1`."""
+    """Return the sentence under a key, which ends a range of releases with another newest one: `1.0.0 to 1.14.1`."""
     value = str(json.loads(text)[key])
     made = re.sub(r"(\d+\.\d+\.\d+ to v?)\d+\.\d+\.\d+", rf"\g<1>{newest}", value)
     return with_text(text, key, made)

@@ -92,7 +92,10 @@ def _tokens(text: str) -> Iterator[tuple[str, str]]:
 
 
 class _Parser:
-    """Reads an expression by its grammar; each method gives the function of a part."""
+    """A parser of CEL expressions.
+
+    Each method reads one part of the grammar and returns the function that evaluates it.
+    """
 
     def __init__(self, text: str) -> None:
         self.tokens = list(_tokens(text))

@@ -17,7 +17,7 @@ def strict_int(text: str) -> int:
 
 
 def find(text: str, pattern: str) -> str:
-    """Return the leftmost match of an RE2 pattern, empty where there is none."""
+    """Return the leftmost match of an RE2 pattern, empty if there is none."""
     match = bounded(pattern, text).search(text)
     return match[0] if match else ""
 
@@ -46,9 +46,9 @@ def bounded(pattern: str, text: str) -> re.Pattern[str]:
 
 @cache
 def degree(pattern: str) -> int | None:
-    """Return how often a pattern may go over a text, as a power of its length; None where that has no bound.
+    """Return how often a pattern may go over a text, as a power of its length; None if that has no bound.
 
-    It has none where what repeats holds what repeats, or alternatives: these may part one text in many ways.
+    It has none if what repeats holds what repeats, or alternatives: these may part one text in many ways.
     """
     signs, inner = 0, [False]
     closed = False

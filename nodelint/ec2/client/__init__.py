@@ -97,11 +97,11 @@ class Account:
 
     @property
     def default_region(self) -> str | None:
-        """The region that the environment or the profile names. Raises CannotAsk."""
+        """The region that the environment or the profile names. Raise CannotAsk."""
         return self._session().region_name
 
     def region(self, name: str) -> Ask:
-        """What asks a region. Raises nothing; what it returns raises CannotAsk."""
+        """Return what asks a region. Raises nothing; what it returns raises CannotAsk."""
         return lambda questions: self._ask(name, questions)
 
     def _ask(self, name: str, questions: Sequence[Question]) -> Reply:
@@ -147,7 +147,7 @@ class Account:
         return self._begun
 
     def _prepare(self, region: str) -> None:
-        """Credentials and, in this thread as making them is not safe in others, clients. Raises CannotAsk."""
+        """Credentials and, in this thread as making them is not safe in others, clients. Raise CannotAsk."""
         session = self._session()
         from botocore.config import Config
         from botocore.exceptions import BotoCoreError, ClientError, InvalidRegionError, NoCredentialsError
@@ -280,7 +280,7 @@ class Account:
         return _Outcome(brought, {q: left_out for q in call.questions if q not in brought})
 
     def _identify(self, region: str) -> _Outcome:
-        """The account; without it things of the account's own bear its number."""
+        """Return the account; without it things of the account's own bear its number."""
         try:
             account = sender(self._clients[region, "sts"], IDENTITY)().get("Account")
             return _Outcome(account=account if isinstance(account, str) and account.strip() else None)
@@ -333,7 +333,7 @@ class Account:
         return Answer(self._now, tuple(record.id for record in images), len(records))
 
     def _owned(self, found: OwnedRecord, question: Question) -> Any:
-        """A record that says `self` where it is the account's own."""
+        """Return a record that says `self` where it is the account's own."""
         record, account = found
         own = bool(account) and account == self._id
         if self._id is None and question.kind == "images" and "self" in question.owners:
@@ -345,7 +345,7 @@ class Account:
         return Answer(self._now, failed=failure.failed, transient=failure.transient)
 
     def _account(self) -> str | None:
-        """The account as a snapshot names it: the same for the same account, and no number to read off."""
+        """Return the account as a snapshot names it: the same for the same account, and no number to read off."""
         return None if self._id is None else account_hash(self._id)
 
 
@@ -359,10 +359,10 @@ class _Outcome(NamedTuple):
 
 
 def policy() -> dict[str, Any]:
-    """The minimal IAM policy for all that can be asked.
+    """Return the minimal IAM policy for all that can be asked.
 
-    Parameters of your own (`ssmParameter`) need `ssm:GetParameters` on their ARNs too.
-    `sts:GetCallerIdentity` needs none. EC2 knows no resources for what describes
+    Parameters of your own (`ssmParameter`) need `ssm:GetParameters` on their ARNs too. `sts:GetCallerIdentity` needs
+    none. EC2 knows no resources for what describes
     (https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonec2.html).
     """
     actions = sorted(OPERATIONS.values())

@@ -64,7 +64,7 @@ Brought = Mapping[Question, Sequence[Any]]
 
 
 class UnusableAnswer(Exception):
-    """An answer that can be read and is not a fact all the same; says why."""
+    """An answer that can be read but is still no fact; the message says why."""
 
 
 class ApiCall(NamedTuple):
@@ -86,7 +86,7 @@ class ApiCall(NamedTuple):
         return self if self.kind != "spot-prices" else self._replace(request={**self.request, "StartTime": now})
 
     def apart(self, code: str) -> list[ApiCall]:
-        """The calls to make instead of one that failed by `code` and might have done so for one question only.
+        """Return the calls to make instead of one that failed by `code` and might have done so for one question only.
 
         SSM refuses all parameters of a call for one that may not be read or that has an impossible name.
         """
@@ -96,7 +96,7 @@ class ApiCall(NamedTuple):
 
 
 def planned(questions: Iterable[Question]) -> list[ApiCall]:
-    """The calls that answer some questions: ids together, names together, parameters in tens."""
+    """Return the calls that answer some questions: ids together, names together, parameters in tens."""
     calls: list[ApiCall] = []
     groups: dict[tuple[Any, ...], list[Question]] = {}
     for question in questions:
@@ -129,7 +129,7 @@ _UNKNOWN_ID = re.compile(
 
 
 def _together(question: Question) -> tuple[Any, ...] | None:
-    """What questions have in common that one call can answer; None for a question that goes alone."""
+    """Return what questions have in common that one call can answer; None for a question that goes alone."""
     if question.kind == "parameters":
         # What an ARN, a version or a label (`name:3`) gives back has another name than what was asked for.
         name = _name(question)
@@ -191,7 +191,10 @@ def _described(questions: tuple[Question, ...], filters: list[dict[str, Any]]) -
 
 
 def sender(client: Any, operation: str) -> Callable[..., Mapping[str, Any]]:
-    """The client's method for an operation. It raises Unreadable where botocore's parsers fall over an answer."""
+    """Return the client's method for an operation.
+
+    It raises Unreadable where botocore's parsers fall over an answer.
+    """
     from botocore import xform_name
     from botocore.exceptions import BotoCoreError
 
@@ -244,7 +247,7 @@ def send_call(call: ApiCall, client: Any, known: Catalog | None, going: Going) -
 def _pages(
     call: ApiCall, method: Callable[..., Mapping[str, Any]], key: str, going: Going
 ) -> Iterator[Mapping[str, Any]]:
-    """The items of all pages. Raises Unreadable where a page lacks its list or sends back to an earlier one."""
+    """Yield the items of all pages. Raise Unreadable where a page lacks its list or sends back to an earlier one."""
     tokens: set[str] = set()
     request = dict(call.request)
     while True:
@@ -314,7 +317,7 @@ def _zones(
 
 
 def _values(call: ApiCall, answer: Mapping[str, Any]) -> Brought:
-    """The values of parameters. One that is not a plain text is a Unusable in the place of its value."""
+    """Return the values of parameters. One that is not a plain text is a Unusable in the place of its value."""
     if "Parameters" not in answer and "InvalidParameters" not in answer:
         raise MalformedAnswer
     unknown = set(answer.get("InvalidParameters", ()))
@@ -347,7 +350,7 @@ def _encryption(answer: Mapping[str, Any]) -> str:
 
 
 def _profile_or_role_name(call: ApiCall, answer: Mapping[str, Any]) -> str:
-    """The name of a role or instance profile, when there is one."""
+    """Return the name of a role or instance profile, when there is one."""
     kind = "Role" if call.kind == "roles" else "InstanceProfile"
     found = answer.get(kind)
     if not isinstance(found, Mapping) or not str(found.get(f"{kind}Name", kind)).strip():

@@ -44,7 +44,7 @@ _NEVER = "1970-01-01T00:00:00Z"
 
 
 def _second(text: str) -> str:
-    """A time of EC2's, to the second, as the controller compares them. Raises ValueError for no time."""
+    """Return a time of EC2's, to the second, as the controller compares them. Raise ValueError for no time."""
     match = re.fullmatch(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?Z", text)
     if match is None:
         raise ValueError(f"`{text}` is not a time")

@@ -1,7 +1,7 @@
 """Why a question has no answer: what botocore raises, in our words, and whether asking again may help.
 
-Codes are those of EC2's, SSM's, IAM's and STS's "common errors" pages. What AWS writes beside a code is not
-kept: it names accounts and principals, and a snapshot may be committed.
+Codes are those of EC2's, SSM's, IAM's and STS's "common errors" pages. What AWS writes next to a code is not kept: it
+names accounts and principals, and a snapshot may be committed.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ class CannotAsk(Exception):
 
 
 class CallFailure(NamedTuple):
-    """Why a call brought no answer. `fatal`: so would any other call of the run.
+    """Why a call got no answer. `fatal`: every other call of the run would fail too.
 
-    `code` is AWS's own; empty where the call did not come that far. `garbled`: worth a second try, which botocore,
-    otherwise than after what passes by itself, does not make. `unreachable`: nobody answers at the service's address.
+    `code`: AWS's error code, empty if AWS did not answer. `garbled`: the answer cannot be read, which is worth one
+    more try (botocore retries other passing failures, but not this one). `unreachable`: nothing answers at the
+    service's address.
     """
 
     failed: str
@@ -79,7 +80,8 @@ REFUSED = frozenset(_REFUSED)
 
 
 def classify_failure(error: Exception, operation: str, profile: str | None = None) -> CallFailure | None:
-    """What an exception means for the questions of a call; None for one that is not a failure of AWS or the network.
+    """Return what an exception means for the questions of a call; None for one that is not a failure of AWS or the
+    network.
 
     `operation` is as IAM writes it: `ec2:DescribeImages`.
     """

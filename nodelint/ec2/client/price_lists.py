@@ -1,4 +1,4 @@
-"""Prices of a region: what AWS is asked for, as Karpenter does, and what its answers say."""
+"""Prices of a region: the requests to AWS (those that Karpenter sends), and how its replies are read."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def price_questions(region: str) -> list[Question]:
 
 
 def pricing_region(region: str) -> str | None:
-    """Return the region whose price list tells of a region. None where none tells of it in USD."""
+    """Return the region whose price list tells of a region. None if none tells of it in USD."""
     if region.startswith(_ELSEWHERE):
         return None
     near = {"ap": "ap-south-1", "eu": "eu-central-1"}

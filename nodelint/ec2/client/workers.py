@@ -23,7 +23,7 @@ class Stopped(Exception):
 
 
 def done(jobs: Sequence[J], do: Callable[[J, Going], R], workers: int, until: float) -> Iterator[tuple[J, R]]:
-    """What `do` makes of each job, in the order in which they are done, up to the time `until` (monotonic).
+    """Yield what `do` makes of each job, in the order in which they are done, up to the time `until` (monotonic).
 
     Raises what `do` raises. The threads are daemons: one that hangs in a call keeps nobody from ending, as those of a
     ThreadPoolExecutor, which are joined when Python exits, would.
@@ -64,7 +64,7 @@ def done(jobs: Sequence[J], do: Callable[[J, Going], R], workers: int, until: fl
 
 
 def _taken(results: SimpleQueue[R], until: float) -> R | None:
-    """The next result; None when the time is up."""
+    """Return the next result; None when the time is up."""
     while (left := until - monotonic()) > 0:
         try:
             return results.get(timeout=min(left, _GLANCE))

@@ -27,7 +27,7 @@ class RowColumns:
         self._prices: dict[int, tuple[float | None, ...]] = {}
 
     def labels(self, column: int) -> tuple[str | None, ...]:
-        """The values of a label, by the number of its column."""
+        """Return the values of a label, by the number of its column."""
         if not self._rows:
             return ()
         if not self._labels:  # all at once: most checks ask for most of them
@@ -41,7 +41,7 @@ class RowColumns:
         return self._quantities[column]
 
     def quantities_of(self, position: int) -> Sequence[str | None]:
-        """The quantities of a type, by its place among the names."""
+        """Return the quantities of a type, by its place among the names."""
         return self._rows[position][2]
 
     def network(self, position: int) -> list[Any] | None:
@@ -49,7 +49,7 @@ class RowColumns:
         return self._rows[position][3]
 
     def prices(self, column: int) -> tuple[float | None, ...]:
-        """The prices of a region in USD per hour."""
+        """Return the prices of a region in USD per hour."""
         if column not in self._prices:
             self._prices[column] = tuple([row[4][column] for row in self._rows])
         return self._prices[column]
@@ -58,7 +58,7 @@ class RowColumns:
 class TextColumns:
     """The same of columns that are one text each, and the rows that they make.
 
-    A column is taken apart when it is asked for: that spares a run most of what reading every row takes.
+    A column is taken apart when it is needed: that spares a run most of what reading every row takes.
     """
 
     def __init__(self, written: dict[str, Any]) -> None:
@@ -119,7 +119,7 @@ def columns_of(rows: Any) -> RowColumns | TextColumns:
 
 
 def columns_text(snapshot: Snapshot) -> dict[str, Any]:
-    """What `TextColumns` takes, of a snapshot's rows. Raises ValueError for a value that has no place in it."""
+    """Return what `TextColumns` takes, of a snapshot's rows. Raise ValueError for a value that has no place in it."""
     import json
 
     rows = [*snapshot.rows]

@@ -65,7 +65,7 @@ class _Offered(NamedTuple):
 
 
 def read_bundled(text: bytes) -> Snapshot:
-    """Read the text of a file that comes with nodelint. Raises SnapshotError where it is not a snapshot of format 1.
+    """Read the text of a file that comes with nodelint. Raise SnapshotError where it is not a snapshot of format 1.
 
     What is in the columns of instance types is left to `check_rows`: that takes a third of the time.
     """
@@ -73,7 +73,7 @@ def read_bundled(text: bytes) -> Snapshot:
 
 
 def read_columns(written: dict[str, Any]) -> Snapshot:
-    """The snapshot of a table that `tools/make_columns.py` has written: its rows are `TextColumns`."""
+    """Return the snapshot of a table that `tools/make_columns.py` has written: its rows are `TextColumns`."""
     from nodelint.ec2.snapshot.columns import TextColumns
 
     rows: Any = TextColumns(written["columns"])
@@ -94,7 +94,7 @@ def _snapshot_of(data: Any) -> Snapshot:
 
 
 def parse_snapshot(text: str | bytes) -> Snapshot:
-    """Read the text of a file. Raises SnapshotError where it is not a snapshot of format 1."""
+    """Read the text of a file. Raise SnapshotError where it is not a snapshot of format 1."""
     try:
         data = read_json(text)
     except (ValueError, RecursionError) as error:
@@ -108,7 +108,8 @@ _REGIONS, _NEXT, _END = b'\n"regions": [\n', b"\n},\n", b"\n}\n]\n}\n"
 
 
 def with_region_alone(text: bytes, name: str) -> bytes:
-    """The text of a file without the other regions, where it is laid out as `snapshot_text` does it; else all of it.
+    """Return the text of a file without the other regions, where it is laid out as `snapshot_text` does it; else all
+    of it.
 
     Of the regions that are left out nothing is read: what is wrong with them is not noticed.
     """
@@ -131,7 +132,7 @@ def _misshapen() -> SnapshotError:
 
 
 def snapshot_text(snapshot: Snapshot) -> str:
-    """The file: sorted, one fact to a line, ending in a line break."""
+    """Return the file: sorted, one fact to a line, ending in a line break."""
     return "".join(f"{line}\n" for line in _lines(snapshot))
 
 
@@ -172,7 +173,7 @@ def _text(value: object) -> str:
 
 
 def _header(value: Any) -> tuple[str, ...]:
-    """The names of columns, which have to be a list of different texts."""
+    """Return the names of columns, which have to be a list of different texts."""
     if not _CHECKS["tuple[str, ...]"](value):
         raise TypeError
     names = tuple(value)
@@ -296,7 +297,7 @@ _CHECKS_OF: dict[Any, dict[str, Callable[[Any], bool]]] = {
 
 
 def _checked(cls: type[_T], data: dict[str, Any]) -> _T:
-    """A record of a file. Raises TypeError for a field that is missing, unknown or of another type."""
+    """Return a record of a file. Raise TypeError for a field that is missing, unknown or of another type."""
     checks = _CHECKS_OF[cls]
     fields = {}
     for name, value in data.items():

@@ -84,7 +84,7 @@ class Question(NamedTuple):
         return cls(kind, tuple(sorted(filters)), tuple(owners))
 
     def value(self, name: str) -> str | None:
-        """The value of a filter; None where the question has no such filter."""
+        """Return the value of a filter; None if the question has no such filter."""
         return next((value for key, value in self.filters if key == name), None)
 
 
@@ -256,10 +256,10 @@ _PER_GROUP = 10
 
 
 def kept_images(images: Iterable[MachineImage], now: str) -> list[MachineImage]:
-    """The images of an answer that can decide, newest first.
+    """Return the images of an answer that can decide, newest first.
 
-    Karpenter takes the newest of an architecture, so of every architecture, state, owner and (at `now`)
-    deprecation the ten newest are kept: enough to tell what is taken and what will be next.
+    Karpenter takes the newest of an architecture, so of every architecture, state, owner and (at `now`) deprecation
+    the ten newest are kept: enough to tell what is taken and what will be next.
     """
     left: dict[tuple[object, ...], int] = {}
     newest = []
@@ -272,7 +272,7 @@ def kept_images(images: Iterable[MachineImage], now: str) -> list[MachineImage]:
 
 
 def pruned_owners(images: Iterable[MachineImage], now: str) -> set[str]:
-    """The owners of whom `kept_images` may have left some out."""
+    """Return the owners of whom `kept_images` may have left some out."""
     counts: dict[tuple[object, ...], int] = {}
     owners = set()
     for image in images:
@@ -319,5 +319,5 @@ class Snapshot(NamedTuple):
     nodelint: str | None = None
 
     def region(self, name: str) -> Region | None:
-        """What a region answered; None where it was not asked."""
+        """Return what a region answered; None if it was not asked."""
         return next((region for region in self.regions if region.name == name), None)

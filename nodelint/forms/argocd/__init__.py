@@ -31,7 +31,7 @@ def render(run: FormRun) -> None:
 
 
 def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
-    """The charts of the repository that an Application, or each of a set, installs."""
+    """Return the charts of the repository that an Application, or each of a set, installs."""
     from nodelint.forms.argocd import charts
 
     return charts.install_charts(root, tree)
@@ -52,7 +52,7 @@ def find_installs(source: Source, files: ControllerFiles) -> Iterator[Controller
 
 
 def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
-    """The Applications whose values for a chart hold what is not known here."""
+    """Return the Applications whose values for a chart hold what is not known here."""
     from nodelint.forms.argocd import unread_values
 
     return unread_values.list_unread_values(chart, files)

@@ -37,7 +37,9 @@ _Parameters = dict[str, Node]
 
 
 def list_applications(root: Node, read_file: ReadFile) -> Iterator[Node]:
-    """The spec of each Application that a set makes; what its parameters are not known for stays as it is written."""
+    """Yield the spec of each Application that a set makes; what its parameters are not known for stays as it is
+    written.
+    """
     spec = root.find("spec", "template", "spec")
     if spec is None:
         return
@@ -64,7 +66,7 @@ def _list_parameters(generators: Node | None, read_file: ReadFile, budget: WorkB
 
 
 def _parameters_of(generator: Node, read_file: ReadFile, budget: WorkBudget) -> Iterator[_Parameters]:
-    """The parameters of each Application of a generator; those of one that is not read are empty."""
+    """Yield the parameters of each Application of a generator; those of one that is not read are empty."""
     elements, several = generator.find("list", "elements"), generator.find("matrix", "generators")
     if elements is not None and elements.kind == "sequence":
         for element in elements.items:
@@ -101,7 +103,7 @@ def list_unread_generators(root: Node) -> Iterator[Node]:
 
 
 def _filled(node: Node, parameters: Mapping[str, Node], templates: bool) -> Node:
-    """A copy of a node with parameters in the place of the code that asks for them."""
+    """Return a copy of a node with parameters in the place of the code that asks for them."""
     if node.kind == "scalar":
         return _fill_scalar(node, parameters, templates) if "{{" in node.text else node
     made = Node(node.source, node.start, node.end, node.kind, node.style, node.value)

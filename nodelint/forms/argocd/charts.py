@@ -25,7 +25,7 @@ ARGO = "argoproj.io/"
 
 
 def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
-    """The charts of the repository that an Application, or each of a set, installs."""
+    """Yield the charts of the repository that an Application, or each of a set, installs."""
     if not text_of(root.get("apiVersion")).startswith(ARGO) or root.get("kind") is None:
         return
     for release in list_sources(root, tree.read_file):
@@ -36,7 +36,9 @@ def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
 
 
 def list_sources(root: Node, read_file: Callable[[str], Source | None]) -> Iterator[Node]:
-    """The sources of the Applications that an object is, or makes; `read_file` reads one by its absolute path."""
+    """Yield the sources of the Applications that an object is, or makes; `read_file` reads one by its absolute
+    path.
+    """
     for spec in list_specs(root, read_file):
         yield from list_sources_of(spec)
 
@@ -48,7 +50,7 @@ def list_sources_of(spec: Node) -> Iterator[Node]:
 
 
 def list_specs(root: Node, read_file: Callable[[str], Source | None]) -> Iterator[Node]:
-    """The specs of the Applications that an object is, or makes."""
+    """Yield the specs of the Applications that an object is, or makes."""
     kind, spec = text_of(root.get("kind")), root.get("spec")
     if kind == "Application" and spec is not None:
         yield spec
@@ -57,7 +59,7 @@ def list_specs(root: Node, read_file: Callable[[str], Source | None]) -> Iterato
 
 
 def argo_layers(helm: Node, folder: str | None, tree: RepositoryTree) -> Iterator[ValuesLayer]:
-    """What a source of an Application gives to its chart, the weakest first.
+    """Yield what a source of an Application gives to its chart, the weakest first.
 
     `folder` is that of the chart; None for a chart of a registry, whose own files are not in the repository.
     """
@@ -101,7 +103,7 @@ def _skips_missing(helm: Node) -> bool:
 
 
 def _read_parameter(place: Node, folder: str | None, tree: RepositoryTree) -> Node:
-    """The text of a file that a parameter takes; not known where the file cannot be read."""
+    """Return the text of a file that a parameter takes; not known where the file cannot be read."""
     source = _find_parameter_file(text_of(place), folder, tree)
     if source is None or source.may_be_template:
         return Node(place.source, place.start, place.end, "scalar", place.style, UNKNOWN)
@@ -109,7 +111,7 @@ def _read_parameter(place: Node, folder: str | None, tree: RepositoryTree) -> No
 
 
 def _find_parameter_file(name: str, folder: str | None, tree: RepositoryTree) -> Source | None:
-    """The file of a parameter: from the chart's folder on, or from the top for `$name/` and `/`."""
+    """Return the file of a parameter: from the chart's folder on, or from the top for `$name/` and `/`."""
     within = re.sub(r"^\$[\w-]+/|^/", "", name)
     above = folder if within == name else tree.home
     return tree.read_file(os.path.normpath(os.path.join(above, within))) if within and above is not None else None
@@ -127,7 +129,7 @@ def _argo_inline(helm: Node, tree: RepositoryTree) -> Iterator[ValuesLayer]:
 
 
 def find_given_values(root: Node, charts: Collection[str]) -> Iterator[tuple[str, Node]]:
-    """The values for charts without a template among `charts`, each with the name or the path of the chart."""
+    """Yield the values for charts without a template among `charts`, each with the name or the path of the chart."""
     if not text_of(root.get("apiVersion")).startswith(ARGO):
         return
     home = str(find_top(os.path.dirname(os.path.abspath(root.source.path))) or "")
@@ -143,7 +145,7 @@ def find_given_values(root: Node, charts: Collection[str]) -> Iterator[tuple[str
 
 
 def list_written_sources(root: Node) -> Iterator[Node]:
-    """The sources of an Application, or of the template of a set, as they are written."""
+    """Yield the sources of an Application, or of the template of a set, as they are written."""
     is_set = text_of(root.get("kind")) == "ApplicationSet"
     spec = root.find("spec", "template", "spec") if is_set else root.get("spec")
     if spec is not None:

@@ -12,7 +12,7 @@ from nodelint.text.missing import text_of
 
 
 def find_installs(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
-    """The installations by the Applications of a file, and by those that its sets make."""
+    """Yield the installations by the Applications of a file, and by those that its sets make."""
     tree = files.tree(source)
     for root in files.roots(source) if tree is not None else ():
         assert tree is not None

@@ -33,7 +33,10 @@ _FOR_FILE, _CHARACTERS_OF_STEP = 20, 20
 
 
 def list_git_parameters(git: Node, read_file: ReadFile, budget: WorkBudget) -> Iterator[dict[str, Node]]:
-    """The parameters of each file, or folder, that a git generator names; none where this repository has no such."""
+    """Yield the parameters of each file, or folder, that a git generator names.
+
+    None if this repository has no such.
+    """
     home = find_top(os.path.dirname(os.path.abspath(git.source.path)))
     if home is None or git.get("pathParamPrefix") is not None:
         return
@@ -55,7 +58,7 @@ def list_git_parameters(git: Node, read_file: ReadFile, budget: WorkBudget) -> I
 
 
 def _list_folders(items: list[Node], home: str, budget: WorkBudget) -> dict[str, Node]:
-    """The folders that a generator names, each with what names it, without those that are excluded."""
+    """Return the folders that a generator names, each with what names it, without those that are excluded."""
     found: dict[str, Node] = {}
     for item in items:
         below = [""]
@@ -91,5 +94,7 @@ def _path_node(item: Node, folder: str, name: str) -> Node:
 
 
 def _normalize(text: str) -> str:
-    """Return a text as a name of Kubernetes."""
+    """Return a text as Argo CD normalises it to a Kubernetes name: lower case, with `-` for characters that are not
+    allowed.
+    """
     return re.sub(r"[^a-z0-9-.]", "-", text.lower()).strip("-.")

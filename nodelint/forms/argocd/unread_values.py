@@ -19,7 +19,7 @@ from nodelint.text.reading import nodes_of
 
 
 def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
-    """The Applications whose values for a chart hold what is not known here."""
+    """Yield the Applications whose values for a chart hold what is not known here."""
     for path, source in files.by_path.items():
         for root in nodes_of(source) if ARGO in source.text and not source.may_be_template else ():
             if read_text(root.get("apiVersion")).startswith(ARGO):

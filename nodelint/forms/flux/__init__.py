@@ -40,7 +40,7 @@ def render(run: FormRun) -> None:
 
 
 def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
-    """The chart of the repository that a HelmRelease installs."""
+    """Return the chart of the repository that a HelmRelease installs."""
     from nodelint.forms.flux import charts
 
     return charts.install_charts(root, tree)
@@ -54,7 +54,7 @@ def find_given_values(root: Node, charts: Collection[str]) -> Iterator[tuple[str
 
 
 def find_hidden_values(root: Node, charts: Collection[str], sources: Mapping[str, Source]) -> Iterator[Gap]:
-    """What a HelmRelease takes for a chart of the files from where it cannot be read."""
+    """Return what a HelmRelease takes for a chart of the files from where it cannot be read."""
     from nodelint.forms.flux import charts as own
 
     return own.find_hidden_values(root, charts, sources)
@@ -68,14 +68,14 @@ def find_installs(source: Source, files: ControllerFiles) -> Iterator[Controller
 
 
 def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
-    """The HelmReleases whose values for a chart come from where they cannot be read."""
+    """Return the HelmReleases whose values for a chart come from where they cannot be read."""
     from nodelint.forms.flux import unread_values
 
     return unread_values.list_unread_values(chart, files)
 
 
 def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
-    """The folders that Kustomizations apply, and the charts that HelmReleases install."""
+    """Return the folders that Kustomizations apply, and the charts that HelmReleases install."""
     if not any(".toolkit.fluxcd.io" in source.text for source in files.by_path.values()):
         return iter(())
     from nodelint.forms.flux import applied

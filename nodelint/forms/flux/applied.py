@@ -19,7 +19,7 @@ _REPOSITORY = "GitRepository"
 
 
 def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
-    """The folders of Kustomizations that delete what is gone from these, and the charts of HelmReleases."""
+    """Yield the folders of Kustomizations that delete what is gone from these, and the charts of HelmReleases."""
     repositories = _Repositories(files)
     for root in list_kustomizations([*files.by_path.values()]):
         prune, folder = root.find("spec", "prune"), find_folder(root)
@@ -46,7 +46,9 @@ def _name(root: Node) -> str:
 
 
 def _list_release_terms(root: Node) -> Iterator[tuple[str, str]]:
-    """The name and namespaces of a release, which Flux installs anew if one changes, and what changes its render."""
+    """Yield the name and namespaces of a release, which Flux installs again if one changes, and what changes its
+    render.
+    """
     namespace = text_of(root.find("metadata", "namespace"))
     target = text_of(root.find("spec", "targetNamespace"))
     default = "-".join(filter(None, (target, text_of(root.find("metadata", "name")))))
@@ -70,7 +72,7 @@ class _Repositories:
         self._found: dict[str, list[Node]] | None = None
 
     def list_terms(self, root: Node, reference: Node | None) -> Iterator[tuple[str, str]]:
-        """The source of an object: its kind and name, and the repository and revision of a GitRepository."""
+        """Yield the source of an object: its kind and name, and the repository and revision of a GitRepository."""
         if reference is None:
             return
         kind, name = text_of(reference.get("kind")), text_of(reference.get("name"))

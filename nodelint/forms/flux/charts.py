@@ -27,7 +27,7 @@ HELM_GROUP = "helm.toolkit.fluxcd.io/"
 
 
 def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
-    """The chart of the repository that a HelmRelease installs."""
+    """Yield the chart of the repository that a HelmRelease installs."""
     chart = text_of(root.find("spec", "chart", "spec", "chart")) if is_helm_release(root) else ""
     if chart:
         yield InstallChart(os.path.normpath(os.path.join(tree.home, chart)), flux_layers(root, tree) or [])
@@ -40,7 +40,7 @@ def is_helm_release(root: Node) -> bool:
 
 
 def flux_layers(root: Node, tree: RepositoryTree) -> list[ValuesLayer] | None:
-    """What a HelmRelease gives; None where a file that stands in the place of the defaults cannot be read."""
+    """Return what a HelmRelease gives; None if a file that stands in the place of the defaults cannot be read."""
     layers: list[ValuesLayer] = []
     files = root.find("spec", "chart", "spec", "valuesFiles")
     for number, item in enumerate(files.items if files is not None else ()):
@@ -73,13 +73,17 @@ def _instead(values: Node, whole: Node) -> Node:
 
 
 def find_held_values(reference: Node, release: Node, sources: Mapping[str, Source]) -> Node | None:
-    """The values that a `valuesFrom` of a HelmRelease names; None where they are encrypted, or not to be found."""
+    """Return the values that a `valuesFrom` of a HelmRelease names.
+
+    None if they are encrypted, or not to be found.
+    """
     tree = RepositoryTree.around(release.source, sources)
     return _find_config_value(reference, release, tree) if tree is not None else None
 
 
 def _find_config_value(reference: Node, release: Node, tree: RepositoryTree) -> Node | None:
-    """The values that an object of the repository holds for a release: the nearest one; None where two are as near.
+    """Return the values that an object of the repository holds for a release: the nearest one; None if two are as
+    near.
 
     The object is a ConfigMap or a Secret. One that a kustomization generates is read from the file that it names.
     """
@@ -144,7 +148,7 @@ def _values_in(source: Source, wanted: tuple[str, str, str], key: str, tree: Rep
 
 
 def _value_under(root: Node, key: str) -> Node | None:
-    """Return what a ConfigMap or a Secret holds under a key, as text; None where it is encrypted."""
+    """Return what a ConfigMap or a Secret holds under a key, as text; None if it is encrypted."""
     if text_of(root.get("kind")) == "ConfigMap":
         return root.find("data", key)
     if root.get("sops") is not None:
@@ -162,7 +166,7 @@ def _value_under(root: Node, key: str) -> Node | None:
 
 
 def find_given_values(root: Node, charts: Collection[str]) -> Iterator[tuple[str, Node]]:
-    """The values of a HelmRelease for a chart without a template among `charts`, with the name of the chart."""
+    """Yield the values of a HelmRelease for a chart without a template among `charts`, with the name of the chart."""
     values = root.find("spec", "values")
     if values is not None and is_helm_release(root) and _chart_folder(root) not in charts:
         yield (
@@ -172,7 +176,7 @@ def find_given_values(root: Node, charts: Collection[str]) -> Iterator[tuple[str
 
 
 def find_hidden_values(root: Node, charts: Collection[str], sources: Mapping[str, Source]) -> Iterator[Gap]:
-    """What a HelmRelease takes for a chart of the files from a Secret, or from what is not among the files."""
+    """Yield what a HelmRelease takes for a chart of the files from a Secret, or from what is not among the files."""
     if not is_helm_release(root) or _chart_folder(root) not in charts:
         return
     for reference in items_of(root.find("spec", "valuesFrom")):

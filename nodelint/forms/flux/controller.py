@@ -13,7 +13,7 @@ from nodelint.text.missing import items_of, text_of
 
 
 def find_installs(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
-    """The installations by the HelmReleases of a file, and by patches of such."""
+    """Yield the installations by the HelmReleases of a file, and by patches of such."""
     tree = files.tree(source)
     for root in _releases_in(source, files) if tree is not None else ():
         assert tree is not None

@@ -73,7 +73,7 @@ class FluxKustomization(NamedTuple):
 
 
 def read_config_maps(sources: Sequence[Source], seen: set[str]) -> list[Source]:
-    """The files with ConfigMaps whose variables Kustomizations fill in; `seen` are all files that were asked for."""
+    """Return the files with ConfigMaps whose variables Kustomizations fill in; `seen` are all requested files."""
     have = {os.path.abspath(source.path) for source in sources}
     names = {
         name.encode() for object_root in list_kustomizations(sources) for _, name in _list_config_maps(object_root)
@@ -91,7 +91,7 @@ def read_config_maps(sources: Sequence[Source], seen: set[str]) -> list[Source]:
 
 
 def apply_kustomizations(run: FormRun, unbuilt: list[Gap]) -> Iterator[Built]:
-    """What Kustomizations make of the overlays and files that they apply.
+    """Yield what Kustomizations make of the overlays and files that they apply.
 
     That is where they fill in a variable, or patch objects. `unbuilt` takes those of which nothing can be built.
     """
@@ -118,7 +118,7 @@ def apply_kustomizations(run: FormRun, unbuilt: list[Gap]) -> Iterator[Built]:
 
 
 def _build_patched(kustomization: FluxKustomization, run: FormRun) -> Built | Gap | None:
-    """What a Kustomization makes of its folder with patches and the like; None where no object is Karpenter's."""
+    """Return what a Kustomization makes of its folder with patches and the like; None if no object is Karpenter's."""
     node = kustomization.node
     made = run.apply(ApplyFolder(node, kustomization.folder, _list_fields(node)))
     if isinstance(made, Built):
@@ -136,7 +136,7 @@ def _changes_objects(root: Node) -> bool:
 
 
 def _list_fields(root: Node) -> dict[str, Node]:
-    """The fields of a kustomization that do the same, each with its value."""
+    """Return the fields of a kustomization that do the same, each with its value."""
     spec = root.get("spec")
     named: dict[str, tuple[str, ...]] = {name: (name,) for name in _SAME}
     named |= {"namespace": ("targetNamespace",), "commonAnnotations": ("commonMetadata", "annotations")}
@@ -148,7 +148,7 @@ def _list_fields(root: Node) -> dict[str, Node]:
 def _describe_unfilled(
     kustomization: FluxKustomization, reason: str = "what its variables make of it is no YAML"
 ) -> Gap:
-    """What is said where the objects of a folder are not known with the variables in them."""
+    """Return the gap of a Kustomization whose objects are not known with the variables in them."""
     at = kustomization.node.find("spec", _POST_BUILD) or kustomization.node
     return Gap(at, "overlay", reason, subject=kustomization.folder)
 
@@ -163,7 +163,7 @@ def list_kustomizations(sources: Sequence[Source]) -> Iterator[Node]:
 
 
 def _list_config_maps(root: Node) -> Iterator[tuple[Node, str]]:
-    """The ConfigMaps that a Kustomization takes variables from, each with its name."""
+    """Yield the ConfigMaps that a Kustomization takes variables from, each with its name."""
     references = root.find("spec", _POST_BUILD, "substituteFrom")
     for reference in references.items if references is not None else ():
         name = text_of(reference.get("name"))
@@ -187,7 +187,9 @@ def _find_kustomizations(sources: Sequence[Source]) -> Iterator[FluxKustomizatio
 
 
 def find_folder(root: Node) -> str | None:
-    """The folder that a Kustomization applies: by its path from the top of the repository, or of a copy of it."""
+    """Return the folder that a Kustomization applies: by its path from the top of the repository, or of a copy
+    of it.
+    """
     path = os.path.normpath(text_of(root.find("spec", "path")).lstrip("/") or ".")
     around = os.path.dirname(os.path.abspath(root.source.path))
     home = safe_read.find_top(around)
@@ -205,7 +207,9 @@ def find_folder(root: Node) -> str | None:
 
 
 def _find_config_maps(root: Node, sources: Sequence[Source]) -> Iterator[tuple[int, Node]]:
-    """The data of the ConfigMaps that a Kustomization names, by their places in its list; of several the nearest."""
+    """Yield the data of the ConfigMaps that a Kustomization names, by their places in its list; of several the
+    nearest.
+    """
     around = os.path.dirname(os.path.abspath(root.source.path))
     for reference, name in _list_config_maps(root):
         found: dict[int, list[Node]] = {}
@@ -227,7 +231,7 @@ def _find_config_maps(root: Node, sources: Sequence[Source]) -> Iterator[tuple[i
 
 
 def _entries(mapping: Node | None) -> dict[str, Node]:
-    """The scalars of a mapping by name; one that holds a variable or a placeholder itself is not known."""
+    """Return the scalars of a mapping by name; one that holds a variable or a placeholder itself is not known."""
     entries = mapping.entries if mapping is not None else []
     return {
         entry.name: entry.value
@@ -243,7 +247,7 @@ def _is_plain(value: Node) -> bool:
 def _list_targets(
     kustomization: FluxKustomization, sources: Sequence[Source], overlays: Sequence[Built]
 ) -> Iterator[tuple[Source, Built | None]]:
-    """The texts that a Kustomization applies: of an overlay, or of the files in a folder without one."""
+    """Yield the texts that a Kustomization applies: of an overlay, or of the files in a folder without one."""
     folder = kustomization.folder
     inside = os.path.join(folder, "")
     has_own = any(gate.is_file(os.path.join(folder, name)) for name in KUSTOMIZE.names)
@@ -302,7 +306,9 @@ class _FluxBack(Back):
         return LedEdits(edits) if self.overlay is None else self.overlay.lead_edits(edits)
 
     def _find_in_template(self, node: Node) -> Node:
-        """The list or mapping of the text with the variables that one of the result was: these fill in scalars."""
+        """Return the list or mapping of the text with the variables that one of the result was: these fill in
+        scalars.
+        """
         documents = zip(self.result.documents, self.template.documents, strict=False)
         root = root_of(node)
         place = next((other.root for own, other in documents if own.root is root), None)
@@ -314,7 +320,10 @@ class _FluxBack(Back):
 
 
 def _fill(kustomization: FluxKustomization, source: Source, uses: Uses) -> _FluxBack | None:
-    """A text with the variables of a Kustomization filled in; None where it cannot be read. Raises `BudgetSpent`."""
+    """Return a text with the variables of a Kustomization filled in.
+
+    None if it cannot be read. Raise `BudgetSpent`.
+    """
     text = source.text
     budget = WorkBudget(size=MOST_BYTES + len(text), what="its variables")
     segments: list[Segment] = []

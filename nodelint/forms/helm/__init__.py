@@ -1,8 +1,9 @@
 """Helm: charts of the repository, filled in with their values as helm fills them in, without running it.
 
 Files: templates of charts, their `Chart.yaml` and values. Renders each template with the chart's default values, with
-each further file of values, and with the values of each release that another form asks for. States releases by what
-installs Karpenter's chart, and by commands of helm. Not known: what is fetched, what the cluster says, and Secrets.
+each further values file, and with the values of each release that another form installs. Reads the Karpenter release
+from what installs its chart, and from `helm` commands. Not known: charts and values that are fetched, what the
+cluster says, and Secrets.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _INSTALLS = r"(?m)\b(?:chart|dependencies)[\"']?:"
 
 
 def find_objects(values: Node, document: Document) -> Iterator[Object]:
-    """What charts make pools and classes of, in values that a document holds."""
+    """Return what charts make pools and classes of, in values that a document holds."""
     from nodelint.forms.helm import values_objects
 
     return values_objects.find_objects(values, document)
@@ -54,28 +55,32 @@ def read_beside(run: FormRun) -> None:
 
 
 def list_read_with(path: str) -> Iterator[str]:
-    """The files of the charts that a named file is of, gives values to, or installs."""
+    """Return the files of the charts that a named file is of, gives values to, or installs."""
     from nodelint.forms.helm import named_files
 
     return named_files.list_read_with(path)
 
 
 def find_kindless_templates(sources: Sequence[Source], seen: Collection[str]) -> Iterable[Source]:
-    """The templates that make objects of the API and kind that values name, and are no sources by themselves."""
+    """Return the templates that make objects of the API and kind that values name, and are no sources by
+    themselves.
+    """
     from nodelint.forms.helm import kindless_templates
 
     return kindless_templates.find_kindless_templates(sources, seen)
 
 
 def find_including_templates(sources: Sequence[Source], seen: Collection[str]) -> Iterable[Source]:
-    """The templates that include what a named template among the sources makes, and are no sources by themselves."""
+    """Return the templates that include what a named template among the sources makes, and are no sources by
+    themselves.
+    """
     from nodelint.forms.helm import including_templates
 
     return including_templates.find_including_templates(sources, seen)
 
 
 def install_known_charts(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterator[InstallChart]:
-    """Return the releases of charts by commands of helm."""
+    """Return the releases of charts by `helm` commands."""
     from nodelint.forms.helm import command_releases
 
     return command_releases.install_known_charts(charts, sources)
@@ -104,7 +109,7 @@ def owns(path: str) -> bool:
 def list_inputs(
     sources: Sequence[Source], builds: Sequence[Built], folder_files: Sequence[str], paths: Collection[str]
 ) -> Iterator[str]:
-    """The files of the charts that objects stand in, or are built of."""
+    """Return the files of the charts that objects stand in, or are built of."""
     from nodelint.forms.helm import unread_inputs
 
     return unread_inputs.list_inputs(sources, builds)
@@ -118,7 +123,7 @@ def is_required(path: str) -> bool:
 
 
 def find_lost_inputs(sources: Sequence[Source]) -> Iterator[tuple[str, str]]:
-    """The first template of each vendored chart that has lost its Chart.yaml."""
+    """Return the first template of each vendored chart that has lost its Chart.yaml."""
     from nodelint.forms.helm import unread_inputs
 
     return unread_inputs.find_lost_inputs(sources)
@@ -139,14 +144,14 @@ def find_root_fault(roots: Sequence[Node | None]) -> SyntaxProblem | None:
 
 
 def state_releases(source: Source, references: list[object]) -> Iterator[Evidence]:
-    """What a manifest, or values, state by what installs Karpenter's chart."""
+    """Yield the Karpenter releases that a manifest or values file states where it installs Karpenter's chart."""
     from nodelint.forms.helm import statements
 
     return statements.evidence(source)
 
 
 def find_installs(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
-    """The installations of Karpenter's controller by commands of helm, and by objects that stand for these."""
+    """Yield the installations of Karpenter's controller by `helm` commands, and by objects that stand for these."""
     from nodelint.forms.helm import commands, controller_objects, deploy_tools
 
     yield from commands.find_installs(source, files)
@@ -155,21 +160,21 @@ def find_installs(source: Source, files: ControllerFiles) -> Iterator[Controller
 
 
 def find_plain_values(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
-    """The values of Karpenter's chart in a file that no installation names."""
+    """Return the values of Karpenter's chart in a file that no installation names."""
     from nodelint.forms.helm import plain_values
 
     return plain_values.find_plain_values(source, files)
 
 
 def make_input_finder(sources: Sequence[Source]) -> ChartInputs:
-    """What finds the inputs of values that only a release of a chart has."""
+    """Return what finds the inputs of values that only a release of a chart has."""
     from nodelint.forms.helm.chart_inputs import ChartInputs
 
     return ChartInputs(sources)
 
 
 def list_remote_uses(sources: Sequence[Source], reported: Collection[tuple[str, int]]) -> Iterator[RemoteUse]:
-    """What installs charts elsewhere whose names say that they make pools or classes."""
+    """Yield what installs charts elsewhere whose names say that they make pools or classes."""
     for source in sources:
         if re.search(_INSTALLS, source.text):
             from nodelint.forms.helm.chart_releases import list_remote_charts
@@ -178,14 +183,16 @@ def list_remote_uses(sources: Sequence[Source], reported: Collection[tuple[str, 
 
 
 def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
-    """The values of charts that depend on a chart, and values files that nobody names."""
+    """Return the values of charts that depend on a chart, and values files that nobody names."""
     from nodelint.forms.helm import unread_values
 
     return unread_values.list_unread_values(chart, files)
 
 
 def read_files_taken(path: str, codes: Sequence[str]) -> tuple[str, Mapping[str, bytes]] | None:
-    """The folder of the chart of a template whose code takes in files of it, and the files that it may take."""
+    """Return the folder of the chart of a template whose code takes in files of it, and the files that it may
+    take.
+    """
     from nodelint.forms.lib.chart_places import chart_of
 
     chart = chart_of(path) if any(".Files" in code for code in codes) else None

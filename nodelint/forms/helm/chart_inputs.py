@@ -71,7 +71,7 @@ class ChartInputs:
         return []
 
     def _list_of_chart(self, path: str, codes: Sequence[str]) -> Iterator[InputText]:
-        """What code takes from the Chart.yaml of its chart."""
+        """Yield what code takes from the Chart.yaml of its chart."""
         fields = dict.fromkeys(name for code in codes for name in _OF_CHART.findall(code))
         folder = chart_of(path) if fields else None
         source = None
@@ -85,7 +85,7 @@ class ChartInputs:
                     yield InputText(f".Chart.{name}", in_one_line(value), span_of(value))
 
     def _list_files(self, path: str) -> Iterator[Node]:
-        """The values in the files of a chart, for a template that none of them is filled into."""
+        """Yield the values in the files of a chart, for a template that none of them is filled into."""
         place = values_place(path)
         own = os.path.abspath(place) if place is not None else None
         if own is None:
@@ -95,7 +95,9 @@ class ChartInputs:
         yield from self._roots[own]
 
     def _list_roots(self, own: str) -> Iterator[Node]:
-        """The values of a chart, and with what else it is installed: by files beside it, and by whatever form."""
+        """Yield the values of a chart, and with what else it is installed: by files next to it, and by whatever
+        form.
+        """
         sources = self._files.sources
         defaults = sources.get(own) or read(own) or Source.from_text(own, "{}\n")
         for source in (
@@ -111,7 +113,7 @@ class ChartInputs:
             yield release.root
 
     def _list_definitions(self, path: str, codes: Sequence[str]) -> list[InputText]:
-        """The named templates that code includes, also by others; all of them for a name that is worked out."""
+        """Return the named templates that code includes, also by others; all of them for a name that is computed."""
         definitions = self._files.definitions(path)
         found: dict[str, InputText] = {}
         pending = list(codes)
@@ -128,7 +130,7 @@ class ChartInputs:
 
 
 def _list_lines(at: Span) -> Iterator[str]:
-    """The code in the lines of a place, and what is open or set above them."""
+    """Yield the code in the lines of a place, and what is open or set above them."""
     text = at.source.text
     start = text.rfind("\n", 0, at.start) + 1
     end = text.find("\n", at.end)
@@ -137,14 +139,14 @@ def _list_lines(at: Span) -> Iterator[str]:
 
 
 def _list_paths(codes: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """The paths of values that code uses; an empty one for all values."""
+    """Yield the paths of values that code uses; an empty one for all values."""
     for code in codes:
         for fields, names in VALUES.findall(code):
             yield (*fields.split(".")[1:], *re.findall(r'"([^"]+)"', names))
 
 
 def _list_values(root: Node, paths: Sequence[tuple[str, ...]]) -> Iterator[InputText]:
-    """Yield what values have at some paths, or above them where a path ends early."""
+    """Yield what the values have at each path, or at the deepest point of the path that exists."""
     for path in dict.fromkeys(paths):
         node = _follow(root, path)
         if node is not root or not path:
@@ -154,7 +156,7 @@ def _list_values(root: Node, paths: Sequence[tuple[str, ...]]) -> Iterator[Input
 def _find_item(node: Node, root: Node, path: Sequence[str]) -> tuple[Node, Node] | None:
     """Return the item of a map, with its key, or of a list that the object around a value is made of.
 
-    None where no item, or more than one, gives the object a value.
+    None if no item, or more than one, gives the object a value.
     """
     listed, built = root, node.source.built
     for step in path:
@@ -172,7 +174,7 @@ def _find_item(node: Node, root: Node, path: Sequence[str]) -> tuple[Node, Node]
 
 
 def _list_fields(variable: str | None, codes: Sequence[str]) -> list[tuple[str, ...]]:
-    """The fields of a loop's item that code uses; an empty path for the whole of it."""
+    """Return the fields of a loop's item that code uses; an empty path for the whole of it."""
     if variable is None:
         return [()]
     uses = re.compile(rf"{re.escape(variable)}(?!\w)((?:\.[A-Za-z_]\w*)*)")
@@ -180,7 +182,7 @@ def _list_fields(variable: str | None, codes: Sequence[str]) -> list[tuple[str, 
 
 
 def _list_of_item(name: str, item: tuple[Node, Node], fields: Sequence[tuple[str, ...]]) -> Iterator[InputText]:
-    """What the item of a loop has in some of its fields, and the key of a map's item."""
+    """Yield what the item of a loop has in some of its fields, and the key of a map's item."""
     key, value = item
     if key is not value:
         yield InputText(name, in_one_line(key), span_of(key))
@@ -195,7 +197,7 @@ def _place(at: Node | Span) -> tuple[int, int, int]:
 
 
 def _follow(node: Node, path: Sequence[str]) -> Node:
-    """The value at a path, or where the path ends."""
+    """Return the value at a path, or where the path ends."""
     for step in path:
         below = node.get(step)
         if below is None:

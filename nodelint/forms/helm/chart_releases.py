@@ -37,7 +37,7 @@ def list_remote_charts(source: Source) -> Iterator[RemoteUse]:
 
 
 def _name_chart(node: Node) -> str:
-    """The name of the chart elsewhere that a node installs; empty for none that may make pools."""
+    """Return the name of the chart elsewhere that a node installs; empty for none that may make pools."""
     chart, repository = read_text(node.get("chart")), read_text(node.get("repository"))
     name = chart or (read_text(node.get("name")) if repository else "")
     is_local = _LOCAL.match(chart) or _LOCAL.match(repository)

@@ -66,7 +66,7 @@ def find_releases(
 
 
 def install_known_charts(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterator[ChartRelease]:
-    """What forms give to charts whose releases are no objects of YAML. `charts` are as in `find_releases`."""
+    """Yield the values that Terraform and commands give to charts. `charts`: the charts' default values by path."""
     paths = {os.path.dirname(path): path for path in charts}
     for row in TABLE.rows if charts else ():
         # What installs a chart may name it alone: whoever has a language of its own looks into the files beside.
@@ -78,7 +78,7 @@ def install_known_charts(charts: Mapping[str, Source], sources: Sequence[Source]
 
 
 def _make_release(path: str, defaults: Source, made: InstallChart, unread: Node | Span | None) -> ChartRelease | None:
-    """A release with all its values; None where the chart has no values to begin with."""
+    """Return a release with all its values; None if the chart has no values to begin with."""
     whole = values_root(defaults)
     if whole is None:
         return None
@@ -106,7 +106,7 @@ def _explain_missing(at: Node | Span, chart: str) -> str | None:
 
 
 def _explain_unread(at: Node | Span, chart: str) -> Gap:
-    """What a release takes from where it cannot be read: an object that holds values, a file, or flags."""
+    """Return what a release takes from where it cannot be read: an object that holds values, a file, or flags."""
     source = at.source
     missing = _explain_missing(at, chart)
     if missing is not None:

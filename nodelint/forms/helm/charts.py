@@ -32,7 +32,7 @@ _MOST_VALUES = 1000
 
 
 def values_of(path: str) -> str | None:
-    """The path of the default values for a template of a chart; None for any other file.
+    """Return the path of the default values for a template of a chart; None for any other file.
 
     A chart within another one has none of its own: the outer chart may give it others.
     """
@@ -41,7 +41,9 @@ def values_of(path: str) -> str | None:
 
 
 def values_place(path: str) -> str | None:
-    """Where the default values for a template would stand, be they there or not; None as for `values_of`."""
+    """Where the default values for a template would stand, be they there or not; None in the same cases as
+    `values_of`.
+    """
     folder = templates_around(path)
     if folder is None:
         return None
@@ -60,7 +62,9 @@ class VendoredChart(NamedTuple):
 
 
 def vendored_chart(path: str) -> VendoredChart | None:
-    """The chart of a template that is vendored in another one; None for any other file, or one within two others."""
+    """Return the chart of a template that is vendored in another one; None for any other file, or one within two
+    others.
+    """
     folder = templates_around(path)
     chart = os.path.dirname(folder) if folder is not None else ""
     outer = chart_around(chart or os.curdir) if folder is not None else None
@@ -83,13 +87,15 @@ def _name(node: Node, key: str = "name") -> str:
 
 
 def default_values(path: str) -> Node | None:
-    """The default values for a template; None where it has none that can be read."""
+    """Return the default values for a template; None if it has none that can be read."""
     values = values_of(path)
     return _root(values) if values is not None else None
 
 
 def more_values(path: str) -> list[Node]:
-    """What the chart of a template has of values beside the defaults: `values-prod.yaml`, and `ci/` for trials."""
+    """Return what the chart of a template has of values besides the defaults: `values-prod.yaml`, and `ci/` for
+    trials.
+    """
     values = values_of(path)
     if values is None:
         return []
@@ -111,7 +117,7 @@ def _root(values: str) -> Node | None:
 
 
 def other_templates(path: str) -> list[str]:
-    """The texts of a chart's other templates, as far as they can be read."""
+    """Return the texts of a chart's other templates, as far as they can be read."""
     folder = templates_around(path)
     if folder is None:
         return []
@@ -119,7 +125,9 @@ def other_templates(path: str) -> list[str]:
 
 
 def other_files(path: str) -> list[str]:
-    """The texts of a chart's YAML files beside its templates and default values, as far as they can be read."""
+    """Return the texts of a chart's YAML files next to its templates and default values, as far as they can be
+    read.
+    """
     folder = templates_around(path)
     if folder is None:
         return []
@@ -133,7 +141,7 @@ def other_files(path: str) -> list[str]:
 
 
 def installing_texts(path: str) -> list[str]:
-    """The texts of a repository's Terraform files and scripts that name the folder of the chart of a template.
+    """Return the texts of a repository's Terraform files and scripts that name the folder of the chart of a template.
 
     They install it, and may give it values: of a `helm_release`, or of flags of a command.
     """
@@ -160,7 +168,8 @@ class ChartFiles:
         self._tops: dict[str, str] = {}
 
     def definitions(self, path: str) -> Definitions:
-        """The named templates that a template may include: of its chart, the chart around it, and its dependencies.
+        """Return the named templates that a template may include: of its chart, the chart around it, and its
+        dependencies.
 
         A name that two of them give to different texts is left out.
         """
@@ -205,9 +214,10 @@ DefinedNames = dict[str, frozenset[str] | None]
 
 
 def find_undefined_include(path: str, text: str, known: DefinedNames) -> tuple[int, str] | None:
-    """The first template that a file of a chart includes by name in any case and that nobody defines, and where.
+    """Return the first template that a file of a chart includes by name in any case and that nobody defines, and
+    where.
 
-    None where a dependency of the chart is not at hand, which may define it. `known` remembers the names of charts.
+    None if a dependency of the chart is not at hand, which may define it. `known` remembers the names of charts.
     """
     if not path.endswith((".yaml", ".yml")) or not re.search(_INCLUDE, text):
         return None
@@ -251,7 +261,8 @@ def _has_dependencies(chart: str) -> bool:
 
 
 def find_users(chart: str, paths: Iterable[str]) -> list[str]:
-    """The charts whose templates may include those of a chart: the one that it is vendored in, and its dependants.
+    """Return the charts whose templates may include those of a chart: the one that it is vendored in, and its
+    dependants.
 
     `paths` are absolute ones of files, the Chart.yaml of those that name the chart by `file://` among them.
     """
@@ -288,7 +299,7 @@ def _may_define(path: str) -> bool:
 
 
 def _texts(folder: str, wanted: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
-    """The paths and texts of the files below a folder that are wanted, as far as they can be read."""
+    """Yield the paths and texts of the files below a folder that are wanted, as far as they can be read."""
     count = 0
     for around, _, names in gate.walk(folder):
         for path in (os.path.join(around, name) for name in sorted(names)):

@@ -1,4 +1,4 @@
-"""Releases of charts of the repository by commands of helm: in scripts, Makefiles, workflows and provisioners."""
+"""Releases of charts of the repository by `helm` commands: in scripts, Makefiles, workflows and provisioners."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _PASSED_OVER = frozenset({".git", "node_modules", ".terraform", ".venv", "venv"}
 
 
 def install_known_charts(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterator[InstallChart]:
-    """What commands of helm give to charts of the repository.
+    """Yield what `helm` commands give to charts of the repository.
 
     `charts` are the default values of charts by their absolute path.
     """
@@ -53,14 +53,14 @@ def install_known_charts(charts: Mapping[str, Source], sources: Sequence[Source]
 
 
 def _find_outer_folder(folder: str) -> str:
-    """The outermost folder around a chart that may be read, where it is in no repository."""
+    """Return the outermost folder around a chart that may be read, where it is in no repository."""
     while gate.is_folder(os.path.dirname(folder)) and os.path.dirname(folder) != folder:
         folder = os.path.dirname(folder)
     return folder
 
 
 def _list_scripts(top: str) -> Iterator[Source]:
-    """The scripts, Makefiles, workflows and provisioners below a folder that name helm."""
+    """Yield the scripts, Makefiles, workflows and provisioners below a folder that name helm."""
     for count, (folder, folders, names) in enumerate(gate.walk(top)):
         if count >= _MOST_FOLDERS:
             note_limit(top, _MOST_FOLDERS, "folders, in which commands of helm are looked for", 0)
@@ -81,7 +81,7 @@ def _list_scripts(top: str) -> Iterator[Source]:
 
 
 def read_script(source: Source, charts: Sequence[str], tree: RepositoryTree) -> Iterator[InstallChart]:
-    """The releases of charts by the commands of a text."""
+    """Yield the releases of charts by the commands of a text."""
     text = _join_folded(join_lines(source.text))
     around = os.path.dirname(os.path.abspath(source.path))
     for found in _COMMAND.finditer(text):
@@ -109,7 +109,9 @@ def _end_of(text: str, found: re.Match[str]) -> int:
 
 
 def _find_charts(words: Sequence[str], charts: Sequence[str], folders: Sequence[str]) -> list[str]:
-    """The charts that words of a command name: by a path from one of some folders, else by the end of the path."""
+    """Return the charts that words of a command name: by a path from one of some folders, else by the end of the
+    path.
+    """
     for word in words:
         path = _VARIABLE_BEFORE.sub("", word)
         if "://" in path or not path or path in ("helm", "upgrade", "install", "template"):
@@ -128,7 +130,10 @@ _FOLDED = re.compile(r"(?m)^([ ]*)(?:- +|(?:- +)?[\w-]+:[ \t]*)>[-+\d]*[ \t]*\n(
 
 
 def _join_folded(text: str) -> str:
-    """A text with the lines of YAML's folded blocks joined; all characters stay in their places."""
+    """Return a text with each folded YAML block (`>`) on one line.
+
+    Spaces replace the line breaks, so that positions stay the same.
+    """
     if ">" not in text:
         return text
     return _FOLDED.sub(lambda found: found[0][: -len(found[2])] + found[2][:-1].replace("\n", " ") + "\n", text)

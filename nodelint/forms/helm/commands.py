@@ -1,4 +1,4 @@
-"""Installations of Karpenter's controller by commands of helm, in scripts, workflows and Terraform's provisioners."""
+"""Installations of Karpenter's controller by `helm` commands, in scripts, workflows and Terraform's provisioners."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _FOR_READERS = (".md", ".mdx", ".markdown", ".txt")
 
 
 def find_installs(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
-    """The installations by `helm install` and `helm upgrade` in a text.
+    """Yield the installations by `helm install` and `helm upgrade` in a text.
 
     What a README tells people to run may not be all that they run.
     """
@@ -168,7 +168,9 @@ class HelmCommand:
             position = pair.end()
 
     def _read_file(self, word: str, at: int) -> Iterator[ValuesLayer]:
-        """The values of a file, whose path is from the folder of the script or from the top of the repository."""
+        """Yield the values of a file, whose path is from the folder of the script or from the top of the
+        repository.
+        """
         path = word.strip("\"'")
         root = self._read_heredoc(path)
         if root is None and self._tree is not None and "$" not in path and "://" not in path:

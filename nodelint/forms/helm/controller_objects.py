@@ -1,4 +1,4 @@
-"""Installations of Karpenter's controller by objects that helm's charts are installed by, beside Flux and Argo CD.
+"""Installations of Karpenter's controller by objects that helm's charts are installed by, besides Flux and Argo CD.
 
 These are the HelmChart of k3s and RKE2, the Release of Crossplane's provider for Helm, and a `fleet.yaml`.
 """

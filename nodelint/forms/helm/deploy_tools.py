@@ -131,7 +131,7 @@ def _read_pairs(pairs: Node | None, tree: RepositoryTree) -> list[ValuesLayer]:
 
 
 def _read_files(names: Node | None, tree: RepositoryTree) -> list[ValuesLayer]:
-    """The values of the files that a node names, one or a list; from the folder of its own file."""
+    """Return the values of the files that a node names, one or a list; from the folder of its own file."""
     if names is None:
         return []
     around = os.path.dirname(os.path.abspath(names.source.path))

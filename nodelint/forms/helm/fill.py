@@ -23,10 +23,11 @@ _INCLUDES = r"\b(?:include|template|tpl)\b"
 def fill_template(
     template: Source, values: Source, uses: Uses, files: ChartFiles, root: Node | None = None, plain: bool = False
 ) -> tuple[Back, ...]:
-    """A template with values; where these leave fields out, with all of those fields, with some, and with none.
+    """Return a template with values; where these leave fields out, with all of those fields, with some, and with
+    none.
 
-    Nothing where it has none of the values, or does not come to something that can be read. `root` are the values,
-    where they are not just those of the file. With `plain` a template that has none of the values comes to its text.
+    Nothing if it has none of the values, or does not come to something that can be read. `root` are the values, where
+    they are not just those of the file. With `plain` a template that has none of the values comes to its text.
     """
     if values.problems or values.code_masked or len(own_roots(values)) > 1:
         return ()
@@ -68,7 +69,7 @@ def _read(
     sources: Mapping[str, Source],
     root: Node | None = None,
 ) -> Back | None:
-    """What a template comes to; None where it cannot be read."""
+    """Return what a template comes to; None if it cannot be read."""
     result = Source.from_text(template.path, filled.text, template.also)
     result.part = template.part
     if result.problems or result.set_aside:

@@ -36,7 +36,7 @@ _Charts = dict[str, tuple[Source, list[Source]]]
 def filled_charts(
     sources: Sequence[Source], overlays: Sequence[Built] = (), each_release: bool = False
 ) -> Iterator[Built]:
-    """The templates of charts among the sources: with default values, and with each other file of values.
+    """Yield the templates of charts among the sources: with default values, and with each other values file.
 
     Releases that are among the objects of `overlays` count as these have them. With `each_release` a template without
     values is there once for each way in which its chart is installed, so that its objects are those of one cluster.
@@ -85,7 +85,7 @@ def filled_charts(
 def _fill_releases(
     charts: _Charts, files: ChartFiles, releases: Sequence[ChartRelease], each_release: bool
 ) -> Iterator[Built]:
-    """The templates of charts with the values of each release."""
+    """Yield the templates of charts with the values of each release."""
     for number, release in enumerate(releases):
         values, templates = charts[release.path]
         for variants in _fill_all(templates, values, {}, files, release.root, each_release):
@@ -108,7 +108,7 @@ def _list_named_releases(defaults: Mapping[str, Source], sources: Sequence[Sourc
 
 
 def _fill_vendored(sources: Sequence[Source], files: ChartFiles) -> Iterator[Built]:
-    """The templates of charts within others, with the values that these give."""
+    """Yield the templates of charts within others, with the values that these give."""
     for template in (source for source in sources if source.may_be_template):
         for found in find_vendored_values(template, files.sources):
             variants = _fill(template, found.defaults, {}, files, found.root)
@@ -120,7 +120,9 @@ def _fill_vendored(sources: Sequence[Source], files: ChartFiles) -> Iterator[Bui
 def _fill_all(
     templates: Sequence[Source], values: Source, uses: Uses, files: ChartFiles, root: Node | None, all_of_them: bool
 ) -> Iterator[tuple[Back, ...]]:
-    """What the templates of a chart come to that have some of the values; all of them if asked for, and one has."""
+    """Yield what the templates of a chart come to that have some of the values; all of them if requested, and one
+    has.
+    """
     found = [_fill(template, values, uses, files, root) for template in templates]
     is_whole = all_of_them and any(found)
     for template, variants in zip(templates, found, strict=True):
@@ -132,7 +134,7 @@ def _fill_all(
 def _fill(
     template: Source, values: Source, uses: Uses, files: ChartFiles, root: Node | None = None, plain: bool = False
 ) -> tuple[Back, ...]:
-    """A template with values; nothing where that fails, or where it makes objects of other kinds."""
+    """Return a template with values; nothing if that fails, or where it makes objects of other kinds."""
     if makes_other_kinds(template):
         return ()
     return tuple(guarded(template.path, lambda: fill_template(template, values, uses, files, root, plain)))
@@ -157,7 +159,7 @@ def _find_overlay_releases(
 
 
 def _charts(sources: Sequence[Source], with_plain: bool = False) -> _Charts:
-    """The default values of charts, by their absolute path, and the templates of each among the sources.
+    """Return the default values of charts, by their absolute path, and the templates of each among the sources.
 
     With `with_plain` files without code in the place of templates count.
     """
@@ -177,7 +179,8 @@ def _charts(sources: Sequence[Source], with_plain: bool = False) -> _Charts:
 
 
 def read_releases(sources: Sequence[Source], paths: Sequence[str], also: str | None) -> list[Source]:
-    """The files that may install a chart with values and do not name Karpenter, for templates among the sources.
+    """Return the files that may install a chart with values and do not name Karpenter, for templates among the
+    sources.
 
     Overlays that take them in are built with their objects. `also` is the pattern of what the run reads further.
     """
@@ -190,7 +193,7 @@ def read_releases(sources: Sequence[Source], paths: Sequence[str], also: str | N
 
 
 def values_beside(sources: Sequence[Source], seen: set[str]) -> list[Source]:
-    """The files of values of charts with a template among the sources; `seen` are those that were asked for."""
+    """Return the values files of charts with a template among the sources; `seen` are the requested ones."""
     have = {os.path.abspath(source.path) for source in sources}
     found = []
     charts: set[str] = set()
@@ -226,11 +229,12 @@ def read_values_in_order(sources: Sequence[Source], paths: Sequence[str]) -> lis
 
 
 def values_elsewhere(sources: Sequence[Source], seen: set[str], named: Collection[str] = ()) -> list[Source]:
-    """The files of values in other folders of charts with a template among the sources, which do not name Karpenter.
+    """Return the values files in other folders of charts with a template among the sources, which do not name
+    Karpenter.
 
-    `seen` are all files that were asked for. All keys of one that is taken are keys of one such chart's own values,
-    and not of those of any other chart. Of `named`, the files that were asked for by their paths, one key is enough:
-    `overrides` says what is wrong with the others.
+    `seen` are all requested files. All keys of one that is taken are keys of one such chart's own values, and not of
+    those of any other chart. Of `named`, the files that were asked for by their paths, one key is enough: `overrides`
+    says what is wrong with the others.
     """
     charts = [keys for values, _ in _charts(sources).values() if (keys := list_keys(values.text))]
     if not charts:

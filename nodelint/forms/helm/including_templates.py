@@ -21,9 +21,10 @@ _ENDINGS = (".yaml", ".yml", ".tpl")
 
 
 def find_including_templates(sources: Sequence[Source], seen: Iterable[str]) -> list[Source]:
-    """The templates that include what a named template among the sources makes, and are no sources by themselves.
+    """Return the templates that include what a named template among the sources makes, and are no sources by
+    themselves.
 
-    `seen` are the files that were asked for. A template that includes one which includes another counts too.
+    `seen` are the requested files. A template that includes one which includes another counts too.
     """
     named = {chart: names for chart, names in _list_definitions(sources).items() if names}
     if not named:
@@ -38,7 +39,7 @@ def find_including_templates(sources: Sequence[Source], seen: Iterable[str]) -> 
 
 
 def _list_definitions(sources: Sequence[Source]) -> dict[str, set[str]]:
-    """The folders of charts, each with the names of the templates that its files among the sources define."""
+    """Return the folders of charts, each with the names of the templates that its files among the sources define."""
     found: dict[str, set[str]] = {}
     for source in sources:
         if source.may_be_template and "define" in source.text:
@@ -49,7 +50,7 @@ def _list_definitions(sources: Sequence[Source]) -> dict[str, set[str]]:
 
 
 def _including(chart: str, names: set[str], shown: dict[str, str]) -> Iterator[tuple[str, Source]]:
-    """The files of a chart's templates that include one of some names, by their absolute paths."""
+    """Yield the files of a chart's templates that include one of some names, by their absolute paths."""
     folder = os.path.join(chart, "templates", "")
     texts: dict[str, str] = {}
     paths = [path for path in shown if path.startswith(folder) and path.endswith(_ENDINGS)]

@@ -23,7 +23,7 @@ _MOST_FILES = 500
 def find_kindless_templates(sources: Sequence[Source], seen: Iterable[str]) -> list[Source]:
     """Return the templates that make objects of any kind, if a source holds pools or classes as values.
 
-    `seen` are the files that were asked for.
+    `seen` are the requested files.
     """
     if not any(not source.may_be_template and _HOLDS.search(source.text) for source in sources):
         return []

@@ -59,7 +59,7 @@ def _makes_other_kinds(whole: str, also: str | None) -> bool:
 
 
 def _list_kinds(text: str) -> set[str]:
-    """The kinds of all documents of a text; nothing where one does not name its own, or a line is no field."""
+    """Return the kinds of all documents of a text; nothing if one does not name its own, or a line is no field."""
     found: set[str] = set()
     for document in re.split(r"(?m)^---[^\n]*$", text):
         lines = [line for line in document.splitlines() if line.strip() and not line[0].isspace()]

@@ -34,7 +34,7 @@ def may_hold_releases(overlay: Built) -> bool:
 def find_overlay_releases(
     charts: Mapping[str, Source], sources: Sequence[Source], overlays: Sequence[Built]
 ) -> Iterator[OverlayRelease]:
-    """What the objects of overlays give to charts, with the files in which the values of these are written."""
+    """Yield what the objects of overlays give to charts, with the files in which the values of these are written."""
     for overlay in filter(may_hold_releases, overlays):
         for path, given, root, unread in find_releases(charts, sources, [overlay.source]):
             files: dict[int, SourceText] = {}

@@ -24,7 +24,9 @@ _INSTALLS = (
 
 
 def find_plain_values(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
-    """The values in a file that no installation names, or that a chart gives to Karpenter's as its dependency."""
+    """Yield the values in a file that no installation names, or that a chart gives to Karpenter's as its
+    dependency.
+    """
     of_language = TABLE.stating_form(source.path) is not None
     if not (of_language or source.path.endswith((".yaml", ".yml"))):
         return
@@ -50,7 +52,7 @@ def find_plain_values(source: Source, files: ControllerFiles) -> Iterator[Contro
 
 
 def _is_alone(values: Source, files: ControllerFiles) -> bool:
-    """Whether a chart has no values but its own: none beside them, and nothing that installs it names others."""
+    """Whether a chart has no values but its own: none next to them, and nothing that installs it names others."""
     folder, name = os.path.split(os.path.abspath(values.path))
     if name != "values.yaml" or beside(os.path.join(folder, name)):
         return False
@@ -70,7 +72,7 @@ class _Dependency(NamedTuple):
 
 
 def _find_dependency(values: Source, files: ControllerFiles) -> _Dependency | None:
-    """Return how the chart beside a file of values depends on Karpenter's chart; None where it does not."""
+    """Return how the chart next to a values file depends on Karpenter's chart; None if it does not."""
     tree = files.tree(values)
     chart = tree.read_file(os.path.join(os.path.dirname(os.path.abspath(values.path)), CHART)) if tree else None
     for root in nodes_of(chart) if chart is not None else ():

@@ -43,7 +43,7 @@ def evidence(source: Source) -> Iterator[Evidence]:
 
 
 def roots(source: Source) -> list[Node]:
-    """The roots of a source's documents, whether or not the word karpenter is in them; none if unreadable."""
+    """Return the roots of a source's documents, whether or not the word karpenter is in them; none if unreadable."""
     known = [document.root for document in source.documents if document.root is not None]
     if known and "eksctl.io/" not in source.text:
         return known
@@ -77,7 +77,7 @@ def _stated(root: Node) -> Iterator[_Stated]:
 
 
 def _of_object(root: Node, by: str) -> Iterator[_Stated]:
-    """What only an object of one kind states in its own way."""
+    """Yield what only an object of one kind states in its own way."""
     kind, spec = word(root, "kind"), root.get("spec")
     name = word(root.get("metadata"), "name") or ""
     if kind == "HelmRelease":
@@ -125,7 +125,9 @@ def _chart(node: Node, root: Node) -> bool | None:
 
 
 def _resolved(node: Node, root: Node) -> Iterator[tuple[Node, str]]:
-    """A version, or those that the values of its chart or the generators of an ApplicationSet put in its place."""
+    """Yield a version, or those that the values of its chart or the generators of an ApplicationSet put in its
+    place.
+    """
     text = _node_text(node)
     of_values = re.fullmatch(_OF_VALUES, text)
     if of_values is not None:
@@ -182,7 +184,7 @@ def _kubernetes(root: Node) -> Iterator[Evidence]:
 
 
 def word(node: Node | None, key: str) -> str | None:
-    """The text of a mapping's key; None where it is not one."""
+    """Return the text of a mapping's key; None if it is not one."""
     value = node.get(key) if node is not None else None
     return value.value if value is not None and isinstance(value.value, str) else None
 

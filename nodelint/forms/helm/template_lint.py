@@ -27,7 +27,7 @@ class Guarded(NamedTuple):
 
 
 def guarded(text: str) -> list[Guarded]:
-    """The fields of a template that are written under a condition on a field, alone there."""
+    """Return the fields of a template that are written under a condition on a field, alone there."""
     try:
         parts = parse(text)
     except BadTemplate:
@@ -55,7 +55,7 @@ def guarded(text: str) -> list[Guarded]:
 
 
 def repeated(text: str) -> list[tuple[int, int, tuple[int, int]]]:
-    """The keys that a loop writes anew in each round: where each begins and ends, and where the loop does."""
+    """Return the keys that a loop writes again in each round: where each begins and ends, and where the loop does."""
     try:
         blocks = list(_blocks(parse(text)))
     except BadTemplate:
@@ -70,7 +70,9 @@ def repeated(text: str) -> list[tuple[int, int, tuple[int, int]]]:
 
 
 def running_together(text: str) -> list[tuple[int, int, tuple[int, int]]]:
-    """The `apiVersion` of documents that a loop writes without `---` between its rounds, and where the loop is."""
+    """Return the `apiVersion` of documents that a loop writes without `---` between its rounds, and where the loop
+    is.
+    """
     try:
         loops = [block for block in _blocks(parse(text)) if block.branches[0].word == "range"]
     except BadTemplate:
@@ -89,7 +91,7 @@ def running_together(text: str) -> list[tuple[int, int, tuple[int, int]]]:
 
 
 def _outermost(branch: Branch, text: str) -> list[tuple[int, int]]:
-    """The keys of the outermost lines in the body of a loop; nothing where these are not keys alone."""
+    """Return the keys of the outermost lines in the body of a loop; nothing if these are not keys alone."""
     lines: list[re.Match[str]] = []
     for part in branch.body:
         if isinstance(part, Verbatim):
@@ -120,7 +122,7 @@ def _blocks(parts: tuple[Part, ...]) -> Iterator[Block]:
 
 
 def _own(parts: tuple[Part, ...], text: str) -> Iterator[tuple[str, _Path | None, tuple[int, int]]]:
-    """The keys whose values code prints among some parts: key, the field that is printed, where the code is."""
+    """Yield the keys whose values code prints among some parts: key, the field that is printed, where the code is."""
     for part in parts:
         if isinstance(part, Action) and part.variable is None:
             line = text[text.rfind("\n", 0, part.code.start) + 1 : part.code.start]
@@ -131,7 +133,7 @@ def _own(parts: tuple[Part, ...], text: str) -> Iterator[tuple[str, _Path | None
 
 
 def _path(expression: Pipeline | None) -> _Path | None:
-    """The one field that a pipeline is about, from `.` or a variable on; None where it is about others too."""
+    """Return the one field that a pipeline is about, from `.` or a variable on; None if it is about others too."""
     if expression is None or expression.kind == "value":
         return None
     if expression.kind == "call":

@@ -111,7 +111,7 @@ class Scopes:
         return self.uses[bisect_left(self._starts, start) : bisect_left(self._starts, end)]
 
     def below(self, path: Path) -> set[str]:
-        """The names of the fields that are used of what a path leads to."""
+        """Return the names of the fields that are used of what a path leads to."""
         depth = len(path)
         paths = (*(use.path for use in self.uses), *self._named)
         return {longer[depth] for longer in paths if len(longer) > depth and longer[:depth] == path}
@@ -131,7 +131,7 @@ class Scopes:
         return list(dict.fromkeys(".".join(path[1:]) for path in paths if len(path) > 1 and path[-1] == name))
 
     def unguarded(self, path: Path) -> list[FieldUse]:
-        """The uses of fields of what a path leads to, where no condition around asks for that."""
+        """Return the uses of fields of what a path leads to, where no condition around asks for that."""
         return [
             use
             for use in self.uses
@@ -144,13 +144,14 @@ class Scopes:
         ]
 
     def follow(self, values: Node | None, path: Path) -> list[Node]:
-        """What a path leads to in the values of a chart."""
+        """Return what a path leads to in the values of a chart."""
         return [] if values is None or path[:1] != ("Values",) else list(_follow(values, path[1:]))
 
     def gap(self, places: list[int], begin: int) -> tuple[Branched, Branched] | None:
-        """The condition on one field around one of some places, and the `or` around that which other fields meet too.
+        """Return the condition on one field around one of some places, and the `or` around that which other fields
+        meet too.
 
-        None where other places are before the `or` or under it, and where it begins before `begin`.
+        None if other places are before the `or` or under it, and where it begins before `begin`.
         """
         for at in places:
             around = self.within(at, at)[-2:]
@@ -252,7 +253,10 @@ class Scopes:
             self._use(arg, code, inner, expression.value == "default" and arg is expression.args[-1])
 
     def _by_name(self, expression: Pipeline) -> Path | None:
-        """The path of a field that texts name, as in `hasKey .Values.pool "weight"`; None for anything else."""
+        """Return the path of a field that texts name, as in `hasKey .Values.pool "weight"`.
+
+        None for anything else.
+        """
         if expression.value not in _NAMING or len(expression.args) < 2:
             return None
         base, *texts = expression.args
@@ -263,7 +267,7 @@ class Scopes:
         return None if path is None or len(names) < len(texts) else (*path, *names)
 
     def _path(self, expression: Pipeline) -> Path | None:
-        """The path of a field; None for any other expression, and for a field of what is not known."""
+        """Return the path of a field; None for any other expression, and for a field of what is not known."""
         if expression.kind != "field":
             return None
         assert isinstance(expression.value, tuple)
@@ -279,7 +283,7 @@ class Scopes:
 
 
 def scopes(text: str) -> Scopes | None:
-    """The scopes of a template; None for a text that is none, or cannot be read as one."""
+    """Return the scopes of a template; None for a text that is none, or cannot be read as one."""
     if "{{" not in text or "{%" in text:
         return None
     try:
@@ -289,7 +293,10 @@ def scopes(text: str) -> Scopes | None:
 
 
 def alternative(text: str, kind: str, other: str) -> str | None:
-    """The condition by which a template makes an object of one kind in the place of another; None without one."""
+    """Return the condition by which a template makes an object of one kind in the place of another.
+
+    None without one.
+    """
     if f"kind: {kind}" not in text or f"kind: {other}" not in text or (found := scopes(text)) is None:
         return None
     for match in re.finditer(rf"(?m)^kind:[ ]*{kind}\s*?$", text):

@@ -26,7 +26,7 @@ class Templates:
         self._installing: dict[str, list[str]] = {}
 
     def default(self, source: SourceText, field: str) -> Node | None:
-        """The default that a chart has for `.Values.a.b` in one of its templates; None where there is none."""
+        """Return the default that a chart has for `.Values.a.b` in one of its templates; None if there is none."""
         names = field.removeprefix("$").split(".")
         if names[:2] != ["", "Values"]:
             return None
@@ -34,7 +34,7 @@ class Templates:
         return None if values is None else values.find(*names[2:])
 
     def values(self, source: SourceText) -> Node | None:
-        """The default values of the chart that a template is of; None where it is of none, or has none."""
+        """Return the default values of the chart that a template is of; None if it is of none, or has none."""
         if source.path not in self._defaults:
             from nodelint.forms.helm.charts import default_values
 
@@ -42,7 +42,7 @@ class Templates:
         return self._defaults[source.path]
 
     def more_values(self, source: SourceText) -> list[Node]:
-        """What the chart that a template is of has of values beside the defaults."""
+        """Return what the chart that a template is of has of values besides the defaults."""
         if source.path not in self._more_values:
             from nodelint.forms.helm.charts import more_values
 
@@ -50,7 +50,7 @@ class Templates:
         return self._more_values[source.path]
 
     def scopes(self, source: SourceText) -> Scopes | None:
-        """The fields that a template of Helm uses, and its loops and conditions; None for any other text."""
+        """Return the fields that a template of Helm uses, and its loops and conditions; None for any other text."""
         if not source.holds("{{"):
             return None
         return self._read_once("scopes", source, _scopes)
@@ -64,7 +64,7 @@ class Templates:
         return found
 
     def loop_names(self, source: SourceText) -> frozenset[str]:
-        """The names that the loops of a template of Terraform give."""
+        """Return the names that the loops of a template of Terraform give."""
         return self._read_once("loops", source, _loop_names)
 
     def stops_helm(self, source: SourceText) -> list[tuple[int, int, str]]:
@@ -91,7 +91,7 @@ class Templates:
         return any(given.search(text) for text in self._installing[source.path])
 
     def class_switch(self, source: SourceText) -> str | None:
-        """The condition of a chart that makes a class of EKS Auto Mode in the place of an EC2NodeClass."""
+        """Return the condition of a chart that makes a class of EKS Auto Mode in the place of an EC2NodeClass."""
 
         def switch(own: str) -> str | None:
             from nodelint.forms.helm.template_scopes import alternative
@@ -110,7 +110,7 @@ class Templates:
         return self._texts[where]
 
     def guarded(self, source: SourceText) -> list[Guarded]:
-        """The fields of a template that are written under a condition on a field, alone there."""
+        """Return the fields of a template that are written under a condition on a field, alone there."""
         if not source.holds("{{"):
             return []
         from nodelint.forms.helm.template_lint import guarded
@@ -132,7 +132,7 @@ class Templates:
         return fields
 
     def repeated(self, source: SourceText) -> list[tuple[int, int, tuple[int, int]]]:
-        """The keys that a loop of a template writes anew in each round, each with where the loop begins."""
+        """Return the keys that a loop of a template writes again in each round, each with where the loop begins."""
         if not source.holds("{{") or not source.holds("range"):
             return []
         from nodelint.forms.helm.template_lint import repeated
@@ -140,7 +140,7 @@ class Templates:
         return self._read_once("repeated", source, repeated)
 
     def running_together(self, source: SourceText) -> list[tuple[int, int, tuple[int, int]]]:
-        """The `apiVersion` of documents that a loop of a template writes without `---` between its rounds."""
+        """Return the `apiVersion` of documents that a loop of a template writes without `---` between its rounds."""
         if not source.holds("{{") or not source.holds("range"):
             return []
         from nodelint.forms.helm.template_lint import running_together

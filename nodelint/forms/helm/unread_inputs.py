@@ -24,7 +24,7 @@ _MOST_FILES = 20_000
 
 
 def list_inputs(sources: Sequence[Source], builds: Sequence[Built]) -> Iterator[str]:
-    """The absolute paths of the files of charts that objects stand in, or are built of."""
+    """Yield the absolute paths of the files of charts that objects stand in, or are built of."""
     paths = [source.path for source in sources if source.may_be_template and not makes_other_kinds(source)]
     paths += [part for built in builds for part in built.parts]
     charts = {chart for path in map(os.path.abspath, paths) if (chart := chart_of(path)) is not None}
@@ -50,7 +50,7 @@ def is_required(path: str) -> bool:
 
 
 def find_fault(source: Source, known: dict[str, object]) -> SyntaxProblem | None:
-    """Why helm cannot read a template; `known` remembers the names of the templates of charts."""
+    """Return why helm cannot read a template; `known` remembers the names of the templates of charts."""
     fault = _find_template_fault(source.text)
     if fault is not None:
         return fault
@@ -77,7 +77,7 @@ def _find_template_fault(text: str) -> SyntaxProblem | None:
 
 
 def _find_lacking(roots: Sequence[Node | None]) -> str | None:
-    """The field without which helm loads no chart, where one is missing."""
+    """Return the field without which helm loads no chart, where one is missing."""
     root = roots[0] if roots else None
     if root is not None and not is_mapping(root):
         return None
@@ -89,7 +89,7 @@ def _is_empty(node: Node | None) -> bool:
 
 
 def find_lost_inputs(sources: Sequence[Source]) -> Iterator[tuple[str, str]]:
-    """The first template of each vendored chart that has lost its Chart.yaml: helm stops there."""
+    """Yield the first template of each vendored chart that has lost its Chart.yaml: helm stops there."""
     known: set[str] = set()
     for source in sources:
         path = os.path.abspath(source.path)

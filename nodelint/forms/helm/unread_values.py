@@ -1,4 +1,4 @@
-"""Texts that may give values to a chart of the repository in ways that are not worked out.
+"""Texts that may give values to a chart of the repository in ways that are not computed.
 
 The values of a chart that depends on this one by a path, a command of helm, a values file that nobody names. The
 objects of the chart may change with them.
@@ -58,7 +58,7 @@ class _UnreadValues:
         yield from self._list_unnamed(chart, keys, {os.path.abspath(found.at.source.path) for found in handed})
 
     def _list_commands(self, chart: str) -> Iterator[InputText]:
-        """The commands of helm that install a chart, the files of values that they name, and their variables."""
+        """Yield the `helm` commands that install a chart, the values files that they name, and their variables."""
         for source in self._variables.list_scripts():
             if "helm" not in source.text or not names_chart(source.text, chart):
                 continue
@@ -82,7 +82,7 @@ class _UnreadValues:
         return bool(releases) and not any(made.unread or holds_unknown(made.layers) for made in releases)
 
     def _list_keys(self, chart: str, templates: Sequence[str]) -> frozenset[str] | None:
-        """The keys at the top of values that the templates of a chart use; None where any may count."""
+        """Return the keys at the top of values that the templates of a chart use; None if any may count."""
         texts = [source.text for path in templates if (source := self._files.read(path)) is not None]
         texts += other_templates(templates[0]) if templates else []
         keys = set()
@@ -115,13 +115,13 @@ class _UnreadValues:
                     yield InputText(f"{os.path.basename(path)}: {entry.name}", value, span_of(entry.value))
 
     def _used(self, value: Node, keys: frozenset[str] | None, is_global: bool) -> str:
-        """The part of values for a chart that its templates use."""
+        """Return the part of values for a chart that its templates use."""
         if is_global or keys is None or value.kind != "mapping":
             return in_one_line(value) if keys is None or not is_global or "global" in keys else ""
         return " ".join(f"{entry.name}={in_one_line(entry.value)}" for entry in value.entries if entry.name in keys)
 
     def _list_names(self, user: str, chart: str) -> Iterator[str]:
-        """The keys under which a chart gives values to another."""
+        """Yield the keys under which a chart gives values to another."""
         yield self._name_of(chart)
         for item in self._list_dependencies(user, chart):
             yield read_text(item.get("alias")) or read_text(item.get("name"))
@@ -131,7 +131,7 @@ class _UnreadValues:
         return next((read_text(root.get("name")) for root in (nodes_of(own) if own is not None else ())), "")
 
     def _list_dependencies(self, user: str, chart: str) -> Iterator[Node]:
-        """The dependencies of a chart that are another one."""
+        """Yield the dependencies of a chart that are another one."""
         around, name = self._files.read(os.path.join(os.path.abspath(user), CHART)), self._name_of(chart)
         for root in nodes_of(around) if around is not None else ():
             for item in items_of(root.get("dependencies")):
@@ -141,7 +141,7 @@ class _UnreadValues:
                     yield item
 
     def _list_conditions(self, user: str, chart: str) -> Iterator[InputText]:
-        """What decides whether a chart around has another in it: the condition and tags, and their values."""
+        """Yield what decides whether a chart around has another in it: the condition and tags, and their values."""
         own = os.path.join(user, "values.yaml")
         for item in self._list_dependencies(user, chart):
             tags, condition = item.get("tags"), item.get("condition")
@@ -167,7 +167,7 @@ class _UnreadValues:
     # -- files that nobody names
 
     def _list_unnamed(self, chart: str, keys: frozenset[str] | None, named: Collection[str]) -> Iterator[InputText]:
-        """The files of values that nothing is built with and whose keys are those of a chart."""
+        """Yield the values files that nothing is built with and whose keys are those of a chart."""
         own = self._files.read(os.path.join(chart, "values.yaml"))
         known = {*(keys or ()), *(entry.name for entry in self._list_entries(os.path.join(chart, "values.yaml")))}
         for path in self._files.paths:
@@ -196,7 +196,7 @@ class _UnreadValues:
 
 
 def _split_by_keys(found: InputText, keys: frozenset[str] | None) -> Iterator[InputText]:
-    """Yield the entries of a file of values that the templates of a chart use; any other text as it is."""
+    """Yield the entries of a values file that the templates of a chart use; any other text as it is."""
     source = found.at.source
     if keys is None or not isinstance(source, Source) or found.text != source.text or not source.path.endswith(_YAML):
         yield found

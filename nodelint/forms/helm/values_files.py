@@ -1,6 +1,6 @@
-"""The other files of values that a repository has for a chart, and its default values with one of them merged in.
+"""The other values files that a repository has for a chart, and its default values with one of them merged in.
 
-These are the files beside `values.yaml` that are named like it (`values-prod.yaml`, `prod.values.yaml`), those of a
+These are the files next to `values.yaml` that are named like it (`values-prod.yaml`, `prod.values.yaml`), those of a
 folder of the chart for them (`values/prod.yaml`), and files elsewhere in the repository, such as
 `environments/prod/karpenter.yaml`, all of whose keys the default values of one chart have, and those of no other.
 """
@@ -32,7 +32,9 @@ One is enough if the user names the file, or if the maps below the key have the 
 
 
 def beside(values: str) -> list[str]:
-    """The files that are named like a chart's own values and stand beside them, or in a folder for such files."""
+    """Return the files that are named like a chart's own values and stand next to them, or in a folder for such
+    files.
+    """
     folder = os.path.dirname(values)
     found = [os.path.join(folder, name) for name in _list(folder) if re.fullmatch(OTHER_VALUES, name)]
     for below in (os.path.join(folder, name) for name in _FOLDERS):
@@ -50,9 +52,9 @@ def list_keys(text: str) -> set[str]:
 
 
 def _find_own_values(path: str, is_named: bool) -> str | None:
-    """Where the default values are of the chart that a file of values is of by its place and name.
+    """Where the default values are of the chart that a values file is of by its place and name.
 
-    A file beside them may have any name if the user names it.
+    A file next to them may have any name if the user names it.
     """
     folder, name = os.path.split(path)
     if re.fullmatch(OTHER_VALUES, name) or (is_named and gate.is_file(os.path.join(folder, CHART))):
@@ -62,7 +64,8 @@ def _find_own_values(path: str, is_named: bool) -> str | None:
 
 
 def overrides(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterator[tuple[str, Source, Node]]:
-    """The files among the sources that hold values of a chart: the path of its own values, the file, and its root.
+    """Yield the files among the sources that hold values of a chart: the path of its own values, the file, and its
+    root.
 
     `charts` are the default values of charts by their absolute path.
     """

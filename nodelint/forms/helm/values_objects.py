@@ -38,7 +38,7 @@ _CLASS = (
 
 
 def find_objects(root: Node, document: Document) -> Iterator[Object]:
-    """The pools and classes of a mapping that is no Kubernetes object."""
+    """Yield the pools and classes of a mapping that is no Kubernetes object."""
     text = root.source.text
     if all(text.find(word, root.start, root.end) < 0 for word in WORDS) or root.get("tests") is not None:
         return  # what helm-unittest gives a chart is there to be tried
@@ -97,7 +97,7 @@ def _add_subnet(made: Object, node: Node) -> None:
 
 
 def _fields(node: Node) -> Sequence[str]:
-    """The fields of a pool that are Karpenter's; `disruption` is the chart's own where it has other keys.
+    """Return the fields of a pool that are Karpenter's; `disruption` is the chart's own where it has other keys.
 
     So is `limits` where its values are no amounts.
     """
@@ -114,7 +114,7 @@ def _fields(node: Node) -> Sequence[str]:
 def _make_object(
     cls: type[Object], node: Node, document: Document, api_version: str, kind: str, fields: Sequence[str]
 ) -> Object:
-    """The object whose `spec` has the fields of a mapping."""
+    """Return the object whose `spec` has the fields of a mapping."""
     spec, whole = (Node(node.source, node.start, node.end, "mapping", node.style) for _ in range(2))
     spec.entries = [entry for entry in node.entries if entry.name in fields]
     spec.parent, whole.parent = whole, node.parent

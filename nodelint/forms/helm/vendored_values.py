@@ -22,7 +22,8 @@ class ChartValues(NamedTuple):
 
 
 def find_vendored_values(template: Source, sources: Mapping[str, Source]) -> Iterator[ChartValues]:
-    """What the chart around gives to a vendored one: by its default values, and by each file that is named like them.
+    """Yield what the chart around gives to a vendored one: by its default values, and by each file that is named like
+    them.
 
     `sources` are files that are read already, by their absolute path.
     """
@@ -53,7 +54,7 @@ def find_vendored_values(template: Source, sources: Mapping[str, Source]) -> Ite
 
 
 def vendored_files(template: Source) -> list[str]:
-    """The files that give values to a template of a vendored chart."""
+    """Return the files that give values to a template of a vendored chart."""
     found = vendored_chart(template.path)
     if found is None:
         return []
@@ -64,7 +65,7 @@ def vendored_files(template: Source) -> list[str]:
 def _values_of_subchart(name: str, own: Node | None, around: Node | None) -> Node | None:
     """Return the values of a vendored chart: its own, those that the parent chart has for it, and global ones.
 
-    None where the parent chart has none: the chart's own values are then for the chart's author.
+    None if the parent chart has none: the chart's own values are then for the chart's author.
     """
     over = around.get(name) if around is not None else None
     entry = around.entry("global") if around is not None else None

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
-    """The charts of the repository that a helmfile installs."""
+    """Return the charts of the repository that a helmfile installs."""
     from nodelint.forms.helmfile import charts
 
     return charts.install_charts(root, tree)
@@ -35,7 +35,7 @@ def find_installs(source: Source, files: ControllerFiles) -> Iterator[Controller
 
 
 def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
-    """The helmfiles that install a chart with values that hold template code, and the files that they name."""
+    """Return the helmfiles that install a chart with values that hold template code, and the files that they name."""
     from nodelint.forms.helmfile import unread_values
 
     return unread_values.list_unread_values(chart, files)

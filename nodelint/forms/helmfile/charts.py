@@ -23,7 +23,7 @@ HELMFILE = re.compile(r"(?:^|/)(?:helmfile[^/]*|helmfile\.d/[^/]+)\.ya?ml(?:\.go
 
 
 def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
-    """The charts of the repository that a helmfile installs.
+    """Yield the charts of the repository that a helmfile installs.
 
     https://helmfile.readthedocs.io/en/latest/#configuration
     """
@@ -39,7 +39,7 @@ def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
 
 
 def helmfile_layers(release: Node, folder: str, tree: RepositoryTree) -> list[ValuesLayer]:
-    """What a release of a helmfile gives to its chart, the weakest first."""
+    """Return what a release of a helmfile gives to its chart, the weakest first."""
     values, settings = release.get("values"), release.get("set")
     layers = []
     for item in values.items if values is not None else ():

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 
 def is_part(path: str) -> bool | None:
-    """Whether a kustomization names a file as a patch; None where the object has to tell."""
+    """Whether a kustomization names a file as a patch; None if the object has to tell."""
     from nodelint.forms.kustomize.kustomizations import is_patch
 
     return is_patch(path)
 
 
 def find_patched_folder(path: str) -> str | None:
-    """The folder of the kustomization, beside a file or above it, that names the file as a patch."""
+    """Return the folder of the kustomization, next to a file or above it, that names the file as a patch."""
     from nodelint.forms.kustomize.kustomizations import patched_in
 
     return patched_in(path)
@@ -45,14 +45,14 @@ def builds_on(patch: str, base: str) -> bool:
 
 
 def list_read_with(path: str) -> Iterator[str]:
-    """The kustomizations that name a file which the user names, and the files that these take."""
+    """Return the kustomizations that name a file which the user names, and the files that these take."""
     from nodelint.forms.kustomize import kustomizations
 
     return kustomizations.list_read_with(path)
 
 
 def forget() -> None:
-    """Read every kustomization anew: for a process that outlives a change of one."""
+    """Read every kustomization again: for a process that outlives a change of one."""
     from nodelint.forms.kustomize import kustomizations
 
     kustomizations.forget()
@@ -68,7 +68,7 @@ def render(run: FormRun) -> None:
 
 
 def apply_folder(request: ApplyFolder, run: FormRun) -> Built | Gap | None:
-    """What a controller makes of a folder; None where no object is Karpenter's."""
+    """Return what a controller makes of a folder; None if no object is Karpenter's."""
     from nodelint.forms.kustomize.files import Files
     from nodelint.forms.kustomize.overlays import build_applied
 
@@ -77,7 +77,7 @@ def apply_folder(request: ApplyFolder, run: FormRun) -> Built | Gap | None:
 
 
 def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
-    """The charts of the repository that a kustomization inflates."""
+    """Return the charts of the repository that a kustomization inflates."""
     from nodelint.forms.kustomize import charts
 
     return charts.install_charts(root, tree)
@@ -100,21 +100,21 @@ def find_installs(source: Source, files: ControllerFiles) -> Iterator[Controller
 def list_inputs(
     sources: Sequence[Source], builds: Sequence[Built], folder_files: Sequence[str], paths: Collection[str]
 ) -> Iterator[str]:
-    """The kustomizations that something is built of, or that may take in an object."""
+    """Return the kustomizations that something is built of, or that may take in an object."""
     from nodelint.forms.kustomize import unread_inputs
 
     return unread_inputs.list_inputs(sources, builds, folder_files)
 
 
 def find_root_fault(roots: Sequence[Node | None]) -> SyntaxProblem | None:
-    """Why kustomize stops at a kustomization that is YAML."""
+    """Return why kustomize stops at a kustomization that is YAML."""
     from nodelint.forms.kustomize import unread_inputs
 
     return unread_inputs.find_root_fault(roots)
 
 
 def find_missing_path(source: Source) -> SyntaxProblem | None:
-    """The first path of the repository that a kustomization names and that is not there."""
+    """Return the first path of the repository that a kustomization names and that is not there."""
     from nodelint.forms.kustomize import unread_inputs
 
     return unread_inputs.find_missing_path(source)

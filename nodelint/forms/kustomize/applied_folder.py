@@ -20,7 +20,7 @@ _MOST_FILES = 5000
 
 
 def read_fields(request: ApplyFolder) -> YamlTree:
-    """The fields of a kustomization that do what a controller does to a folder."""
+    """Return the fields of a kustomization that do what a controller does to a folder."""
     made = YamlTree("mapping", request.by)
     for name, written in request.fields.items():
         value = read_json(written)
@@ -36,7 +36,7 @@ def read_fields(request: ApplyFolder) -> YamlTree:
 class AppliedFolder(Overlay):
     """What a controller makes of a folder: a kustomization over the one in it, or over its files.
 
-    `root` is the object that says so, `fields` what a kustomization of the same effect has beside its resources.
+    `root` is the object that says so, `fields` what a kustomization of the same effect has besides its resources.
     """
 
     def __init__(self, files: Files, root: Node, folder: str, fields: YamlTree) -> None:
@@ -57,7 +57,7 @@ class AppliedFolder(Overlay):
         return Kustomization(self.folder, path, source, self._configuration())
 
     def _configuration(self) -> YamlTree:
-        """The fields of a kustomization that do the same."""
+        """Return the fields of a kustomization that do the same."""
         made = YamlTree("mapping", self._root)
         resources = YamlTree("sequence", self._root)
         resources.items = [
@@ -78,7 +78,9 @@ class AppliedFolder(Overlay):
         return made
 
     def _list_resources(self) -> Iterator[str]:
-        """The folder, where it has a kustomization; else the folders and files that a controller finds in it."""
+        """Yield the folder, where it has a kustomization; else the folders and files that a controller finds in
+        it.
+        """
         if self._has_kustomization(self.below):
             yield self.below
             return

@@ -168,7 +168,7 @@ class _Origins:
         self._own = own
 
     def find(self, at: Node | Span) -> ValueOrigin | None:
-        """The place of a value; of one that no file holds, the place of what is around it."""
+        """Return the place of a value; of one that no file holds, the place of what is around it."""
         node: Node | None = at if isinstance(at, Node) else self._deepest(at)
         exact = True
         while node is not None:
@@ -198,7 +198,9 @@ class _Origins:
 
 
 def _within(span: Span, node: Node, written: Node) -> Node | Span:
-    """The characters of a text of many lines that are those of the same text in a file; the text itself if unsure."""
+    """Return the characters of a text of many lines that are those of the same text in a file; the text itself if
+    unsure.
+    """
     if node.style not in ("literal", "folded") or written.style != "literal":
         return written
     text = node.source.text
@@ -229,7 +231,10 @@ class _Graph:
             self._asked.setdefault(folder)
 
     def find_tops(self) -> list[str]:
-        """The folders that were asked for and that no other takes in, but for Components; one of each circle."""
+        """Return the requested folders that no other overlay includes, except Components.
+
+        If folders include each other, return one of them.
+        """
         inner = {below for folder in list(self._below) for below in self._below[folder][0]}
         requested = [folder for folder in self._asked if folder not in self._components]
         tops = [folder for folder in requested if folder not in inner]
@@ -241,7 +246,7 @@ class _Graph:
         return tops
 
     def _reach(self, folder: str) -> set[str]:
-        """A folder and all those that it takes in."""
+        """Return a folder and all those that it takes in."""
         pending, seen = [folder], {folder}
         while pending and len(seen) < _MOST_FOLDERS:
             found = self._read(pending.pop())
@@ -283,7 +288,7 @@ class _Graph:
         return is_wanted(source.text, source.also)
 
     def _read(self, folder: str) -> tuple[list[str], list[str]] | None:
-        """The folders and the files that a kustomization names."""
+        """Return the folders and the files that a kustomization names."""
         if folder in self._below:
             return self._below[folder]
         try:

@@ -17,7 +17,7 @@ from nodelint.text.missing import items_of, text_of
 
 
 def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
-    """The charts of the repository that a kustomization inflates.
+    """Yield the charts of the repository that a kustomization inflates.
 
     https://kubectl.docs.kubernetes.io/references/kustomize/builtins/#_helmchartinflationgenerator_
     """
@@ -42,7 +42,7 @@ def inflation_layers(chart: Node, around: str, tree: RepositoryTree) -> list[Val
 
 
 def find_given_values(root: Node, charts: Collection[str]) -> Iterator[tuple[str, Node]]:
-    """The inline values of charts without a template among `charts`, each with the name of the chart."""
+    """Yield the inline values of charts without a template among `charts`, each with the name of the chart."""
     folder, name = os.path.split(os.path.abspath(root.source.path))
     for chart in items_of(root.get("helmCharts")) if name in KUSTOMIZATIONS else ():
         local = os.path.join(folder, text_of(root.find("helmGlobals", "chartHome")) or "charts")

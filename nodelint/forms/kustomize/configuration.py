@@ -92,7 +92,7 @@ class Kustomization:
         return check_texts(self.value.get(field))
 
     def taken(self) -> Iterator[tuple[str, Node | None]]:
-        """The files and folders that it takes in whole, `bases` last."""
+        """Yield the files and folders that it takes in whole, `bases` last."""
         yield from self.texts("resources")
         yield from self.texts("bases")
 
@@ -119,7 +119,7 @@ class Kustomization:
 
 
 def check_texts(value: YamlTree | None) -> YamlTree | None:
-    """A mapping that holds texts and nothing else. Raises `BuildError`."""
+    """Return a mapping that holds texts and nothing else. Raise `BuildError`."""
     for name, field in value.fields.items() if value is not None else ():
         if not isinstance(field.value.value, str):
             raise BuildError(field.value.at, f"`{name}` must be a text; put it in quotes")
@@ -127,7 +127,7 @@ def check_texts(value: YamlTree | None) -> YamlTree | None:
 
 
 def read_kustomization(files: Files, folder: str) -> Kustomization | None:
-    """The kustomization of a folder; None where it has none, or a file of its name that is another thing.
+    """Return the kustomization of a folder; None if it has none, or a file of its name that is another thing.
 
     Raises `BuildError`, OSError.
     """

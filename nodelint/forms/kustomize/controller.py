@@ -13,7 +13,7 @@ from nodelint.text.missing import items_of, text_of
 
 
 def find_installs(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
-    """The installations by the charts that a kustomization inflates."""
+    """Yield the installations by the charts that a kustomization inflates."""
     tree = files.tree(source)
     around = os.path.dirname(os.path.abspath(source.path))
     for root in files.roots(source) if tree is not None else ():

@@ -52,12 +52,12 @@ class Files:
         return path in self._folders or gate.is_folder(path)
 
     def find_kustomization(self, folder: str) -> str | None:
-        """Return the path of the kustomization of a folder. None where it has none, or more than one."""
+        """Return the path of the kustomization of a folder. None if it has none, or more than one."""
         found = [path for name in KUSTOMIZATIONS if self.is_file(path := os.path.join(folder, name))]
         return found[0] if len(found) == 1 else None
 
     def read(self, path: str) -> Source:
-        """A file as a source. Raises OSError: it may be too large, or a link out of its repository."""
+        """Return a file as a source. Raise OSError: it may be too large, or a link out of its repository."""
         if path not in self._sources:
             if len(self._sources) > MOST_FILES:
                 raise OSError(f"more than {MOST_FILES} files")
@@ -76,7 +76,7 @@ class Files:
         return self._sources[path]
 
     def read_roots(self, path: str) -> list[tuple[Node, bool]]:
-        """The documents of a file, all of them, each with whether a word of Karpenter's is in it.
+        """Return the documents of a file, all of them, each with whether a word of Karpenter's is in it.
 
         Raises OSError, and `BuildError` where kustomize cannot read it either.
         """
@@ -85,7 +85,7 @@ class Files:
         return self._roots[path]
 
     def read_resources(self, path: str) -> list[Resource]:
-        """The objects of a file, those of lists one by one. Raises as `read_roots`."""
+        """Return the objects of a file, those of lists one by one. Raises as `read_roots`."""
         source = self.read(path)
         found: list[Resource] = []
         roots = self.read_roots(path)
@@ -141,9 +141,9 @@ def _first_node(source: Source, offset: int) -> Node:
 
 
 def _unfold(value: YamlTree, root: Node, as_read: bool = False) -> Iterator[YamlTree]:
-    """An object, or the items of a list of objects. Raises `BuildError` for what kustomize takes for no object.
+    """Yield an object, or the items of a list of objects. Raise `BuildError` for what kustomize takes for no object.
 
-    Items go through JSON, but for those of a List that is alone in its file: they stay `as_read`.
+    Items go through JSON, except those of a List that is alone in its file: they stay `as_read`.
     """
     if value.kind != "mapping":
         raise BuildError(root, "it is no object")
@@ -185,7 +185,7 @@ class PatchText:
         return 1 + sum(root.end - root.start for root, _ in self.roots) // _CHARACTERS_OF_STEP
 
     def read_objects(self) -> list[YamlTree]:
-        """The patches for objects. Raises `BuildError` for a text that holds none."""
+        """Return the patches for objects. Raise `BuildError` for a text that holds none."""
         found: list[YamlTree] = []
         for root, _ in self.roots:
             found += _unfold(read_object(root, self.within), self.at or root)
@@ -197,7 +197,8 @@ class PatchText:
 
 
 def read_inline(scalar: Node) -> PatchText:
-    """The text in a scalar of a kustomization: nodes have places in the file where it is a literal block scalar.
+    """Return the text in a scalar of a kustomization: nodes have places in the file where it is a literal block
+    scalar.
 
     Raises `BuildError`.
     """
@@ -219,7 +220,7 @@ def read_inline(scalar: Node) -> PatchText:
 
 
 def _block_roots(source: Source, scalar: Node) -> Iterator[tuple[Node, bool]]:
-    """The documents in a block scalar, with their places in the file."""
+    """Yield the documents in a block scalar, with their places in the file."""
     start = source.text.find("\n", scalar.start, scalar.end) + 1
     if not start:
         return

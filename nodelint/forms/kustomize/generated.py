@@ -38,7 +38,7 @@ def generate_config_map(run: OverlayRun, kustomization: Kustomization, item: Yam
 
 
 def _list_data(run: OverlayRun, kustomization: Kustomization, item: YamlTree) -> list[tuple[str, YamlTree]]:
-    """The keys and texts of a generator, in the order in which the last of a name counts."""
+    """Return the keys and texts of a generator, in the order in which the last of a name counts."""
     found: list[tuple[str, YamlTree]] = []
     for listed in _items(item, "envs") + ([env] if (env := item.get("env")) is not None else []):
         path = run.resolve(kustomization, listed.as_text(), listed.at)

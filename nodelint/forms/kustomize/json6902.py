@@ -17,7 +17,7 @@ _FOR_COPY = 4
 
 
 class Operation(NamedTuple):
-    """One step of a patch. `at` is its path in the file; `value` is None where none is given, which adds a null."""
+    """One step of a patch. `at` is its path in the file; `value` is None if none is given, which adds a null."""
 
     op: str
     path: str
@@ -27,7 +27,7 @@ class Operation(NamedTuple):
 
 
 def read_operations(patch: YamlTree) -> list[Operation]:
-    """The operations of a patch that has been read as JSON. Raises `BuildError`."""
+    """Return the operations of a patch that has been read as JSON. Raise `BuildError`."""
     if patch.kind != "sequence":
         raise BuildError(patch.at, "it is neither a list of operations nor an object with a kind and a name")
     operations = []
@@ -40,7 +40,7 @@ def read_operations(patch: YamlTree) -> list[Operation]:
 
 
 def apply_operations(target: YamlTree, operations: list[Operation], budget: WorkBudget) -> None:
-    """Change an object that has become JSON. Raises `BuildError` where kustomize would stop, and `BudgetSpent`."""
+    """Change an object that has become JSON. Raise `BuildError` where kustomize would stop, and `BudgetSpent`."""
     for operation in operations:
         budget.spend(_FOR_OPERATION)
         if operation.op == "copy":
@@ -109,7 +109,7 @@ def _new_value(operation: Operation) -> YamlTree:
 
 
 def _steps(path: str, at: Node | None) -> list[str]:
-    """The steps of a path; whatever stands before its first slash counts for nothing."""
+    """Return the steps of a path; whatever stands before its first slash counts for nothing."""
     steps = path.split("/")[1:]
     if len(steps) > _DEEPEST:
         raise BuildError(at, f"the path has more than {_DEEPEST} parts")
@@ -117,7 +117,7 @@ def _steps(path: str, at: Node | None) -> list[str]:
 
 
 def _find_holder(target: YamlTree, path: str, at: Node | None) -> tuple[YamlTree, str]:
-    """The collection that a path ends in, and the last step."""
+    """Return the collection that a path ends in, and the last step."""
     steps = _steps(path, at) if "/" in path else []
     if not steps:
         raise BuildError(at, f"the path `{path}` leads nowhere")
@@ -138,7 +138,7 @@ def _find_holder(target: YamlTree, path: str, at: Node | None) -> tuple[YamlTree
 
 
 def _index(holder: YamlTree, step: str, at: Node | None, size: int) -> int:
-    """A place in a list of some size; negative numbers count from its end."""
+    """Return a place in a list of some size; negative numbers count from its end."""
     index = _number(step)
     if index is None or not -size <= index < size:
         raise BuildError(at, f"the list has no item `{step}`: it has {len(holder.items)}")

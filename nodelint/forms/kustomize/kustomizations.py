@@ -1,7 +1,7 @@
 """Which files are patches of a Kustomization: parts of an object that lack what stands in its base.
 
-Kustomize takes no file from outside the folder of a kustomization, so that those beside and above a file
-are all that can name it.
+Kustomize takes no file from outside the folder of a kustomization, so that those next to and above a file are all
+that can name it.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _Named = tuple[frozenset[str], frozenset[str], bool, str]
 def is_patch(path: str) -> bool | None:
     """Whether a kustomization names the file as a patch, so that its objects are parts.
 
-    None where that cannot be determined: a kustomization beside the file does not name it, or one above has patches
-    and does not name it, or the file or its folder is called a patch. There the object has to tell.
+    None if that cannot be determined: a kustomization next to the file does not name it, or one above has patches and
+    does not name it, or the file or its folder is called a patch. There the object has to tell.
     """
     file = os.path.abspath(path)
     folder, name = os.path.split(file)
@@ -47,7 +47,7 @@ def is_patch(path: str) -> bool | None:
 
 
 def patched_in(path: str) -> str | None:
-    """The folder of the kustomization, beside a file or above it, that names the file as a patch."""
+    """Return the folder of the kustomization, next to a file or above it, that names the file as a patch."""
     folder = os.path.dirname(os.path.abspath(path))
     file = os.path.join(folder, os.path.basename(path))
     for _ in range(_HIGHEST):
@@ -78,7 +78,7 @@ def builds_on(patch: str, base: str) -> bool:
 
 
 def list_read_with(path: str) -> Iterator[str]:
-    """Yield the kustomization, beside a file or above it, that names the file, and the files that it takes."""
+    """Yield the kustomization, next to a file or above it, that names the file, and the files that it takes."""
     file = os.path.abspath(path)
     folder = os.path.dirname(file)
     for _ in range(_DEEPEST):
@@ -113,7 +113,7 @@ def _list_taken(top: str) -> Iterator[str]:
 
 
 def forget() -> None:
-    """Read every kustomization anew: for a process that outlives a change of one."""
+    """Read every kustomization again: for a process that outlives a change of one."""
     _above.cache_clear()
     _takes.cache_clear()
 
@@ -140,7 +140,7 @@ def _above(folder: str, highest: int = _HIGHEST) -> tuple[_Named, ...]:
 
 
 def _read_kustomization(folder: str) -> _Named | None:
-    """Return what the kustomization of a folder names. None where the folder has none."""
+    """Return what the kustomization of a folder names. None if the folder has none."""
     text = _text(folder)
     if text is None:
         return None
@@ -150,7 +150,10 @@ def _read_kustomization(folder: str) -> _Named | None:
 
 @cache
 def _takes(folder: str) -> tuple[frozenset[str], tuple[str, ...]]:
-    """The files and the folders that the kustomization of a folder takes; none where there is no kustomization."""
+    """Return the files and the folders that the kustomization of a folder takes.
+
+    None if there is no kustomization.
+    """
     text = _text(folder)
     if text is None:
         return frozenset(), ()
@@ -171,13 +174,13 @@ def _text(folder: str) -> str | None:
 
 
 def _files(text: str, folder: str, fields: tuple[str, ...]) -> frozenset[str]:
-    """What looks like a file under some of the top fields."""
+    """Return what looks like a file under some of the top fields."""
     named = _listed(text, fields, r"""[^\s"'\[\]{},]+\.(?:ya?ml|json)(?![\w.])""")
     return frozenset(os.path.normpath(os.path.join(folder, name)) for name in named)
 
 
 def _listed(text: str, fields: tuple[str, ...], word: str) -> list[str]:
-    """The words of a form under some of the top fields, in block or flow style, comments left out."""
+    """Return the words of a form under some of the top fields, in block or flow style, comments left out."""
     import re
 
     found: list[str] = []

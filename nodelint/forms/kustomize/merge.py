@@ -33,12 +33,13 @@ class Merge:
         self.replaced: list[ReplacedList] = []
 
     def apply(self, target: YamlTree, patch: YamlTree) -> YamlTree | None:
-        """The object with the patch, None where it is deleted. Both are used up. Raises `BuildError`."""
+        """Return the object with the patch, None if it is deleted. Both are used up. Raise `BuildError`."""
         return self._merge(target, patch, ())
 
     def _merge(self, old: YamlTree | None, new: YamlTree | None, path: tuple[str, ...]) -> YamlTree | None:
-        """Return the merged value of a key. None where the key is removed. kustomize visits keys that the patch lacks
-        as well.
+        """Return the merged value of a key.
+
+        None if the key is removed. kustomize visits keys that the patch lacks as well.
         """
         there = old if old is not None and not old.is_null else None
         given = new if new is not None and not new.is_null else None
@@ -77,7 +78,7 @@ class Merge:
         return old
 
     def _clean(self, added: YamlTree, path: tuple[str, ...]) -> YamlTree:
-        """A mapping that a patch adds as a whole, less its nulls and directives, which are done in it too."""
+        """Return a mapping that a patch adds as a whole, less its nulls and directives, which are done in it too."""
         for name, field in list(added.fields.items()):
             value: YamlTree | None = field.value
             if value is not None and value.kind == "mapping":

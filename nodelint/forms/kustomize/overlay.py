@@ -39,7 +39,7 @@ class Overlay(OverlayRun):
         self._generated: set[tuple[str, str]] = set()
 
     def build(self) -> None:
-        """Make the objects. Raises `BuildError` where that is not possible."""
+        """Make the objects. Raise `BuildError` where that is not possible."""
         if RUN.is_over():
             raise BuildError(None, RUN.late_reason, fails=False)
         kustomization = self._read(self.folder)
@@ -201,7 +201,10 @@ class Overlay(OverlayRun):
         replacements.apply_replacements(self, resources, kustomization)
 
     def _end_json(self, resources: list[Resource]) -> None:
-        """From here on other steps than JSON6902 patches may change the objects."""
+        """Record that other steps than JSON6902 patches may change the objects from now on.
+
+        The next such patch then copies a value before it changes it.
+        """
         for resource in resources:
             resource.is_json = False
 
@@ -265,7 +268,7 @@ class Overlay(OverlayRun):
 
 
 def _drop_null(resource: Resource, field: str) -> YamlTree | None:
-    """The mapping of a field of the metadata; kustomize drops one that is null."""
+    """Return the mapping of a field of the metadata; kustomize drops one that is null."""
     metadata = resource.value.get("metadata")
     found = metadata.get(field) if metadata is not None else None
     if (

@@ -19,7 +19,7 @@ _LARGEST = 16 << 20
 
 
 def build_native(files: Sequence[Source], kustomizations: Sequence[str]) -> tuple[list[Built], list[Gap]]:
-    """The overlays that are built, and those that cannot be.
+    """Return the overlays that are built, and those that cannot be.
 
     A patch that meets an object in one of them is not among the `unmatched` of the others.
     """
@@ -32,7 +32,7 @@ def build_native(files: Sequence[Source], kustomizations: Sequence[str]) -> tupl
 
 
 def build_applied(request: ApplyFolder, files: Files, sources: Iterable[Source]) -> Built | Gap | None:
-    """What the controller of an object makes of the folder that it applies; None where no object is Karpenter's.
+    """Return what the controller of an object makes of the folder that it applies; None if no object is Karpenter's.
 
     `sources` are those of the run: where one of the folder names Karpenter, what cannot be built is of concern.
     """

@@ -76,7 +76,7 @@ def read_patch_file(run: OverlayRun, kustomization: Kustomization, path: str, at
 
 
 def apply_patch(run: OverlayRun, resources: list[Resource], patch: Patch) -> None:
-    """One entry of `patches`, for an object or by operations. Raises `BuildError`."""
+    """One entry of `patches`, for an object or by operations. Raise `BuildError`."""
     run.budget.spend(patch.text.steps)
     if _is_json(patch.text):
         if patch.target is None:
@@ -98,7 +98,7 @@ def apply_patch(run: OverlayRun, resources: list[Resource], patch: Patch) -> Non
 
 
 def apply_by_name(run: OverlayRun, resources: list[Resource], value: YamlTree, patch: Patch, as_texts: bool) -> None:
-    """A strategic merge patch for the object that it names. Raises `BuildError` where there is none, or more."""
+    """A strategic merge patch for the object that it names. Raise `BuildError` where there is none, or more."""
     run.budget.spend(len(resources))
     wanted = read_id(value)
     found = find_same(resources, wanted)
@@ -121,7 +121,7 @@ def apply_by_name(run: OverlayRun, resources: list[Resource], value: YamlTree, p
 
 
 def apply_json(run: OverlayRun, resources: list[Resource], patch: Patch, keeps_id: bool) -> None:
-    """A JSON6902 patch on all that its target selects. Raises `BuildError`."""
+    """A JSON6902 patch on all that its target selects. Raise `BuildError`."""
     text = patch.text
     if (start := _first_character(text)) == "[" and not _is_json_text(text):
         raise BuildError(patch.at, f"what begins with `{start}` must be JSON")

@@ -28,7 +28,7 @@ _ELEMENT = re.compile(r"\[([^=\]]*)=(.*)\]")
 
 
 def apply_replacements(run: OverlayRun, resources: list[Resource], kustomization: Kustomization) -> None:
-    """All replacements of a kustomization, those in files too. Raises `BuildError`, OSError."""
+    """All replacements of a kustomization, those in files too. Raise `BuildError`, OSError."""
     for resource in (*resources, *run.generated.values()):
         resource.forget_ids()
     for item in kustomization.items("replacements"):
@@ -189,7 +189,7 @@ def _new_value(
     at: Node | None,
     is_annotation: bool,
 ) -> YamlTree:
-    """What stands in a field afterwards: a scalar keeps the type that it had."""
+    """Return what stands in a field afterwards: a scalar keeps the type that it had."""
     delimiter = options.text("delimiter") if options is not None else ""
     made = value.copy()
     if delimiter and options is not None:
@@ -232,7 +232,7 @@ def _new_value(
 
 
 def split_path(path: str) -> list[str]:
-    """The steps of a path whose parts stand between dots, or in brackets."""
+    """Return the steps of a path whose parts stand between dots, or in brackets."""
     joined: list[str] = []
     parts = path.split(".")
     for part in parts[1:] if len(parts) > 1 and not parts[0] else parts:
@@ -258,7 +258,7 @@ def _bracketed(text: str) -> str:
 
 
 def look_up(value: YamlTree, path: list[str]) -> YamlTree | None:
-    """The value at the end of a path; None where it ends early."""
+    """Return the value at the end of a path; None if it ends early."""
     for step in (step.strip() for step in path if step.strip()):
         found: YamlTree | None = None
         if value.kind == "sequence":
@@ -294,7 +294,7 @@ def _is_index(step: str) -> bool:
 
 
 def _find_slots(value: YamlTree, path: list[str], how: _Search) -> Iterator[tuple[YamlTree | None, Put]]:
-    """The fields that a path leads to: what is there now, and how to put another value there."""
+    """Yield the fields that a path leads to: what is there now, and how to put another value there."""
     if len(path) > _DEEPEST:
         raise BuildError(how.at, f"the path has more than {_DEEPEST} parts")
     step, rest = path[0], path[1:]
@@ -347,7 +347,7 @@ def _find_items(value: YamlTree, step: str, rest: list[str], how: _Search) -> It
 
 
 def _find_elements(value: YamlTree, step: str, how: _Search) -> Iterator[int]:
-    """The items with a field that a pattern is found in."""
+    """Yield the items with a field that a pattern is found in."""
     element = _ELEMENT.fullmatch(step)
     assert element is not None
     for n, item in enumerate(value.items):

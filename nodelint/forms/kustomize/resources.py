@@ -96,15 +96,16 @@ class Resource:
         return [*(now._replace(kind=k, name=n, namespace=ns) for ns, n, k in self.previous), now]
 
     def known_ids(self) -> list[Id]:
-        """Return the ids as they were when last worked out; `forget_ids` makes them be worked out anew. Each resource
-        is asked often.
+        """Return the ids as they were when last worked out; `forget_ids` makes them be worked out again.
+
+        Each resource is asked often.
         """
         if self._ids is None:
             self._ids = self.ids()
         return self._ids
 
     def forget_ids(self) -> None:
-        """Read the ids anew when they are asked for next."""
+        """Read the ids again when they are needed next."""
         self._ids = None
 
     def keep_id(self) -> None:
@@ -159,7 +160,7 @@ class Selector(NamedTuple):
         return 1 + (len(self.labels) + len(self.annotations)) // _LETTERS_OF_STEP
 
     def selects(self, resource: Resource, at: Node | None, budget: WorkBudget) -> bool:
-        """Whether an object is one of them, by its name of now or by its first. Raises `BuildError`."""
+        """Whether an object is one of them, by its name of now or by its first. Raise `BuildError`."""
         now = first = resource.id
         if resource.previous:
             namespace, name, kind = resource.previous[0]
@@ -191,12 +192,12 @@ def read_selector(value: YamlTree | None) -> Selector:
 
 
 def matches(pattern: str, text: str, at: Node | None, budget: WorkBudget) -> bool:
-    """Whether a regular expression matches the whole of a text. Raises `BuildError`."""
+    """Whether a regular expression matches the whole of a text. Raise `BuildError`."""
     return pattern == text or has_match(f"^(?:{pattern})$", text, at, budget)
 
 
 def has_match(pattern: str, text: str, at: Node | None, budget: WorkBudget) -> bool:
-    """Whether a pattern of Go's is found in a text. Raises `BuildError` for one that might take long, or is none."""
+    """Whether a pattern of Go's is found in a text. Raise `BuildError` for one that might take long, or is none."""
     compiled = _compile(pattern)
     if isinstance(compiled, str):
         raise BuildError(at, compiled, fails=False)
@@ -210,7 +211,7 @@ def has_match(pattern: str, text: str, at: Node | None, budget: WorkBudget) -> b
 
 @cache
 def _count_ways(pattern: str) -> tuple[int, int]:
-    """How many parts of a pattern repeat, and in how many ways its choices can be made."""
+    """Return how many parts of a pattern repeat, and in how many ways its choices can be made."""
     tokens = re.findall(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?:|[*+{?(|)]", pattern)
     choices, branches = 1, [1]
     for token in tokens:
@@ -244,7 +245,7 @@ def _compile(pattern: str) -> re.Pattern[str] | str:
 
 
 def fits_labels(selector: str, labels: YamlTree | None, at: Node | None) -> bool:
-    """Whether labels, or annotations, meet a selector as kubectl takes it. Raises `BuildError`."""
+    """Whether labels, or annotations, meet a selector as kubectl takes it. Raise `BuildError`."""
     given = {name: field.value.as_text() for name, field in labels.fields.items()} if labels is not None else {}
     parts = re.findall(r"(?:[^,(]|\([^)]*\)?)+", selector)  # a comma between parentheses ends no part
     return all(_meets(part.strip(), given, at) for part in parts if part.strip())
@@ -262,14 +263,14 @@ def _meets(part: str, labels: dict[str, str], at: Node | None) -> bool:
 
 
 def find_same(resources: Iterable[Resource], wanted: Id) -> list[Resource]:
-    """The objects that are, or were, a certain one."""
+    """Return the objects that are, or were, a certain one."""
     return [resource for resource in resources if wanted in resource.ids()]
 
 
 def set_text(
     resource: Resource, path: tuple[str, ...], text: str, at: Node | None, exact: bool, key: Node | None = None
 ) -> None:
-    """Set a text below some keys, and the mappings around it where there are none. Raises `BuildError`."""
+    """Set a text below some keys, and the mappings around it where there are none. Raise `BuildError`."""
     value = resource.value
     for step in path[:-1]:
         below = value.get(step)

@@ -49,7 +49,10 @@ class OverlayRun:
         resource.is_of_karpenter = resource.is_of_karpenter or text.is_of_karpenter
 
     def resolve(self, kustomization: Kustomization, path: str, at: Node | None) -> str:
-        """The absolute path of what a kustomization names. Raises `BuildError` for a place outside the repository."""
+        """Return the absolute path of what a kustomization names.
+
+        Raise `BuildError` for a place outside the repository.
+        """
         full = os.path.normpath(os.path.join(kustomization.folder, path))
         reason = gate.refusal(full)
         if os.path.isabs(path) or (self.home is not None and not is_inside(full, self.home)):

@@ -35,7 +35,9 @@ class PrintedObjects(NamedTuple):
 
 
 def print_objects(objects: Iterable[YamlTree], path: str, also: str | None = None) -> PrintedObjects:
-    """The objects with a word of Karpenter's in them, or what `also` matches, as documents of one text, in order."""
+    """Return the objects with a word of Karpenter's in them, or what `also` matches, as documents of one text, in
+    order.
+    """
     shown: list[YamlTree] = []
     texts: list[str] = []
     for value in objects:
@@ -125,7 +127,7 @@ def _block(text: str, indent: int) -> str:
 
 
 def _quote(text: str) -> str:
-    """A text as a scalar of one line that is read as this text again."""
+    """Return a text as a scalar of one line that is read as this text again."""
     if _PLAIN.fullmatch(text) and reads_as_text(text) and not text.startswith("..."):
         return text
     return (

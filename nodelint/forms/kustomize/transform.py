@@ -20,7 +20,7 @@ _UNNAMED = ("CustomResourceDefinition", "Namespace")
 
 
 def set_namespace(resources: list[Resource], kustomization: Kustomization) -> None:
-    """Give each object the namespace, but for kinds of Kubernetes itself that have none. Raises `BuildError`.
+    """Give each object the namespace, except kinds of Kubernetes itself that have none. Raise `BuildError`.
 
     kustomize knows the scope of no custom kind: NodePools get a namespace too, which the API server passes over.
     """
@@ -64,7 +64,7 @@ def _suffixed(name: str, affix: str) -> str:
 
 
 def set_labels(run: OverlayRun, resources: list[Resource], kustomization: Kustomization) -> None:
-    """Add `labels` and `commonLabels`. Raises `BuildError` where a value is no text."""
+    """Add `labels` and `commonLabels`. Raise `BuildError` where a value is no text."""
     for item in kustomization.items("labels"):
         own = item.get("fields")
         specs = [_read_spec(spec) for spec in own.items] if own is not None else []
@@ -73,7 +73,7 @@ def set_labels(run: OverlayRun, resources: list[Resource], kustomization: Kustom
 
 
 def set_annotations(run: OverlayRun, resources: list[Resource], kustomization: Kustomization) -> None:
-    """Add `commonAnnotations`. Raises `BuildError` where a value is no text."""
+    """Add `commonAnnotations`. Raise `BuildError` where a value is no text."""
     _add_pairs(run, resources, "annotations", kustomization.pairs("commonAnnotations"), [])
 
 
@@ -101,7 +101,7 @@ class _Pair(NamedTuple):
     budget: WorkBudget
 
     def add(self, holder: YamlTree) -> None:
-        """Add it to a mapping. Raises `BuildError`."""
+        """Add it to a mapping. Raise `BuildError`."""
         self.budget.spend()
         if holder.get(self.name) is None:
             check_name(self.name, self.key)

@@ -16,7 +16,7 @@ _LARGEST = 16 << 20
 
 
 def list_inputs(sources: Sequence[Source], builds: Sequence[Built], folder_files: Sequence[str]) -> Iterator[str]:
-    """The absolute paths of the kustomizations that something is built of, or that may take in an object."""
+    """Yield the absolute paths of the kustomizations that something is built of, or that may take in an object."""
     objects = {os.path.abspath(source.path) for source in sources}
     built = {part for built in builds for part in built.parts}
     for path in map(os.path.abspath, folder_files) if sources else ():
@@ -25,7 +25,7 @@ def list_inputs(sources: Sequence[Source], builds: Sequence[Built], folder_files
 
 
 def find_root_fault(roots: Sequence[Node | None]) -> SyntaxProblem | None:
-    """Why kustomize stops at a kustomization that is YAML."""
+    """Return why kustomize stops at a kustomization that is YAML."""
     return None if any(map(_says_something, roots)) else SyntaxProblem(0, "the kustomization is empty")
 
 
@@ -38,7 +38,9 @@ def _says_something(root: Node | None) -> bool:
 
 
 def find_missing_path(source: Source) -> SyntaxProblem | None:
-    """The first path of a repository that a kustomization names and that is not there: kustomize stops at it."""
+    """Return the first path of a repository that a kustomization names and that is not there: kustomize stops
+    at it.
+    """
     folder = os.path.dirname(os.path.abspath(source.path))
     for root in own_roots(source):
         for field in ("resources", "bases", "components"):
@@ -58,7 +60,9 @@ _LOCAL = rf"(?:\.\.?/)+{_PART}(?:/{_PART})*/?|[\w-]+(?:/{_PART})*/?|[\w.-]+\.(?:
 
 
 def _may_take(path: str, objects: set[str]) -> bool:
-    """Whether a kustomization that cannot be read stands beside a file with objects, names one, or a folder above."""
+    """Whether a kustomization that cannot be read stands next to a file with objects, names one, or a folder
+    above.
+    """
     try:
         text = gate.read(path, _LARGEST).decode(errors="replace")
     except OSError:

@@ -32,12 +32,11 @@ class TreeField(NamedTuple):
 class YamlTree:
     """A mapping, a list or a scalar, which may be changed in place.
 
-    `at` is where it is written, None where no file says so. `exact`: it is written there and nowhere else, and
-    nothing else comes from there. A scalar's `value` is what JSON has for it, a placeholder the text that it is to
-    kustomize; `raw` are the characters of one that is no text. `blank` is a null of no characters, `in_flow` a
-    collection between brackets: kustomize treats these in ways of their own. What takes the place of a
-    `quoted` scalar becomes a text; one that is `loose` was made by a replacement, and becomes one when a patch passes
-    over it.
+    `at` is where it is written, None if no file says so. `exact`: it is written there and nowhere else, and nothing
+    else comes from there. A scalar's `value` is what JSON has for it, a placeholder the text that it is to kustomize;
+    `raw` are the characters of one that is no text. `blank` is a null of no characters, `in_flow` a collection
+    between brackets: kustomize treats these in ways of their own. What takes the place of a `quoted` scalar becomes a
+    text; one that is `loose` was made by a replacement, and becomes one when a patch passes over it.
     """
 
     __slots__ = ("at", "blank", "exact", "fields", "in_flow", "items", "kind", "loose", "quoted", "raw", "value")
@@ -61,7 +60,7 @@ class YamlTree:
         return self.kind == "scalar" and self.value is None
 
     def get(self, *path: str) -> YamlTree | None:
-        """The value below some keys; None where there is none."""
+        """Return the value below some keys; None if there is none."""
         value = self
         for step in path:
             field = value.fields.get(step)
@@ -71,7 +70,7 @@ class YamlTree:
         return value
 
     def text(self, *path: str) -> str:
-        """The text below some keys; empty where there is none, or none that is a text."""
+        """Return the text below some keys; empty if there is none, or none that is a text."""
         found = self.get(*path)
         return found.value if found is not None and isinstance(found.value, str) else ""
 
@@ -112,7 +111,7 @@ class YamlTree:
             pending += value.items
 
     def as_text(self) -> str:
-        """A scalar as the text that kustomize makes of it where only texts may be."""
+        """Return a scalar as the text that kustomize makes of it where only texts may be."""
         if isinstance(self.value, str) and self.raw is None:
             return self.value
         if self.raw is not None:
@@ -152,7 +151,9 @@ class YamlTree:
 
 
 def format_number(value: JsonScalar) -> str:
-    """A scalar that is no text as kustomize writes it after a way through JSON: Go's shortest form of a float."""
+    """Return a scalar that is no text as kustomize writes it after a way through JSON: Go's shortest form of a
+    float.
+    """
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     digits = f"{float(value):e}" if float(value) == 0 else repr(float(value))
@@ -172,12 +173,13 @@ def format_number(value: JsonScalar) -> str:
 
 
 def new_text(text: str, at: Node | None, exact: bool = False) -> YamlTree:
-    """A text that is written in a place, or is made from what stands there."""
+    """Return a text that is written in a place, or is made from what stands there."""
     return YamlTree("scalar", at, exact, text)
 
 
 def read_object(node: Node, within: Node | None = None) -> YamlTree:
-    """An object, or a strategic merge patch, as kustomize reads it: `yes` and `on` are texts, a date gets a time.
+    """Return an object, or a strategic merge patch, as kustomize reads it: `yes` and `on` are texts, a date gets a
+    time.
 
     `within` is the scalar whose text the nodes were read from, where they have no places in the file.
     """
@@ -185,12 +187,14 @@ def read_object(node: Node, within: Node | None = None) -> YamlTree:
 
 
 def read_json(node: Node, within: Node | None = None) -> YamlTree:
-    """The value of an operation or of a field of a kustomization, which kustomize turns into JSON: `yes` is true."""
+    """Return the value of an operation or of a field of a kustomization, which kustomize turns into JSON: `yes` is
+    true.
+    """
     return _read(node, within, True)
 
 
 def read_name(key: Node, name: str | None, as_json: bool = False) -> str:
-    """The name of a key: `on` is itself in an object."""
+    """Return the name of a key: `on` is itself in an object."""
     if name is None:
         return written_text(key)
     if (
@@ -210,7 +214,7 @@ def check_name(name: str, at: Node | None) -> None:
 
 
 def resolve_scalar(text: str) -> JsonScalar:
-    """A plain scalar as kustomize reads it: `yes` is a text."""
+    """Return a plain scalar as kustomize reads it: `yes` is a text."""
     value = resolve(text)
     return text if isinstance(value, bool) and text.lower() not in ("true", "false") else value
 
@@ -249,7 +253,7 @@ def _scalar(node: Node, as_json: bool) -> JsonScalar:
 
 
 def _with_time(text: str, date: re.Match[str]) -> str:
-    """A date as Go writes it in JSON; the text itself where it is none."""
+    """Return a date as Go writes it in JSON; the text itself where it is none."""
     from datetime import datetime
 
     year, month, day, hour, minute, second, fraction, zone = date.groups()
@@ -265,7 +269,7 @@ def _with_time(text: str, date: re.Match[str]) -> str:
 
 
 def written_text(node: Node) -> str:
-    """The text that a scalar is to a reader who knows no placeholders."""
+    """Return the text that a scalar is to a reader who knows no placeholders."""
     if isinstance(node.value, str):
         return node.value
     if node.style == "plain":

@@ -64,7 +64,7 @@ def join_lines(text: str) -> str:
 
 
 def find_commands(text: str) -> Iterator[re.Match[str]]:
-    """The commands of helm that are about Karpenter's own chart, and not one whose name begins like it."""
+    """Yield the `helm` commands that are about Karpenter's own chart, and not one whose name begins like it."""
     for command in re.finditer(_HELM, text) if "helm" in text else ():
         words = [word.strip("\"'`") for word in command[0].split()]
         paths = [word for before, word in pairwise(words) if _is_path(before, word)]
@@ -73,12 +73,12 @@ def find_commands(text: str) -> Iterator[re.Match[str]]:
 
 
 def find_version(text: str, command: re.Match[str], release: str) -> re.Match[str] | None:
-    """The version that a command is given, with the release in group 1; `release` is its pattern."""
+    """Return the version that a command is given, with the release in group 1; `release` is its pattern."""
     return re.compile(rf"--version[ =][\"']?{release}").search(text, *command.span())
 
 
 def find_variable(text: str, command: re.Match[str]) -> re.Match[str] | None:
-    """The variable by which a command is given its version, with its name in group 1."""
+    """Return the variable by which a command is given its version, with its name in group 1."""
     return re.compile(r"--version[ =][\"']?\$\{?([A-Za-z_]\w*)").search(text, *command.span())
 
 

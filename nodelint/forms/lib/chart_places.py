@@ -1,4 +1,4 @@
-"""Where charts of the repository are: the folder around a template, and how further files of values are named."""
+"""Where charts of the repository are: the folder around a template, and how further values files are named."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ TRIAL_VALUES = r"\A[^/]*values\.ya?ml"
 
 
 def chart_of(path: str) -> str | None:
-    """The folder of the chart, be it vendored or not, whose template a file is; None for any other file."""
+    """Return the folder of the chart, be it vendored or not, whose template a file is; None for any other file."""
     folder = templates_around(path)
     chart = os.path.dirname(folder) if folder is not None else None
     return chart if chart is not None and os.path.lexists(os.path.join(chart, CHART)) else None
 
 
 def templates_around(path: str) -> str | None:
-    """The folder `templates` that a file is in, however deep; None where it is in none."""
+    """Return the folder `templates` that a file is in, however deep; None if it is in none."""
     folder = os.path.dirname(path)
     while os.path.basename(folder) != _FOLDER:
         above = os.path.dirname(folder)
@@ -39,7 +39,7 @@ def templates_around(path: str) -> str | None:
 
 
 def chart_around(chart: str) -> str | None:
-    """The chart that a chart is vendored in; None for one that stands by itself."""
+    """Return the chart that a chart is vendored in; None for one that stands by itself."""
     outer, name = os.path.split(os.path.dirname(os.path.abspath(chart)))
     return outer if name == "charts" and gate.is_file(os.path.join(outer, CHART)) else None
 

@@ -52,14 +52,14 @@ class RepositoryTree(NamedTuple):
         return None if home is None else cls(str(home), sources, os.path.isabs(source.path), [])
 
     def read_file(self, path: str) -> Source | None:
-        """A file of the repository, by its absolute path; None where it is outside, or missing."""
+        """Return a file of the repository, by its absolute path; None if it is outside, or missing."""
         source = self.sources.get(path)
         if source is None and gate.is_file(path) and is_inside(path, self.home):
             source = read(path if self.absolute else os.path.relpath(path))
         return source
 
     def read_values(self, folder: str, path: str, at: Node) -> Node | None:
-        """The values in a file that is named at a node; None where it is outside, missing, or no file of values."""
+        """Return the values in a file that is named at a node; None if it is outside, missing, or no values file."""
         whole = os.path.normpath(os.path.join(folder, path))
         source = self.read_file(whole)
         if source is None:
@@ -67,7 +67,7 @@ class RepositoryTree(NamedTuple):
         return values_root(source) if source is not None else None
 
     def read_named(self, folder: str, name: Node) -> Node | None:
-        """The values in a file that a node names; one that cannot be read is a gap."""
+        """Return the values in a file that a node names; one that cannot be read is a gap."""
         written = text_of(name)
         found = self.read_values(folder, written, name) if written and "://" not in written else None
         if found is None:
@@ -96,12 +96,12 @@ class ValuesLayer(NamedTuple):
 
 
 def files_of(layers: Sequence[ValuesLayer]) -> tuple[SourceText, ...]:
-    """The files in which layers of values stand, that of the strongest layer first."""
+    """Return the files in which layers of values stand, that of the strongest layer first."""
     return tuple({id(layer.given): layer.given for layer in reversed(layers)}.values())
 
 
 def files_in(layers: Sequence[ValuesLayer], root: Node, defaults: Source) -> tuple[SourceText, ...]:
-    """The files with a part in the values: those of the layers, and others that their values are from.
+    """Return the files with a part in the values: those of the layers, and others that their values are from.
 
     A text without a path, such as what a default of a template is read from, is no file.
     """
@@ -124,7 +124,7 @@ def merge_layer(node: Node, given: SourceText | None = None) -> ValuesLayer:
 
 
 def read_block(node: Node) -> Node | None:
-    """The values that a text holds: a block, or one in quotes."""
+    """Return the values that a text holds: a block, or one in quotes."""
     if node.style == "literal":
         text = node.source.text
         start = text.find("\n", node.start, node.end) + 1
@@ -136,7 +136,7 @@ def read_block(node: Node) -> Node | None:
 
 
 def read_mapping(source: SourceText, text: str, start: int) -> Node | None:
-    """Return the mapping that a text of YAML in a source is, from an offset on. None where it is none."""
+    """Return the mapping that a text of YAML in a source is, from an offset on. None if it is none."""
     try:
         roots = compose(source, text, start, masked=False)
     except Unreadable:
@@ -154,7 +154,7 @@ def read_setting_text(text: str, at: Node) -> Node | None:
 
 
 def _placed(node: Node, at: Node) -> Node:
-    """A value of a text, as one that is written where the text is, and is not edited by itself."""
+    """Return a value of a text, as one that is written where the text is, and is not edited by itself."""
     made = Node(at.source, at.start, at.end, node.kind, "flow", node.value)
     made.items = [_placed(item, at) for item in node.items]
     made.entries = [
@@ -196,7 +196,7 @@ def _read_steps(path: str) -> list[str | int] | None:
 
 
 def _read_set_value(value: Node, typed: bool) -> Node:
-    """What `--set` makes of a value: of a text in braces, and of a list, a list of such values."""
+    """Return what `--set` makes of a value: of a text in braces, and of a list, a list of such values."""
     text = value.value
     items = value.items if value.kind == "sequence" else None
     if isinstance(text, str) and re.fullmatch(r"\{[^{}]*\}", text):
@@ -212,7 +212,7 @@ def _read_set_value(value: Node, typed: bool) -> Node:
 
 
 def _with_value(base: Node | None, steps: Sequence[str | int], name: Node, value: Node) -> Node:
-    """A copy of values with one of them set; what is not there on the way to it is made."""
+    """Return a copy of values with one of them set; what is not there on the way to it is made."""
     if not steps:
         return value
     step, rest = steps[0], steps[1:]

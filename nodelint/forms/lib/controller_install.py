@@ -52,7 +52,7 @@ def is_controller(chart: str) -> bool:
 
 
 class ControllerFiles:
-    """The files of one run, of which some install the controller; files that they name are read beside them."""
+    """The files of one run, of which some install the controller; files that they name are read as well."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self.sources = sources
@@ -64,7 +64,7 @@ class ControllerFiles:
         self._roots: dict[int, list[Node]] = {}
 
     def keep(self, name: str, make: Callable[[], _Kept]) -> _Kept:
-        """What a form makes once for all files, by a name of its own."""
+        """Return what a form makes once for all files, by a name of its own."""
         if name not in self._kept:
             self._kept[name] = make()
         return self._kept[name]  # type: ignore[return-value]
@@ -85,7 +85,7 @@ class ControllerFiles:
         return found
 
     def _texts_of_patches(self, kustomization: Source) -> Iterator[str]:
-        """The texts of the files that a kustomization names as patches."""
+        """Yield the texts of the files that a kustomization names as patches."""
         folder, tree = os.path.dirname(os.path.abspath(kustomization.path)), self.tree(kustomization)
         for root in self.roots(kustomization) if tree is not None else ():
             named = [item.get("path") for field in _PATCH_FIELDS for item in items_of(root.get(field))]
@@ -98,7 +98,7 @@ class ControllerFiles:
                     yield patch.text
 
     def roots(self, source: Source) -> list[Node]:
-        """The mappings at the top of the documents of a file, those within a text of another language too."""
+        """Return the mappings at the top of the documents of a file, those within a text of another language too."""
         if id(source) not in self._roots:
             row = TABLE.stating_form(source.path)
             if row is not None:

@@ -22,7 +22,8 @@ _MOST_CHOICES = 16
 
 
 def match_files(folder: str, pattern: str, budget: WorkBudget | None = None) -> list[str] | None:
-    """The files below a folder that match a pattern, as their paths from it, in order; None where they are too many.
+    """Return the files below a folder that match a pattern, as their paths from it, in order; None if they are too
+    many.
 
     `*` stands for characters of a name, `**` for any folders, `{a,b}` for one of several texts. Each entry of a
     folder is a step of the budget, if there is one. Raise `BudgetSpent`.
@@ -48,7 +49,7 @@ def names_file(pattern: str, path: str) -> bool:
 
 
 def _expand(pattern: str) -> list[str] | None:
-    """A pattern without braces; None where it comes to too many."""
+    """Return a pattern without braces; None if it comes to too many."""
     made = [""]
     for part in re.split(r"(\{[^{}]*\})", pattern):
         words = part[1:-1].split(",") if part.startswith("{") else [part]

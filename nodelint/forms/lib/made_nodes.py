@@ -9,13 +9,13 @@ from nodelint.text.nodes import MappingEntry, Node, Scalar
 
 
 def scalar(at: Node, value: Scalar) -> Node:
-    """A scalar that is written, or worked out, at the place of another node."""
+    """Return a scalar that is written, or worked out, at the place of another node."""
     style = at.style if at.value == value and at.kind == "scalar" else "plain"
     return Node(at.source, at.start, at.end, "scalar", style, value)
 
 
 def sequence(at: Node, items: Iterable[Node], collection: Collection = "tuple") -> Node:
-    """A tuple of some values; or a list or set of them, which are of one type."""
+    """Return a tuple of some values; or a list or set of them, which are of one type."""
     made = Node(at.source, at.start, at.end, "sequence", "hcl")
     if collection != "tuple":
         made = CollectionNode(at.source, at.start, at.end, "sequence", "hcl")
@@ -25,7 +25,9 @@ def sequence(at: Node, items: Iterable[Node], collection: Collection = "tuple") 
 
 
 def mapping(at: Node, members: Iterable[tuple[str, Node, Node]], collection: Collection = "object") -> Node:
-    """An object, or a map, of names, each with the node of its key and its value; the last of a name counts."""
+    """Return an object, or a map, of names, each with the node of its key and its value; the last of a name
+    counts.
+    """
     made = Node(at.source, at.start, at.end, "mapping", "hcl")
     if collection != "object":
         made = CollectionNode(at.source, at.start, at.end, "mapping", "hcl")

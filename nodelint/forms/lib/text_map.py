@@ -24,7 +24,7 @@ _DEFAULT, _GIVEN = "the chart's default", "a value of this file"
 def make_built(
     variants: Sequence[Back], values: SourceText, given: Sequence[SourceText] = (), fixing: bool = False
 ) -> Built:
-    """What templates come to as one built object.
+    """Return what templates come to as one built object.
 
     `given` are the files whose values stand in the place of the chart's own, the strongest first: edits are mapped to
     these files alone. `fixing` says whether edits are mapped to the chart and its own values.
@@ -81,7 +81,7 @@ class _FilledPlace(NamedTuple):
 
 
 def _lost_quotes(at: Node | Span, value: Node) -> bool:
-    """Whether a text of the values is none where the template prints it without quotes."""
+    """Whether a text of the values is none if the template prints it without quotes."""
     return isinstance(at, Node) and isinstance(value.value, str) and not isinstance(at.value, str)
 
 
@@ -131,7 +131,10 @@ class Back:
                     yield value.source
 
     def find_object(self, obj: Object) -> Object | None:
-        """The object of the template that one of the result is made of; None where the template has none there."""
+        """Return the object of the template that one of the result is made of.
+
+        None if the template has none there.
+        """
         return object_around(self._span(obj.node), obj.kind)
 
     def _about(self, value: Node) -> str:
@@ -144,7 +147,7 @@ class Back:
         return Span(self.template, code.start, code.end)
 
     def _over(self, start: int, end: int) -> list[tuple[Segment, int, int]]:
-        """The segments of some characters, each with the part of it that is among these."""
+        """Return the segments of some characters, each with the part of it that is among these."""
         first = max(bisect_right(self._starts, start) - 1, 0)
         found: list[tuple[Segment, int, int]] = []
         for n in range(first, len(self._segments)):
@@ -177,13 +180,13 @@ class Back:
         return _FilledPlace(self._span(at), values)
 
     def _codes(self, at: Node | Span) -> list[Code]:
-        """The code of the template that printed some of the result."""
+        """Return the code of the template that printed some of the result."""
         span = span_of(at)
         found = [segment.code for segment, *_ in self._over(span.start, span.end) if segment.code is not None]
         return list(dict.fromkeys(found))
 
     def _copied(self, over: Sequence[tuple[Segment, int, int]]) -> Span | None:
-        """The characters of a named template that came to some of the result; None where others have a part."""
+        """Return the characters of a named template that came to some of the result; None if others have a part."""
         if any(segment.code is None for segment, *_ in over):
             return None
         texts = [(s.node, s.at, start, end) for s, start, end in over if isinstance(s.node, CopiedText)]
@@ -193,7 +196,9 @@ class Back:
         return Span(texts[0][0].source, min(starts), max(node.start + end - at for node, at, _, end in texts))
 
     def _span(self, at: Node | Span) -> Span:
-        """The characters of the template, or of a named one that it includes, that came to some of the result."""
+        """Return the characters of the template, or of a named one that it includes, that came to some of the
+        result.
+        """
         span = span_of(at)
         if span.source is not self.result:
             return span
@@ -213,7 +218,10 @@ class Back:
         return Span(self.template, first, max(first, ends[-1] if ends else 0))
 
     def value(self, node: Node) -> Node | None:
-        """The value of the chart that is all of a node of the result; None where the template has a part in it."""
+        """Return the value of the chart that is all of a node of the result.
+
+        None if the template has a part in it.
+        """
         if id(node) not in self._values:
             self._values[id(node)] = self._scalar(node) if node.kind == "scalar" else self._collection(node)
         return self._values[id(node)]
@@ -238,7 +246,7 @@ class Back:
     # -- edits
 
     def lead_edits(self, edits: Sequence[Edit]) -> LedEdits | Withheld:
-        """Return the edits of files that make a change of the built text. None where it cannot be made there."""
+        """Return the edits of files that make a change of the built text. None if it cannot be made there."""
         if not edits or any(edit.source is not self.result for edit in edits):
             return Withheld("other-result")
         direct = [own for edit in edits if (own := self._own(edit)) is not None]
@@ -287,7 +295,7 @@ class Back:
         return Edit(self.template, edit.start + shift, edit.end + shift, edit.text)
 
     def _instead(self, node: Node, new: object) -> tuple[Sequence[Edit], bool]:
-        """What makes a node of the result another value, and whether that value is used elsewhere as well.
+        """Return what makes a node of the result another value, and whether that value is used elsewhere as well.
 
         What lacks quotes gets them in the template: the values of others need them, too.
         """

@@ -1,4 +1,4 @@
-"""Texts that may give values to a chart in ways that are not worked out, as the forms that name them find them."""
+"""Texts that may give values to a chart in ways that are not computed, as the forms that name them find them."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ PLACEHOLDER = re.compile(r"\{\{[^{}\n]*\}\}")
 
 
 class UnreadInputs:
-    """The files of one side, read when they are asked for; `paths` are those of all that may hold manifests.
+    """The files of one side, read when they are needed; `paths` are those of all that may hold manifests.
 
     `taken` are the absolute paths of files with which something is built, or that another form has named.
-    `values_files` are the files of values that other forms hand to the chart that is asked about: only what its
+    `values_files` are the values files that other forms hand to the chart that is asked about: only what its
     templates use of them counts.
     """
 
@@ -45,7 +45,7 @@ class UnreadInputs:
         return [path for path in charts if (source := self.read(path)) is not None and "file://" in source.text]
 
     def read(self, path: str) -> Source | None:
-        """A file by its absolute path; None where it cannot be read."""
+        """Return a file by its absolute path; None if it cannot be read."""
         if path not in self._texts:
             found = self.by_path.get(path)
             if found is None:
@@ -58,7 +58,7 @@ class UnreadInputs:
         return self._texts[path]
 
     def list_named(self, folder: str, name: str) -> Iterator[InputText]:
-        """The files that a path with placeholders may name."""
+        """Yield the files that a path with placeholders may name."""
         pattern = os.path.normpath(PLACEHOLDER.sub("*", name))
         while pattern.startswith(os.path.join(os.pardir, "")):
             folder, pattern = os.path.dirname(folder), pattern[3:]

@@ -17,13 +17,13 @@ _LARGEST = 64 << 20
 
 
 def own_roots(source: Source) -> list[Node]:
-    """The roots of a source's documents without those of texts that stand in them; none if unreadable."""
+    """Return the roots of a source's documents without those of texts that stand in them; none if unreadable."""
     nodes_of(source)
     return [document.root for document in source.documents if document.root is not None and document.host is None]
 
 
 def read(path: str, also: str | None = None) -> Source | None:
-    """A file as a source under its own path; None where it cannot be read, or is a link out of its repository.
+    """Return a file as a source under its own path; None if it cannot be read, or is a link out of its repository.
 
     `also` is a pattern of what is read in it, as in `Source`.
     """
@@ -34,7 +34,7 @@ def read(path: str, also: str | None = None) -> Source | None:
 
 
 def content_of(path: str) -> bytes:
-    """The bytes of a file that lies in its repository. Raises OSError, which says why there are none."""
+    """Return the bytes of a file that lies in its repository. Raise OSError, which says why there are none."""
     return gate.read(path, _LARGEST)
 
 
@@ -90,7 +90,7 @@ def _find_all_again(node: Node, renewed: Mapping[int, Source]) -> Node:
 
 
 def values_root(values: Source) -> Node | None:
-    """The one document of a file of values; None where it is another kind of file."""
+    """Return the one document of a values file; None if it is another kind of file."""
     if values.problems or values.code_masked:
         return None
     found = own_roots(values)

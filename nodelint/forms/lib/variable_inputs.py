@@ -1,6 +1,6 @@
 """The inputs of a placeholder that another tool fills in: files that give variables their values.
 
-Ansible's files of variables for a Jinja template, files of an environment for a shell's placeholder, ConfigMaps and
+Ansible's variable files for a Jinja template, files of an environment for a shell's placeholder, ConfigMaps and
 Secrets for a variable of Flux.
 """
 
@@ -78,7 +78,7 @@ def _is_program(path: str) -> bool:
 
 
 class VariableInputs:
-    """Finds what variables are given in the files below a folder; these are read when first asked for."""
+    """Finds what variables are given in the files below a folder; these are read when first needed."""
 
     def __init__(self, root: str) -> None:
         self._root = root or os.curdir
@@ -138,7 +138,9 @@ def _shell_assignment_of(name: str) -> re.Pattern[str]:
 
 
 def _assignment_of(name: str) -> re.Pattern[str]:
-    """A line that gives a variable a value, with the lines below it that belong to it; or a name with a value."""
+    """Return a line that gives a variable a value, with the lines below it that belong to it; or a name with a
+    value.
+    """
     word = rf"[\"']?{re.escape(name)}[\"']?"
     return re.compile(
         rf"(?m)^(?P<indent>[ \t]*)(?:(?:export|ENV|ARG)[ \t]+)?{word}[ \t]*(?::=|\?=|=|:)[^\n]*"

@@ -40,7 +40,7 @@ _CALLED = r"\bsource\"?\s{0,20}[=:]\s{0,20}\"(\.{1,2}/[^\"$\n]+)\""
 
 
 def list_folders_around(path: str, text: str, top: str | None) -> Iterator[str]:
-    """The folder above a module and those that it calls; for variables and units of Terragrunt the repository."""
+    """Yield the folder above a module and those that it calls; for variables and Terragrunt units the repository."""
     folder = os.path.dirname(path)
     if path.endswith((".tfvars", ".tfvars.json", ".hcl")):
         yield top or os.path.dirname(folder)
@@ -50,14 +50,16 @@ def list_folders_around(path: str, text: str, top: str | None) -> Iterator[str]:
 
 
 def list_read_with(path: str) -> Iterator[str]:
-    """The files that are read with a named file: its templates, its root module, or the module that reads it."""
+    """Return the files that are read with a named file: its templates, its root module, or the module that
+    reads it.
+    """
     from nodelint.forms.terraform import named_files
 
     return named_files.list_read_with(path)
 
 
 def read_beside(run: FormRun) -> None:
-    """Read the files of variables that the user names: no other counts for their root module."""
+    """Read the variable files that the user names: no other counts for their root module."""
     from nodelint.forms.lib.values import read
 
     for path in sorted(path for path in run.named if path.endswith((".tfvars", ".tfvars.json"))):
@@ -76,14 +78,14 @@ def may_embed(source: SourceText) -> bool:
 
 
 def read_embedded(source: SourceText, start: int, end: int, lenient: bool = False) -> Iterator[Reading]:
-    """The manifests in a part of a text: objects, heredocs, strings, and values of charts."""
+    """Return the manifests in a part of a text: objects, heredocs, strings, and values of charts."""
     from nodelint.forms.terraform import embedded
 
     return embedded.read_embedded(source, start, end, lenient)
 
 
 def writer_of(style: str) -> Dialect:
-    """How an object of HCL is edited. Raises `NotEditable` for one that a resource makes of blocks."""
+    """How an object of HCL is edited. Raise `NotEditable` for one that a resource makes of blocks."""
     from nodelint.edits.collections import NotEditable
     from nodelint.forms.terraform import writer
 
@@ -138,7 +140,7 @@ def find_remote_values(sources: Sequence[Source]) -> Iterator[Gap]:
 def list_inputs(
     sources: Sequence[Source], builds: Sequence[Built], folder_files: Sequence[str], paths: Collection[str]
 ) -> Iterator[str]:
-    """The files of the modules that objects stand in, or are built of, and the units that call these."""
+    """Return the files of the modules that objects stand in, or are built of, and the units that call these."""
     from nodelint.forms.terraform import unread_inputs
 
     return unread_inputs.list_inputs(sources, builds, paths)
@@ -154,7 +156,7 @@ def find_fault(source: Source, known: dict[str, object]) -> SyntaxProblem | None
 
 
 def state_releases(source: Source, references: list[object]) -> Iterator[Evidence]:
-    """What the blocks of a file state; variables are looked up when all files are known."""
+    """Return what the blocks of a file state; variables are looked up when all files are known."""
     from nodelint.forms.terraform.statements import Module
 
     module = Module(source.path, source.text)
@@ -165,21 +167,23 @@ def state_releases(source: Source, references: list[object]) -> Iterator[Evidenc
 def resolve_releases(
     sources: Sequence[Source], references: Sequence[object], known: Sequence[Evidence]
 ) -> Iterator[Evidence]:
-    """What variables and locals state in the folders of those that use them, and versions of `helm_release`."""
+    """Return what variables and locals state in the folders of those that use them, and versions of
+    `helm_release`.
+    """
     from nodelint.forms.terraform import statements
 
     return statements.resolve_releases(sources, references, known)
 
 
 def read_roots(source: Source) -> list[Node]:
-    """The manifests in heredocs that make Karpenter's chart be installed."""
+    """Return the manifests in heredocs that make Karpenter's chart be installed."""
     from nodelint.forms.terraform import controller
 
     return controller.read_roots(source)
 
 
 def find_installs(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
-    """The installations of Karpenter's controller by `helm_release`, and settings that modules are given."""
+    """Return the installations of Karpenter's controller by `helm_release`, and settings that modules are given."""
     from nodelint.forms.terraform import controller
 
     return controller.find_installs(source, files)
@@ -188,21 +192,21 @@ def find_installs(source: Source, files: ControllerFiles) -> Iterator[Controller
 def find_addresses(
     objects: Sequence[Object], sources: Sequence[Source]
 ) -> Iterator[tuple[Object, BlockAddress, str]]:
-    """The objects that resources make, and why these have no instance."""
+    """Return the objects that resources make, and why these have no instance."""
     from nodelint.forms.terraform import switched_off
 
     return switched_off.find_addresses(objects, sources)
 
 
 def make_input_finder(sources: Sequence[Source]) -> TerraformInputs:
-    """What finds the inputs of values that only Terraform knows."""
+    """Return what finds the inputs of values that only Terraform knows."""
     from nodelint.forms.terraform.inputs import TerraformInputs
 
     return TerraformInputs(sources)
 
 
 def list_remote_uses(sources: Sequence[Source], reported: Collection[tuple[str, int]]) -> Iterator[RemoteUse]:
-    """The calls of modules, and releases of charts, that are elsewhere and may make pools."""
+    """Yield the calls of modules, and releases of charts, that are elsewhere and may make pools."""
     calling = [s for s in sources if s.path.endswith((".tf", ".tofu")) and re.search(_GIVES_VALUES, s.text)]
     units = [s for s in sources if s.path.endswith(".hcl")]
     if calling or units:
@@ -215,7 +219,7 @@ def list_remote_uses(sources: Sequence[Source], reported: Collection[tuple[str, 
 
 
 def list_unread_releases(charts: Collection[str], top: str, sources: Sequence[Source]) -> dict[str, list[InputText]]:
-    """The blocks that may install charts with values that are not read."""
+    """Return the blocks that may install charts with values that are not read."""
     from nodelint.forms.terraform import unread_releases
     from nodelint.forms.terraform.values import Modules
 

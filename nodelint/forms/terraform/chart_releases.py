@@ -32,7 +32,7 @@ _PARTS_OF_A_SETTING = ("name", "value", "type")
 
 
 def find_terraform_releases(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterator[InstallChart]:
-    """The releases of charts in files of Terraform.
+    """Yield the releases of charts in Terraform files.
 
     `charts` are the default values of charts by their absolute path.
     """
@@ -63,7 +63,7 @@ def find_terraform_releases(charts: Mapping[str, Source], sources: Sequence[Sour
 def releases_in(
     file: TerraformFile, modules: Modules, chart: str
 ) -> Iterator[tuple[TerraformBlock, list[ValuesLayer], bool]]:
-    """The blocks that install a chart, each with what is known of its values, and whether that is all of them.
+    """Yield the blocks that install a chart, each with what is known of its values, and whether that is all of them.
 
     Raises `BudgetSpent`.
     """
@@ -143,7 +143,10 @@ def _list_settings(
 def _read_repeated(
     file: TerraformFile, block: TerraformBlock, evaluator: Evaluator
 ) -> list[tuple[Node | None, Node | None]] | None:
-    """The names and values that `dynamic` blocks set; None where it is not known how often, or more is in them."""
+    """Return the names and values that `dynamic` blocks set.
+
+    None if it is not known how often, or more is in them.
+    """
     found: list[tuple[Node | None, Node | None]] = []
     words = copy(file.words)
     words.tokens = list(block.tokens)
@@ -171,7 +174,7 @@ def _merge_into(given: Node, whole: Node) -> Node:
 
 
 def read_values(part: HclExpression, evaluator: Evaluator) -> Node | None:
-    """Return the values that an item of `values` is, an object that is encoded or a text; None where not known."""
+    """Return the values that an item of `values` is, an object that is encoded or a text; None if not known."""
     if part.kind == "call" and part.value in ENCODERS and len(part.parts) == 1:
         found = evaluator.value(part.parts[0])
         return found if found.kind == "mapping" else None

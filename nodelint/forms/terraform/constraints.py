@@ -13,7 +13,7 @@ _PRIMITIVES = {"string": STRING, "number": NUMBER, "bool": BOOL}
 
 
 def converted(value: Node, kind: HclExpression, evaluator: ExpressionEvaluator) -> Node:
-    """A value as a variable of a type holds it; not known where the type refuses it. Raises `BudgetSpent`."""
+    """Return a value as a variable of a type holds it; not known where the type refuses it. Raise `BudgetSpent`."""
     if value.kind != "scalar":
         evaluator.budget.spend_on(value)
     try:
@@ -23,7 +23,7 @@ def converted(value: Node, kind: HclExpression, evaluator: ExpressionEvaluator) 
 
 
 def parse_type(kind: HclExpression) -> ValueType:
-    """The type that an expression names; `any` for one that is not read."""
+    """Return the type that an expression names; `any` for one that is not read."""
     if kind.kind == "name":
         return _PRIMITIVES.get(str(kind.value), ANY)
     if kind.kind != "call" or not kind.parts:
@@ -42,7 +42,7 @@ def parse_type(kind: HclExpression) -> ValueType:
 
 
 def _with_defaults(value: Node, kind: HclExpression, evaluator: ExpressionEvaluator) -> Node:
-    """A value with what `optional` gives for what is left out, or null."""
+    """Return a value with what `optional` gives for what is left out, or null."""
     if kind.kind != "call" or not kind.parts or value.kind == "scalar":
         return value
     name, of = kind.value, kind.parts[0]
@@ -87,7 +87,9 @@ def _object(value: Node, of: HclExpression, evaluator: ExpressionEvaluator) -> N
 
 
 def assumed(kind: HclExpression, evaluator: ExpressionEvaluator) -> Node | None:
-    """What a variable of a type holds that nobody gives: an object of which `optional` says something, else None."""
+    """Return what a variable of a type holds that nobody gives: an object of which `optional` says something, else
+    None.
+    """
     if kind.kind != "call" or kind.value != "object" or not kind.parts or kind.parts[0].kind != "object":
         return None
     made = mapping(evaluator.place(kind), ())
@@ -103,7 +105,7 @@ def assumed(kind: HclExpression, evaluator: ExpressionEvaluator) -> Node | None:
 
 
 def without_gaps(value: Node) -> Node:
-    """A default in which an empty text or null is not known either."""
+    """Return a default in which an empty text or null is not known either."""
     if value.kind == "scalar":
         return empty_default(value) if is_empty(value) else value
     if not any(node.kind == "scalar" and is_empty(node) for node in value.walk()):

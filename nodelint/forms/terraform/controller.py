@@ -28,7 +28,7 @@ _SET = re.compile(r'\bname"?\s*+[=:]\s*+"(settings\.[\w.]+)"\s*+,?\s*+"?value"?\
 
 
 def find_installs(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
-    """The installations in a file: those of `helm_release`, and the settings that stand outside of one."""
+    """Yield the installations in a file: those of `helm_release`, and the settings that stand outside of one."""
     if not source.path.endswith(TERRAFORM.stating):
         return
     read: list[tuple[int, int]] = []
@@ -95,7 +95,7 @@ _INSTALLING = r"(?:Application|ApplicationSet|HelmRelease)"
 
 
 def read_roots(source: Source) -> list[Node]:
-    """The manifests that make Karpenter's chart be installed: in heredocs, and in objects of HCL.
+    """Return the manifests that make Karpenter's chart be installed: in heredocs, and in objects of HCL.
 
     What Terraform fills into a heredoc is not known.
     """
@@ -116,7 +116,7 @@ def read_roots(source: Source) -> list[Node]:
 
 
 def _read_objects(source: Source) -> list[Node]:
-    """The manifests that resources of Terraform make of objects of HCL."""
+    """Return the manifests that resources of Terraform make of objects of HCL."""
     modules = Modules([source])
     file = modules.file(os.path.abspath(source.path))
     found: list[Node] = []
@@ -166,7 +166,7 @@ _ARGOCD_MORE = {"value_files", "force_string", "value", "ignore_missing_value_fi
 
 
 def _first_line(source: Source, start: int) -> Span:
-    """The rest of the line that begins at a place."""
+    """Return the rest of the line that begins at a place."""
     end = source.text.find("\n", start)
     line = source.text[start : end if end >= 0 else None]
     return Span(source, start, start + len(line.rstrip(" \t\r{")))

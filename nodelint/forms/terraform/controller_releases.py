@@ -33,13 +33,13 @@ class ControllerRelease(NamedTuple):
 
     @property
     def version_text(self) -> str:
-        """Return the version; empty where it is not known."""
+        """Return the version; empty if it is not known."""
         value = self.version.value if self.version is not None else None
         return value if isinstance(value, str) else ""
 
 
 def controller_releases(file: TerraformFile, modules: Modules) -> Iterator[ControllerRelease]:
-    """The blocks of a file that install the controller's chart, each as every caller of the module has it.
+    """Yield the blocks of a file that install the controller's chart, each as every caller of the module has it.
 
     Raises `BudgetSpent`.
     """
@@ -88,7 +88,9 @@ _LARGEST = 1 << 16
 
 
 def evaluated(sources: Sequence[Source], known: Sequence[Evidence]) -> Iterator[Evidence]:
-    """What `helm_release` blocks state whose version only the values of Terraform tell, as far as these are known."""
+    """Yield what `helm_release` blocks state whose version only the values of Terraform tell, as far as these are
+    known.
+    """
     from nodelint.forms.terraform.values import Modules
 
     modules: Modules | None = None
@@ -110,7 +112,7 @@ def evaluated(sources: Sequence[Source], known: Sequence[Evidence]) -> Iterator[
 def _overridden(
     releases: Sequence[ControllerRelease], source: Source, known: Sequence[Evidence]
 ) -> Iterator[Evidence]:
-    """The defaults of a variable that each call of the module replaces: they state no release."""
+    """Yield the defaults of a variable that each call of the module replaces: they state no release."""
     for default in known:
         name = default.by.removeprefix("the default of var.")
         if name == default.by or os.path.dirname(default.path) != os.path.dirname(source.path):
@@ -129,7 +131,7 @@ def _written_version(release: ControllerRelease, source: Source) -> str:
 
 
 def _of_release(release: ControllerRelease, source: Source, known: Sequence[Evidence]) -> Iterator[Evidence]:
-    """What one block states, by the line that its value stands in."""
+    """Yield what one block states, by the line that its value stands in."""
     written = next((a.value for a in release.given if a.name == "version" and not a.depth), None)
     if written is None or release.version is None or written.kind == "literal":
         return

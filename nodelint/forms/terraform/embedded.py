@@ -59,12 +59,12 @@ def read_embedded(source: SourceText, start: int, end: int, lenient: bool = Fals
 
 
 def _may_make_pods(source: SourceText) -> bool:
-    """Whether resources that make pods are asked for, and a file of Terraform may hold one."""
+    """Whether resources that make pods are asked for, and a Terraform file may hold one."""
     return source.also is not None and "kubernetes_" in source.text
 
 
 def _workloads(source: SourceText, words: Text) -> Iterator[Reading]:
-    """The resources by which Terraform makes pods without a manifest, where these are asked for."""
+    """Yield the resources by which Terraform makes pods without a manifest, where these are asked for."""
     if not _may_make_pods(source):
         return
     from nodelint.forms.terraform.workloads import read_workloads
@@ -79,7 +79,7 @@ def _workloads(source: SourceText, words: Text) -> Iterator[Reading]:
 
 
 def _comments_above(text: str, at: int) -> int:
-    """The start of the lines of comments right above a place; the start of its own line without any."""
+    """Return the start of the lines of comments right above a place; the start of its own line without any."""
     start = text.rfind("\n", 0, at) + 1
     while start > 0:
         above = text.rfind("\n", 0, start - 1) + 1

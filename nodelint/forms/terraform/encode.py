@@ -17,7 +17,7 @@ Piece = tuple[str, Node | None]
 def json_pieces(
     node: Node, unset: Callable[[Node], str] = lambda node: f'"{UNSET}"', compact: bool = False
 ) -> Iterator[Piece]:
-    """A value as JSON; what is not known in it as `unset` says. `compact` is how Terraform itself writes it."""
+    """Yield a value as JSON; what is not known in it as `unset` says. `compact` is how Terraform itself writes it."""
     comma, colon = (",", ":") if compact else (", ", ": ")
     if node.kind == "scalar":
         if isinstance(node, TextNode) and node.value is UNKNOWN:
@@ -48,7 +48,7 @@ def _json(value: Scalar, escaped: bool = False) -> str:
 
 
 def yaml_pieces(node: Node, indent: str = "") -> Iterator[Piece]:
-    """A value as `yamlencode` writes it, without a line break at its end."""
+    """Yield a value as `yamlencode` writes it, without a line break at its end."""
     if node.kind == "scalar" or not (node.items or node.entries):
         yield _yaml_scalar(node, indent), node
         return
@@ -85,7 +85,9 @@ _BLOCK = re.compile(r"(?=[^\n]*\n)[\n -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uf
 
 
 def _yaml_block(text: str, indent: str) -> str:
-    """A text of several lines as a literal block, in the way of `yamlencode`; quoted where spaces end a line."""
+    """Return a text of several lines as a literal block, in the way of `yamlencode`; quoted where spaces end a
+    line.
+    """
     if re.search(r" $", text, re.M):
         return _json(text)
     ends = len(text) - len(text.rstrip("\n"))

@@ -102,7 +102,7 @@ class ExpressionEvaluator:
             return self.place(expression)
 
     def place(self, expression: HclExpression) -> Node:
-        """The place of an expression, as a value that is not known."""
+        """Return the place of an expression, as a value that is not known."""
         return Node(self.scope.source, expression.start, expression.end, "scalar", "plain", UNKNOWN)
 
     def part(self, expression: HclExpression) -> Node:
@@ -148,7 +148,7 @@ class ExpressionEvaluator:
         return self.member(value, name, expression)
 
     def member(self, value: Node, name: str, at: HclExpression) -> Node:
-        """An attribute of a value. Raises `EvaluationFailure` where it has none."""
+        """Return an attribute of a value. Raise `EvaluationFailure` where it has none."""
         value = self._take_tried(value)
         if value.kind == "mapping":
             found = value.get(name)
@@ -161,7 +161,9 @@ class ExpressionEvaluator:
         return self.place(at)
 
     def _take_tried(self, value: Node) -> Node:
-        """A value in which something is looked up: an empty default inside of `try`, which goes on where it fails."""
+        """Return a value in which something is looked up: an empty default inside of `try`, which goes on where it
+        fails.
+        """
         if not isinstance(value, EmptyDefault) or not self.budget.attempts:
             return value
         raise DefaultFailure
@@ -273,7 +275,7 @@ class ExpressionEvaluator:
         return made
 
     def _key(self, key: HclExpression) -> Node:
-        """A key: a name stands for itself, unless it is in brackets."""
+        """Return a key: a name stands for itself, unless it is in brackets."""
         if key.kind == "name" and self.scope.source.text[key.start - 1 : key.start] != "(":
             return scalar(self.place(key), str(key.value))
         return self.strict(key)
@@ -357,7 +359,7 @@ _HAVE_A_WAY_OUT = ("coalesce", "coalescelist", "length", "lookup")
 
 
 def size_made(name: str, args: list[Node]) -> int:
-    """How many characters a function that repeats its arguments comes to, at most: 0 for any other."""
+    """Return how many characters a function that repeats its arguments comes to, at most: 0 for any other."""
     texts = [len(arg.value) if isinstance(arg.value, str) else 0 for arg in args]
     if name in ("jsonencode", "yamlencode"):
         return sum(map(unfolded_size, args))
@@ -436,7 +438,7 @@ def _combined(sign: str, left: int | float, right: int | float) -> Scalar:
 
 
 def _rounded(number: Fraction) -> Fraction:
-    """A number as Terraform holds it: 512 binary digits."""
+    """Return a number as Terraform holds it: 512 binary digits."""
     if not number:
         return number
     digits = 512 - (abs(number.numerator).bit_length() - number.denominator.bit_length())

@@ -60,7 +60,7 @@ class BlockAttribute(NamedTuple):
 
 
 def attributes_of(words: Text, block: TerraformBlock) -> Iterator[BlockAttribute]:
-    """What a block sets, and what the blocks within it set; a value that cannot be read is left out."""
+    """Yield what a block sets, and what the blocks within it set; a value that cannot be read is left out."""
     if block.body is not None:
         for key, value in zip(block.body.parts[::2], block.body.parts[1::2], strict=True):
             if isinstance(key.value, str):
@@ -85,7 +85,7 @@ def attributes_of(words: Text, block: TerraformBlock) -> Iterator[BlockAttribute
 
 
 def _behind_value(tokens: Sequence[Token], index: int) -> int:
-    """The word behind a value that cannot be read: at the end of its line, outside of brackets."""
+    """Return the word behind a value that cannot be read: at the end of its line, outside of brackets."""
     depth = 0
     while index < len(tokens) and (depth > 0 or tokens[index].kind not in ("nl", "}")):
         depth += (tokens[index].kind in "{[(") - (tokens[index].kind in "}])")
@@ -109,7 +109,7 @@ class TerraformFile:
         self._attributes = {} if attributes is None else attributes
 
     def every_attribute(self, block: TerraformBlock) -> tuple[BlockAttribute, ...]:
-        """What a block sets, and what the blocks within it set: read once, however often it is filled in."""
+        """Return what a block sets, and what the blocks within it set: read once, however often it is filled in."""
         if block.start not in self._attributes:
             self._attributes[block.start] = tuple(attributes_of(self.words, block))
         return self._attributes[block.start]

@@ -9,7 +9,10 @@ _MADE_NAME = r"\btemplatefile\(\s*+(?:\"[^\"\n]*\$\{(?!path\.)|(?!\"))"
 
 
 def may_name(text: str, name: str) -> bool:
-    """Whether a text of Terraform may fill in a file of a name, or one of a pattern."""
+    """Whether a Terraform text may render the file called `name` as a template.
+
+    It names the file, matches files by a pattern, or builds a file name from values.
+    """
     if "templat" in text and (name in text or "fileset" in text or re.search(_MADE_NAME, text) is not None):
         return True
     return "kubectl_path_documents" in text

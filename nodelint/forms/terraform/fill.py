@@ -95,7 +95,7 @@ class FillWriter:
 
 
 def fill_template(evaluator: Evaluator) -> Filled | None:
-    """A file of `templatefile` with what its call gives; None where it cannot be read. Raises `BudgetSpent`."""
+    """Return a file of `templatefile` with what its call gives; None if it cannot be read. Raise `BudgetSpent`."""
     writer = FillWriter(evaluator)
     text = writer.source.text
     try:
@@ -111,7 +111,7 @@ Origins = set[tuple[str, int, int]]
 
 
 class FileFiller:
-    """Fills one file of Terraform.
+    """Fills one Terraform file.
 
     `used` collects the objects of Karpenter that are printed in the place of an expression; with `left_out` such
     objects are not there again where they are written.
@@ -129,7 +129,7 @@ class FileFiller:
         self.partly_printed = ("concat",) if self.is_json else ("concat", "merge")
 
     def fill(self, blocks: Iterable[TerraformBlock]) -> Filled:
-        """The file with some of its blocks filled in. Raises `BudgetSpent`."""
+        """Return the file with some of its blocks filled in. Raise `BudgetSpent`."""
         writer = self.writer
         for block in blocks:
             writer.copy_to(block.start)
@@ -286,7 +286,7 @@ class FileFiller:
 
 
 def _take_only_code(expression: HclExpression) -> HclExpression:
-    """The code that a text of JSON consists of; the text itself where it holds more."""
+    """Return the code that a text of JSON consists of; the text itself where it holds more."""
     pieces: Sequence[TemplatePiece] = expression.value[1] if isinstance(expression.value, tuple) else ()
     inner = pieces[0].expression if len(pieces) == 1 else None
     return expression if inner is None else inner
@@ -304,7 +304,7 @@ def _unknown_json(node: Node) -> str:
 
 
 def escaped(text: str) -> str:
-    """A JSON text as one of HCL, in which `${` has a meaning."""
+    """Return a JSON text as one of HCL, in which `${` has a meaning."""
     return re.sub(r"([$%])\{", r"\1\1{", text) if "${" in text or "%{" in text else text
 
 
@@ -319,7 +319,7 @@ def _objects_in(value: Node) -> Iterator[tuple[str, int, int]]:
 
 
 def _collections_in(value: Node) -> Iterator[Node]:
-    """The lists and objects in a value, each once."""
+    """Yield the lists and objects in a value, each once."""
     pending, seen = [value], set()
     while pending:
         node = pending.pop()
@@ -331,10 +331,10 @@ def _collections_in(value: Node) -> Iterator[Node]:
 
 
 def instances(outer: Mapping[str, HclExpression], evaluator: Evaluator) -> list[Mapping[str, Node]]:
-    """What `each` or `count` is for each instance of a block.
+    """Return what `each` or `count` is for each instance of a block.
 
     A block that may have any number of instances has one, of which nothing is known: also one that has none now,
-    for it is there to be switched on.
+    because it is there to be switched on.
     """
     over, count = outer.get("for_each"), outer.get("count")
     if over is not None:
@@ -365,7 +365,7 @@ def _note_instances(at: Node, number: int) -> None:
 
 
 def explain_no_instance(outer: Mapping[str, HclExpression], evaluator: Evaluator) -> str:
-    """Return why a block has no instance, and where that is written. Empty where it has one, or that is not known."""
+    """Return why a block has no instance, and where that is written. Empty if it has one, or that is not known."""
     for name, nothing in (("for_each", "empty"), ("count", "0")):
         written = outer.get(name)
         if written is None:

@@ -35,8 +35,8 @@ _NAMES = (
 class FilledText(NamedTuple):
     """A text that Terraform fills in: the file, the result with its places, who calls its module, and the root.
 
-    `own` is the file of variables that is named for it alone. `way` is the number of the way in which it is filled
-    in, of so many: a module has one for each call, and so has a template.
+    `own` is the variable file that is named for it alone. `way` is the number of the way in which it is filled in, of
+    so many: a module has one for each call, and so has a template.
     """
 
     template: Source
@@ -55,7 +55,7 @@ def any_filled(sources: Sequence[Source]) -> bool:
 
 
 def _may_fill(source: Source, modules: Modules) -> bool:
-    """Whether Terraform may fill in a text: a file of its own, or one with Terraform beside it."""
+    """Whether Terraform may fill in a text: a file of its own, or one with Terraform next to it."""
     if source.path.endswith(ENDS):
         return re.search(_NAMES, source.text) is not None
     return (
@@ -66,7 +66,7 @@ def _may_fill(source: Source, modules: Modules) -> bool:
 
 
 def filled_texts(sources: Sequence[Source], module_files: ModuleFiles, settled: bool = False) -> Iterator[FilledText]:
-    """The texts among the sources that Terraform fills in, once for each way in which it does.
+    """Yield the texts among the sources that Terraform fills in, once for each way in which it does.
 
     `module_files` are all that may be read for them, the sources among them. With `settled` no default counts that
     whoever calls a module, or runs it, may replace.
@@ -91,7 +91,7 @@ def filled_texts(sources: Sequence[Source], module_files: ModuleFiles, settled: 
 
 
 def _by_folder(sources: Sequence[Source], modules: Modules) -> dict[str, list[Source]]:
-    """The files of Terraform that may be filled in, by the folder of their module."""
+    """Return the Terraform files that may be filled in, by the folder of their module."""
     found: dict[str, list[Source]] = {}
     for source in sources:
         if source.path.endswith(ENDS) and _may_fill(source, modules):
@@ -109,7 +109,7 @@ class RefilledTexts:
         self._filled: dict[tuple[str, int], list[FilledText]] = {}
 
     def find(self, template: Source, caller: str, way: tuple[int, int]) -> list[FilledText]:
-        """What a file comes to in the way in which it did before, or in all of that caller."""
+        """Return what a file comes to in the way in which it did before, or in all of that caller."""
         if not template.path.endswith(ENDS):
             found = self._filled.get((template.path, -1))
             if found is None:
@@ -163,7 +163,7 @@ def _of_template(source: Source, modules: Modules) -> Iterator[FilledText]:
 
 
 def _of_module(module: TerraformModule, files: Sequence[Source]) -> Iterator[FilledText]:
-    """The files of a module. Objects that one of them prints for another are left out where they are written.
+    """Yield the files of a module. Objects that one of them prints for another are left out where they are written.
 
     Raises `BudgetSpent`.
     """
@@ -238,7 +238,7 @@ def _is_filled(source: Source, block: TerraformBlock, used: Origins) -> bool:
 
 
 def _read(source: Source, filled: Filled) -> Source | None:
-    """The result as a source; None where something in it cannot be read that can be read in the file."""
+    """Return the result as a source; None if something in it cannot be read that can be read in the file."""
     result = Source.from_text(source.path, filled.text, source.also)
     result.part = source.part
     bad = len(result.problems) + len(result.set_aside)

@@ -121,7 +121,7 @@ class Text:
                 yield Token(match.group() if kind == "op" else kind, begin, at)
 
     def manifests(self) -> list[HclManifest]:
-        """The objects that have an `apiVersion` of `groups`, whose value is written beside it."""
+        """Return the objects that have an `apiVersion` of `groups`, whose value is written next to it."""
         found: dict[int, HclManifest] = {}
         open_: list[int] = []
         tokens = self.tokens
@@ -185,9 +185,9 @@ def words_of(text: str) -> Text:
 
 
 def read_literal(source: SourceText, start: int, end: int) -> Node | None:
-    """The text, number, word, list or object that begins at `start`.
+    """Return the text, number, word, list or object that begins at `start`.
 
-    None where that is none, or goes on up to `end`.
+    None if that is none, or goes on up to `end`.
     """
     text = source.text
     if start >= end or not (text[start].isalnum() or text[start] in '"[{-'):
@@ -232,7 +232,7 @@ class HclReader:
         return Node(self.source, start, end, "scalar", "double" if style == "double" else "plain", value)
 
     def object(self, index: int, depth: int) -> tuple[Node, int]:
-        """The object whose `{` is at `index`, and the index behind its `}`."""
+        """Return the object whose `{` is at `index`, and the index behind its `}`."""
         first = index
         index = self.past_lines(index + 1)
         members: list[tuple[Node, Node]] = []
@@ -253,7 +253,7 @@ class HclReader:
         return node, index + 1
 
     def list(self, index: int, depth: int) -> tuple[Node, int]:
-        """The list whose `[` is at `index`, and the index behind its `]`."""
+        """Return the list whose `[` is at `index`, and the index behind its `]`."""
         first = index
         index = self.past_lines(index + 1)
         items: list[Node] = []
@@ -272,7 +272,7 @@ class HclReader:
         return node, index + 1
 
     def key(self, index: int) -> tuple[Node, int]:
-        """A key and the index behind its `=` or `:`; one that is worked out is not known."""
+        """Return a key and the index behind its `=` or `:`; one that is computed is not known."""
         kind = self.kind(index)
         if kind in ("id", "num", "str") and self.kind(index + 1) in ("=", ":"):
             token = self.tokens[index]
@@ -308,7 +308,7 @@ class HclReader:
         return self.node(begin, last), last + 1
 
     def literal(self, index: int) -> tuple[Node, int] | None:
-        """The text, number or word at `index`, and the index behind it; None where there is something else."""
+        """Return the text, number or word at `index`, and the index behind it; None if there is something else."""
         kind = self.kind(index)
         if kind == "str":
             return self.node(index, index, value=self.string(self.tokens[index])), index + 1
@@ -326,7 +326,7 @@ class HclReader:
         return None
 
     def expression(self, index: int, enders: tuple[str, ...]) -> int:
-        """The last word of the expression that begins at `index`; one before it where there is none."""
+        """Return the last word of the expression that begins at `index`; one before it where there is none."""
         open_: list[str] = []
         last = index - 1
         while index < len(self.tokens):
@@ -359,7 +359,7 @@ class HclReader:
         return unescape(body)
 
     def heredoc(self, token: Token) -> Node:
-        """A text of lines. What a template is to fill in stays in it as a placeholder."""
+        """Return a text of lines. What a template is to fill in stays in it as a placeholder."""
         first = self.text.find("\n", token.start) + 1
         last = self.text.rfind("\n", first, token.end) + 1
         lines = self.text[first:last].replace("\r\n", "\n").splitlines(keepends=True)
@@ -389,7 +389,7 @@ class HclReader:
 
 
 def _behind(tokens: list[Token], index: int) -> int | None:
-    """The index behind the bracket that closes the one at `index`; None where none does."""
+    """Return the index behind the bracket that closes the one at `index`; None if none does."""
     depth = 0
     for n in range(index, len(tokens)):
         depth += _step(tokens[n])
@@ -399,7 +399,7 @@ def _behind(tokens: list[Token], index: int) -> int | None:
 
 
 def _to_close(tokens: Iterable[Token]) -> Iterator[Token]:
-    """The words up to the bracket that closes the first one."""
+    """Yield the words up to the bracket that closes the first one."""
     depth = 0
     for token in tokens:
         yield token

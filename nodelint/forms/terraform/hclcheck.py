@@ -1,6 +1,6 @@
-"""Where a file of Terraform cannot be read: the grammar of HCL's native syntax, word by word.
+"""Where a Terraform file cannot be read: the grammar of HCL's native syntax, word by word.
 
-The first place that Terraform refuses is found, and what is wrong there. Nothing is worked out, and what lies deeper
+The first place that Terraform refuses is found, and what is wrong there. Nothing is computed, and what lies deeper
 than `DEEPEST` is not judged. Source: the specification of HCL's native syntax, and what hashicorp/hcl says of texts.
 """
 
@@ -43,7 +43,7 @@ def find_hcl_problem(text: str) -> tuple[int, str] | None:
 
 
 class _ExpressionChecker:
-    """Passes over expressions. Raises `_Broken` at the first word that cannot stand where it does."""
+    """Passes over expressions. Raise `_Broken` at the first word that cannot stand where it does."""
 
     def __init__(self, words: Text, start: int, end: int, depth: int = 0) -> None:
         self.text = words.text
@@ -71,7 +71,7 @@ class _ExpressionChecker:
         return self.tokens[self.at].kind if self.at < len(self.tokens) else "end"
 
     def word(self) -> str:
-        """The next word as it is written, if it is a name; else nothing."""
+        """Return the next word as it is written, if it is a name; else nothing."""
         return self.next_text() if self.peek() == "id" else ""
 
     def next_text(self) -> str:
@@ -230,7 +230,7 @@ class _ExpressionChecker:
         return f"expected {expected}{around}, found {self.describe_next()}"
 
     def unclosed(self, opened: Token) -> _Broken | None:
-        """What to say where the text ends before a bracket is closed."""
+        """Return what to say where the text ends before a bracket is closed."""
         closed = f"the `{opened.kind}` that stands here is not closed"
         return _Broken(opened.start, closed) if self.peek() == "end" else None
 

@@ -1,4 +1,4 @@
-"""Expressions of HCL as a tree. Nothing is worked out here; `evaluate` does that."""
+"""Expressions of HCL as a tree. Nothing is computed here; `evaluate` does that."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _WORDS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
 
 
 def parse_expression(text: str, start: int, end: int) -> HclExpression:
-    """The expression that a range of a text is. Raises `BadExpression`."""
+    """Return the expression that a range of a text is. Raise `BadExpression`."""
     return _whole(text, start, end, 0)
 
 
@@ -58,20 +58,20 @@ class ExpressionReader:
         self.brackets = 0
 
     def peek(self) -> str:
-        """The kind of the next word; line breaks within brackets are passed over."""
+        """Return the kind of the next word; line breaks within brackets are passed over."""
         while self.at < len(self.tokens) and self.brackets and self.tokens[self.at].kind == "nl":
             self.at += 1
         return self.tokens[self.at].kind if self.at < len(self.tokens) else "end"
 
     def take(self, *kinds: str) -> Token:
-        """The next word, which is of one of some kinds. Raises `BadExpression`."""
+        """Return the next word, which is of one of some kinds. Raise `BadExpression`."""
         if self.peek() not in kinds:
             raise BadExpression
         self.at += 1
         return self.tokens[self.at - 1]
 
     def word(self) -> str:
-        """The next word as it is written, if it is a name; else nothing."""
+        """Return the next word as it is written, if it is a name; else nothing."""
         if self.peek() != "id":
             return ""
         token = self.tokens[self.at]
@@ -118,7 +118,9 @@ class ExpressionReader:
         return self.steps(self.primary(depth), depth)
 
     def steps(self, of: HclExpression, depth: int, names_only: bool = False) -> HclExpression:
-        """An expression with the attributes and indices that are asked of it; of `.*` items, attributes alone."""
+        """Return an expression with the attributes and indices that are asked of it; of `.*` items, attributes
+        alone.
+        """
         if depth > DEEPEST:
             raise BadExpression
         while self.peek() == "." or (self.peek() == "[" and not names_only):
@@ -182,7 +184,7 @@ class ExpressionReader:
         return self.object(token, depth)
 
     def following(self) -> str:
-        """The kind of the word behind the next one."""
+        """Return the kind of the word behind the next one."""
         return self.tokens[self.at + 1].kind if self.at + 1 < len(self.tokens) else "end"
 
     def object(self, token: Token, depth: int) -> HclExpression:
@@ -273,7 +275,7 @@ def _number(written: str) -> int | float:
 
 
 def quoted(text: str, token: Token, depth: int = 0) -> HclExpression:
-    """A quoted text: a literal, or a template. Raises `BadExpression` where it is not closed."""
+    """Return a quoted text: a literal, or a template. Raise `BadExpression` where it is not closed."""
     body = text[token.start + 1 : token.end - 1]
     if token.end - token.start < 2 or text[token.end - 1] != '"':
         raise BadExpression
@@ -295,17 +297,18 @@ _OPENS = r"\$\$\{|%%\{|[$%]\{"
 
 @kept_by_text
 def read_file_template(text: str) -> tuple[TemplatePiece, ...]:
-    """The parts of a file that is a template, as `read_template` has them. Raises `BadExpression`."""
+    """Return the parts of a file that is a template, as `read_template` has them. Raise `BadExpression`."""
     return read_template(text, 0, len(text))
 
 
 def read_template(
     text: str, start: int, end: int, depth: int = 0, kind: str = "heredoc"
 ) -> tuple[TemplatePiece, ...]:
-    """The parts of a template, in their order. Code that cannot be read has no expression. Raises `BadExpression`.
+    """Return the parts of a template, in their order. Code that cannot be read has no expression. Raise
+    `BadExpression`.
 
     `kind` is `quoted`, `json`, `heredoc` (also for a file), or `flush` for a heredoc of `<<-`. A text of several
-    lines is a part for each line: a `~` takes white space of the one beside it and of no other.
+    lines is a part for each line: a `~` takes white space of the one next to it and of no other.
     """
     if depth > DEEPEST:
         raise BadExpression
@@ -362,7 +365,7 @@ OF_KARPENTER = r"(?m:^)[ \t]*[\"']?(?:requirements|(?:ami|subnet|securityGroup)S
 
 
 def read_encoded(source: SourceText, words: Text) -> Iterator[Node]:
-    """The objects with a list of Karpenter's that are the one argument of `yamlencode` or `jsonencode`."""
+    """Yield the objects with a list of Karpenter's that are the one argument of `yamlencode` or `jsonencode`."""
     tokens, lists = words.tokens, re.compile(OF_KARPENTER)
     for index in range(2, len(tokens)):
         if tokens[index].kind != "{" or tokens[index - 1].kind != "(":

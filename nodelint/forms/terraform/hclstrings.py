@@ -33,7 +33,7 @@ def string_end(text: str, at: int, end: int) -> int:
 
 
 def unescape(body: str) -> str:
-    """The text of a quoted one, without its quotes."""
+    """Return the text of a quoted one, without its quotes."""
     if "\\" not in body and "$${" not in body and "%%{" not in body:
         return body
     return re.sub(_ESCAPED, _unescaped, body)

@@ -20,8 +20,8 @@ _OF_ITEMS = ("list", "map", "set")
 class InputPlace(NamedTuple):
     """An expression to follow: where it is written, in which module, and the block around it.
 
-    `call` is the label of the only call of the module that counts; empty where all do. `steps` lead to the part of
-    its value that is taken. `caller` is the call of the module by which the expression counts, as `InputText` has it.
+    `call` is the label of the only call of the module that counts; empty if all do. `steps` lead to the part of its
+    value that is taken. `caller` is the call of the module by which the expression counts, as `InputText` has it.
     """
 
     name: str
@@ -95,7 +95,7 @@ def _narrow_merge(
 
 
 def _key_of(key: HclExpression, text: str) -> str | None:
-    """The key of an object as it is written; None where it is worked out."""
+    """Return the key of an object as it is written; None if it is computed."""
     written = text[key.start : key.end].strip('"')
     return (
         written if re.fullmatch(r"[\w.\-/: ]+", written) and not text[key.start : key.end].startswith("(") else None

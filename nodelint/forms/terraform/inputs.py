@@ -80,7 +80,7 @@ class TerraformInputs:
         """The texts of the files that are named behind a limit."""
 
     def list_inputs(self, node: Node) -> list[InputText]:
-        """Return the inputs of an unknown value, of one that is written in a file of Terraform or in a template."""
+        """Return the inputs of an unknown value, of one that is written in a Terraform file or in a template."""
         built = node.source.built
         origin = built.find_origin(node) if built is not None else None
         at = origin.at if origin is not None else node
@@ -108,7 +108,7 @@ class TerraformInputs:
         return [*found, *self._list_calls(os.path.dirname(path), call)]
 
     def _list_calls(self, folder: str, call: str) -> Iterator[InputText]:
-        """The calls of a module, but for those of examples and tests."""
+        """Yield the calls of a module, except those of examples and tests."""
         for caller, block in self._list_callers(folder, call):
             name = _name_call(caller, block, folder)
             if not _OF_EXAMPLES.search(name):
@@ -156,7 +156,7 @@ class TerraformInputs:
             yield RemoteUse(os.path.dirname(source.path), label, self._follow(places), _REASON)
 
     def list_remote_units(self, sources: Sequence[Source]) -> Iterator[RemoteUse]:
-        """Yield the units of Terragrunt whose module is elsewhere and may make pools, each with its inputs."""
+        """Yield the Terragrunt units whose module is elsewhere and may make pools, each with its inputs."""
         called: list[tuple[Source, HclExpression | None]]
         called = [(source, where) for source in sources if (where := find_remote_module(source)) is not None]
         names = {os.path.basename(source.path) for source, _ in called} - {NAME}
@@ -189,7 +189,9 @@ class TerraformInputs:
         return InputPlace("the value", os.path.dirname(path), source, start, end, block, call)
 
     def _list_template_arguments(self, path: str, code: str, call: str) -> Iterator[InputPlace]:
-        """The arguments of `templatefile` that the code of a template uses, for each call that may be of the file."""
+        """Yield the arguments of `templatefile` that the code of a template uses, for each call that may be of the
+        file.
+        """
         name = os.path.basename(path)
         words = set(re.findall(r"[A-Za-z_][\w-]*", code))
         for near in self.modules.near(os.path.dirname(path)):
@@ -227,7 +229,7 @@ class TerraformInputs:
         return [*found.values(), *rest]
 
     def _normalized(self, place: InputPlace) -> str:
-        """The words of an expression, without comments and layout."""
+        """Return the words of an expression, without comments and layout."""
         text = place.source.text
         file = self.modules.file(os.path.abspath(place.source.path)) if place.source.path.endswith(ENDS) else None
         if file is None or place.source.path.endswith(JSON_ENDS):
@@ -277,7 +279,7 @@ class TerraformInputs:
             yield from _list_parts(place._replace(name=key), given[key], steps)
 
     def _list_variable(self, place: InputPlace, name: str, steps: Sequence[str]) -> Iterator[InputPlace]:
-        """What a variable may be: its default, and what callers, files of variables and Terragrunt give."""
+        """Yield what a variable may be: its default, and what callers, variable files and Terragrunt give."""
         for file in self.modules.files(place.folder):
             for block in file.blocks:
                 if block.kind == "variable" and block.names == (name,):
@@ -310,7 +312,7 @@ class TerraformInputs:
                     yield file, block
 
     def _list_given(self, place: InputPlace, name: str, steps: Sequence[str]) -> Iterator[InputPlace]:
-        """What files of variables and Terragrunt give to a variable of a root module."""
+        """Yield what variable files and Terragrunt give to a variable of a root module."""
         folder = place.folder
         given = self.modules.variable_files(folder)
         files = [self.modules.variables_of(source) for source in environment_files(folder, self.modules.source)]
@@ -320,7 +322,7 @@ class TerraformInputs:
         yield from self._terragrunt.list_given(folder, name, steps, place.call)
 
     def _list_module(self, place: InputPlace, name: str, output: Sequence[str]) -> Iterator[InputPlace]:
-        """The output of a module: as it is written where the module is here, else all that its call says."""
+        """Yield the output of a module: as it is written where the module is here, else all that its call says."""
         for file in self.modules.files(place.folder):
             for block in file.blocks:
                 if block.kind != "module" or block.names != (name,):
@@ -349,7 +351,9 @@ class TerraformInputs:
                         )
 
     def _list_outputs(self, folder: str, call: str, output: Sequence[str]) -> Iterator[InputPlace]:
-        """The outputs of a module, or the one that is asked for; `call` is the label of the call that counts."""
+        """Yield the outputs of a module, or the one that is asked for; `call` is the label of the call that
+        counts.
+        """
         for file in self.modules.files(folder):
             for block in file.blocks:
                 value = file.attributes(block).get("value") if block.kind == "output" else None
@@ -380,7 +384,7 @@ class TerraformInputs:
                     )
 
     def _list_files(self, place: InputPlace, arguments: str) -> Iterator[InputPlace]:
-        """The files that a function reads, also those that a path with unknown parts may name."""
+        """Yield the files that a function reads, also those that a path with unknown parts may name."""
         is_made = re.match(r"\s*(?:join|format)\b", arguments)
         texts = _LITERAL.findall(arguments if is_made else _take_first_argument(arguments))
         if not texts:
@@ -407,13 +411,15 @@ _MOST_NAMED = 50
 
 
 def _list_parts(at: InputPlace, value: HclExpression, steps: Sequence[str]) -> Iterator[InputPlace]:
-    """The parts of an expression that some steps take; `at` says what it is called, and in which file it stands."""
+    """Yield the parts of an expression that some steps take; `at` says what it is called, and in which file it
+    stands.
+    """
     for part, left in narrow(value, steps, at.source.text):
         yield at._replace(start=part.start, end=part.end, steps=tuple(left))
 
 
 def _take_first_argument(text: str) -> str:
-    """The first of some arguments, up to its comma or to the bracket that closes the call."""
+    """Return the first of some arguments, up to its comma or to the bracket that closes the call."""
     depth, at = 0, 0
     while at < len(text):
         if text[at] == '"':
@@ -427,7 +433,7 @@ def _take_first_argument(text: str) -> str:
 
 
 def _name_call(caller: TerraformFile, block: TerraformBlock, folder: str) -> str:
-    """The call of a module by its name and its place, as seen from the module."""
+    """Return the call of a module by its name and its place, as seen from the module."""
     around = os.path.relpath(os.path.dirname(os.path.abspath(caller.source.path)), folder).replace(os.sep, "/")
     return f"module.{'.'.join(block.names)} of {around}"
 

@@ -117,7 +117,9 @@ def _show_quotes(written: str) -> str | None:
 
 
 def _read_code(text: str, start: int, end: int) -> HclExpression | None:
-    """The expression in a text, read with its quotes in the place of what escapes them, so that places stay."""
+    """Return the expression in a text, read with its quotes in the place of what escapes them, so that places
+    stay.
+    """
     parts = text[start:end].split('\\"')
     quotes = (' "', '" ')
     code = parts[0] + "".join(quotes[n % 2] + part for n, part in enumerate(parts[1:]))
@@ -159,7 +161,7 @@ def _members(value: HclExpression) -> Iterator[tuple[str, HclExpression]]:
 
 
 def _with_type(text: str, body: HclExpression) -> HclExpression:
-    """The body of a variable, its type an expression: JSON has it as a text."""
+    """Return the body of a variable, its type an expression: JSON has it as a text."""
     parts = list(body.parts)
     for n in range(0, len(parts), 2):
         kind = parts[n + 1]

@@ -1,4 +1,4 @@
-"""The files of Terraform's modules: where they are, and what is read of them, once for all that asks."""
+"""Modules of Terraform: where they are, and what is read of them, once for all that asks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _LOCAL_CALL = r"source\"?\s*[=:]\s*\"\."
 
 
 class KeptUnits(NamedTuple):
-    """The units of Terragrunt in a repository by the folder of the module that they call, and all files read for
+    """The Terragrunt units in a repository by the folder of the module that they call, and all files read for
     them.
     """
 
@@ -79,7 +79,9 @@ class ModuleFiles:
         return made
 
     def near(self, folder: str) -> list[str]:
-        """The files of Terraform that may read what is in a folder: in it, above it, and in folders beside those."""
+        """Return the Terraform files that may read what is in a folder: in it, above it, and in folders next to
+        those.
+        """
         if folder not in self._near:
             found: dict[str, None] = {}
             around = folder
@@ -100,14 +102,16 @@ class ModuleFiles:
         return self._near[folder]
 
     def _list_files_below(self, folder: str) -> list[str]:
-        """The files of Terraform in a folder and in those below it; folders beside each other share what is above."""
+        """Return the Terraform files in a folder and in those below it; folders next to each other share what is
+        above.
+        """
         if folder not in self._below:
             below = (folder, *self._list_below(folder))
             self._below[folder] = [path for near_folder in below for path in self._list(near_folder)[1]]
         return self._below[folder]
 
     def _list_below(self, folder: str) -> list[str]:
-        """The folders below a folder (`environments/prod/eu-west-1`), as many levels as are not too many."""
+        """Return the folders below a folder (`environments/prod/eu-west-1`), as many levels as are not too many."""
         found: list[str] = []
         level = self._list(folder)[0]
         for _ in range(_LEVELS_BELOW):
@@ -120,7 +124,7 @@ class ModuleFiles:
         return found
 
     def _list(self, folder: str) -> tuple[list[str], list[str]]:
-        """The folders in a folder, and its files of Terraform."""
+        """Return the folders in a folder, and its Terraform files."""
         if folder not in self._listed:
             folders, files = [], []
             try:
@@ -141,12 +145,12 @@ class ModuleFiles:
         return [file for file in found if file is not None]
 
     def read_texts(self, folder: str) -> list[Source]:
-        """The files of a module as texts, which are not parsed."""
+        """Return the files of a module as texts, which are not parsed."""
         found = map(self.source, self._list(folder)[1])
         return [source for source in found if source is not None]
 
     def file(self, path: str) -> TerraformFile | None:
-        """A file of Terraform; None where it cannot be read."""
+        """Return a Terraform file; None if it cannot be read."""
         if path not in self._files:
             source = self.source(path)
             if source is None:
@@ -155,7 +159,7 @@ class ModuleFiles:
         return self._files[path]
 
     def local_calls(self, path: str) -> list[tuple[str, TerraformFile, TerraformBlock]]:
-        """The blocks of a file that call a module of the same repository, each with the folder of that."""
+        """Return the blocks of a file that call a module of the same repository, each with the folder of that."""
         if path not in self._calls:
             found = self._calls[path] = []
             source = self.source(path)
@@ -167,7 +171,7 @@ class ModuleFiles:
         return self._calls[path]
 
     def callers(self, folder: str) -> list[str]:
-        """The files that may call a module: those near it, and of those handed in the ones that do."""
+        """Return the files that may call a module: those near it, and of those handed in the ones that do."""
         if self._callers is None:
             self._callers = {}
             for path in (path for paths in self._handed_in.values() for path in paths if path.endswith(ENDS)):
@@ -176,11 +180,11 @@ class ModuleFiles:
         return list(dict.fromkeys([*self.near(folder), *sorted(self._callers.get(folder, ()))]))
 
     def texts(self) -> list[str]:
-        """The texts of all files that are read so far, in an order that does not hang on where they stand."""
+        """Return the texts of all files that are read so far, in an order that does not hang on where they stand."""
         return sorted(source.text for source in self._sources.values() if source is not None)
 
     def source(self, path: str) -> Source | None:
-        """A file of the repository; None where it cannot be read."""
+        """Return a file of the repository; None if it cannot be read."""
         if path not in self._sources:
             from nodelint.text.source import Source  # here, because the text's module reads Terraform, too
 

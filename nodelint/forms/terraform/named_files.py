@@ -1,4 +1,4 @@
-"""The files that have to be read with a file of Terraform that the user names: without them it makes no object."""
+"""The files that have to be read with a Terraform file that the user names: without them it makes no object."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _list_readers(text: str) -> Iterator[str]:
 
 
 def _find_root(folder: str) -> str | None:
-    """Return the folder of the root module of a file of variables: its own, or the nearest above it."""
+    """Return the folder of the root module of a variable file: its own, or the nearest above it."""
     for _ in range(_DEEPEST):
         if any(name.endswith(_MODULE) for name in gate.names(folder or os.curdir)):
             return folder
@@ -84,7 +84,7 @@ def _list_of_module(folder: str, seen: set[str], depth: int = 0) -> Iterator[str
 
 
 def _list_texts(path: str) -> Iterator[str]:
-    """Yield the files that a file of Terraform reads by name; of names with `${` or `*` all texts in their folder."""
+    """Yield the files that a Terraform file reads by name; of names with `${` or `*` all texts in their folder."""
     for found in _READS.finditer(_read(path)):
         named = _HOME.sub("", found[1] or found[2])
         at = re.search(r"[$*?{]", named)

@@ -47,7 +47,7 @@ class EmptyDefault(Node):
 
 
 def collection_of(node: Node) -> Collection:
-    """What kind of collection a sequence or mapping is."""
+    """Return what kind of collection a sequence or mapping is."""
     if isinstance(node, CollectionNode):
         return node.collection
     return "tuple" if node.kind == "sequence" else "object"
@@ -70,7 +70,7 @@ def is_known(node: Node) -> bool:
 
 
 def unfolded_size(node: Node) -> int:
-    """How many characters a value is about, what stands in it several times each time. Raise `BudgetSpent`."""
+    """Return how many characters a value is about, what stands in it several times each time. Raise `BudgetSpent`."""
     return _unfolded_size(node, {}, 0)
 
 
@@ -107,7 +107,7 @@ def is_null(node: Node) -> bool:
 
 
 def unknown(at: Node) -> Node:
-    """What stands at a place, and is not known."""
+    """Return what stands at a place, and is not known."""
     return Node(at.source, at.start, at.end, "scalar", "plain", UNKNOWN)
 
 
@@ -119,12 +119,12 @@ def empty_default(default: Node) -> EmptyDefault:
 
 
 def assume_default(node: Node) -> Node:
-    """A value, or what it is while nobody replaces a default."""
+    """Return a value, or what it is while nobody replaces a default."""
     return node.default if isinstance(node, EmptyDefault) else node
 
 
 def text_of(value: Scalar) -> str:
-    """A scalar as a template of Terraform prints it."""
+    """Return a scalar as a template of Terraform prints it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
@@ -143,7 +143,7 @@ def _decimal(value: float) -> str:
 
 
 def joined(at: Node, pieces: Iterable[TextPiece], whole: bool) -> TextNode:
-    """A text of pieces; `whole` says whether all of it is known."""
+    """Return a text of pieces; `whole` says whether all of it is known."""
     made = TextNode(at.source, at.start, at.end, "scalar", "plain")
     made.pieces = tuple(pieces)
     made.value = "".join(text for text, _ in made.pieces) if whole else UNKNOWN
@@ -151,7 +151,7 @@ def joined(at: Node, pieces: Iterable[TextPiece], whole: bool) -> TextNode:
 
 
 def items_of(over: Node) -> list[tuple[Node, Node]] | None:
-    """The keys and items that a loop runs over; None where they are not known."""
+    """Return the keys and items that a loop runs over; None if they are not known."""
     if over.kind == "sequence":
         if collection_of(over) == "set":
             return [(item, item) for item in over.items]
@@ -162,7 +162,7 @@ def items_of(over: Node) -> list[tuple[Node, Node]] | None:
 
 
 def sorted_entries(node: Node) -> list[MappingEntry]:
-    """The entries of a mapping in the order of their names, as Terraform goes through them."""
+    """Return the entries of a mapping in the order of their names, as Terraform goes through them."""
     return sorted(node.entries, key=lambda entry: entry.name or "")
 
 
@@ -172,7 +172,7 @@ def key_node(entry: MappingEntry) -> Node:
 
 
 def same_form(node: Node) -> object:
-    """A value as one that compares as Terraform's do: a bool is no number, a list no tuple."""
+    """Return a value as one that compares as Terraform's do: a bool is no number, a list no tuple."""
     if node.kind == "mapping":
         return collection_of(node), {entry.name: same_form(entry.value) for entry in node.entries}
     if node.kind == "sequence":
@@ -181,7 +181,7 @@ def same_form(node: Node) -> object:
 
 
 def number_of(value: Scalar) -> int | float | None:
-    """A number, also one that is written as a text; None for anything else."""
+    """Return a number, also one that is written as a text; None for anything else."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return int(value) if isinstance(value, float) and value.is_integer() else value
     if isinstance(value, str) and len(value) < 40:

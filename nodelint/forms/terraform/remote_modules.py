@@ -50,7 +50,10 @@ def find_remote_inputs(files: Sequence[Source]) -> Iterator[Gap]:
 
 
 def _find_maker(source: Source, block: TerraformBlock, given: Mapping[str, HclExpression]) -> _Maker | None:
-    """The module or chart elsewhere that a block gives values to; None where there is none, or it is not known."""
+    """Return the module or chart elsewhere that a block gives values to.
+
+    None if there is none, or it is not known.
+    """
     if block.kind == "module":
         where = _literal(source, given.get("source"))
         if not where or re.match(_LOCAL, where):
@@ -65,14 +68,14 @@ def _find_maker(source: Source, block: TerraformBlock, given: Mapping[str, HclEx
 
 
 def _literal(source: Source, expression: HclExpression | None) -> str:
-    """A text in quotes without code; empty for anything else."""
+    """Return a text in quotes without code; empty for anything else."""
     text = source.text[expression.start : expression.end] if expression is not None else ""
     found = re.fullmatch(r'"((?:(?!\$\{)[^"\\\n])*)"', text)
     return found[1] if found is not None else ""
 
 
 def _find_holders(source: Source, given: Mapping[str, HclExpression], maker: _Maker) -> Iterator[tuple[int, str]]:
-    """The keys under which pools or classes are given, each with where it, or its value, begins."""
+    """Yield the keys under which pools or classes are given, each with where it, or its value, begins."""
     pending = list(given.items())[::-1]
     while pending:
         name, expression = pending.pop()

@@ -28,7 +28,7 @@ _FOR_WAY = 50
 
 
 def filled_by_terraform(sources: Sequence[Source]) -> Iterator[Built]:
-    """The texts among the sources that Terraform fills in, with what it would."""
+    """Yield the texts among the sources that Terraform fills in, with what it would."""
     run = _TerraformRun(sources)
     for text in filled_texts(sources, run.files):
         path = os.path.abspath(text.template.path)
@@ -64,10 +64,10 @@ class _TerraformRun:
         )
 
     def fill_again(self, text: FilledText, edits: Sequence[Edit], settled: bool) -> list[Source] | None:
-        """What a text comes to with some edits of files; several where it is filled in more than once.
+        """Return what a text comes to with some edits of files; several where it is filled in more than once.
 
-        None where too many edits were tried already. Texts of one cause have the same edits: they share what is read
-        of them.
+        None if too many edits were tried already. Texts of one cause have the same edits: they share what is read of
+        them.
         """
         key = settled, tuple(edits)
         self._left -= len(text.result.text)
@@ -100,7 +100,7 @@ class _TerraformRun:
         return own, RefilledTexts(list(own.values()), self.files.replace(made), settled)
 
     def settle(self, path: str) -> Callable[[], Sequence[Built]]:
-        """What gives the builds of a file without replaceable defaults."""
+        """Return what gives the builds of a file without replaceable defaults."""
         return lambda: self.settled.get(path, ())
 
     @cached_property
@@ -131,8 +131,9 @@ class _TerraformBack(Back):
         return origin._replace(exact=origin.exact and (whole or not isinstance(origin.at, Node)))
 
     def lead_edits(self, edits: Sequence[Edit]) -> LedEdits | Withheld:
-        """Return the edits of files that make a change of the built text. None where anything but literals would
-        change.
+        """Return the edits of files that make a change of the built text.
+
+        None if anything but literals would change.
         """
         if not edits or any(edit.source is not self.result for edit in edits):
             return Withheld("other-result")
@@ -158,7 +159,7 @@ class _TerraformBack(Back):
         return self._check_edits(list(dict.fromkeys(made)), after, places)
 
     def _reread(self, edits: Sequence[Edit]) -> Source:
-        """The result with some edits; where they are in one document, that one alone is read again."""
+        """Return the result with some edits; where they are in one document, that one alone is read again."""
         text = apply(self.result.text, edits)
         for document in self.result.documents:
             if all(document.start <= edit.start and edit.end <= document.end for edit in edits):
@@ -166,8 +167,10 @@ class _TerraformBack(Back):
         return reread(self.result, text)
 
     def _own(self, edit: Edit) -> Edit | None:
-        """Return the edit of the template that an edit of the result comes from. It may span lines of a heredoc whose
-        common indent Terraform takes away. None where the characters were not copied as they are.
+        """Return the edit of the template that an edit of the result comes from.
+
+        It may span lines of a heredoc whose common indent Terraform takes away. None if the characters were not
+        copied as they are.
         """
         found = super()._own(edit) if "\n" not in edit.text else None
         if found is not None:
@@ -192,7 +195,7 @@ class _TerraformBack(Back):
         return Edit(self.template, start, end, added)
 
     def _check_edits(self, edits: Sequence[Edit], after: Source, places: set[int]) -> LedEdits | Withheld:
-        """The edits, if they make the text what is wanted; what else changes is of the same literals."""
+        """Return the edits, if they make the text what is wanted; what else changes is of the same literals."""
         wanted = {id(node): value for node, value in find_changes(self.result, after)}
         found = self._find_made(edits) if edits else ()
         if found is None:
@@ -212,7 +215,7 @@ class _TerraformBack(Back):
         return Withheld("other-result")
 
     def _find_made(self, edits: Sequence[Edit]) -> list[dict[int, tuple[Node, object]]] | None:
-        """What edits of files change in the text, each time that it is filled in; None where that is not tried.
+        """Return what edits of files change in the text, each time that it is filled in; None if that is not tried.
 
         The same is asked for each instance of a block.
         """
@@ -239,5 +242,5 @@ def _name_field(node: Node) -> str:
 
 
 def is_editable_literal(value: Node) -> bool:
-    """Whether a value is a literal of a file of Terraform."""
+    """Whether a value is a literal of a Terraform file."""
     return value.source.path.endswith(_WRITTEN) and is_literal(value)

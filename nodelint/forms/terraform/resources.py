@@ -17,9 +17,9 @@ _ENCODERS = ("yamlencode", "jsonencode")
 
 
 def manifest_resource(outer: Mapping[str, HclExpression], evaluator: Evaluator) -> Node | None:
-    """The value of a resource: an object, or with `for_each` or `count` one of each key or number.
+    """Return the value of a resource: an object, or with `for_each` or `count` one of each key or number.
 
-    None where not all of its instances are known. Raises `BudgetSpent`.
+    None if not all of its instances are known. Raise `BudgetSpent`.
     """
     given = instances(outer, evaluator)
     over, count = outer.get("for_each"), outer.get("count")
@@ -56,7 +56,7 @@ def _instance(outer: Mapping[str, HclExpression], evaluator: Evaluator, at: Node
 
 
 def _object_name(body: HclExpression, text: Node, evaluator: Evaluator) -> Node | None:
-    """The name of the object in a text; None where it is not known."""
+    """Return the name of the object in a text; None if it is not known."""
     if body.kind == "call" and body.value in _ENCODERS and len(body.parts) == 1:
         named = evaluator.value(body.parts[0]).get("metadata")
         return named.get("name") if named is not None else None
@@ -68,7 +68,7 @@ def _object_name(body: HclExpression, text: Node, evaluator: Evaluator) -> Node 
 
 
 def _find_name(manifest: str) -> str | None:
-    """`metadata.name` of the object in a text; None where there are several, or where it is not written plainly."""
+    """`metadata.name` of the object in a text; None if there are several, or where it is not written plainly."""
     metadata = re.search(r"(?m)^metadata:[ \r]*$", manifest)
     if metadata is None or re.search(r"(?m)^---", manifest[metadata.end() :]) is not None:
         return None

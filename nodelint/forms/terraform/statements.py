@@ -51,7 +51,7 @@ class Reference(NamedTuple):
 
 
 def assigned(text: str) -> Iterator[Assigned]:
-    """All that a text of HCL assigns, with the words of the blocks and objects around each."""
+    """Yield all that a text of HCL assigns, with the words of the blocks and objects around each."""
     tokens = words_of(text).tokens
     around: list[tuple[tuple[str, ...], int]] = []
     words: list[str] = []
@@ -80,7 +80,7 @@ def assigned(text: str) -> Iterator[Assigned]:
 
 
 def _list_assigned(path: str, text: str) -> Iterator[Assigned]:
-    """All that a file of a module assigns, in either syntax."""
+    """Yield all that a file of a module assigns, in either syntax."""
     if not path.endswith(_JSON):
         yield from assigned(text)
         return
@@ -105,7 +105,7 @@ def _list_assigned(path: str, text: str) -> Iterator[Assigned]:
 
 
 def _value(text: str, tokens: list[Token], index: int) -> tuple[str | None, _Key | None]:
-    """A literal, or the variable or local that stands alone in its place."""
+    """Return a literal, or the variable or local that stands alone in its place."""
     first = tokens[index]
 
     def ends(at: int) -> bool:
@@ -178,7 +178,7 @@ def _is_called(path: str) -> bool:
 
 
 def _states(assigned: Assigned, variables: dict[str, Assigned]) -> Iterator[tuple[About, str, int]]:
-    """What an assignment is about, by what it states it, and what that weighs."""
+    """Yield what an assignment is about, by what it states it, and what that weighs."""
     block = assigned.blocks[-1] if assigned.blocks else ()
     name = assigned.key
     if block == (assigned.text,):
@@ -221,7 +221,7 @@ def _installs(block: tuple[str, ...], variables: dict[str, Assigned]) -> bool | 
 
 
 def resolved(references: Iterable[Reference], read: Callable[[str], str | None]) -> Iterator[Evidence]:
-    """What references come to, by the files of their folders; `read` gives the text of one."""
+    """Yield what references come to, by the files of their folders; `read` gives the text of one."""
     modules: dict[str, dict[_Key, list[tuple[str, str, Assigned]]]] = {}
     for reference in dict.fromkeys(references):
         folder = os.path.dirname(reference.path)
@@ -246,7 +246,7 @@ def _followed(
 
 
 def _definitions(folder: str, read: Callable[[str], str | None]) -> dict[_Key, list[tuple[str, str, Assigned]]]:
-    """The variables and locals of a module, and what its variable files set."""
+    """Return the variables and locals of a module, and what its variable files set."""
     found: dict[_Key, list[tuple[str, str, Assigned]]] = {}
     for name in gate.names(folder or os.curdir):
         if not name.endswith(MODULE_FILES):
@@ -271,7 +271,7 @@ def _definitions(folder: str, read: Callable[[str], str | None]) -> dict[_Key, l
 def resolve_releases(
     sources: Sequence[Source], references: Sequence[object], known: Sequence[Evidence]
 ) -> Iterator[Evidence]:
-    """What references come to, and what `helm_release` blocks state by values that other files tell."""
+    """Yield what references come to, and what `helm_release` blocks state by values that other files tell."""
     texts = {source.path: source.text for source in sources if source.path.endswith(TERRAFORM.stating)}
     found = list(resolved(references, lambda path: texts.get(path) or _read(path)))  # type: ignore[arg-type]
     yield from found

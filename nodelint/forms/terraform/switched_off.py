@@ -24,7 +24,7 @@ _NAMED_FILE = re.compile(rf"\b(?:template)?file\s*\(\s*{_PATH}|^[ \t]*chart\s*=\
 def find_addresses(
     objects: Sequence[Object], sources: Sequence[Source]
 ) -> Iterator[tuple[Object, BlockAddress, str]]:
-    """The objects that resources of Terraform make, and why these have no instance; empty where they have one.
+    """Yield the objects that resources of Terraform make, and why these have no instance; empty if they have one.
 
     They stand in a resource, in a file that it reads, or in a chart that it installs. A default of a variable counts
     as its value.
@@ -53,9 +53,9 @@ def find_addresses(
 
 
 def _explain_unused(path: str, modules: Modules) -> str | None:
-    """Why no block that reads a file, or installs a chart, has an instance; empty where one has.
+    """Return why no block that reads a file, or installs a chart, has an instance; empty if one has.
 
-    None where no block names the file.
+    None if no block names the file.
     """
     found = None
     for near in modules.near(os.path.dirname(path)):
@@ -82,7 +82,7 @@ def _find_block(file: TerraformFile, offset: int) -> TerraformBlock | None:
 
 
 def _explain_none(file: TerraformFile, block: TerraformBlock, modules: Modules) -> str:
-    """Why each caller of the module leaves a block without an instance; empty where one has."""
+    """Return why each caller of the module leaves a block without an instance; empty if one has."""
     outer = file.attributes(block)
     folder = os.path.dirname(os.path.abspath(file.source.path))
     if not {"count", "for_each"} & outer.keys() and not any(modules.list_calls(folder)):

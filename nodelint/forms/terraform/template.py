@@ -52,7 +52,7 @@ class TemplateOutput(Protocol):
 
 
 def nest(pieces: Sequence[TemplatePiece]) -> tuple[TemplatePart, ...]:
-    """Pieces as they stand in each other. Raises `BadBlocks`."""
+    """Pieces as they stand in each other. Raise `BadBlocks`."""
     reader = iter(pieces)
 
     def until(words: tuple[str, ...], depth: int) -> tuple[tuple[TemplatePart, ...], TemplatePiece | None]:
@@ -85,7 +85,7 @@ def nest(pieces: Sequence[TemplatePiece]) -> tuple[TemplatePart, ...]:
 
 
 def render(parts: Sequence[TemplatePart], evaluator: ExpressionEvaluator, output: TemplateOutput) -> None:
-    """Write a template. Raises `BudgetSpent`."""
+    """Write a template. Raise `BudgetSpent`."""
     for part in parts:
         evaluator.budget.spend()
         piece = part.piece
@@ -104,7 +104,7 @@ def render(parts: Sequence[TemplatePart], evaluator: ExpressionEvaluator, output
 
 
 def _printed(piece: TemplatePiece, evaluator: ExpressionEvaluator) -> tuple[Sequence[TextPiece], bool] | None:
-    """Return what an interpolation prints. None where nothing of it is known."""
+    """Return what an interpolation prints. None if nothing of it is known."""
     if piece.expression is None:
         return None
     value = evaluator.part(piece.expression)

@@ -44,7 +44,9 @@ class BlockText(NamedTuple):
 
 
 def find_blocks(source: Source) -> Sequence[BlockText]:
-    """The blocks of a file: each ends with the first brace that begins a line, as `terraform fmt` writes it."""
+    """Return the blocks of a file: each ends with the first brace that begins a line, as `terraform fmt` writes
+    it.
+    """
     return source.once(find_blocks, lambda: tuple(_find_blocks(source)))
 
 
@@ -88,7 +90,7 @@ def _with_registry_source(body: str) -> str:
 
 
 def find_locals(source: Source) -> Sequence[str]:
-    """What stands between the braces of each block of locals."""
+    """Return what stands between the braces of each block of locals."""
     return source.once(find_locals, lambda: tuple(_find_locals(source)))
 
 

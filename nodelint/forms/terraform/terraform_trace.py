@@ -39,7 +39,7 @@ class BlockReference(NamedTuple):
 class TerraformBlocks:
     """The blocks of Terraform files, by folder and address.
 
-    Read are the files of a run, and what stands beside them in their folders without naming Karpenter.
+    Read are the files of a run, and what stands next to them in their folders without naming Karpenter.
     """
 
     def __init__(self, files: Sequence[Source]) -> None:
@@ -126,7 +126,7 @@ class TerraformBlocks:
         ]
 
     def _of_calls(self, name: str, folder: str) -> list[tuple[str, str]]:
-        """The values that calls of a folder's module give one of its variables."""
+        """Return the values that calls of a folder's module give one of its variables."""
         return [
             (value, block.source.path)
             for block in self._calls_of.get(folder, ())
@@ -145,7 +145,7 @@ class TerraformBlocks:
         return found
 
     def _given_to_template(self, name: str, template: str) -> list[tuple[str, str]]:
-        """The values that `templatefile` gives a name of a template."""
+        """Return the values that `templatefile` gives a name of a template."""
         call = re.compile(
             rf'templatefile\s*+\(\s*+"[^"\n]{{0,300}}\b{re.escape(template)}"\s*+,(.{{0,1000}}?)\)[ \t]*+$',
             re.DOTALL | re.M,
@@ -158,7 +158,7 @@ class TerraformBlocks:
         ]
 
     def _given_to_chart(self, value: str, folder: str) -> list[tuple[str, str]]:
-        """The expressions that a helm_release gives a value of the chart whose templates a folder holds."""
+        """Return the expressions that a helm_release gives a value of the chart whose templates a folder holds."""
         found = []
         for block in self.blocks if os.path.basename(folder) == "templates" else ():
             chart = find_arguments(block.text, "chart") if block.kind == "helm_release" else []

@@ -42,7 +42,7 @@ class TerragruntCall(NamedTuple):
 
 
 def terragrunt_calls(home: str, read: Reader, budget: EvaluationBudget) -> dict[str, list[TerragruntCall]]:
-    """The calls in a repository by the folder of the module, in order of path. Raises `BudgetSpent`."""
+    """Return the calls in a repository by the folder of the module, in order of path. Raise `BudgetSpent`."""
     found: dict[str, list[TerragruntCall]] = {}
     beyond: dict[str, list[str]] = {}
     for path in sorted(_find_files(home)):
@@ -101,7 +101,7 @@ class TerragruntFile:
         self.evaluator = Evaluator(scope, budget)
 
     def module(self) -> str | None:
-        """The folder of the module that it calls; None for one of elsewhere, or none."""
+        """Return the folder of the module that it calls; None for one of elsewhere, or none."""
         for block in self.blocks:
             if block.kind == "terraform":
                 found = self._text(self._body(block).get("source"))
@@ -114,7 +114,10 @@ class TerragruntFile:
         return next(filter(None, (file.module() for file in self._included())), None)
 
     def inputs(self) -> dict[str, Node]:
-        """What it gives to its module, with what the files give that it includes."""
+        """Return the inputs that this Terragrunt file gives to its module.
+
+        The files that it includes add theirs; its own win.
+        """
         given: dict[str, Node] = {}
         for file in self._included():
             given.update(file.inputs())

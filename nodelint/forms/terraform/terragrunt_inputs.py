@@ -49,7 +49,7 @@ class TerragruntInputs:
                 yield from self._list_input(source, call.folder, name, steps)
 
     def _list_input(self, source: Source, folder: str, name: str, steps: Sequence[str]) -> Iterator[InputPlace]:
-        """What one file gives to a variable, by `inputs` and by files of variables that it names."""
+        """Yield what one file gives to a variable, by `inputs` and by variable files that it names."""
         file = parse_text(source.text)
         given = file.outer.get("inputs")
         if given is not None:
@@ -95,7 +95,7 @@ class TerragruntInputs:
                 yield InputPlace(f"local.{name}", place.folder, source, part.start, part.end, steps=tuple(left))
 
     def _list_dependency(self, place: InputPlace, name: str, steps: Sequence[str]) -> Iterator[InputPlace]:
-        """The output of another unit: by its module where that is here, else by all that the unit gives."""
+        """Yield the output of another unit: by its module where that is here, else by all that the unit gives."""
         for source in (place.source, *self._list_files(place.folder)):
             file = self._open(source, place.folder)
             path = next((file.text_in(block, "config_path") for block in file.blocks_of("dependency", name)), None)
@@ -129,7 +129,9 @@ class TerragruntInputs:
                 yield from self._list_part(place, os.path.join(place.folder, path), steps)
 
     def _list_read(self, place: InputPlace, arguments: str, text: str) -> Iterator[InputPlace]:
-        """What functions read: the part of a file of Terragrunt that is asked for, else whole files by name."""
+        """Yield what Terragrunt's read functions name: the part of a file that `read_terragrunt_config` uses, else
+        whole files.
+        """
         is_whole = text.strip().startswith("read_terragrunt_config") and len(place.steps) > 1
         for name in _LITERAL.findall(arguments):
             last = re.sub(r"\$\{[^{}]*\}", "", name).lstrip("/.")
@@ -156,7 +158,7 @@ class TerragruntInputs:
         return TerragruntFile(source, folder, home, self._modules.source, self._modules.budget)
 
     def _list_files(self, folder: str) -> Iterator[Source]:
-        """The files of Terragrunt in a folder and above it, which it may include."""
+        """Yield the files of Terragrunt in a folder and above it, which it may include."""
         for around in _list_folders(folder):
             for name in (name for name in gate.names(around) if name.endswith(".hcl")):
                 source = self._modules.source(os.path.join(around, name))
@@ -164,7 +166,7 @@ class TerragruntInputs:
                     yield source
 
     def _find_above(self, folder: str, name: str) -> Iterator[Source]:
-        """The files with a path in a folder or above it."""
+        """Yield the files with a path in a folder or above it."""
         for around in _list_folders(folder):
             path = os.path.normpath(os.path.join(around, name))
             source = self._modules.source(path) if gate.is_file(path) else None
@@ -173,7 +175,7 @@ class TerragruntInputs:
 
 
 def _name_variables(text: str) -> Iterator[str]:
-    """Yield the names of the files of variables that a text names, each without its folder."""
+    """Yield the names of the variable files that a text names, each without its folder."""
     for literal in _LITERAL.findall(text):
         if literal.endswith((".tfvars", ".tfvars.json")):
             yield re.split(r"[^\w.-]", literal)[-1]

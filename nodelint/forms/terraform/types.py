@@ -61,7 +61,7 @@ def type_of(node: Node) -> ValueType:
 
 
 def unify(types: Sequence[ValueType]) -> ValueType | None:
-    """The type that values of some types have together; None where there is none."""
+    """Return the type that values of some types have together; None if there is none."""
     found = list(dict.fromkeys(map(_key, types)))
     if len(found) <= 1:
         return types[0] if types else ANY
@@ -137,7 +137,7 @@ def can_convert(given: ValueType, wanted: ValueType) -> bool:
 
 
 def convert(node: Node, wanted: ValueType) -> Node:
-    """A value as one of a type; itself where it is one. Raises `EvaluationFailure`."""
+    """Return a value as one of a type; itself where it is one. Raise `EvaluationFailure`."""
     if wanted.name == "any" or is_unknown(node) or (node.kind == "scalar" and node.value is None):
         return node
     if wanted.name in ("string", "number", "bool"):
@@ -199,7 +199,7 @@ def _with_parts(
     items: Sequence[Node] = (),
     entries: Sequence[MappingEntry] = (),
 ) -> Node:
-    """A collection with other parts; itself where these are the same and it is of the kind."""
+    """Return a collection with other parts; itself where these are the same and it is of the kind."""
     if (
         collection == collection_of(node)
         and len(items) == len(node.items)
@@ -216,9 +216,9 @@ def _with_parts(
 
 
 def one_type(nodes: Sequence[Node]) -> list[Node]:
-    """Values as ones of a single type. Raises `EvaluationFailure` where there is none.
+    """Values as ones of a single type. Raise `EvaluationFailure` where there is none.
 
-    A number or boolean beside a value that is not known may become a text: that one may be a text.
+    A number or boolean next to a value that is not known may become a text: that one may be a text.
     """
     wanted = unify([kind for kind in map(type_of, nodes) if kind != ANY])
     if wanted is None:
@@ -229,7 +229,9 @@ def one_type(nodes: Sequence[Node]) -> list[Node]:
 
 
 def set_of(at: Node, items: Sequence[Node]) -> Node:
-    """A set of values of one type, in the order in which Terraform goes through it; not known where that is not."""
+    """Return a set of values of one type, in the order in which Terraform goes through it; not known where that is
+    not.
+    """
     if not all(map(is_known, items)):
         return unknown(at)
     found: dict[object, Node] = {}
@@ -249,5 +251,5 @@ def _set_order(node: Node) -> tuple[bool, str | int | float]:
 
 
 def list_of(at: Node, items: Sequence[Node]) -> Node:
-    """A list of values, which become ones of a single type. Raises `EvaluationFailure`."""
+    """Return a list of values, which become ones of a single type. Raise `EvaluationFailure`."""
     return sequence(at, one_type(items), "list")

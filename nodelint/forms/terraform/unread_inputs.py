@@ -20,9 +20,10 @@ _MOST_FILES = 20_000
 
 
 def list_inputs(sources: Sequence[Source], builds: Sequence[Built], paths: Iterable[str]) -> Iterator[str]:
-    """The absolute paths of the files of modules that objects stand in, or are built of, and of units that call them.
+    """Yield the absolute paths of the files of modules that objects stand in, or are built of, and of units that call
+    them.
 
-    `paths` are those of all files that were asked for.
+    `paths` are those of all requested files.
     """
     modules: set[str] = set()
     parts = [source.path for source in sources if source.path.endswith((*FILES, *TERRAFORM.templates))]
@@ -51,7 +52,9 @@ def _list_modules(modules: set[str]) -> Iterator[str]:
 
 
 def _list_units(paths: Iterable[str], modules: Collection[str]) -> Iterator[str]:
-    """The units of Terragrunt among some paths that call one of some modules, as their text says, broken or not."""
+    """Yield the Terragrunt units among some paths that call one of some modules, as their text says, broken or
+    not.
+    """
     for path in sorted(paths) if modules else ():
         if os.path.basename(path) != UNIT:
             continue

@@ -26,7 +26,8 @@ _NO_VALUES = ("source", "version", "name", "namespace", "create_namespace", "tim
 
 
 def list_unread_releases(chart: str, home: str, modules: Modules) -> Iterator[InputText]:
-    """The blocks that name a chart and whose values for it are not read: each with all that is written of these.
+    """Yield the blocks that name a chart and whose values for it are not read: each with all that is written of
+    these.
 
     `chart` is the absolute path of its folder, and `home` that of the folder in which files count.
     """

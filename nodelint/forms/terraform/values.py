@@ -77,7 +77,7 @@ class TerraformModule:
         self._types: dict[str, tuple[TerraformFile, HclExpression]] = {}
 
     def evaluator(self, source: Source, names: Mapping[str, Node] | None = None) -> Evaluator:
-        """What works out expressions of a file of the module."""
+        """Return what works out expressions of a file of the module."""
         return Evaluator(NameScope(source, names or {}, self.lookup, self.call, self.root), self.budget)
 
     def lookup(self, word: str, name: str) -> Node | None:
@@ -93,7 +93,7 @@ class TerraformModule:
         return self._values[word, name]
 
     def _resource(self, kind: str, name: str) -> Node | None:
-        """Return the manifest that a resource makes. None where it makes none."""
+        """Return the manifest that a resource makes. None if it makes none."""
         for file in self.modules.files(self.folder):
             for block in file.blocks:
                 if block.kind == "resource" and block.names == (kind, name):
@@ -101,7 +101,7 @@ class TerraformModule:
         return None
 
     def _output(self, path: str) -> Node | None:
-        """Return the value of a module's output, by a path such as `network.subnets`. None where it is not known."""
+        """Return the value of a module's output, by a path such as `network.subnets`. None if it is not known."""
         call, _, name = path.partition(".")
         if not name:
             return None
@@ -179,14 +179,14 @@ class TerraformModule:
         return self._typed(name, value)
 
     def _typed(self, name: str, value: Node) -> Node:
-        """A value as the type of a variable has it."""
+        """Return a value as the type of a variable has it."""
         if name not in self._types:
             return value
         file, kind = self._types[name]
         return converted(value, kind, self.evaluator(file.source))
 
     def _given_value(self, name: str) -> Node | None:
-        """Return the value of a variable from the caller, else from files of variables: the one named for this run
+        """Return the value of a variable from the caller, else from variable files: the one named for this run
         first.
         """
         if self.given is not None:
@@ -195,7 +195,7 @@ class TerraformModule:
         return own or self.modules.variable_files(self.folder).get(name)
 
     def _assumed(self, name: str) -> Node | None:
-        """What the type of a variable says of what nobody gives."""
+        """Return what the type of a variable says of what nobody gives."""
         if name not in self._types or self.modules.settled:
             return None
         file, kind = self._types[name]
@@ -279,9 +279,9 @@ class Modules(ModuleFiles):
         return self._variants[folder, depth]
 
     def _roots(self, folder: str) -> list[TerraformModule]:
-        """A root module: as Terragrunt calls it; else by itself, and with the variables of each environment.
+        """Return a root module: as Terragrunt calls it; else by itself, and with the variables of each environment.
 
-        If the command line names files of variables, it is read with these alone.
+        If the command line names variable files, it is read with these alone.
         """
         calls = self.find_terragrunt_calls(folder)
         if calls:
@@ -320,7 +320,7 @@ class Modules(ModuleFiles):
         return self._units[home].calls.get(folder, ())
 
     def variables_of(self, source: Source) -> dict[str, Node]:
-        """Return what a file of variables gives."""
+        """Return what a variable file gives."""
         if source.path not in self._given:
             self._given[source.path] = dict(read_variables(source, self.budget))
         return self._given[source.path]
@@ -354,7 +354,7 @@ class Modules(ModuleFiles):
                 yield TerraformModule(self, folder, args, caller.root, label, caller.own, is_off)
 
     def variable_files(self, folder: str) -> dict[str, Node]:
-        """The values of the files that Terraform reads by itself."""
+        """Return the values of the files that Terraform reads by itself."""
         if folder not in self._given:
             names = sorted({*gate.names(folder), *map(os.path.basename, self._handed_in.get(folder, ()))})
             auto = [name for name in names if name.endswith((".auto.tfvars", ".auto.tfvars.json"))]
@@ -367,7 +367,7 @@ class Modules(ModuleFiles):
         return self._given[folder]
 
     def template_calls(self, path: str) -> list[tuple[Evaluator, TerraformModule]]:
-        """What each call of `templatefile` fills into a file, with the module that it stands in."""
+        """Return what each call of `templatefile` fills into a file, with the module that it stands in."""
         whole = os.path.abspath(path)
         source, name = self.source(whole), os.path.basename(path)
         if source is None:
@@ -407,7 +407,7 @@ def _unrepeated(called: Iterator[TerraformModule]) -> Iterator[TerraformModule]:
 
 
 def _mark_call(module: TerraformModule) -> object:
-    """Return what a call of a module gives, with the places of that; None where it is too much to be compared."""
+    """Return what a call of a module gives, with the places of that; None if it is too much to be compared."""
     marks: list[object] = [module.root, module.label, module.is_off, id(module.own)]
     for name, value in (module.given or {}).items():
         parts = list(islice(value.walk(), _MOST_PARTS + 1))
@@ -419,7 +419,7 @@ def _mark_call(module: TerraformModule) -> object:
 
 
 def _calls(file: TerraformFile, module: TerraformModule, template: str) -> list[Node]:
-    """What each call of a file gives to a template, by the template's whole path."""
+    """Return what each call of a file gives to a template, by the template's whole path."""
     module.renders = []
     found: list[Node] = []
     for block in file.blocks:

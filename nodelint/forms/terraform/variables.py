@@ -31,7 +31,7 @@ _DEEPEST = 4
 
 
 def read_variables(source: Source, budget: EvaluationBudget) -> Iterator[tuple[str, Node]]:
-    """The variables that a file of variables gives. Raises `BudgetSpent`."""
+    """Yield the variables that a variable file gives. Raise `BudgetSpent`."""
     if source.path.endswith(".json"):
         try:
             roots = compose(source, source.text, 0, masked=False)
@@ -47,7 +47,7 @@ def read_variables(source: Source, budget: EvaluationBudget) -> Iterator[tuple[s
 
 
 def environment_files(folder: str, read: Callable[[str], Source | None]) -> Iterator[Source]:
-    """The files of variables beside a root module and below it that somebody has to name, in order of path.
+    """Return the variable files next to a root module and below it that somebody has to name, in order of path.
 
     If the command line names some of them, only those count.
     """

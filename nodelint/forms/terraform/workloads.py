@@ -55,7 +55,7 @@ class WorkloadBlock(NamedTuple):
 
 
 def read_workloads(source: SourceText, words: Text) -> Iterator[WorkloadBlock | HclError]:
-    """The workloads among the blocks of a text, and what is wrong with those that cannot be read."""
+    """Yield the workloads among the blocks of a text, and what is wrong with those that cannot be read."""
     reader = _BlockReader(source, words.tokens)
     tokens = words.tokens
     for index, token in enumerate(tokens):
@@ -76,7 +76,7 @@ class _BlockReader(HclReader):
     """Reads a block and those within it as the object that the provider makes of them."""
 
     def resource(self, index: int, api_version: str, kind: str) -> Node:
-        """The object of the resource whose first word is at `index`. Raises `HclError`."""
+        """Return the object of the resource whose first word is at `index`. Raise `HclError`."""
         body, _ = self.block(index + 3, 0, "")
         made = Node(self.source, self.tokens[index].start, body.end, "mapping", "hcl-blocks")
         for name, value in (("apiVersion", api_version), ("kind", kind)):
@@ -87,7 +87,7 @@ class _BlockReader(HclReader):
         return made
 
     def block(self, index: int, depth: int, around: str) -> tuple[Node, int]:
-        """The block whose `{` is at `index`, of the name `around`, and the index behind its `}`."""
+        """Return the block whose `{` is at `index`, of the name `around`, and the index behind its `}`."""
         if depth > DEEPEST:
             raise self.odd(index)
         first = index
@@ -150,7 +150,7 @@ class _BlockReader(HclReader):
 
 
 def _field(word: str) -> str:
-    """The name of a field as the API has it: `hostPort` of `host_port`, `hostIPC` of `host_ipc`."""
+    """Return the name of a field as the API has it: `hostPort` of `host_port`, `hostIPC` of `host_ipc`."""
     first, *others = word.split("_")
     capitals = [part.capitalize() for part in others]
     return first + "".join(_ACRONYMS.get(part, part) for part in capitals)

@@ -149,7 +149,7 @@ def _insert(node: Node, index: int, written: Callable[[str], list[str]]) -> list
 
 
 def _fill(node: Node, parts: list[str], indent: str | None) -> list[Edit]:
-    """The first members of an empty list or object, each on a line of its own where there is an indent."""
+    """Return the first members of an empty list or object, each on a line of its own where there is an indent."""
     if node.source.text[node.start + 1 : node.end - 1].strip():
         raise NotEditable("there is a comment in between")
     if indent is None:
@@ -179,7 +179,7 @@ def _key(key: str, quoted: bool) -> str:
 
 
 def _value(value: Plain, indent: str, model: Node | None, form: AttributeForm, unit: str, newline: str) -> str:
-    """A value after a model; `indent` is that of the line that it begins on."""
+    """Return a value after a model; `indent` is that of the line that it begins on."""
     inner = indent + unit
     if isinstance(value, Mapping):
         model = model if model is not None and model.kind == "mapping" else None
@@ -235,7 +235,7 @@ def _form(node: Node) -> AttributeForm:
 
 
 def _column_of_sign(member: tuple[Node, Node]) -> int:
-    """How wide a key is with the blanks that align its sign; 0 where its value takes several lines."""
+    """Return how wide a key is with the blanks that align its sign; 0 where its value takes several lines."""
     key, value = member
     text = key.source.text
     if "\n" in text[value.start : value.end]:
@@ -245,7 +245,7 @@ def _column_of_sign(member: tuple[Node, Node]) -> int:
 
 
 def _like(mapping: Node, key: str) -> Node | None:
-    """A value of the same key elsewhere in the object."""
+    """Return a value of the same key elsewhere in the object."""
     for node in root_of(mapping).walk():
         if node.kind == "mapping" and node is not mapping:
             found = node.get(key)
@@ -288,7 +288,7 @@ def change_literal(node: Node, value: object) -> list[Edit]:
 
 
 def _apply(node: Node, edits: list[Edit]) -> Node:
-    """A list in a text of its own with edits made, read again."""
+    """Return a list in a text of its own with edits made, read again."""
     text = node.source.text
     for edit in sorted(edits, key=lambda edit: (edit.start, edit.end), reverse=True):
         text = text[: edit.start] + edit.text + text[edit.end :]
@@ -299,5 +299,5 @@ def _apply(node: Node, edits: list[Edit]) -> Node:
 
 
 def _read_literal(source: SourceText, node: Node) -> Node | None:
-    """The literal that begins where a node does; None where there is something else."""
+    """Return the literal that begins where a node does; None if there is something else."""
     return read_literal(source, node.start, node.end if source is node.source else len(source.text))

@@ -73,7 +73,7 @@ def check(obj: Object, release: Version) -> list[ControllerProblem]:
 
 
 def find_launch_blocker(obj: Object, release: Version) -> ControllerProblem | None:
-    """Return why no node is launched with an object as it is written; None where nothing says so."""
+    """Return why no node is launched with an object as it is written; None if nothing says so."""
     for problem in check(obj, release):
         ends = problem.consequence.endswith("never becomes ready")
         if problem.severity == "error" and (ends or problem.consequence in _NO_NODES):
@@ -84,7 +84,11 @@ def find_launch_blocker(obj: Object, release: Version) -> ControllerProblem | No
 def find_pool_blocker(
     pool: NodePool, node_class: EC2NodeClass | None, release: Version
 ) -> tuple[Object, ControllerProblem] | None:
-    """Return the pool or class with which nothing is launched as it is written, and why. None if it is neither."""
+    """Return the pool or class that keeps Karpenter from launching any node, with the problem; the pool is tried
+    first.
+
+    None if neither does.
+    """
     for obj in (pool, node_class):
         problem = find_launch_blocker(obj, release) if obj is not None else None
         if obj is not None and problem is not None:
@@ -93,7 +97,7 @@ def find_pool_blocker(
 
 
 def _overlay(overlay: NodeOverlay, release: Version) -> Iterator[ControllerProblem]:
-    """Requirements are held to the rules of NodePools (`RuntimeValidate` of nodeoverlay_validation.go)."""
+    """Requirements are checked against the rules of NodePools (`RuntimeValidate` of nodeoverlay_validation.go)."""
     for line in overlay.requirements:
         for problem in _requirement(line, release):
             refused = problem.consequence == _NEVER_READY

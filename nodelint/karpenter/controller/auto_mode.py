@@ -39,8 +39,8 @@ def auto_mode_label(key: str) -> str | None:
 class Lifetime(NamedTuple):
     """How long a node may live by its NodePool, in hours; None for `expire` means for ever.
 
-    `node` is where expireAfter stands. `longest` is what Auto Mode allows for both together, `offer` an
-    expireAfter that keeps within it beside the pool's grace period, None where none would.
+    `node` is where expireAfter stands. `longest` is what Auto Mode allows for both together, `offer` an expireAfter
+    that keeps within it next to the pool's grace period, None if none would.
     """
 
     node: Node
@@ -56,9 +56,7 @@ class Lifetime(NamedTuple):
 
 
 def lifetime(pool: NodePool) -> Lifetime | None:
-    """Return how long a NodePool of Auto Mode lets a node live; None where it does not say so in a form
-    that is read.
-    """
+    """Return how long a NodePool of Auto Mode lets a node live; None if it does not say so in a form that is read."""
     facts = table("auto_mode")
     spec = pool.node.find("spec", "template", "spec")
     node = spec.get("expireAfter") if spec is not None else None

@@ -124,9 +124,10 @@ def _parses(fields: Sequence[str]) -> bool:
 
 
 def _in_utc(fields: list[str]) -> list[tuple[str, str]]:
-    """Return a schedule of a time zone in UTC: its hours as they are, and moved by the zone's offsets of this year.
+    """Return what a schedule with a time zone can be in UTC, each with a description.
 
-    They are moved where the hours are plain numbers and no day changes.
+    These are the same hours, and the hours moved by each offset of the zone this year. The hours are moved only if
+    they are plain numbers and no day changes.
     """
     zone, five = fields[0].partition("=")[2], fields[1:]
     if len(five) != len(_FIELDS) or not _parses(five):

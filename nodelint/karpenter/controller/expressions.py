@@ -131,7 +131,7 @@ def failures(node_class: EC2NodeClass, names: Iterable[str], catalog: Catalog) -
 
 
 def _value(expression: Expression, variables: dict[str, Any]) -> int | None:
-    """Return what an expression yields; None where it asks for what is not known. Raise NoNumber."""
+    """Return what an expression yields; None if it asks for what is not known. Raise NoNumber."""
     if any(variables[name] is None for name in re.findall(_OF_NETWORK, expression.text)):
         return None
     value = compiled(expression.text)(variables)

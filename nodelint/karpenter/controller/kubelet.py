@@ -42,7 +42,7 @@ def is_open(release: Version) -> bool:
 
 
 def family_of(node_class: EC2NodeClass) -> str | None:
-    """Return the AMI family of a class, as written or as its alias implies it; None where that is not known."""
+    """Return the AMI family of a class, as written or as its alias implies it; None if that is not known."""
     family = node_class.ami_family
     if family is not None:
         return family if isinstance(family, str) else None

@@ -165,7 +165,7 @@ def _security_groups(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
 
 
 def _all_hold(terms: Sequence[SelectorTerm], first: str, others: Sequence[str]) -> bool:
-    """Whether every term holds `first` beside one of `others`; then admission refuses the list."""
+    """Whether every term holds `first` together with one of `others`; then admission refuses the list."""
     return all(_is_set(t.node, first) and any(_is_set(t.node, other) for other in others) for t in terms)
 
 

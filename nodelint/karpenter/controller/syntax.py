@@ -1,6 +1,6 @@
 """Small grammars of Kubernetes and Go that more than one check reads.
 
-What every requirement is held to is written without regular expressions, which take longer to compile than a
+What every requirement is checked against is written without regular expressions, which take longer to compile than a
 check of one file has.
 """
 
@@ -19,9 +19,7 @@ LONGEST = 2562047 * 3600.0
 
 @lru_cache(maxsize=1 << 12)
 def label_value_fault(text: str) -> str | None:
-    """Return why a text is not a valid label value, None where it is one (at most 63 letters, digits, `-`,
-    `_`, `.`).
-    """
+    """Return why a text is not a valid label value, None if it is one (at most 63 letters, digits, `-`, `_`, `.`)."""
     if len(text) > 63:
         return f"is longer than 63 characters ({len(text)})"
     return None if not text or _is_label(text) else "is not a valid label value"
@@ -29,7 +27,7 @@ def label_value_fault(text: str) -> str | None:
 
 @lru_cache(maxsize=1 << 12)
 def qualified_name_fault(text: str) -> str | None:
-    """Return why a text is not a qualified name (`name` or `prefix/name`), None where it is one."""
+    """Return why a text is not a qualified name (`name` or `prefix/name`), None if it is one."""
     prefix, slash, name = text.rpartition("/")
     if "/" in prefix:
         return "has more than one slash"
@@ -50,7 +48,7 @@ def is_one_step(text: str) -> bool:
 
 
 def seconds(text: str) -> float | None:
-    """Return a duration as Go's time.ParseDuration reads it, in seconds; None where it refuses the text."""
+    """Return a duration as Go's time.ParseDuration reads it, in seconds; None if it refuses the text."""
     if is_one_step(text):
         length = float(text[:-1]) * _SECONDS[text[-1]]
         return length if length <= LONGEST else None

@@ -155,7 +155,7 @@ def _performance(ebs: Node, kind: str, limits: Mapping[str, Any]) -> Iterator[Co
 
 
 def _gib(ebs: Node) -> float | None:
-    """Return the volume's size in GiB, as EC2 gets it; None where it is not known."""
+    """Return the volume's size in GiB, as EC2 gets it; None if it is not known."""
     size = text(ebs.get("volumeSize"))
     found = re.fullmatch(r"(\d+)(Gi|G|Ti|T)", size) if isinstance(size, str) else None
     return None if found is None else int(found[1]) * _GIB[found[2]]

@@ -131,8 +131,8 @@ def _of_spec(
 def _of_status(node_class: EC2NodeClass) -> Iterable[Image]:
     """Yield the images that a controller has put into the class's status: an object as `kubectl get` prints it.
 
-    They are in its order, each with what it asks of an instance type (Karpenter 1.0.0 and newer). None where the
-    status is of an older spec.
+    They are in its order, each with what it asks of an instance type (Karpenter 1.0.0 and newer). None if the status
+    is of an older spec.
     """
     field = node_class.node.find("status", "amis")
     generation, conditions = (

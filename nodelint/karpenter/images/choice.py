@@ -48,7 +48,7 @@ class Candidate(NamedTuple):
 
 
 def why_unseen(image: MachineImage, release: Version, now: datetime | None, *, latest: bool = False) -> Why | None:
-    """Return why a release does not see an image that is there; None where it does. `latest` is an alias at latest.
+    """Return why a release does not see an image that is there; None if it does. `latest` is an alias at latest.
 
     Without a filter on the state (before 1.2.2) EC2 gives all images but disabled ones. An image's owner sees it
     though it is deprecated (AWS, DescribeImages).

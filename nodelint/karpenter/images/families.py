@@ -83,8 +83,9 @@ def newest_known(family: str, kubernetes: KubernetesVersion | None = None) -> st
 
 
 def first_for(family: str, kubernetes: KubernetesVersion) -> str | None:
-    """Return the first version of an alias family whose images are for a Kubernetes version; None where it is not
-    known.
+    """Return the first version of an alias family whose images are for a Kubernetes version.
+
+    None if it is not known.
     """
     found: str | None = alias_families().get(family, {}).get("first", {}).get(str(kubernetes))
     return found
@@ -102,9 +103,7 @@ def version_order(version: str) -> tuple[int, ...] | None:
 
 
 def published_by(family: str | None, version: str) -> str | None:
-    """Return a day by which an image of a version was published, as `2024-08-07`; None where the data does
-    not tell.
-    """
+    """Return a day by which an image of a version was published, as `2024-08-07`; None if the data does not tell."""
     dated = re.search(r"(?<!\d)v?(20\d\d)-?(0[1-9]|1[0-2])-?(0[1-9]|[12]\d|3[01])(?!\d)", version)
     if dated is not None:
         return "-".join(dated.groups())
@@ -167,10 +166,10 @@ def excluded_prefix(ami_family: str | None, release: Version) -> str | None:
 
 @cache
 def variant_requirements(variant: str, release: Version) -> tuple[Requirement, ...]:
-    """Return what an alias image of a variant asks of an instance type in a release, next to its architecture.
+    """Return what a variant of an alias's image requires of an instance type in a release, except the architecture.
 
-    Windows images ask for their operating system and build instead, and have nothing here. Raise KeyError for a
-    release of which no variants are known.
+    Empty for Windows images, which require an operating system and build instead. Raise KeyError for a release whose
+    variants are not known.
     """
     for row in table("images")["variants"]:
         if releases_match(row["releases"], release):

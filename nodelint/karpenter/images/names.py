@@ -46,7 +46,7 @@ class Mixture(NamedTuple):
 
 
 def mixture(pattern: str, owner: str | None) -> Mixture | None:
-    """Return the published images of different kinds that a name pattern finds; None where it finds no such.
+    """Return the published images of different kinds that a name pattern finds; None if it finds no such.
 
     Images of owners who publish none are their own, whatever their names.
     """

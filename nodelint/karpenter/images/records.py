@@ -32,10 +32,10 @@ def unknown_fact(at: Node, reason: str, missing: Missing | None = None) -> Gap:
 class Image(NamedTuple):
     """An image that a class's terms find.
 
-    `arch` is None where the image is not known. `variants` says for whom it is published.
-    An instance type takes the image where it meets one of `choices`; images found by name, tag, id
-    or parameter ask for their architecture alone, whatever their variant. `alias`, `id`, `name` and
-    `parameter` say how it was asked for. `found` is the image in EC2, where facts are available.
+    `arch` is None if the image is not known. `variants` says for whom it is published. An instance type takes the
+    image where it meets one of `choices`; images found by name, tag, id or parameter ask for their architecture
+    alone, whatever their variant. `alias`, `id`, `name` and `parameter` say how it was asked for. `found` is the
+    image in EC2, where facts are available.
     """
 
     at: Node
@@ -83,7 +83,7 @@ class TermImages(NamedTuple):
     missing: Missing | None = None
 
     def skips(self) -> Iterator[Skip]:
-        """Yield what is not available, at its place; nothing where all is known."""
+        """Yield what is not available, at its place; nothing if all is known."""
         if self.missing is not None:
             yield Skip(self.node, self.missing.reason, self.missing.transient, self.missing.kind)
 
@@ -133,8 +133,7 @@ class ImageSet(NamedTuple):
 
     @property
     def boots(self) -> str | None:
-        """Return the amiFamily that the images are built as, by alias or published names; None where that is not
-        known.
+        """Return the amiFamily that the images are built as, by alias or published names; None if that is not known.
 
         Ubuntu's images take AL2's user data, and count as `AL2`.
         """
@@ -148,7 +147,7 @@ class ImageSet(NamedTuple):
 
     @property
     def os(self) -> str | None:
-        """`linux` or `windows`; None where the family is not known."""
+        """`linux` or `windows`; None if the family is not known."""
         if self.ami_family is None:
             return None
         return "windows" if self.build is not None else "linux"

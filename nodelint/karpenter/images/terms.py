@@ -22,9 +22,9 @@ from nodelint.text import UNKNOWN, Node
 
 
 class _Read(NamedTuple):
-    """A term as the file has it: how it asks, the images that it is known to mean, else the `reason` why not.
+    """An AMI selector term: how it selects, and the images that it is known to find, or the `reason` why not.
 
-    `open` says that a placeholder keeps it from being looked up.
+    `open`: a placeholder prevents the look-up.
     """
 
     term: SelectorTerm

@@ -171,7 +171,7 @@ def resolve(
 
 
 def resolve_as(resolution: Resolution, pool: NodePool) -> Resolution:
-    """Return what a pool can launch that is the one of a resolution but for requirements and labels."""
+    """Return what a pool can launch that is the one of a resolution except requirements and labels."""
     return _resolve_on(resolution.supply, pool, resolution.kubernetes, NOTHING).with_overlays_of(resolution)
 
 
@@ -353,7 +353,10 @@ def _unknown_lines(pool: NodePool) -> Iterable[Gap]:
 
 
 def _on_enclaves(lines: Sequence[LineEffect], node_class: EC2NodeClass | None, release: Version) -> Iterable[Gap]:
-    """Yield a class with enclaves, and lines on their label: which types have them is in no published table."""
+    """Yield a gap for a class with enclaves, and for each requirement on the enclave label.
+
+    No published table says which instance types support enclaves.
+    """
     enabled = node_class.node.find("spec", "enclaveOptions", "enabled") if node_class is not None else None
     if enabled is not None and enabled.value is True and behaves("checks-enclaves", release):
         yield unknown_fact(enabled, ENCLAVES)

@@ -29,7 +29,7 @@ def special(catalog: Catalog) -> TypeSet:
 
 
 def devices(types: TypeSet, catalog: Catalog) -> dict[str, int]:
-    """Return the GPUs and accelerators by resource, each with how many types have it; empty where some type has none.
+    """Return the GPUs and accelerators by resource, each with how many types have it; empty if some type has none.
 
     Types with a part of a GPU, of which Karpenter counts none, have neither none nor one: they are passed over.
     """
@@ -72,12 +72,12 @@ def image_vendors() -> Mapping[str, tuple[str, str]]:
 
 
 def cheapest(catalog: Catalog, types: TypeSet) -> tuple[float, str] | None:
-    """Return the lowest price among a set's types, and whose; None where none is known."""
+    """Return the lowest price among a set's types, and whose; None if none is known."""
     return catalog.remembered(("cheapest", types), lambda: min(_prices(catalog, types), default=None))
 
 
 def dearest(catalog: Catalog, types: TypeSet) -> tuple[float, str] | None:
-    """Return the highest price among a set's types, and whose; None where none is known."""
+    """Return the highest price among a set's types, and whose; None if none is known."""
     return catalog.remembered(("dearest", types), lambda: max(_prices(catalog, types), default=None))
 
 

@@ -1,9 +1,9 @@
 """The types on which nothing is left for pods, because of a class's family, kubelet settings and volumes.
 
-Karpenter launches no type of which a resource, less what is kept of it, is below zero: `Fits` in
-pkg/utils/resources of core, over the capacity and overhead of pkg/providers/instancetype/types.go of the AWS
-provider; both 1.0.0 to 1.14.1. Before 1.9.0 evictionSoft counts beside evictionHard, the greater of both.
-A setting that is a placeholder or an expression keeps nothing.
+Karpenter launches no type of which a resource, less what is kept of it, is below zero: `Fits` in pkg/utils/resources
+of core, over the capacity and overhead of pkg/providers/instancetype/types.go of the AWS provider; both 1.0.0 to
+1.14.1. Before 1.9.0 evictionSoft counts as well as evictionHard, the greater of both. A setting that is a placeholder
+or an expression keeps nothing.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class NoCapacity(NamedTuple):
 def lacking(
     node_class: EC2NodeClass, ami_family: str | None, view: Catalog, static: bool = False
 ) -> Iterator[NoCapacity]:
-    """Yield the types of which nothing is left, by reason; none where class or family are not known.
+    """Yield the types of which nothing is left, by reason; none if class or family are not known.
 
     For a static pool, whose nodes are launched without pods, maxPods 0 is not a reason.
     """
@@ -69,7 +69,7 @@ class UnderReserved(NamedTuple):
 def least_scant(
     node_class: EC2NodeClass, ami_family: str | None, view: Catalog, types: TypeSet
 ) -> UnderReserved | None:
-    """Return the type that needs least, where even of it less memory is kept than by default; None where enough is.
+    """Return the type that needs least, where even of it less memory is kept than by default; None if enough is.
 
     Only memory that `kubeReserved` names is counted: what it does not name stays at its default.
     """
@@ -183,15 +183,13 @@ def _number(kubelet: Node | None, field: str) -> int | None:
 
 
 def kept_amount(kubelet: Node | None, field: str, resource: str) -> int | None:
-    """Return what a setting keeps of a resource, in billionths; None where it says nothing of it."""
+    """Return what a setting keeps of a resource, in billionths; None if it says nothing of it."""
     node = kubelet.find(field, resource) if kubelet is not None else None
     return None if node is None else max(quantities.quantity_of(node) or 0, 0)
 
 
 def thresholds(kubelet: Node | None, signal: str, soft: bool) -> list[float]:
-    """Return the thresholds of a signal that count: billionths, or a float for percent; none where the
-    default does.
-    """
+    """Return the thresholds of a signal that count: billionths, or a float for percent; none if the default does."""
     fields = ("evictionHard", "evictionSoft") if soft else ("evictionHard",)
     nodes = [kubelet.find(field, signal) for field in fields] if kubelet is not None else []
     return [_threshold(node) for node in nodes if node is not None]

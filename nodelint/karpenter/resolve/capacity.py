@@ -142,12 +142,13 @@ class PodCount:
         return self._view.resources.column("pods"), self._view.column(CPU)
 
     def most(self, name: str) -> int | None:
-        """Return what Karpenter counts as `pods`; None where a setting or an interface cannot be known."""
+        """Return what Karpenter counts as `pods`; None if a setting or an interface cannot be known."""
         return self.counted(name) if self._stated_known and self._per_core_known else None
 
     def counted(self, name: str) -> int | None:
-        """Return the pods of a node by the settings that are known: others may lower the number. None where no number
-        is known.
+        """Return the pods of a node by the settings that are known: others may lower the number.
+
+        None if no number is known.
         """
         count = self.stated if self.stated is not None else (self._family["pods"] or self.addresses(name))
         if count is None or not self._per_core:
@@ -183,7 +184,7 @@ def family_facts(ami_family: str) -> Mapping[str, Any]:
 
 
 def efa_only(spec: Node, view: Catalog) -> Sequence[tuple[object, object]] | None:
-    """Card and kind of the interfaces that are EFA only, or may be; None where the class configures none."""
+    """Card and kind of the interfaces that are EFA only, or may be; None if the class configures none."""
     interfaces = spec.get("networkInterfaces")
     if interfaces is None or is_null(interfaces) or not behaves("checks-network-interfaces", view.version):
         return None
@@ -210,7 +211,7 @@ def volumes_known(spec: Node) -> bool:
 
 
 def volume(spec: Node, ami_family: str) -> Node | None:
-    """Return the size of the volume that holds pods; None where the family's default counts.
+    """Return the size of the volume that holds pods; None if the family's default counts.
 
     It is the volume marked as `rootVolume`, else the one of the device that the family keeps pods on; for Custom the
     last one.

@@ -13,12 +13,11 @@ from nodelint.text import Node
 class LineEffect(NamedTuple):
     """What one requirement line, or one label of the template, does to the choice of instance types.
 
-    `kept` are the types that meet it by itself. `before` and `after` are the types left before and
-    after it, in the order written. `without` are those that would be left in the end if only this
-    line were dropped, `final` those that are left. Types can also come back through a line
-    (`removed` is below zero then): two lines on one key that contradict each other leave exactly
-    the types without that label, and so does Karpenter. `requirement` is None where a placeholder
-    keeps the line from being judged; it then removes nothing here.
+    `kept` are the types that meet it by itself. `before` and `after` are the types left before and after it, in the
+    order written. `without` are those that would be left in the end if only this line were dropped, `final` those
+    that are left. Types can also come back through a line (`removed` is below zero then): two lines on one key that
+    contradict each other leave exactly the types without that label, and so does Karpenter. `requirement` is None if
+    a placeholder keeps the line from being judged; it then removes nothing here.
     """
 
     at: RequirementLine | Label

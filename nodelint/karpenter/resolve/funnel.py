@@ -183,9 +183,9 @@ def _types_without_line(
     alive: TypeSet,
     supply_of: Callable[..., TypeSet],
 ) -> dict[int, TypeSet]:
-    """For each line that counts, the types that are left where it is taken out.
+    """Return, for each requirement line that has an effect, the instance types that would be left without it.
 
-    What comes before and after a line is folded once and shared, so that long lists take linear time.
+    Other lines are combined once and shared, so that long lists take linear time.
     """
     groups: dict[str, list[tuple[int, Requirement]]] = {}
     for index, requirement in enumerate(telling):
@@ -208,8 +208,9 @@ def _types_without_line(
 
 
 def _exclusions_but_one(requirements: Sequence[Requirement]) -> Iterator[Requirement | None]:
-    """Yield for each requirement that only excludes all others folded into one. None where the others exclude as much
-    without it.
+    """Yield for each requirement that only excludes all others folded into one.
+
+    None if the others exclude as much without it.
     """
     times = Counter(value for requirement in requirements for value in requirement.values)
     for requirement in requirements:
@@ -224,7 +225,7 @@ def _folded(first: Requirements, then: Requirements) -> Requirements:
 
 
 def _all_but_one(items: Sequence[_T], join: Callable[[_T, _T], _T]) -> list[_T | None]:
-    """Return for each item all others joined in their order. None where there is no other."""
+    """Return for each item all others joined in their order. None if there is no other."""
 
     def joined(first: _T | None, then: _T | None) -> _T | None:
         if first is None or then is None:
@@ -258,7 +259,7 @@ def lost_on_claim(requirement: Requirement, folded: Requirements, supply: Supply
 
 
 def _read(at: RequirementLine | Label, release: Version, provider: Provider) -> Requirement | None:
-    """Return the requirement that a line or label is; None where it cannot be judged."""
+    """Return the requirement that a line or label is; None if it cannot be judged."""
     if isinstance(at, Label):
         if isinstance(at.key, str) and isinstance(at.value, str):
             return Requirement.parse(karpenters_key(at.key, provider), "In", (at.value,))

@@ -60,8 +60,8 @@ class ImageMixups:
     def requirements_for(self, index: int) -> list[tuple[str, str, tuple[str, ...]]] | None:
         """Return what to ask for besides, so that nodes are taken for this image alone (key, operator, values).
 
-        Only what is needed, in the order architecture, GPU, accelerator. None where nothing achieves it without
-        shutting out types that take the image.
+        Only what is needed, in the order architecture, GPU, accelerator. None if nothing achieves it without shutting
+        out types that take the image.
         """
         arch = self._images[index].arch
         variants = self._images[index].variants

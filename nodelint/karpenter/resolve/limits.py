@@ -26,7 +26,7 @@ _MIB = 1024**2 * ONE
 
 
 class Limit(NamedTuple):
-    """An entry of `spec.limits`: the resource, and how much of it in billionths (None where that is not known)."""
+    """An entry of `spec.limits`: the resource, and how much of it in billionths (None if that is not known)."""
 
     at: Label
     resource: str
@@ -127,7 +127,7 @@ def smallest(resource: str, types: TypeSet, resolution: Resolution) -> tuple[str
 
 
 def within(resolution: Resolution) -> TypeSet:
-    """Return the candidates that the limits of the pool do not surely keep out, however empty it is."""
+    """Return the candidates that the limits of the pool do not certainly keep out, however empty it is."""
 
     def work() -> TypeSet:
         left = resolution.candidates
@@ -175,7 +175,7 @@ def _sizes(catalog: Catalog) -> list[tuple[int, int]]:
 class Shapes(NamedTuple):
     """The sizes of the types of a set: `first` and `last` are the names that each begins and ends with.
 
-    `ratios` are the GiB per CPU of each type, in ascending order; None where a size is not known. `extremes` are the
+    `ratios` are the GiB per CPU of each type, in ascending order; None if a size is not known. `extremes` are the
     least and the most CPUs, and the least and the most MiB, each with its type.
     """
 
@@ -256,7 +256,7 @@ _COUNTED = 0.9
 
 
 def growth(counted: Sequence[Limit], resolution: Resolution) -> Growth | None:
-    """Return how far limits of `cpu` and `memory` let a pool grow; None where no type is within them."""
+    """Return how far limits of `cpu` and `memory` let a pool grow; None if no type is within them."""
     catalog, types = resolution.catalog, resolution.candidates
     for limit in counted:
         types -= beyond(limit, resolution)

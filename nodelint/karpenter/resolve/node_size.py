@@ -147,7 +147,7 @@ class NodeSizes:
     def largest(self, resource: str, types: TypeSet) -> tuple[int, str] | None:
         """Return the most that pods can use of a resource on one of some types, and the first type with it.
 
-        None where there are no types, or where it is not known of one of them.
+        None if there are no types, or where it is not known of one of them.
         """
         column = self._column(resource)
         if not types or not types.isdisjoint(self.unknown_of(resource)):
@@ -245,7 +245,7 @@ class NodeSizes:
     def room_for(self, requests: Resources) -> TypeSet:
         """Return all types whose nodes have room for requests.
 
-        Many workloads ask for many amounts: none of them is held against each type.
+        Many workloads ask for many amounts: none of them is compared with each type.
         """
         room = self._usable
         for resource, amount in requests.items():

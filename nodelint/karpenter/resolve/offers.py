@@ -55,7 +55,7 @@ def capacity_types(node_class: EC2NodeClass | None, release: Version) -> tuple[s
 
 
 def reserved_only(requirements: Requirements, key: str, node_class: EC2NodeClass | None, view: Catalog) -> bool:
-    """Whether what requirements ask of a key leaves reserved capacity alone, so that reservations pick the types."""
+    """Whether requirements on a key allow reserved capacity only, so that reservations decide the types."""
     key = normalize(key)
     wanted = requirements.get(key)
     if not may_reserve(node_class, view.version):
@@ -68,7 +68,7 @@ def reserved_only(requirements: Requirements, key: str, node_class: EC2NodeClass
 def note(
     requirement: Requirement | None, view: Catalog, node_class: EC2NodeClass | None, release: Version
 ) -> str | None:
-    """Return what a reader has to know about a line beside its numbers."""
+    """Return what a reader has to know about a line besides its numbers."""
     if requirement is None:
         return "not judged: it holds a placeholder or is malformed"
     key = requirement.key

@@ -24,7 +24,7 @@ Taints = frozenset[tuple[str, str, str]]
 
 
 def taints(pool: NodePool) -> Taints | None:
-    """Return the taints without whose toleration no pod fits a pool; None where one is not known."""
+    """Return the taints without whose toleration no pod fits a pool; None if one is not known."""
     return pool.once("taints", (), lambda: _read_taints(pool))  # asked for each of the pools beside it
 
 
@@ -63,8 +63,7 @@ def turn(pool: NodePool) -> tuple[int, str]:
 
 
 def shared(a: Resolution, b: Resolution, own_labels: bool = True) -> TypeSet:
-    """Return the instance types that both can launch; none where a label, a zone or the system tells their nodes
-    apart.
+    """Return the instance types that both can launch; none if a label, a zone or the system tells their nodes apart.
 
     A pod that asks for no capacity type fits both spot and on-demand nodes, so capacity types part no pools. Without
     `own_labels` labels that are not well known part none either: a pod need not select them.
@@ -130,7 +129,7 @@ def _stands_for(text: str, flex: Collection[str], known: Collection[str]) -> boo
 
 
 def flex_before(first: Resolution, second: Resolution) -> bool:
-    """Whether a pool of flex types alone stands beside one for the same pods that lists flex values first."""
+    """Whether a pool of flex types alone stands next to one for the same pods that lists flex values first."""
     of_flex = bool(first.launchable) and not first.launchable - flex_types(first.catalog)
     return (
         of_flex

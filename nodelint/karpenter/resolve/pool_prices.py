@@ -16,7 +16,7 @@ class PoolPrices:
     """Prices in USD per hour, as Karpenter takes them.
 
     `region` is the region whose prices are asked for: us-east-1 where none is known. `zones` are the zones in which
-    the class has subnets; None where they are not known. `changes` are what overlays write for each type.
+    the class has subnets; None if they are not known. `changes` are what overlays write for each type.
     """
 
     def __init__(
@@ -33,14 +33,14 @@ class PoolPrices:
         self.region = region or (answered.region if answered is not None else "us-east-1")
 
     def in_region(self, name: str, region: str) -> float | None:
-        """Return what a type costs on demand in a region. None where that is not known."""
+        """Return what a type costs on demand in a region. None if that is not known."""
         price = self._catalog.prices.on_demand(name, region)
         changes = self._changes.get(name) or (None,)
         prices = [adjust_price(price, change) for change in changes]
         return min((price for price in prices if price is not None), default=None)
 
     def least_spot(self, types: TypeSet) -> float | None:
-        """Return the least spot price of some types in the zones of the class. None where AWS answered none."""
+        """Return the least spot price of some types in the zones of the class. None if AWS answered none."""
         answered = self._catalog.prices.answered
         if answered is None or answered.region != self.region:
             return None
@@ -53,7 +53,7 @@ class PoolPrices:
         return min(prices, default=None)
 
     def list_prices(self, types: TypeSet) -> Iterator[tuple[float | None, str]]:
-        """Return what each of some types costs on demand, with its name. The price is None where it is not known."""
+        """Return what each of some types costs on demand, with its name. The price is None if it is not known."""
         return zip(types.select(self._column), self._catalog.names_in(types), strict=True)
 
     def cheapest(self, types: TypeSet, most: int) -> TypeSet:
@@ -68,7 +68,7 @@ class PoolPrices:
         return self._catalog.types_of(name for price, name in prices if price <= limit)
 
     def cheapest_type(self, types: TypeSet) -> tuple[float, str] | None:
-        """Return the least price of some types, with the first type that has it; None where no price is known."""
+        """Return the least price of some types, with the first type that has it; None if no price is known."""
         for types_of_group, group in self._by_price:
             if not types_of_group.isdisjoint(types):
                 return next((price, name) for only, price, name in group if not only.isdisjoint(types))

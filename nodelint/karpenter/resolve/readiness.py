@@ -83,7 +83,7 @@ def ready(resolution: Resolution) -> TypeSet:
 def unmet_by_cheapest(resolution: Resolution) -> list[tuple[MinValues, int]]:
     """Return each minValues that the candidates meet and the cheapest types do not, with how many values those have.
 
-    Nothing where reserved capacity, which comes first, or only spot, whose prices are not known, can be launched.
+    Nothing if reserved capacity, which comes first, or only spot, whose prices are not known, can be launched.
     """
     most = resolution.most_launched
     if resolution.capacity_types != ("on-demand",) or len(resolution.candidates) <= most:

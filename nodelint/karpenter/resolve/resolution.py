@@ -173,12 +173,12 @@ class Resolution:
 
     @property
     def region(self) -> str | None:
-        """Return the region whose facts are available; None where nothing is known of where the class can launch."""
+        """Return the region whose facts are available; None if nothing is known of where the class can launch."""
         return None if self.places is None else self.places.region
 
     @property
     def zones(self) -> Mapping[str, str] | None:
-        """Return the zones in which the class has subnets, each with its id; None where they are not known."""
+        """Return the zones in which the class has subnets, each with its id; None if they are not known."""
         return None if self.places is None else self.places.zones
 
     def launchable_in(self, zone: str) -> TypeSet:

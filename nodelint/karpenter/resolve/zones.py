@@ -57,12 +57,11 @@ class Offer(NamedTuple):
 class LaunchPlaces(NamedTuple):
     """What is known of where a class can launch.
 
-    `zones` are those of the class's subnets with their ids, None where the subnets are not known; none of them
-    where the class finds no subnet. `offered` are the zones that count with the types that each offers: those
-    of the subnets, else all of the region; None where what the region offers is not known. `offers` decide on
-    the labels `keys`. `reserved` are the class's reservations, whatever their zone: they are labels of the type
-    itself, too; `full` are the ids of those that had no free instance. `removed` are the types that are offered
-    nowhere, with the reason.
+    `zones` are those of the class's subnets with their ids, None if the subnets are not known; none of them where the
+    class finds no subnet. `offered` are the zones that count with the types that each offers: those of the subnets,
+    else all of the region; None if what the region offers is not known. `offers` decide on the labels `keys`.
+    `reserved` are the class's reservations, whatever their zone: they are labels of the type itself, too; `full` are
+    the ids of those that had no free instance. `removed` are the types that are offered nowhere, with the reason.
     """
 
     region: str
@@ -104,7 +103,7 @@ class LaunchPlaces(NamedTuple):
         return types
 
     def values(self, key: str, types: TypeSet) -> frozenset[str] | None:
-        """Return the values of a label that some types have, whatever a pool asks; None where they are open."""
+        """Return the values of a label that some types have, whatever a pool asks; None if they are open."""
         offers = (*self.offers, *self.reserved) if key == CAPACITY_TYPE or key in RESERVATION_KEYS else self.offers
         found = {offer.labels[key] for offer in offers if offer.types & types}
         return None if OPEN in found else frozenset(value for value in found if isinstance(value, str))
@@ -141,7 +140,7 @@ def place_note(requirement: Requirement | None, places: LaunchPlaces | None) -> 
 
 
 def places_of(node_class: EC2NodeClass | None, view: Catalog, facts: AwsFacts) -> LaunchPlaces | None:
-    """Return where a class can launch, as far as is known; None where nothing of it is."""
+    """Return where a class can launch, as far as is known; None if nothing of it is."""
     if facts.region is None:
         return None
     subnets, unknown = _subnets(node_class, facts)
@@ -328,7 +327,7 @@ _LAST_LAUNCH = 40
 
 
 def _reserved(node_class: EC2NodeClass | None, view: Catalog, facts: AwsFacts) -> list[_Reserved] | None:
-    """Return the reservations of a class that the controller takes; None where they are not known."""
+    """Return the reservations of a class that the controller takes; None if they are not known."""
     if not may_reserve(node_class, view.version):
         return []
     terms = node_class.node.find("spec", "capacityReservationSelectorTerms") if node_class is not None else None

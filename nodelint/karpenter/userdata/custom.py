@@ -33,8 +33,8 @@ _MAY_JOIN = (
 class CustomUserData(UserData):
     """The user data of a class of the family `Custom`.
 
-    `image` is the family that the images are built as, None where that is not known; `family` that, or the one that
-    the text is written for.
+    `image` is the family that the images are built as, None if that is not known; `family` that, or the one that the
+    text is written for.
     """
 
     def __init__(self, node: Node, written: str, image: str | None) -> None:
@@ -179,7 +179,7 @@ def read_custom(node_class: EC2NodeClass, image: str | None) -> CustomUserData |
 
 
 def _detect_family(written: str) -> str:
-    """Return the family that a text is written for; empty where nothing tells."""
+    """Return the family that a text is written for; empty if nothing tells."""
     if re.search(found_in.TOML_HEAD, written):
         return "Bottlerocket"
     if "<powershell>" in written.lower():
@@ -190,7 +190,7 @@ def _detect_family(written: str) -> str:
 
 
 def _for_image(image: str) -> str:
-    return f"write the userData for {image}, or select images of the family that it is for"
+    return f"write the userData for {image}, or select images of the family that this userData is for"
 
 
 def _way_out(image: str) -> str:
@@ -203,7 +203,7 @@ def _kubernetes(settings: object) -> dict[str, object]:
 
 
 def _keys(cluster: Node | None) -> list[str | None]:
-    """Return the keys of a cluster's mapping; None where it is a placeholder as a whole."""
+    """Return the keys of a cluster's mapping; None if it is a placeholder as a whole."""
     if cluster is not None and cluster.kind != "mapping" and cluster.value is not None:
         return [None]
     entries = cluster.entries if cluster is not None else ()

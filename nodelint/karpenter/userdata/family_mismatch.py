@@ -133,7 +133,7 @@ def _bare(data: UserData) -> UserDataProblem:
 
 
 def unrunnable(data: UserData, part: Part) -> Iterator[UserDataProblem]:
-    """Yield why cloud-init cannot run a script; nothing where it begins with `#!`."""
+    """Yield why cloud-init cannot run a script; nothing if it begins with `#!`."""
     body = data.text[part.start : part.end]
     begin = body.lstrip()
     if not begin or body.startswith("#!"):

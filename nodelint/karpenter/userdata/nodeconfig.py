@@ -21,7 +21,7 @@ _DROPPED = "nodeadm silently drops what it does not know"
 
 
 def compose(text: str, path: str) -> Node | None:
-    """Return the first document of a text, None where it is empty.
+    """Return the first document of a text, None if it is empty.
 
     Raise `Unreadable`, whose offset is one of the text.
     """

@@ -38,9 +38,9 @@ class Part(NamedTuple):
 class UserDataProblem(NamedTuple):
     """What is wrong with a range of user data, what follows, what should stand there (`new`), and what to do.
 
-    `choices` are what may have been meant at the place.
-    `joins` says that the part alone is lost: Karpenter's own part runs, and the node joins.
-    `lenient` says that cloud-init, which is Python, reads it all the same: Karpenter and nodeadm, in Go, do not.
+    `choices` are what may have been meant at the place. `joins` says that the part alone is lost: Karpenter's own
+    part runs, and the node joins. `lenient` says that cloud-init, which is Python, still reads it: Karpenter and
+    nodeadm, in Go, do not.
     """
 
     start: int

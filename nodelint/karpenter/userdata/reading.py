@@ -133,7 +133,7 @@ class UserData:
         )
 
     def root(self, part: Part) -> Node | None:
-        """Return a NodeConfig's YAML, in a source of its own; None where it is empty or cannot be read.
+        """Return a NodeConfig's YAML, in a source of its own; None if it is empty or cannot be read.
 
         Raise `BudgetSpent` if the time of the run is up.
         """
@@ -190,7 +190,7 @@ class UserData:
     def broken(self) -> list[UserDataProblem]:
         """Return what cannot be read, or is dropped: archive, NodeConfig, TOML.
 
-        Nothing where it is for another family.
+        Nothing if it is for another family.
         """
         if self.encoded or (is_mime(self.text) and not self.mime):
             return []
@@ -305,8 +305,8 @@ class UserData:
 def read(node_class: EC2NodeClass, family: str | None) -> UserData | None:
     """Return the user data of a class for a family of the controller's.
 
-    None where there is none, it is a placeholder, or the family is `Custom` or not known: nothing of it is
-    Karpenter's to judge then.
+    None if there is none, it is a placeholder, or the family is `Custom` or not known: nothing of it is Karpenter's
+    to judge then.
     """
     node = node_class.node.find("spec", "userData")
     written = text(node)

@@ -64,7 +64,7 @@ class NodeLabel(NamedTuple):
 
     @property
     def domain(self) -> str:
-        """Return what stands before the key's slash; empty where there is none."""
+        """Return what stands before the key's slash; empty if there is none."""
         return self.key.rpartition("/")[0]
 
     @property

@@ -43,7 +43,7 @@ def target(node: Node) -> Node | None:
 
 
 def part(root: Node, kind: Node | None) -> Node | None:
-    """Return the part of an object that the operations of a patch write; None where its kind is not known."""
+    """Return the part of an object that the operations of a patch write; None if its kind is not known."""
     name = _guessed(root) if kind is None else str(kind.value)
     if name is None:
         return None
@@ -69,7 +69,7 @@ def _guessed(root: Node) -> str | None:
 
 
 def _put(top: Node, path: Node, value: Node) -> None:
-    """Put a value where a path leads to; nothing where another operation has put one on the way."""
+    """Put a value where a path leads to; nothing if another operation has put one on the way."""
     written = text_of(path)
     if not written.startswith("/spec/"):
         return

@@ -40,7 +40,7 @@ class PassedOver(NamedTuple):
 
 
 class Excerpt(Source):
-    """Documents of a stream, one behind the other. Places are told as they are in the stream; no fix is written."""
+    """Documents of a stream, one behind the other. Places are those in the stream; no fix is written."""
 
     __slots__ = ("_firsts", "_offsets", "_passed_over")
     whole: ClassVar[bool] = False
@@ -77,7 +77,7 @@ class Excerpt(Source):
 
 
 def read(path: str, handle: int) -> Excerpt | None:
-    """Return what a stream of YAML holds of Karpenter's, read block by block; None where that is nothing.
+    """Return what a stream of YAML holds of Karpenter's, read block by block; None if that is nothing.
 
     Raise OSError for a stream, or for a document of Karpenter's, that is too long.
     """

@@ -82,7 +82,7 @@ def fill(
     definitions: Definitions | None = None,
     defaults: SourceText | None = None,
 ) -> Filled:
-    """Fill a template that was parsed. Raises `BudgetSpent`.
+    """Fill a template that was parsed. Raise `BudgetSpent`.
 
     `defaults` are the chart's own values if somebody gives others: an item of a list in these others is whole.
     """
@@ -101,7 +101,7 @@ def fill(
 
 
 def fill_text(text: str, parts: Iterable[Part], dot: object) -> list[OwnPiece]:
-    """What a template prints of `dot` alone, in pieces. Raises `BudgetSpent` and `Unresolved`."""
+    """Return what a template prints of `dot` alone, in pieces. Raise `BudgetSpent` and `Unresolved`."""
     return _Filler(text, None, "code", {}, WorkBudget(size=_MOST)).rendered(text, parts, dot)[0]
 
 
@@ -349,13 +349,16 @@ class _Filler(TemplateEvaluator):
 
 
 def _until(block: Block) -> list[tuple[Branch, Code]]:
-    """The branches of a block, each with the code that ends it."""
+    """Return the branches of a block, each with the code that ends it."""
     codes = [branch.code for branch in block.branches[1:]]
     return list(zip(block.branches, [*codes, block.end], strict=True))
 
 
 def _keys(body: str) -> list[tuple[str, str]] | None:
-    """The keys that the outermost lines of a block write, with their indent; None where these are not keys alone."""
+    """Return the keys that the outermost lines of a block write, with their indent.
+
+    None if these are not keys alone.
+    """
     lines = [line for line in body.split("\n") if line.strip() and not re.match(r"\s*(?:#|\{\{)", line)]
     found = [re.match(r"([ ]*)([A-Za-z][\w./-]*):(?=\s|$)", line) for line in lines]
     least = min((len(line) - len(line.lstrip()) for line in lines), default=None)

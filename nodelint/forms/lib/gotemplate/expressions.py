@@ -78,7 +78,10 @@ class TemplateEvaluator(ABC):
 
     @abstractmethod
     def rendered(self, text: str, parts: Iterable[Part], dot: object) -> tuple[list[OwnPiece], bool]:
-        """What a template prints, and whether its characters may differ from those of helm. Raises `Unresolved`."""
+        """Return what a template prints, and whether its characters may differ from those of helm.
+
+        Raise `Unresolved`.
+        """
 
     def value(self, expression: Pipeline) -> object:
         if expression.kind == "value":
@@ -108,7 +111,7 @@ class TemplateEvaluator(ABC):
         return value
 
     def called(self, name: str, args: tuple[Pipeline, ...]) -> object:
-        """What a call gives; of a choice, only what is chosen must be known."""
+        """Return what a call gives; of a choice, only what is chosen must be known."""
         if name in ("and", "or"):
             found: object = None
             for arg in args:
@@ -134,7 +137,7 @@ class TemplateEvaluator(ABC):
         return value.get(name) if isinstance(value, dict) else _field(value, name)
 
     def call(self, name: str, args: list[object]) -> object:
-        """What a function gives. Raises `Unresolved`, `Unset` and `Printed`."""
+        """Return what a function gives. Raise `Unresolved`, `Unset` and `Printed`."""
         if name in _RENDERERS and len(args) == 2:
             return self.tpl(args) if name == "tpl" else self.include(args)
         if name not in ("dict", "list", "tuple") and any(arg is ROOT for arg in args):
@@ -227,7 +230,7 @@ class TemplateEvaluator(ABC):
         return TracedText(own, free or traced_text.free)
 
     def stopped(self, value: object, names: tuple[str, ...], of: object, top: bool) -> None:
-        """Note a field of a value that is looked up, and is not there: helm stops at it, but for `Values` itself.
+        """Note a field of a value that is looked up, and is not there: helm stops at it, except `Values` itself.
 
         What a variable holds, or stands in brackets, has no such fields: helm takes these for nothing.
         """

@@ -69,7 +69,7 @@ def _from_yaml(text: object) -> object:
 
 
 def read_printed(traced_text: TracedText) -> Node:
-    """What a text of YAML holds, each value with the place where it is written. Raises `Unresolved`."""
+    """Return what a text of YAML holds, each value with the place where it is written. Raise `Unresolved`."""
     written = str(traced_text)
     try:
         roots = compose(SourceText("", written), written, 0, masked=False)
@@ -81,7 +81,7 @@ def read_printed(traced_text: TracedText) -> Node:
 
 
 class _Printed:
-    """A text that was printed, which is read as YAML: its scalars are values that were printed, or written anew."""
+    """A text that was printed, which is read as YAML: its scalars are values that were printed, or written again."""
 
     def __init__(self, traced_text: TracedText, written: str) -> None:
         self._written = written
@@ -89,7 +89,7 @@ class _Printed:
         self._starts = list(accumulate((len(text) for text, _ in traced_text.pieces), initial=0))
 
     def make_node(self, node: Node) -> Node:
-        """A node of the text as a template has it."""
+        """Return a node of the text as a template has it."""
         if node.kind == "scalar":
             return self._make_scalar(node)
         made = MadeNode(SourceText("", ""), 0, 0, node.kind, "flow", node.value)
@@ -241,7 +241,7 @@ _KEEPING_LAYOUT = frozenset(
 
 
 def call(name: str, args: Sequence[object]) -> object:
-    """What a function gives. Raises `Unresolved`, `Unset` and `Printed`."""
+    """Return what a function gives. Raise `Unresolved`, `Unset` and `Printed`."""
     function = FUNCTIONS.get(name)
     if function is None:
         raise Unresolved

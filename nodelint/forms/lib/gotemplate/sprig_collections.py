@@ -73,7 +73,9 @@ def _dig(*args: object) -> object:
 
 
 def copy_maps(value: object) -> object:
-    """A value whose maps are others than those that it is made of: what is put into these changes nothing else."""
+    """Return a value whose maps are others than those that it is made of: what is put into these changes nothing
+    else.
+    """
     if isinstance(value, dict):
         return {name: copy_maps(item) for name, item in value.items()}
     if not isinstance(value, Node) or value.kind != "mapping":
@@ -213,7 +215,10 @@ def _until_step(start: int, stop: int, step: int) -> object:
 
 
 def to_integer(value: object) -> int:
-    """A value as `int` makes one of it. Raises `Unresolved`, for Go has its own ways with texts that are none."""
+    """Return a value as `int` makes one of it.
+
+    Raise `Unresolved`, for Go has its own ways with texts that are none.
+    """
     scalar = hold_value(value)
     if isinstance(scalar, bool):
         return int(scalar)

@@ -12,11 +12,10 @@ Function = Callable[..., object]
 
 
 def typed(takes: str, function: Function) -> Function:
-    """A function whose arguments are checked and given as Python's.
+    """Return a function whose arguments are checked and given as Python's.
 
-    `takes` has a letter for each argument: `s` a text, `i` an integer, `n` any number,
-    `m` a map as a node, `l` the items of a list, `a` anything, as it is. A `*` repeats the letter before it, a `?`
-    lets it be left out.
+    `takes` has a letter for each argument: `s` a text, `i` an integer, `n` any number, `m` a map as a node, `l` the
+    items of a list, `a` anything, as it is. A `*` repeats the letter before it, a `?` lets it be left out.
     """
     least = len(takes.replace("*", "").replace("?", "")) - ("*" in takes or "?" in takes)
     letters = takes.replace("*", "").replace("?", "")
@@ -31,7 +30,7 @@ def typed(takes: str, function: Function) -> Function:
 
 
 def of_texts(takes: str, change: Callable[..., str]) -> Function:
-    """A function that gives a text: one that leaves its last argument as it is gives that very text."""
+    """Return a function that gives a text: one that leaves its last argument as it is gives that very text."""
     checked = typed(takes, change)
 
     def function(*args: object) -> object:
@@ -45,7 +44,7 @@ def of_texts(takes: str, change: Callable[..., str]) -> Function:
 
 
 def read_text(value: object) -> str:
-    """The text of an argument. Raises `Unset` where there is none yet, `Unresolved` for another type."""
+    """Return the text of an argument. Raise `Unset` where there is none yet, `Unresolved` for another type."""
     if value is None or (isinstance(value, Node) and (value.value is UNKNOWN or value.value in (None, ""))):
         if isinstance(value, Node) and value.kind != "scalar":
             raise Unresolved
@@ -57,7 +56,7 @@ def read_text(value: object) -> str:
 
 
 def read_items(value: object) -> list[Node]:
-    """The items of a list. Raises `Unset` where there is none yet, `Unresolved` for another type."""
+    """Return the items of a list. Raise `Unset` where there is none yet, `Unresolved` for another type."""
     node = as_node(value)
     if node.kind == "scalar" and node.value is None:
         raise Unset
@@ -67,7 +66,7 @@ def read_items(value: object) -> list[Node]:
 
 
 def read_map(value: object) -> Node:
-    """A map. Raises `Unset` where there is none yet, `Unresolved` for another type."""
+    """Return a map. Raise `Unset` where there is none yet, `Unresolved` for another type."""
     node = as_node(value)
     if node.kind == "scalar" and node.value is None:
         raise Unset

@@ -100,7 +100,7 @@ def _substring(start: int, end: int, text: str) -> str:
 
 
 def _decoded(data: bytes) -> str:
-    """Bytes as a text. Raises `Unresolved` for a cut through a character."""
+    """Bytes as a text. Raise `Unresolved` for a cut through a character."""
     try:
         return data.decode()
     except ValueError:
@@ -174,7 +174,7 @@ def _matches_replaced_by_text(pattern: str, text: str, by: str) -> str:
 
 
 def _printf(form: str, *values: object) -> TracedText:
-    """A text with values in it. Raises `Unresolved` for a verb that Go prints in another way, or refuses."""
+    """Return a text with values in it. Raise `Unresolved` for a verb that Go prints in another way, or refuses."""
     parts = re.split(r"(%%|%[sdvqt]|%0?\d{1,2}d)", form)
     if any("%" in part for part in parts[::2]) or sum(verb != "%%" for verb in parts[1::2]) != len(values):
         raise Unresolved

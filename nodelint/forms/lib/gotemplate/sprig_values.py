@@ -106,7 +106,10 @@ class Unordered(list[object]):
 
 
 def as_node(value: object) -> Node:
-    """A value as a node. Raises `Unresolved` for what is none, as all that helm gives a template, and without end."""
+    """Return a value as a node.
+
+    Raise `Unresolved` for what is none, as all that helm gives a template, and without end.
+    """
     if isinstance(value, Node):
         return value
     if isinstance(value, TracedText) and len(value.pieces) == 1:
@@ -125,7 +128,7 @@ def as_node(value: object) -> Node:
 
 
 def _make_collection(value: dict[str, object] | list[object], made: dict[int, Node | None], depth: int) -> Node:
-    """A list or map as a node, each once that stands in it several times. Raises `Unresolved`."""
+    """Return a list or map as a node, each once that stands in it several times. Raise `Unresolved`."""
     if id(value) in made:
         known = made[id(value)]
         if known is None:
@@ -152,14 +155,14 @@ _NOWHERE = SourceText("", "")
 
 
 def _origin(node: Node) -> Node | None:
-    """A node as the origin of what is printed of it."""
+    """Return a node as the origin of what is printed of it."""
     if isinstance(node, PlacedNode):
         return CopiedText(node.source, node.start, node.end, "scalar", "plain", UNKNOWN)
     return None if isinstance(node, MadeNode) else node
 
 
 def truth(value: object) -> bool:
-    """Whether a template takes a value for true. Raises `Unresolved` for a text that is not known whole."""
+    """Whether a template takes a value for true. Raise `Unresolved` for a text that is not known whole."""
     if isinstance(value, Node):
         if value.kind == "scalar":
             return truth(known(value))
@@ -173,19 +176,19 @@ def truth(value: object) -> bool:
 
 
 def known(node: Node) -> str | int | float | bool | None:
-    """The value of a scalar. Raises `Unresolved` for a placeholder."""
+    """Return the value of a scalar. Raise `Unresolved` for a placeholder."""
     if isinstance(node.value, str | int | float | bool) or node.value is None:
         return node.value
     raise Unresolved
 
 
 def is_nil(value: object) -> bool:
-    """Whether a value is a null. Raises `Unresolved` for a placeholder."""
+    """Whether a value is a null. Raise `Unresolved` for a placeholder."""
     return known(value) is None if isinstance(value, Node) and value.kind == "scalar" else value is None
 
 
 def hold_value(value: object) -> object:
-    """A scalar as Go holds it, others as they are: numbers of files are floating-point ones."""
+    """Return a scalar as Go holds it, others as they are: numbers of files are floating-point ones."""
     if isinstance(value, TracedText):
         return str(value)
     if not isinstance(value, Node) or value.kind != "scalar":
@@ -195,7 +198,7 @@ def hold_value(value: object) -> object:
 
 
 def kind_of(value: object) -> str:
-    """The kind of a value in Go. Raises `Unresolved` for what has none here."""
+    """Return the kind of a value in Go. Raise `Unresolved` for what has none here."""
     if isinstance(value, Node) and value.kind != "scalar":
         return "map" if value.kind == "mapping" else "slice"
     scalar = hold_value(value)
@@ -211,7 +214,7 @@ _KINDS: dict[type, str] = {str: "string", bool: "bool", int: "int", float: "floa
 
 
 def printed(value: object) -> TracedText:
-    """A value as a template prints it. Raises `Unset` and `Printed`."""
+    """Return a value as a template prints it. Raise `Unset` and `Printed`."""
     if isinstance(value, TracedText):
         return value
     if isinstance(value, Node):
@@ -232,7 +235,10 @@ def printed(value: object) -> TracedText:
 
 
 def go_text(value: object, json_form: bool = False) -> str:
-    """A scalar as Go prints it, or with `json_form` as its JSON has numbers. Raises `Unresolved` for no number."""
+    """Return a scalar as Go prints it, or with `json_form` as its JSON has numbers.
+
+    Raise `Unresolved` for no number.
+    """
     if isinstance(value, bool):
         return "true" if value else "false"
     if not isinstance(value, float):
@@ -254,7 +260,7 @@ UNSET = "${unset}"
 
 
 def yaml(node: Node, indent: str = "") -> Iterator[Piece]:
-    """A value as block YAML, without a line break at its end. What is empty in it is a placeholder."""
+    """Yield a value as block YAML, without a line break at its end. What is empty in it is a placeholder."""
     if node.kind == "scalar" or not truth(node):
         yield from _scalar(node)
         return
@@ -293,7 +299,7 @@ def _scalar(node: Node) -> Iterator[Piece]:
 
 
 def flow(node: Node) -> Iterator[Piece]:
-    """A value as Go's JSON, keys in order. What is empty in it is a placeholder."""
+    """Yield a value as Go's JSON, keys in order. What is empty in it is a placeholder."""
     if node.kind == "scalar":
         if not truth(node) and node.value in (None, ""):
             yield f'"{UNSET}"', _origin(node)

@@ -56,7 +56,7 @@ class Verbatim(NamedTuple):
 
 
 class Action(NamedTuple):
-    """Code that prints a value, or sets a variable. `expression` is None where it is not understood."""
+    """Code that prints a value, or sets a variable. `expression` is None if it is not understood."""
 
     code: Code
     expression: Pipeline | None
@@ -82,8 +82,9 @@ class Block(NamedTuple):
 
 
 class Definition(NamedTuple):
-    """A named template (`define`), which prints nothing where it is defined. `name` is None where it is not a plain
-    text.
+    """A named template (`define`), which prints nothing if it is defined.
+
+    `name` is None if it is not a plain text.
     """
 
     start: int
@@ -97,9 +98,9 @@ Part = Verbatim | Action | Block | Definition
 
 @lru_cache(maxsize=1024)
 def parse(text: str) -> tuple[Part, ...]:
-    """The parts of a template. Raises `BadTemplate` where blocks are not closed or nested beyond measure.
+    """Return the parts of a template. Raise `BadTemplate` where blocks are not closed or nested beyond measure.
 
-    They are kept: a template is filled in with each file of values.
+    They are kept: a template is filled in with each values file.
     """
     return _Parser(text).parts()
 
@@ -174,7 +175,7 @@ class _Parser:
 
 
 def _first_word(text: str) -> tuple[str, str]:
-    """The word that code begins with, and the rest: nothing need part them, as in `if.Values.enabled`."""
+    """Return the word that code begins with, and the rest: nothing need part them, as in `if.Values.enabled`."""
     word = re.match(r"\w*", text)
     return (word[0], text[word.end() :].lstrip()) if word is not None else ("", text)
 
@@ -212,7 +213,10 @@ class _Comments:
         self._next: int | None = None
 
     def closed(self, start: int) -> re.Match[str] | None:
-        """The end of the comment that begins at a place; None where none does, or what follows does not close it."""
+        """Return the end of the comment that begins at a place.
+
+        None if none does, or what follows does not close it.
+        """
         if not self._text.startswith("/*", start):
             return None
         if self._next is None or 0 <= self._next < start + 2:

@@ -27,7 +27,7 @@ _COMPARING = frozenset(("has", "mustHas", "mustUniq", "mustWithout", "uniq", "wi
 
 
 def steps_for(name: str, args: Sequence[object]) -> int:
-    """The steps that a function takes. Raise `Unresolved` for a value that holds itself."""
+    """Return the steps that a function takes. Raise `Unresolved` for a value that holds itself."""
     if name in _OF_OUTERMOST or name.removeprefix("must").lower() in _OF_OUTERMOST:
         return 1 + sum(map(_length, args)) // _PER_STEP
     size = sum(map(size_of, args))
@@ -45,7 +45,7 @@ def _length(value: object) -> int:
 
 
 def size_of(value: object) -> int:
-    """How many characters a value is about, what stands in it several times each time. Raise `Unresolved`."""
+    """Return how many characters a value is about, what stands in it several times each time. Raise `Unresolved`."""
     return _size_of(value, {}, 0)
 
 
@@ -78,7 +78,7 @@ def _size_of(value: object, sizes: dict[int, int], depth: int) -> int:
 
 
 def size_made(name: str, args: Sequence[object]) -> int:
-    """How many characters a function comes to at most that repeats its arguments: 0 for one that does not."""
+    """Return how many characters a function comes to at most that repeats its arguments: 0 for one that does not."""
     if name in _ENCODING:
         return 8 * sum(map(size_of, args))
     if name in ("split", "splitList", "splitn"):

@@ -58,14 +58,14 @@ def take_items(node: Node) -> list[Node]:
 
 
 def take_list(node: Node) -> list[Node]:
-    """The items of a list or tuple; a set has no order."""
+    """Return the items of a list or tuple; a set has no order."""
     if collection_of(node) == "set":
         raise EvaluationFailure
     return take_items(node)
 
 
 def take_texts(node: Node) -> list[Node]:
-    """The items of what is taken as a list of texts."""
+    """Return the items of what is taken as a list of texts."""
     return [convert(item, STRING) for item in take_items(node)]
 
 

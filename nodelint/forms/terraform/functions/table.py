@@ -89,7 +89,7 @@ _DATE = r"(?a)[1-9]\d{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|30)"
 
 
 def _decoded(at: Node, value: Node, masked: bool = False) -> object:
-    """A YAML or JSON text as values; each stands at its place where the text is a file's own."""
+    """Return a YAML or JSON text as values; each stands at its place where the text is a file's own."""
     from nodelint.text.source import Source
     from nodelint.text.syntax_errors import Unreadable
     from nodelint.text.yaml.compose import compose
@@ -126,7 +126,7 @@ def _format_row(at: Node, form: Node, row: Sequence[Node]) -> Node:
 
 
 def _format_list(at: Node, form: Node, *args: Node) -> object:
-    """`format` of each item; what is no list stands beside every one."""
+    """`format` of each item; what is no list stands next to every one."""
     lengths = {len(arg.items) for arg in args if arg.kind == "sequence"}
     if len(lengths) > 1:
         raise EvaluationFailure

@@ -63,7 +63,7 @@ def print_format(at: Node, form: Node, *args: Node) -> object:
 
 
 def _formatted(verb: str, arg: Node) -> str | None:
-    """A value as a verb of `format` prints it; None for a verb that is not read."""
+    """Return a value as a verb of `format` prints it; None for a verb that is not read."""
     parts = re.fullmatch(r"%([-+0 ]*)(\d{0,3})(?:\.(\d{1,2}))?([a-zA-Z])", verb)
     if parts is None:
         return None
@@ -133,7 +133,7 @@ def _substr(at: Node, value: Node, start: Node, length: Node) -> object:
 
 
 def _changed(change: Callable[..., str]) -> Function:
-    """A function of texts: a text that stays the same is still where it is written."""
+    """Return a function of texts: a text that stays the same is still where it is written."""
 
     def function(at: Node, *args: Node) -> object:
         made = change(*map(take_text, args))
