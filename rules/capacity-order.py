@@ -58,8 +58,9 @@ def check(pool: NodePool, context: Context) -> Findings:
     if item.texts.index("on-demand") < item.texts.index("spot"):
         message = "values are a set, not an order: Karpenter tries spot before on-demand"
     elif _of_devices(pool, context):
-        message = "Karpenter tries spot first: EC2 can reclaim these GPU and accelerator nodes with two minutes' "
-        "notice"
+        message = (
+            "Karpenter tries spot first: EC2 can reclaim these GPU and accelerator nodes with two minutes' notice"
+        )
     else:
         return
     yield Finding(

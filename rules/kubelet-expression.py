@@ -142,8 +142,7 @@ def _evaluated(node_class: EC2NodeClass, context: Context) -> Findings:
         if offered:
             yield _finding(failure.expression.node, _failure_text(failure))
         else:
-            reason = "nodelint does not know whether the region offers the type, and no NodePool of these files "
-            "launches it"
+            reason = "nodelint does not know whether the region offers the type, and no NodePool here launches it"
             yield Skip(failure.expression.node, f"{_failure_text(failure)}: {reason}")
 
 

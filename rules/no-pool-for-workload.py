@@ -104,7 +104,7 @@ def check(workload: "cluster_objects.Workload", context: Context, *, pools: str 
         return
     if any(verdict.refusal is not None and verdict.refusal.reason == "not-ready" for verdict in found.verdicts):
         return  # what keeps a pool from becoming ready is an error of its own
-    nearest = min(found.verdicts, key=_distance)
+    nearest = fit.find_nearest(found)
     refusal = nearest.refusal
     if refusal is None:
         return
@@ -162,32 +162,19 @@ def _say_more(found: "fit.WorkloadFit", refusal: "fit.PoolRefusal") -> str:
     return f"typo of {hint}? " if hint else ""
 
 
-_REASONS = ("resources", "minValues", "limits", "offering", "requirements", "taint")
-"""Reasons, the one first that says most of what the workload asks."""
-
-
-def _distance(verdict: "fit.PoolVerdict") -> tuple[int, int]:
-    """Sorts verdicts: those first whose refusal is about the very thing that the workload asks."""
-    refusal = verdict.refusal
-    if refusal is None:
-        return 0, 0
-    own = refusal.reason == "requirements" and refusal.at_workload is not None
-    return 0 if own and refusal.at_pool is not None else 1 if own else 2, _REASONS.index(refusal.reason)
-
-
 def _related_refusals(found: "fit.WorkloadFit", nearest: "fit.PoolVerdict") -> Iterator[Also]:
     for verdict in found.verdicts:
         refusal = verdict.refusal
         if refusal is not None:
             at = refusal.at_pool or verdict.pool.pool.name_node
-            what = "" if verdict is nearest else f": {messages.short(refusal.message, 80)}"
+            what = "" if verdict is nearest else f": {refusal.brief}"
             yield Also(at, f"`{messages.short(verdict.pool.name, 24)}` refuses the pods{what}")
 
 
 def _help(workload: "cluster_objects.Workload", ways: "list[fit.WayOut]") -> str:
     """The first way out that no edit of the workload is, and the command that shows all."""
-    more = f"`nodelint fit --workload {workload.kind.lower()}/{workload.name}` shows why each NodePool refuses the "
-    "pods"
+    name = f"{workload.kind.lower()}/{workload.name}"
+    more = f"`nodelint fit --workload {name}` shows why each NodePool refuses the pods"
     first = next((way.message for way in ways if way.key is None and way.value is None and way.taint is None), None)
     return f"{first}; {more}" if first is not None else more
 

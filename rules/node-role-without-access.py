@@ -267,7 +267,7 @@ def _follow_locals(
         if text.startswith('"'):
             yield text
         elif text.startswith("local."):
-            name = re.compile(rf'(?m)^[ \t]*{re.escape(text[6:])}[ \t]*=[ \t]*("[^"\n]*")')
+            name = re.compile(rf'(?m)^[ \t]*+{re.escape(text[6:])}[ \t]*+=[ \t]*+("[^"\n]*")')
             folder = os.path.dirname(near.source.path)
             for file in blocks.files:
                 if os.path.dirname(file.path) == folder:
@@ -289,7 +289,7 @@ def _is_given_elsewhere(made: "terraform_trace.BlockText", blocks: "terraform_tr
     near = [file for file in blocks.files if os.path.dirname(file.path) == folder]
     outputs = [name for file in near for name, body in re.findall(_OUTPUT, file.text) if f"{made.address}." in body]
     named = (
-        re.compile(rf"\b(?:module|dependency)\.[^\n]*\.(?:{'|'.join(map(re.escape, outputs))})\b")
+        re.compile(rf"\b(?:module|dependency)\.[^\n]{{0,200}}\.(?:{'|'.join(map(re.escape, outputs))})\b")
         if outputs
         else None
     )

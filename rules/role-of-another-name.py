@@ -87,7 +87,7 @@ def check(source: Source, context: Context) -> Findings:
     made = [block for block in context.run_files.terraform.blocks if block.kind == "aws_iam_role"]
     names = [terraform_trace.find_arguments(block.text, "name")[:1] for block in made]
     ours = [(b, n[0]) for b, n in zip(made, names, strict=True) if n and re.search(_OF_NODES, f"{b.address} {n[0]}")]
-    if len(ours) != 1 or re.fullmatch(r'"[^"$]{4,}[^"]*"', ours[0][1]) is None:
+    if len(ours) != 1 or re.fullmatch(r'"[^"$]{4,}+[^"]*+"', ours[0][1]) is None:
         return
     block, literal = ours[0][0], ours[0][1].strip('"')
     for role in plain:

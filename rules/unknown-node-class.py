@@ -1,8 +1,9 @@
 r"""A NodePool points to an EC2NodeClass, or to a NodeClass of EKS Auto Mode, that no file defines.
 
 The pool stays at `NodeClassReady: False` and launches nothing. nodelint searches all files of the run and the rest of
-the repository. If it finds no class of the kind at all, it reports nothing, because the classes are probably
-elsewhere. In EKS Auto Mode AWS creates the class `default`, so it always exists.
+the repository; for a pool on standard input, only standard input. If it finds no class of the kind at all, it reports
+nothing, because the classes are probably elsewhere. In EKS Auto Mode AWS creates the class `default`, so it always
+exists.
 
 ```yaml bad frame=pool+class
 spec.template.spec.nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: defualt}
@@ -46,7 +47,8 @@ def check(pool: NodePool, context: Context) -> Findings:
     near = near or [name for name in sorted(names) if sorted(name) == sorted(ref.name)]  # letters that changed places
     if not near:
         others = ", ".join(f"`{name}`" for name in sorted(names)[:3])
-        message = f"the files of this run define no {kind} `{ref.name}`"
+        where = "standard input defines" if pool.source.path == "-" else "the files of this run define"
+        message = f"{where} no {kind} `{ref.name}`"
         ways = [
             (f"use `{name}`", edits.if_editable(edits.set_value, node, name))
             for name in (sorted(names) if len(names) <= MOST_CLASSES else ())
@@ -54,7 +56,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         yield Finding(
             at=node,
             message=message,
-            help=f"they define {others}" if len(names) > MOST_CLASSES else None,
+            help=f"defined are {others}" if len(names) > MOST_CLASSES else None,
             suggestions=remedies.list_suggestions(ways),
         )
         return
@@ -73,7 +75,16 @@ MOST_CLASSES = 3
 def _classes(pool: NodePool, context: Context) -> tuple[str, Mapping[manifest.Text | None, Object]]:
     """The kind of the classes that a pool of its provider may name, and those of the run by their names."""
     if not pool.foreign:
-        return gvk.CLASS_KIND, context.defined_classes
+        return gvk.CLASS_KIND, _classes_beside(pool, context.defined_classes)
     if pool.class_ref is not None and pool.class_ref.name == "default":
         return gvk.AUTO_MODE_KIND, {}
-    return gvk.AUTO_MODE_KIND, {o.name: o for o in context.auto_mode_classes}
+    return gvk.AUTO_MODE_KIND, _classes_beside(pool, {o.name: o for o in context.auto_mode_classes})
+
+
+def _classes_beside(
+    pool: NodePool, classes: Mapping[manifest.Text | None, Object]
+) -> Mapping[manifest.Text | None, Object]:
+    """The classes among which that of a pool has to be: a pool of standard input need not be of the repository."""
+    if pool.source.path != "-":
+        return classes
+    return {name: node_class for name, node_class in classes.items() if node_class.source.path == "-"}

@@ -260,11 +260,14 @@ def _explain_failed_pipe(data: bytes, piped: Source | None) -> str | None:
     """Return why standard input holds no object of Kubernetes, or not all: an error of kubectl stands in it."""
     import re
 
-    from nodelint.model.kubectl_errors import explain_failure, explain_missing_objects
+    from nodelint.model.kubectl_errors import explain_failure, explain_missing_objects, explain_status
 
     if re.search(rb"apiVersion[\"']?\s*[:=]", data.replace(b"\0", b"")) is None:
         text = data.decode("utf-8", "replace").removeprefix("\ufeff")
         return f"standard input holds no Kubernetes object: {explain_missing_objects(text)}"
+    status = explain_status(data.decode("utf-8", "replace")) if b"Failure" in data else None
+    if status is not None:
+        return f"standard input holds an error in place of objects: {status}"
     failure = explain_failure(piped.text) if piped is not None and piped.problems else None
     return None if failure is None else f"not all objects are on standard input: {failure}"
 
@@ -300,9 +303,20 @@ def say_unknown(releases: Iterable[Version]) -> None:
         say_unknown_release(release, today())
 
 
-def session_of(settings: Settings) -> Session:
-    """What the settings make of the run; ends it where they cannot be used."""
-    from nodelint.config.file import ConfigError
+def say_stated_for_files(found: Discovery, settings: Settings) -> None:
+    """Say that standard input is not judged for the release which the repository around states."""
+    if found.stdin is not None and found.stdin_path == "-":
+        from nodelint.commands._run_facts import say_release_of_repository
+
+        say_release_of_repository(found, settings)
+
+
+def session_of(settings: Settings, runs_rules: bool = True) -> Session:
+    """What the settings make of the run; ends it where they cannot be used.
+
+    A command that runs no rules does not need the packages of those that the configuration states.
+    """
+    from nodelint.config.file import ConfigError, PackageMissing
     from nodelint.config.session import Session
 
     session = Session(settings)
@@ -324,6 +338,10 @@ def session_of(settings: Settings) -> Session:
         stop(f"--crds {error}")
     try:
         _ = session.selection
+    except PackageMissing as error:
+        if runs_rules:
+            unusable(error)
+        return session
     except ConfigError as error:
         unusable(error)
     _tell_new_names(session)

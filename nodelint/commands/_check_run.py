@@ -8,7 +8,7 @@ import sys
 from nodelint.base.printable import has_codes, printable, screened
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.commands import discovered, now, say_unknown, settings_of, unreadable
+from nodelint.commands import discovered, now, say_stated_for_files, say_unknown, settings_of, unreadable
 from nodelint.commands._console import CLEAN, FAULT, FOUND, LACKING, TRY_AGAIN, UNUSABLE, echo, echo_file, say, stop
 from nodelint.commands._flags import FactFlags
 from nodelint.commands._lint_setup import judge_of, judging, known, prover_of
@@ -80,6 +80,7 @@ def check(
     if not found.sources and not _takes_from_elsewhere(found):
         _nothing(run)
     ready = judging(found, fact_flags, settings, paths)
+    say_stated_for_files(found, settings)
     if show == "files":
         _show_files(run, ready)
     run = _with_inventory(run, ready)

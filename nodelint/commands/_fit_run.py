@@ -7,7 +7,13 @@ import sys
 from nodelint.base.budget import RUN
 from nodelint.base.printable import escaped_json
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.commands import discovered, say_switched_off, session_of, settings_over_paths
+from nodelint.commands import (
+    discovered,
+    say_stated_for_files,
+    say_switched_off,
+    session_of,
+    settings_over_paths,
+)
 from nodelint.commands._console import CLEAN, FOUND, UNUSABLE, echo, echo_json, say, stop
 from nodelint.commands._facts import facts_for
 from nodelint.commands._flags import FactFlags
@@ -51,6 +57,7 @@ def fit_workloads(
     from nodelint.model.cluster_objects import PATTERN, PATTERN_WITH_SCALERS
 
     found = discovered(paths or (".",), settings, PATTERN_WITH_SCALERS if cost else PATTERN)
+    say_stated_for_files(found, settings)
     tree = _tree(found, settings, fact_flags, paths)
     fits = [tree.fit(style) for style in _chosen(tree, workload) if not RUN.is_over()]
     places = _list_unread(found)
@@ -199,7 +206,7 @@ def _tree(found: Discovery, settings: Settings, fact_flags: FactFlags, paths: Se
     inventory = read_inventory(found)
     judged, of_auto_mode = list(inventory.objects()), list(inventory.auto_mode_objects())
     written = [o for o in (*judged, *of_auto_mode) if isinstance(o, NodePool)]
-    session = session_of(settings)
+    session = session_of(settings, runs_rules=False)
     context_objects = [obj for source in session.beside(judged, found.sources) for obj in objects(source)]
     choose = session.choose(found)
     target = session.target(choose=choose)

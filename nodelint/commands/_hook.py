@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 _ADDRESS = r"(?:https|ssh)://[\w.@:-]+/[\w./~+-]+"
 _COMMIT = r"[0-9a-f]{40}(?:[0-9a-f]{24})?"
-_MANIFESTS = r"\.(ya?ml|json|tf|tofu|tpl|tftpl|tmpl|gotmpl|j2)$"
+_MANIFESTS = (
+    r"(\.(ya?ml|json)(\.(template|erb|mustache|in))?"
+    r"|\.(tf|tofu|tfvars|hcl|tpl|tftpl|tmpl|gotmpl|gomplate|j2|jinja2?|envsubst)|(^|/)Kustomization)$"
+)
 
 LOCAL: Mapping[str, Plain] = {
     "repo": "local",

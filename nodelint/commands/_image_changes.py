@@ -25,7 +25,7 @@ def moved(
     settings = settings_of(flags, paths)
     found = discovered(paths, settings)
     judged = [obj for source in found.sources for obj in objects(source)]
-    session = session_of(settings)
+    session = session_of(settings, runs_rules=False)
     context_objects = [obj for source in session.beside(judged, found.sources) for obj in objects(source)]
     target = session.target(choose=session.choose(found))
     found.unreadable += unread(found, "not compared")

@@ -91,11 +91,14 @@ def _compare_paths(
     requested: Sequence[str], against: str | None, old: str | None, session: Session, cluster: Cluster | None
 ) -> tuple[Read, Read, Plan, Findings]:
     """Read both sides and compare them. Ends the run where git does not know the old one."""
+    from nodelint.config.session import Session
+
     if old is not None:
         count_as_repositories([root_of([old]), root_of(requested)])
         try:
-            was = _read_old([old], session, root_of([old]), root_of(requested), whole=True)
-            return was, *_compare(was, requested, session, cluster, whole=True)
+            settings = _settings_of_old(session.settings, *_pair_paths(old, requested))
+            was = _read_old([old], Session(settings), root_of([old]), root_of(requested), whole=True)
+            return was, *_compare(was, requested, session, settings, cluster, whole=True)
         finally:
             count_as_repositories(())
     from nodelint.files.git.old_revision import UnreadRevision, revision
@@ -105,16 +108,32 @@ def _compare_paths(
             if not inside:  # a path that only the revision has is one that this branch deletes
                 _stop_at_a_revision(requested)
                 stop_where_none_is_there(*requested)
-            was = _read_old(inside, session, into, above)._replace(above=above)
-            return was, *_compare(was, requested, session, cluster)
+            # A revision holds what git tracks, and no file that it ignores: neither is asked again.
+            session = Session(session.settings._replace(respect_gitignore=True))
+            settings = _settings_of_old(session.settings, into, above)._replace(respect_gitignore=False)
+            was = _read_old(inside, Session(settings), into, above)._replace(above=above)
+            return was, *_compare(was, requested, session, settings, cluster)
     except UnreadRevision as error:
         stop(str(error))
+
+
+def _pair_paths(old: str, requested: Sequence[str]) -> tuple[str, str]:
+    """Return the two paths of which one stands for the other: two files, or the folders of both sides."""
+    if os.path.isfile(old) and os.path.isfile(requested[0]):
+        return old, requested[0]
+    return root_of([old]), root_of(requested)
+
+
+def _settings_of_old(settings: Settings, old: str, new: str) -> Settings:
+    """Return the settings of the old side: those of the new one, whose paths count as those of the old one."""
+    return settings._replace(seen_as=(os.path.abspath(old), os.path.abspath(new)))
 
 
 def _stop_without_a_side(old: str, paths: Sequence[str]) -> None:
     """End the run where a side of the comparison is not there: without it there is no plan."""
     if old != "-" and not os.path.lexists(old):
-        stop(f"--old {old}: no such file or directory")
+        way = "name the file or folder from before the change; `--against REVISION` takes it from git"
+        stop(f"--old {old}: no such file or directory; {way}")
     stop_where_none_is_there(*paths)
 
 
@@ -154,7 +173,12 @@ def _rendered(form: str, plan: Plan, findings: Findings, to_file: bool) -> str:
 
 
 def _compare(
-    was: Read, paths: Sequence[str], session: Session, cluster: Cluster | None, whole: bool = False
+    was: Read,
+    paths: Sequence[str],
+    session: Session,
+    old_settings: Settings,
+    cluster: Cluster | None,
+    whole: bool = False,
 ) -> tuple[Read, Plan, Findings]:
     """Read the new side and compare it with the old one; `whole` is that of `read_side`."""
     from nodelint.lint.workloads import add_workloads
@@ -167,9 +191,10 @@ def _compare(
     ready = judging_of(new.inventory, new.found, FactFlags(False, None, None), session, paths)
     request = PlanRequest(
         session,
+        old_settings,
         ready.request,
         lambda inventory, memory=None: judge_of(settings.jobs, inventory, memory),
-        lambda paths, also: _discover_with_workloads(paths, also, was, settings),
+        lambda paths, also: _discover_with_workloads(paths, also, was, (old_settings, settings)),
         now(),
         cluster,
     )
@@ -200,11 +225,13 @@ def _read_old(paths: Sequence[str], session: Session, root: str, new_root: str, 
     return read_side(found, session, root, paths, whole)
 
 
-def _discover_with_workloads(paths: Sequence[str], also: str, was: Read, settings: Settings) -> Discovery:
+def _discover_with_workloads(
+    paths: Sequence[str], also: str, was: Read, settings: tuple[Settings, Settings]
+) -> Discovery:
     """Find the files of a side again, those in which the pattern `also` is found among them."""
     if paths is not was.paths:
-        return discovered(paths, settings, also)
-    found = discovered(paths, settings._replace(values=()), also)
+        return discovered(paths, settings[1], also)
+    found = discovered(paths, settings[0]._replace(values=()), also)
     found.values = was.found.values
     return found
 

@@ -14,6 +14,8 @@ from nodelint.commands._console import say, stop
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from nodelint.config.settings import Settings
+    from nodelint.files.discover import Discovery
     from nodelint.model.releases import KubernetesVersion, Version
 
 
@@ -62,3 +64,27 @@ def read_time(given: str | None) -> datetime:
     if time.year < 1970:  # years of fewer than four digits would be written as no time of ISO 8601
         stop(f"NODELINT_NOW: `{given}` is before 1970")
     return time
+
+
+def say_release_of_repository(found: Discovery, settings: Settings) -> None:
+    """Say that the release which the repository states is not that of standard input, and how to name it.
+
+    Objects of a cluster need not be of the repository in which the command runs.
+    """
+    is_piped = any(source.path == "-" for source in found.sources)
+    if not is_piped or settings.karpenter_named or settings.per_path_versions:
+        return
+    from nodelint.files.discover import stating_around
+    from nodelint.model.releases import NEWEST
+    from nodelint.releases import evidence_of
+
+    stated = evidence_of(stating_around(".", settings.paths_left_out))
+    by_release = {evidence.karpenter: evidence for evidence in reversed(stated.all) if evidence.about == "karpenter"}
+    if not by_release or list(by_release) == [NEWEST]:
+        return
+    release, evidence = max(by_release.items(), key=lambda pair: pair[0])
+    more = f", and {len(by_release) - 1} other" if len(by_release) > 1 else ""
+    say(
+        f"standard input is judged for Karpenter {NEWEST}, the newest known: what is piped need not be of this"
+        f" repository, which states {release} ({evidence.place}{more}); if it is: --karpenter-version {release}"
+    )

@@ -59,8 +59,7 @@ def _find_fault(path: str) -> str | None:
     from nodelint.text.yaml.compose import compose
 
     try:
-        with open(path, encoding="utf-8") as file:
-            source = Source(path, file.read())
+        source = Source(path, gate.read(path).decode())
     except (OSError, UnicodeError) as error:
         return str(error)
     try:

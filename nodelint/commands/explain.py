@@ -13,6 +13,7 @@ from nodelint.commands import (
     discovered,
     exclude,
     include,
+    say_stated_for_files,
     say_switched_off,
     session_of,
     settings_over_paths,
@@ -91,12 +92,13 @@ def command(
     wanted, fact_flags = outputs_of(outputs, output), FactFlags.read(flags)
     settings = settings_over_paths(flags, paths)
     found = discovered(paths or (".",), settings)
+    say_stated_for_files(found, settings)
     from nodelint.inventory import read_inventory
     from nodelint.model.documents import objects
     from nodelint.model.manifest import EC2NodeClass, NodePool, served
     from nodelint.rule.context import Context
 
-    inventory, session = read_inventory(found), session_of(settings)
+    inventory, session = read_inventory(found), session_of(settings, runs_rules=False)
     found.unreadable += unread(found, "not explained")
     judged = list(inventory.objects())
     context_objects = [obj for source in session.beside(judged, found.sources) for obj in objects(source)]

@@ -14,6 +14,7 @@ from nodelint.commands import (
     include,
     misread,
     output_format,
+    say_stated_for_files,
     say_switched_off,
     say_unknown,
     session_of,
@@ -76,7 +77,8 @@ def command(paths: Sequence[str], live: str | None, form: str, **flags: Unpack[H
     """
     settings = settings_over_paths(flags, paths)
     found = discovered(paths or (".",), settings)
-    session = session_of(settings)
+    say_stated_for_files(found, settings)
+    session = session_of(settings, runs_rules=False)
     target = session.target(choose=session.choose(found))
     cluster = cluster_of(live)
     from nodelint.drift.object_hashes import list_hashes

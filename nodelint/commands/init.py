@@ -193,8 +193,8 @@ def _with_hook(old: Source, item: Mapping[str, Plain]) -> Source | None:
     list.
     """
     from nodelint.edits import NotEditable, add_item, apply
-    from nodelint.forms.lib.values import nodes_of
     from nodelint.text import Source
+    from nodelint.text.reading import nodes_of
 
     roots = nodes_of(old)
     listed = roots[0].get("repos") if len(roots) == 1 else None

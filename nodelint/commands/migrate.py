@@ -90,7 +90,7 @@ def command(paths: Sequence[str], target: MoveTarget, write: bool, form: str, **
 
     settings = settings_over_paths(flags, paths)
     found = discovered(paths or (".",), settings, _ALSO)
-    session_of(settings)
+    session_of(settings, runs_rules=False)
     inventory = read_inventory(found)
     found.unreadable += unread(found, "not moved")
     made = migrate(inventory.files, target)

@@ -122,16 +122,19 @@ def _opened(file: str) -> BinaryIO:
 
 
 def _findings(paths: Sequence[str], fact_flags: FactFlags, settings: Settings, read: Triage) -> tuple[Report, bool]:
-    """What the rules say of the manifests for the release that wrote the log, and whether a path is unreadable."""
-    from nodelint.commands._lint_setup import judging
-    from nodelint.lint import engine
+    """What the rules say of the manifests for the release that wrote the log, and whether a path is unreadable.
+
+    The fixes are those that `check` offers, as safe as it says.
+    """
+    from nodelint.commands._lint_setup import judge_of, judging, prover_of
     from nodelint.model.releases import OLDEST
 
     found = discovered(paths, settings)
     if read.newest_release is not None:
         settings = settings._replace(release=max(read.newest_release, OLDEST))
     ready = judging(found, fact_flags, settings, paths)
-    report = engine.lint(found.sources, ready.request)
+    report = judge_of(settings.jobs, ready.inventory)(found.sources, ready.request)
+    report = prover_of(ready).offered(found.sources, report)
     found.unreadable += unread(found, "not judged")
     unreadable(found)
     if not report.objects:

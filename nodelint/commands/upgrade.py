@@ -31,7 +31,7 @@ from nodelint.commands._terminal import colour_option, look
 from nodelint.model.messages import NOT_IN_TIME, PAIR, counted
 
 if TYPE_CHECKING:
-    from typing import Unpack
+    from typing import NoReturn, Unpack
 
     from nodelint.commands._flags import UpgradeFlags
     from nodelint.config.settings import Settings
@@ -103,7 +103,7 @@ def command(
     found = discovered(paths or (".",), settings)
     before, kubernetes = _stated(settings, found)
     if start is None and after <= before:
-        stop(f"--to {after} is not newer than {before}, the release to upgrade from")
+        _stop_at_no_upgrade(before, after)
     ready = judging(found, fact_flags, settings._replace(release=after), paths)
     from nodelint.upgrade import upgrade
 
@@ -163,6 +163,14 @@ def _name_start(old: str | None, start: Version | None) -> str | None:
     if old is not None:
         _release("--from", old)
     return old
+
+
+def _stop_at_no_upgrade(before: Version, after: Version) -> NoReturn:
+    """End the run where the release to upgrade to is not newer than the one to upgrade from."""
+    way = "name an older one by --from"
+    if after < before:
+        way = f"name them the other way around: --from {after} --to {before}"
+    stop(f"--to {after} is not newer than {before}, the release to upgrade from; {way}")
 
 
 def _release(option: str, text: str | None) -> Version:

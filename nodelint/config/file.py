@@ -25,6 +25,10 @@ class ConfigError(Exception):
         self.messages = messages
 
 
+class PackageMissing(ConfigError):
+    """A rule that the configuration states needs a package which is not installed; other commands run without."""
+
+
 _ON = {"true": "on"}
 
 
@@ -90,6 +94,8 @@ def read_config(path: str) -> ConfigFile:
     try:
         source = Source(path, read(path, _LARGEST).decode("utf-8-sig"))
         roots = compose(source, source.text, 0, masked=False)
+    except FileNotFoundError as error:
+        raise ConfigError(f"{path}: {error_reason(error)}; `nodelint init` writes a nodelint.yaml") from error
     except OSError as error:
         raise ConfigError(f"{path}: {error_reason(error)}") from error
     except UnicodeDecodeError as error:

@@ -47,7 +47,10 @@ class _Targets:
         self.settings = settings
         self.stated = stated
         self.read_folder = cache(objects_in)
-        self.globs = [(Globs((glob,), settings.root), named) for glob, named in settings.per_path_versions.items()]
+        self.globs = [
+            (Globs((glob,), settings.root, settings.seen_as), named)
+            for glob, named in settings.per_path_versions.items()
+        ]
         self.known: dict[_Key, tuple[Chosen, ...] | str] = {}
 
     def choose(self, obj: Object) -> tuple[Chosen, ...] | str:

@@ -6,10 +6,11 @@ what cannot be used raises ConfigError.
 
 from __future__ import annotations
 
+import os
 from functools import cache, cached_property
 
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.config.file import ConfigError
+from nodelint.config.file import ConfigError, PackageMissing
 from nodelint.config.options import option_values
 from nodelint.config.settings import BUNDLED, Settings, no_rule, selection
 from nodelint.files.gate import read_bounded
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
     """Reads a path by a function; the language server's remembers what has not changed."""
 
 
+_NO_SNAPSHOT = "; `nodelint refresh --output {}` writes a snapshot of what AWS says"
+
+
 class Session:
     """One configuration, and what follows from it; each part is worked out when it is first asked for."""
 
@@ -48,6 +52,13 @@ class Session:
         self._region = settings.region if read is None else None
         self._found: Discovery | None = None
         self.today: int | None = None
+
+    def for_old_side(self, settings: Settings) -> Session:
+        """Return the session of the old side of a change: the same rules and schemas, with its own settings."""
+        session = Session(settings, self._read)
+        session._region, session.today = self._region, self.today
+        session.rules, session.schemas = self.rules, self.schemas
+        return session
 
     @cached_property
     def rules(self) -> dict[str, Rule]:
@@ -88,14 +99,15 @@ class Session:
     def _policies(self) -> dict[str, Rule]:
         if not self.settings.policies:
             return {}
-        from nodelint.rule.policies import PolicyError, rule_of
+        from nodelint.rule import policies
 
         found: dict[str, Rule] = {}
         for policy, place in self.settings.policies:
             try:
-                found[policy.name] = rule_of(policy)
-            except PolicyError as error:
-                raise ConfigError(
+                found[policy.name] = policies.rule_of(policy)
+            except policies.PolicyError as error:
+                kind = PackageMissing if isinstance(error, policies.RuntimeMissing) else ConfigError
+                raise kind(
                     f"{place(error.key, error.line, error.column)}: policy `{policy.name}`: {error}"
                 ) from error
         return found
@@ -160,7 +172,8 @@ class Session:
             return NOTHING, None
         if named:
             within = self.settings.bounds.get("snapshot")
-            snapshot = self._read(path, lambda path: cache.read(path, region=self._region, within=within))
+            hint = "" if os.path.lexists(path) else _NO_SNAPSHOT.format(path)
+            snapshot = self._read(path, lambda path: cache.read(path, hint, self._region, within))
         else:
             snapshot = self._read(path, lambda path: cache.read_kept(path, region=self._region))
         return cache.facts_of(snapshot, path, self.settings.region, now(), self.limits(max_age)), path

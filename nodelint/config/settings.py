@@ -92,6 +92,7 @@ class Settings(NamedTuple):
     `jobs` is the number of processes that judge, None for as many as suit.
 
     Globs of a file are about paths from its folder, `root`; those of a flag about paths as they are printed.
+    Globs match what is at the first path of `seen_as` as if it were at the second one (`Globs`).
     `places` tells where in the file each name of a rule or option stands, as `path:line:column`.
     """
 
@@ -123,6 +124,7 @@ class Settings(NamedTuple):
     root: str = ""
     exclude_root: str = ""
     include_root: str = ""
+    seen_as: tuple[str, str] | None = None
     places: Mapping[str, str] = NOTHING
 
     @property
@@ -137,12 +139,12 @@ class Settings(NamedTuple):
     @property
     def paths_left_out(self) -> Excluded:
         """Return the paths that are not read."""
-        return Excluded(self.exclude, self.exclude_root, gitignore=self.respect_gitignore)
+        return Excluded(self.exclude, self.exclude_root, self.seen_as, gitignore=self.respect_gitignore)
 
     @property
     def paths_read_too(self) -> Globs:
         """Return the scripts and Markdown files that are read too."""
-        return Globs(self.include, self.include_root)
+        return Globs(self.include, self.include_root, self.seen_as)
 
     def placed(self, word: str, message: str) -> str:
         """Return a message about a name, with its place where a file holds it."""
@@ -333,7 +335,7 @@ def selection(settings: Settings, rules: Mapping[str, Rule]) -> Selection:
     extra = names_of(settings.extend_select)
     if select is not None and not select | extra:
         raise ConfigError("select names no rule: nothing would be judged; `nodelint rule` lists the rules")
-    return Selection(select, ignore, by_glob, settings.root, groups, extra, settings.preview)
+    return Selection(select, ignore, by_glob, settings.root, groups, extra, settings.preview, settings.seen_as)
 
 
 _PREVIEW_HINT = "it reports only with --preview, or with `preview: true` in nodelint.yaml"

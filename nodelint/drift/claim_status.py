@@ -22,11 +22,14 @@ if TYPE_CHECKING:
 
 
 class ClaimStatus(NamedTuple):
-    """A NodeClaim and an object of a manifest. `fields`: where they differ; empty where that cannot be determined."""
+    """A NodeClaim and an object of a manifest. `fields`: where they differ; where that cannot be determined, they are
+    empty, and `note` says why and what is known.
+    """
 
     claim: Claim
     state: State
     fields: tuple[str, ...] = ()
+    note: str = ""
 
 
 def ca_of(cluster: Cluster, release: Version) -> int | None:
@@ -77,7 +80,29 @@ def _standing(manifest: _Manifest, cluster: Cluster, claim: Claim) -> ClaimStatu
         return ClaimStatus(claim, "other-version")
     if noted == str(hashed.value):
         return ClaimStatus(claim, "same")
-    return ClaimStatus(claim, "differs", tuple(_list_differing_fields(manifest, cluster, claim, noted)))
+    fields = tuple(_list_differing_fields(manifest, cluster, claim, noted))
+    return ClaimStatus(claim, "differs", fields, "" if fields else _say_what_is_known(manifest, cluster))
+
+
+def _say_what_is_known(manifest: _Manifest, cluster: Cluster) -> str:
+    """Return what is known of a difference whose fields are not: a NodeClaim holds only the hash of its class."""
+    kind, name, stored, _, release = manifest
+    if kind != CLASS_KIND:
+        return "by no field that a NodeClaim shows: a label or an annotation that was removed, for example"
+    live = cluster.classes.get(name)
+    if live is None:
+        return (
+            f"the fields are not known: EC2NodeClass `{name}` of the cluster is not in the input of --live. Add"
+            " `ec2nodeclasses` to what kubectl prints"
+        )
+    try:
+        fields = list(changed(kind, live, stored, release))
+    except Unhashable as error:
+        return f"the fields are not known: {error}"
+    since = f"EC2NodeClass `{name}` of the cluster has changed since these nodes were launched"
+    if not fields:
+        return f"{since}, and is equal to this manifest: what was changed is in the history of the files"
+    return f"{since}, and differs from this manifest by {', '.join(fields)}"
 
 
 def _list_differing_fields(manifest: _Manifest, cluster: Cluster, claim: Claim, noted: str) -> Iterator[str]:

@@ -20,12 +20,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from nodelint.files.gitignore import Ignored
+    from nodelint.forms.registry import FormRow
     from nodelint.text import Source
 
 
 # What no manifest of the user's own stands in; a folder that is named on the command line is read all the same.
 _PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
 
+
+_HIGHEST = 6
+"""Folders between a file and the chart, kustomization or module that reads it."""
+
+_LARGEST = 1 << 20
+"""Bytes of a file of values."""
 
 _KEPT = 2_000
 """Of so many files with workloads the contents are kept."""
@@ -123,10 +130,55 @@ def discover(
 
 def _list_read_with(found: Discovery) -> Iterator[str]:
     """Yield the files without which a file that was asked for by its path makes no object."""
+    named = sorted(path for path in found.named if path in found.seen)
     for row in TABLE.rows:
-        for path in sorted(found.named):
-            if path.endswith(row.language):
+        near: dict[str, bool] = {}
+        for path in named:
+            if _may_be_read_with(row, path, found, near):
                 yield from row.load().list_read_with(path)
+
+
+def _may_be_read_with(row: FormRow, path: str, found: Discovery, near: dict[str, bool]) -> bool:
+    """Return whether a form may read others with a file, told without loading the form.
+
+    `near` remembers the folders that are below one of the form's.
+    """
+    if path.endswith(row.language):
+        return True
+    if not (row.heads or row.names):
+        return False
+    folder = os.path.dirname(path)
+    if folder not in near:
+        near[folder] = _is_below_form(row, folder)
+    if near[folder]:
+        return True
+    # Values of a chart elsewhere, or an object that installs one.
+    return bool(row.folders) and (path in found.installing or _may_be_values(path))
+
+
+def _is_below_form(row: FormRow, folder: str) -> bool:
+    """Return whether a folder, or one of those above it, holds a file of a form's own."""
+    for _ in range(_HIGHEST):
+        if any(
+            name in row.names or name in row.heads or name.endswith(row.endings)
+            for name in gate.names(folder or os.curdir)
+        ):
+            return True
+        folder = os.path.normpath(os.path.join(folder, os.pardir))
+        if gate.refusal(folder) is not None:
+            return False
+    return False
+
+
+def _may_be_values(path: str) -> bool:
+    """Return whether a file may hold values of a chart: it is YAML, and no Kubernetes object."""
+    if not path.endswith((".yaml", ".yml")):
+        return False
+    try:
+        data = gate.read(path, _LARGEST)
+    except OSError:
+        return False
+    return b"apiVersion" not in data and b"kind:" not in data
 
 
 def _take_stdin(found: Discovery, stdin: Callable[[], bytes] | None) -> None:
@@ -288,6 +340,15 @@ def stating(found: Discovery, exclude: Excluded = READ_ALL) -> list[Source]:
     return [*found.stating, *more.stating]
 
 
+def stating_around(folder: str, exclude: Excluded = READ_ALL) -> list[Source]:
+    """Return the files that may state a release, of the repository around a folder; none outside of a repository."""
+    root = repository(os.path.abspath(folder))
+    found = Discovery()
+    for file in _files(os.path.relpath(root), exclude, NOTHING, found) if root is not None else ():
+        _read_for_release(file, found)
+    return found.stating
+
+
 def _read_for_release(file: str, found: Discovery) -> None:
     if any(source.path == display_path(file) for source in found.stating):
         return
@@ -318,7 +379,7 @@ def _files(path: str, exclude: Excluded, include: Globs, found: Discovery) -> It
 
 
 def _below(folder: str, prefix: str, exclude: Excluded, include: Globs, found: Discovery) -> Iterator[str]:
-    above = _ignored_around(folder) if exclude.gitignore else None
+    above = _ignored_around(folder, exclude) if exclude.gitignore else None
     excluding = bool(exclude)
     open_folders = [(prefix, *_listed(folder, found, above, exclude))]
     while open_folders:
@@ -390,8 +451,13 @@ def _listed(
     return iter(entries), above
 
 
-def _ignored_around(folder: str) -> Ignored | None:
-    """Return what git ignores in a folder; None outside of a repository, where nothing of it is loaded."""
+def _ignored_around(folder: str, exclude: Excluded) -> Ignored | None:
+    """Return what git ignores in a folder; None outside of a repository, where nothing of it is loaded.
+
+    In a copy of a repository's folder, what git ignores in that folder is ignored.
+    """
+    if repository(os.path.abspath(folder)) is None:
+        folder = exclude.counterpart(folder)
     if repository(os.path.abspath(folder)) is None:
         return None
     from nodelint.files.gitignore import Ignored

@@ -10,11 +10,11 @@ from nodelint.forms.registry import ASIDE, TABLE
 YAML_ENDINGS = (".yaml", ".yml", ".json")
 # Templates of YAML: of Go, of Jinja, of envsubst; `TABLE.templates` has those that a form fills in. A bare `.tpl`
 # is a chart's helpers as often as a manifest. Pages of web sites end in `.erb` and the like: those of YAML say so.
-_TEMPLATES = (
+TEMPLATES = (
     *(".tpl", ".tmpl", ".gotmpl", ".gomplate", ".j2", ".jinja", ".jinja2", ".envsubst"),
     *(f".{kind}.{ending}" for kind in ("yaml", "yml", "json") for ending in ("template", "erb", "mustache", "in")),
 )
-_TAKEN = YAML_ENDINGS + _TEMPLATES
+_TAKEN = YAML_ENDINGS + TEMPLATES
 # Files that hold no manifest, but may state which release of Karpenter or Kubernetes runs.
 _STATING = (
     *(".sh", ".bash", ".mk", "Makefile", "justfile", "Justfile"),

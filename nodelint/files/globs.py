@@ -13,12 +13,15 @@ if TYPE_CHECKING:
 class Globs:
     """Patterns over paths that start at a folder, `root`: that of the file which they are written in.
 
-    `*` stands for anything, slashes too; a folder stands for all that is below it. Standard input is `-`.
+    `*` stands for anything, slashes too; a folder stands for all that is below it. Standard input is `-`. What is at
+    or below the first path of `seen_as` is matched as if it were at the second one: so does the old side of a change
+    have the settings of the new one.
     """
 
-    def __init__(self, patterns: Iterable[str], root: str = "") -> None:
+    def __init__(self, patterns: Iterable[str], root: str = "", seen_as: tuple[str, str] | None = None) -> None:
         self._patterns = tuple(patterns)
         self._root = root
+        self._seen_as = seen_as
 
     def __bool__(self) -> bool:
         return bool(self._patterns)
@@ -27,6 +30,7 @@ class Globs:
         """Whether one of the patterns is about the path."""
         if not self._patterns:
             return False
+        path = self.counterpart(path)
         if path == "-":
             name = path
         elif self._root or os.path.isabs(path):
@@ -39,12 +43,29 @@ class Globs:
             for pattern in self._patterns
         )
 
+    def counterpart(self, path: str) -> str:
+        """Return the path that another one is seen as; most are seen as themselves."""
+        if self._seen_as is None or path == "-":
+            return path
+        folder, other = self._seen_as
+        whole = os.path.abspath(path)
+        if whole != folder and not whole.startswith(os.path.join(folder, "")):
+            return path
+        return os.path.normpath(os.path.join(other, os.path.relpath(whole, folder)))
+
 
 class Excluded(Globs):
     """Patterns over paths that are not read; with `gitignore`, what git ignores in a folder is not read either."""
 
-    def __init__(self, patterns: Iterable[str] = (), root: str = "", *, gitignore: bool = False) -> None:
-        super().__init__(patterns, root)
+    def __init__(
+        self,
+        patterns: Iterable[str] = (),
+        root: str = "",
+        seen_as: tuple[str, str] | None = None,
+        *,
+        gitignore: bool = False,
+    ) -> None:
+        super().__init__(patterns, root, seen_as)
         self.gitignore = gitignore
 
 

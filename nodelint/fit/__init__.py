@@ -7,7 +7,7 @@ from nodelint.base.types import TYPE_CHECKING
 if TYPE_CHECKING:
     from nodelint.fit.admission import may_tolerate, names_taint
     from nodelint.fit.attempt import PoolVerdict
-    from nodelint.fit.intended import is_intended_for, may_be_for_others
+    from nodelint.fit.intended import find_nearest, is_intended_for, may_be_for_others
     from nodelint.fit.pods import requests_of
     from nodelint.fit.refusal import PoolRefusal
     from nodelint.fit.tree import Tree, WorkloadFit
@@ -20,6 +20,7 @@ __all__ = [
     "Tree",
     "WayOut",
     "WorkloadFit",
+    "find_nearest",
     "is_intended_for",
     "may_be_for_others",
     "may_tolerate",
@@ -31,7 +32,7 @@ __all__ = [
 _HOMES = {
     "admission": ("may_tolerate", "names_taint"),
     "attempt": ("PoolVerdict",),
-    "intended": ("is_intended_for", "may_be_for_others"),
+    "intended": ("find_nearest", "is_intended_for", "may_be_for_others"),
     "pods": ("requests_of",),
     "refusal": ("PoolRefusal",),
     "tree": ("Tree", "WorkloadFit"),

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.fit.ignored import OWN_DOMAINS
+from nodelint.fit.ignored import NODE_POOL, OWN_DOMAINS, requirements_of
 from nodelint.fit.pods import pod_of
 from nodelint.fit.pools import EmptyPool
 from nodelint.model.cluster_objects import Workload
 from nodelint.model.requirement import normalize, well_known
 
 if TYPE_CHECKING:
-    pass
+    from nodelint.fit.attempt import PoolVerdict
+    from nodelint.fit.pod_terms import LabelExpression
+    from nodelint.fit.pods import Pod
+    from nodelint.fit.tree import WorkloadFit
 
 
 def is_intended_for(workload: Workload, pools: Sequence[EmptyPool]) -> bool:
@@ -52,3 +55,41 @@ def may_be_for_others(workload: Workload, pools: Sequence[EmptyPool]) -> bool:
         if any(own) if expression.operator == "Exists" else any(o.admits(v) for o in own for v in expression.values):
             return False
     return True
+
+
+_REASONS = ("resources", "minValues", "limits", "offering", "requirements", "taint")
+"""Reasons, the one first that says most of what the workload asks."""
+
+
+def find_nearest(found: WorkloadFit) -> PoolVerdict:
+    """Return the verdict of the pool that a workload is written for, as far as its file tells: the one that it names,
+    else the one whose taint it tolerates by its key, of which it meets the most, and whose refusal says most.
+    """
+    pod = pod_of(found.workload)
+    return min(found.verdicts, key=lambda verdict: (*_distance_of_labels(pod, verdict.pool), *_distance(verdict)))
+
+
+def _distance_of_labels(pod: Pod | None, pool: EmptyPool) -> tuple[bool, int, bool, int]:
+    """Whether the pod does not name the pool, what it asks that the pool's nodes lack, and the taints in its way."""
+    if pod is None:
+        return True, 0, True, 0
+    expressions = (*pod.selector, *(pod.terms[0].expressions if pod.terms else ()))
+    named = any(e.key == NODE_POOL and e.operator == "In" and pool.name in e.values for e in expressions)
+    unmet = sum(_is_unmet(expression, pool) for expression in expressions)
+    keys = {toleration.key for toleration in pod.tolerations if toleration.key}
+    is_barred = pool.untolerated(pod.tolerations, soft=False) is not None
+    tolerates = not is_barred and any(taint.key in keys for taint in pool.taints)
+    return not named, unmet, not tolerates, is_barred
+
+
+def _is_unmet(expression: LabelExpression, pool: EmptyPool) -> bool:
+    return pool.clash(pool.requirements, requirements_of((expression,), pool.release)) is not None
+
+
+def _distance(verdict: PoolVerdict) -> tuple[int, int]:
+    """Sorts verdicts: those first whose refusal is about the very thing that the workload asks."""
+    refusal = verdict.refusal
+    if refusal is None or refusal.reason not in _REASONS:
+        return 0, 0
+    own = refusal.reason == "requirements" and refusal.at_workload is not None
+    return 0 if own and refusal.at_pool is not None else 1 if own else 2, _REASONS.index(refusal.reason)

@@ -13,15 +13,18 @@ from nodelint.fit.lacking import say_expression
 from nodelint.fit.pod_terms import LabelExpression
 from nodelint.fit.pods import Pod, add_requests
 from nodelint.fit.pools import EmptyPool
-from nodelint.fit.widening import WayOut, most_of_daemons, say_change, surroundings_of
+from nodelint.fit.trial import change_pool, list_untolerated, most_of_daemons, takes, tolerate
+from nodelint.fit.widening import WayOut, change_line, surroundings_of
+from nodelint.karpenter.resolve import find_with_image
 from nodelint.model.finding import span_of, written_place
 from nodelint.model.messages import short
 from nodelint.model.quantities import format_quantity
-from nodelint.model.requirement import Requirements, normalize
+from nodelint.model.requirement import normalize
 
 if TYPE_CHECKING:
     from nodelint.karpenter.resolve.effects import LineEffect
     from nodelint.karpenter.resolve.node_size import Resources
+    from nodelint.model.manifest_terms import RequirementLine, Taint
     from nodelint.text import Node
 
 _MOST_CHANGES = 5
@@ -44,11 +47,14 @@ def find_changes(pod: Pod, verdicts: Sequence[PoolVerdict]) -> WayOut | None:
 
 
 class _Change(NamedTuple):
-    """A change in a few words, where it is made, and the key of the requirement that it is about; else empty."""
+    """A change in a few words, where it is made, and what it is: a requirement as it is then, a label, a taint."""
 
     text: str
     at: Node
-    key: str = ""
+    line: RequirementLine | None = None
+    is_of_line: bool = False
+    label: LabelExpression | None = None
+    taint: Taint | None = None
 
 
 class _Attempt:
@@ -59,7 +65,7 @@ class _Attempt:
         self.pool: EmptyPool = verdict.pool
         self.expressions = [*pod.selector, *(pod.terms[0].expressions if pod.terms else ())]
         self.asks = requirements_of(self.expressions, self.pool.release)
-        surroundings = surroundings_of(verdict)
+        self._surroundings = surroundings = surroundings_of(verdict)
         self._has_volumes = bool(surroundings.volumes)
         self._requests: Resources = add_requests((pod.requests, most_of_daemons(surroundings)))
         self._all = self.pool.resolution.catalog.all_types
@@ -112,7 +118,7 @@ class _Attempt:
         pool, catalog = self.pool, self.pool.resolution.catalog
         types = pool.sizes.holding(self._requests, self._meeting(self.expressions))
         most = {name: amount for name, amount in pool.limits.items() if name != "nodes"}
-        types = pool.sizes.within(most, types) if most else types
+        types = find_with_image(pool.resolution, pool.sizes.within(most, types) if most else types)
         lines = [line for line in pool.resolution.lines if normalize(line.key) in catalog.keys]
         if not types:
             return None
@@ -120,12 +126,9 @@ class _Attempt:
         changes = [
             *self._list_labels(),
             *self._list_tolerations(),
-            *(
-                _Change(say_change(line, name, pool, self.expressions), line.node, line.key)
-                for line in (*excluding, *self._list_other_lines())
-            ),
+            *(self._change_line(line, name) for line in (*excluding, *self._list_other_lines())),
         ]
-        if not changes or len(changes) > _MOST_CHANGES or not self._is_enough(name, changes):
+        if not changes or len(changes) > _MOST_CHANGES or not self._is_enough(changes):
             return None
         return changes
 
@@ -155,28 +158,29 @@ class _Attempt:
         """Yield the labels that nodes of the pool lack and the pod asks for."""
         for expression in self.expressions:
             if self.pool.lacks(expression.key, self.pool.requirements) and expression.operator == "In":
-                label = f"{short(expression.key)}: {short(expression.values[0])}" if expression.values else ""
+                if not expression.values:
+                    continue
+                label = f"{short(expression.key)}: {short(expression.values[0])}"
                 text = f"add `{label}` to the labels of its template, if it is meant to take these pods"
-                yield _Change(text, self.pool.pool.name_node)
+                yield _Change(text, self.pool.pool.name_node, label=expression)
 
     def _list_tolerations(self) -> Iterator[_Change]:
-        """Yield the toleration that the pod lacks; of several taints that of the first."""
-        taint = self.pool.untolerated(self.pod.tolerations, soft=False)
-        if taint is not None:
+        """Yield the tolerations that the pod lacks."""
+        for taint in list_untolerated(self.pod, self.pool):
             value = f"={taint.value}" if isinstance(taint.value, str) and taint.value else ""
             text = f"tolerate `{taint.key}{value}:{taint.effect}` in the workload"
-            yield _Change(text, self.pod.node)
+            yield _Change(text, self.pod.node, taint=taint)
 
-    def _is_enough(self, name: str, changes: Sequence[_Change]) -> bool:
-        """Whether nothing else of the pool keeps the type, or the pod, from it."""
-        changed = {normalize(change.key) for change in changes if change.key}
-        rest = Requirements(requirement for requirement in self.pool.requirements if requirement.key not in changed)
-        lacking = {normalize(e.key) for e in self.expressions if self.pool.lacks(e.key, self.pool.requirements)}
-        asks = Requirements(requirement for requirement in self.asks if requirement.key not in lacking)
-        if self.pool.clash(rest, asks) is not None:
-            return False
-        rest.add(*asks)
-        return name in self.pool.resolution.catalog.names_in(self.pool.meeting(rest, self._all))
+    def _change_line(self, line: LineEffect, name: str) -> _Change:
+        change = change_line(line, name, self.pool, self.expressions)
+        return _Change(change.text, line.node, change.line, is_of_line=True)
+
+    def _is_enough(self, changes: Sequence[_Change]) -> bool:
+        """Whether the pool takes the pod once all changes are made."""
+        lines = {id(change.at): change.line for change in changes if change.is_of_line}
+        labels = [change.label for change in changes if change.label is not None]
+        pod = tolerate(self.pod, [change.taint for change in changes if change.taint is not None])
+        return takes(pod, change_pool(self.pool, lines, labels), self._surroundings)
 
     def say(self, changes: Sequence[_Change]) -> WayOut:
         """Return the changes as one way out, each with its place; that of the last one is printed with the whole."""

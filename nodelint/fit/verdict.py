@@ -68,6 +68,23 @@ def judge_pod(
     volumes: Sequence[VolumePlace] = (),
 ) -> PoolVerdict:
     """Whether the pool takes the pod. Never says no where that depends on what is not known."""
+    found = judge_mended(pod, pool, daemons, ignored, volumes)
+    is_static = found.refusal is not None and found.refusal.reason == "static"
+    if (found.fits or is_static) and pool.blocker is not None:
+        obj, problem = pool.blocker
+        text = f"nothing is launched with {obj.label}: {problem.message}"
+        return PoolVerdict(pool, NONE, PoolRefusal("not-ready", text, problem.node))
+    return found
+
+
+def judge_mended(
+    pod: Pod,
+    pool: EmptyPool,
+    daemons: Sequence[DaemonGroup],
+    ignored: IgnoredPod | None = None,
+    volumes: Sequence[VolumePlace] = (),
+) -> PoolVerdict:
+    """Whether the pool would take the pod if nothing in itself or its class kept it from launching nodes."""
     refusal = _refuse_at_once(pool, ignored)
     if refusal is not None:
         return PoolVerdict(pool, NONE, refusal)
@@ -75,10 +92,6 @@ def judge_pod(
     found = _with_image(_relax(attempt, preferences is True))
     if preferences is None and (pod.preferred or any(topology.preferred for topology in pod.topologies)):
         found = _either(found, _with_image(_relax(attempt, True)))
-    if found.fits and pool.blocker is not None:
-        obj, problem = pool.blocker
-        text = f"{obj.label} never becomes ready: {problem.message}"
-        return PoolVerdict(pool, NONE, PoolRefusal("not-ready", text, problem.node))
     return _left_to_nodes(found) if found.fits and pool.pool.static else found
 
 

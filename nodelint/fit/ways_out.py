@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 from nodelint.fit.attempt import PoolVerdict
 from nodelint.fit.ignored import NODE_POOL
-from nodelint.fit.pod_terms import TOLERATES_ALL, LabelExpression
+from nodelint.fit.pod_terms import LabelExpression
 from nodelint.fit.pods import Pod, pod_of
 from nodelint.fit.pools import EmptyPool
 from nodelint.fit.refusal import label_hint
 from nodelint.fit.several_changes import find_changes
 from nodelint.fit.tree import WorkloadFit
-from nodelint.fit.verdict import judge_daemon, judge_pod
+from nodelint.fit.trial import list_untolerated, say_blocker, tolerate
+from nodelint.fit.verdict import judge_daemon, judge_mended
 from nodelint.fit.widening import WayOut, surroundings_of, widening
 from nodelint.karpenter.labels import nearest_value
 from nodelint.karpenter.spelling import Words
@@ -46,23 +47,28 @@ def _changes_workload(way_out: WayOut) -> bool:
 def _for_pool(pod: Pod, verdict: PoolVerdict, fit: WorkloadFit) -> Iterator[WayOut]:
     pool = verdict.pool
     if verdict.refusal is not None and verdict.refusal.reason == "taint":
-        taint = pool.untolerated(pod.tolerations, soft=False)
-        if taint is not None and _takes(pod, verdict, fit):
-            value = f"={taint.value}" if isinstance(taint.value, str) and taint.value else ""
-            text = f"tolerate `{taint.key}{value}:{taint.effect}`, and pool `{short(pool.name)}` takes it"
-            yield WayOut(text, pod.node, pool, taint=taint)
+        yield from _tolerate(pod, verdict, fit)
     terms = [expression for term in pod.terms for expression in term.expressions]
     for expression in (*pod.selector, *terms):
         yield from _respelt(expression, pool)
 
 
-def _takes(pod: Pod, verdict: PoolVerdict, fit: WorkloadFit) -> bool:
-    """Whether the pool would take the pod if this tolerated all of its taints."""
-    tolerant = pod._replace(tolerations=(TOLERATES_ALL,))
-    pool, (daemons, volumes) = verdict.pool, surroundings_of(verdict)
+def _tolerate(pod: Pod, verdict: PoolVerdict, fit: WorkloadFit) -> Iterator[WayOut]:
+    """The taints that a pod has to tolerate, and what else keeps the pool from launching a node for it."""
+    pool, surroundings = verdict.pool, surroundings_of(verdict)
+    taints = list_untolerated(pod, pool)
+    tolerant = tolerate(pod, taints)
     if fit.workload.is_daemon:
-        return judge_daemon(tolerant, pool, daemons).fits
-    return judge_pod(tolerant, pool, daemons, volumes=volumes).fits
+        would_take = judge_daemon(tolerant, pool, surroundings.daemons).fits
+    else:
+        would_take = judge_mended(tolerant, pool, surroundings.daemons, volumes=surroundings.volumes).fits
+    if not taints or not would_take:
+        return
+    values = (f"={taint.value}" if isinstance(taint.value, str) and taint.value else "" for taint in taints)
+    names = " and ".join(f"`{t.key}{value}:{t.effect}`" for t, value in zip(taints, values, strict=True))
+    text = f"tolerate {names}, and pool `{short(pool.name)}` takes it{say_blocker(pool)}"
+    is_enough = len(taints) == 1 and pool.blocker is None
+    yield WayOut(text, pod.node, pool, taint=taints[0] if is_enough else None)
 
 
 def _has_values(key: str, expression: LabelExpression, pool: EmptyPool) -> bool:

@@ -15,8 +15,20 @@ from nodelint.fit.pod_terms import LabelExpression
 from nodelint.fit.pods import Pod, add_requests
 from nodelint.fit.pools import EmptyPool
 from nodelint.fit.refusal import VOLUME_CLASH
+from nodelint.fit.trial import (
+    LineChange,
+    change_pool,
+    most_of_daemons,
+    say_blocker,
+    takes,
+    with_bound,
+    with_value,
+    without_limits,
+    without_value,
+)
 from nodelint.fit.verdict import judge_pod
 from nodelint.karpenter.labels import find_sibling_families
+from nodelint.karpenter.resolve import find_with_image
 from nodelint.karpenter.resolve.effects import LineEffect
 from nodelint.model.keys import ARCH, FAMILY, INSTANCE_TYPE, LOCAL_NVME, ZONE
 from nodelint.model.manifest_terms import Taint
@@ -66,8 +78,9 @@ def widening(pod: Pod, verdict: PoolVerdict) -> Iterator[WayOut]:
         return
     if refusal.reason == "limits":
         at = pool.pool.find_field("spec", "limits")
-        if at is not None:
-            yield WayOut(f"raise the limits of pool `{short(pool.name)}` above one of its types", at, pool)
+        if at is not None and takes(pod, without_limits(pool), surroundings):
+            text = f"raise the limits of pool `{short(pool.name)}` above one of its types"
+            yield WayOut(f"{text}{say_blocker(pool)}", at, pool)
         return
     if explanation is None:
         yield from _add_label(pod, pool, surroundings)
@@ -75,9 +88,9 @@ def widening(pod: Pod, verdict: PoolVerdict) -> Iterator[WayOut]:
     lacking = {lack.resource for lack in explanation.lacking}
     node_class = pool.resolution.node_class
     most_pods = node_class.node.find("spec", "kubelet", "maxPods") if node_class is not None else None
-    if lacking == {_STORAGE}:
+    if lacking == {_STORAGE} and takes(pod, pool, surroundings, _STORAGE):
         yield from _more_storage(pod, explanation, pool)
-    elif lacking == {_PODS} and most_pods is not None:
+    elif lacking == {_PODS} and most_pods is not None and takes(pod, pool, surroundings, _PODS):
         lack = explanation.lacking[0]
         needed = (lack.requested + lack.by_daemons) // ONE
         yield WayOut(f"raise `maxPods` in `kubelet` of class `{_name_of(pool)}` to {needed} or more", most_pods, pool)
@@ -144,6 +157,7 @@ def _allow_more(pod: Pod, pool: EmptyPool, surroundings: Surroundings) -> Iterat
     found: list[tuple[float, str, LineEffect, TypeSet]] = []
     for line in pool.resolution.lines:
         types = _types_without(line, requests, pool, asks)
+        types = find_with_image(pool.resolution, types) if types else types
         if types:
             own = union(pool.resolution.catalog.having_value(FAMILY, family) for family in families)
             types = types & own if normalize(line.key) == INSTANCE_TYPE and types & own else types
@@ -152,22 +166,33 @@ def _allow_more(pod: Pod, pool: EmptyPool, surroundings: Surroundings) -> Iterat
             found.append((cheapest[0] if cheapest is not None else float("inf"), name, line, types))
     if not found:
         return
-    _, name, line, types = min(found, key=lambda way: way[0])
-    text = say_change(line, name, pool, expressions, types)
-    yield WayOut(f"{text} of pool `{short(pool.name)}`{_if_built_for(line)}", line.node, pool)
+    for _, name, line, types in sorted(found, key=lambda way: way[0]):
+        change = change_line(line, name, pool, expressions, types)
+        if takes(pod, change_pool(pool, {id(line.node): change.line}), surroundings):
+            text = f"{change.text} of pool `{short(pool.name)}`{_if_built_for(line)}{_if_imaged(name, pool)}"
+            yield WayOut(f"{text}{say_blocker(pool)}", line.node, pool)
+            return
+
+
+def _if_imaged(name: str, pool: EmptyPool) -> str:
+    """The condition for types of another architecture, if it is not known which images the class has."""
+    catalog, images = pool.resolution.catalog, pool.resolution.images
+    arches = {catalog.label(other, ARCH) for other in catalog.names_in(pool.candidates)}
+    arch = catalog.label(name, ARCH)
+    return f", if its class has an image for {arch}" if images.unknown and arches and arch not in arches else ""
 
 
 def _if_built_for(line: LineEffect) -> str:
     return ", if its container images are built for that" if normalize(line.key) == ARCH else ""
 
 
-def say_change(
+def change_line(
     line: LineEffect,
     name: str,
     pool: EmptyPool,
     expressions: Sequence[LabelExpression],
     types: TypeSet | None = None,
-) -> str:
+) -> LineChange:
     """Return how a line has to change so that a type meets it: `add arm64 to kubernetes.io/arch`.
 
     A value that the pod asks for comes first, then that of a sibling of the families in the line, among `types`.
@@ -179,17 +204,19 @@ def say_change(
     if line.operator == "In":
         siblings = find_sibling_families(line.values, types, catalog) if types and key == FAMILY else []
         if key == INSTANCE_TYPE and not requested:
-            return f"add a type that holds it, such as `{name}`, to {shown}"
+            return LineChange(f"add a type that holds it, such as `{name}`, to {shown}", with_value(line, name))
         value = (own if own in requested else requested[0]) if requested else siblings[0] if siblings else own
-        return f"add `{short(value)}` to {shown}" if value is not None else f"remove {shown}"
+        if value is None:
+            return LineChange(f"remove {shown}", None)
+        return LineChange(f"add `{short(value)}` to {shown}", with_value(line, value))
     if line.operator == "NotIn" and (own or requested):
-        return (
-            f"remove `{short(own if own in line.values else requested[0] if requested else str(own))}` from {shown}"
-        )
+        value = own if own in line.values else requested[0] if requested else str(own)
+        return LineChange(f"remove `{short(value)}` from {shown}", without_value(line, value))
     bound = _find_bound(line, own)
     if bound is not None:
-        return f"change `{line.operator} {short(line.values[0])}` to `{line.operator} {bound}` in {shown}"
-    return f"remove the requirement on {shown}"
+        text = f"change `{line.operator} {short(line.values[0])}` to `{line.operator} {bound}` in {shown}"
+        return LineChange(text, with_bound(line, bound))
+    return LineChange(f"remove the requirement on {shown}", None)
 
 
 def _find_bound(line: LineEffect, own: str | None) -> int | None:
@@ -197,15 +224,6 @@ def _find_bound(line: LineEffect, own: str | None) -> int | None:
     if own is None or not own.isdigit() or not line.values:
         return None
     return {"Gt": int(own) - 1, "Lt": int(own) + 1, "Gte": int(own), "Lte": int(own)}.get(line.operator)
-
-
-def most_of_daemons(surroundings: Surroundings) -> Resources:
-    """Return the most of each resource that the DaemonSets take on some type: which run on another is not known."""
-    most: dict[str, int] = {}
-    for group in surroundings.daemons:
-        for resource, amount in group.requests.items():
-            most[resource] = max(amount, most.get(resource, 0))
-    return most
 
 
 def _types_without(line: LineEffect, requests: Resources, pool: EmptyPool, wanted: Requirements) -> TypeSet:

@@ -165,7 +165,7 @@ class Form(Protocol):
         """The folders whose files may be rendered together with a file of the form's own; `top` is the repository."""
 
     def list_read_with(self, path: str) -> Iterator[str]:
-        """The files that have to be read with a file of the form's own that the user names."""
+        """The files that have to be read with a file that the user names: what it has a part in."""
 
     # -- what is installed, applied and rendered
 

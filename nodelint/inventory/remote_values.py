@@ -7,12 +7,12 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from nodelint.forms.lib.remote_values import FIELD, HOLDER, NOT_HERE
-from nodelint.forms.lib.values import nodes_of
 from nodelint.forms.registry import TABLE, FormRow
 from nodelint.model.documents import objects
 from nodelint.model.gap import Gap
 from nodelint.text import Node, Source
 from nodelint.text.nodes import MappingEntry
+from nodelint.text.reading import nodes_of
 
 _NOT_TAKEN = "are values that no template here is filled with: what a chart makes of them is not judged"
 

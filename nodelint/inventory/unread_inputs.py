@@ -13,11 +13,11 @@ from nodelint.files import safe_read
 from nodelint.files.discover import Discovery
 from nodelint.files.gate import gate
 from nodelint.forms.lib.chart_places import chart_of
-from nodelint.forms.lib.values import nodes_of
 from nodelint.forms.registry import TABLE, FormRow
 from nodelint.forms.rendered import Built
 from nodelint.inventory.syntax_check import find_fault
 from nodelint.text import Source
+from nodelint.text.reading import nodes_of
 
 _LARGEST = 16 << 20
 

@@ -48,7 +48,8 @@ __all__ = [
 class Selection(NamedTuple):
     """Which rules report: those of `groups`, or those that `select` names, and those that `extra` names.
 
-    `per_path` globs start at `root`. A preview rule reports with `preview` alone, whatever names it.
+    `per_path` globs start at `root`, and take paths as `Globs` does by `seen_as`. A preview rule reports with
+    `preview` alone, whatever names it.
     """
 
     select: frozenset[str] | None = None
@@ -58,6 +59,7 @@ class Selection(NamedTuple):
     groups: frozenset[Group] = PROFILES["default"]
     extra: frozenset[str] = frozenset()
     preview: bool = False
+    seen_as: tuple[str, str] | None = None
 
     def enables(self, rule: Rule) -> bool:
         """Whether the rule reports."""
@@ -81,7 +83,8 @@ class Selection(NamedTuple):
 
     def ignored_at(self, rule: str, path: str) -> bool:
         """Whether a per-path ignore names the rule for this path."""
-        return Globs((glob for glob, rules in self.per_path.items() if rule in rules), self.root).match(path)
+        globs = (glob for glob, rules in self.per_path.items() if rule in rules)
+        return Globs(globs, self.root, self.seen_as).match(path)
 
 
 DEFAULTS = Selection()

@@ -64,9 +64,13 @@ def fingerprints(
 
 
 def identities(
-    results: Sequence[Result], root: str = "", *, located: bool = True
+    results: Sequence[Result], root: str = "", *, located: bool = True, quoting: bool = True
 ) -> list[tuple[tuple[str, ...], int]]:
-    """What the fingerprint of each result is made of, and which of the same ones it is: no two alike."""
+    """What the fingerprint of each result is made of, and which of the same ones it is: no two alike.
+
+    Without `quoting` the severity and the message's beginning count in place of what the message quotes: the same
+    finding may name another object. A message that begins with a quotation is told by all that it quotes.
+    """
     seen: Counter[tuple[str, ...]] = Counter()
     paths: dict[str, str] = {}
     found = []
@@ -75,6 +79,9 @@ def identities(
         if path not in paths:
             paths[path] = relative(path, root) if located else ""
         parts = _parts(result, paths[path])
+        beginning = result.finding.message.partition("`")[0]
+        if not quoting and beginning:
+            parts = (*parts[:_QUOTES], result.severity, beginning)
         seen[parts] += 1
         found.append((parts, seen[parts]))
     return found
@@ -120,6 +127,10 @@ def _parts(result: Result, path: str) -> tuple[str, ...]:
     message = result.finding.message.partition(", did you mean")[0]
     quoted = re.findall(r"`([^`]*)`", message)
     return result.rule.name, path, obj.kind if obj else "", name, field(result), what, *quoted
+
+
+_QUOTES = 6
+"""How many parts stand in front of what the message quotes."""
 
 
 def _step(node: Node, parent: Node) -> str:

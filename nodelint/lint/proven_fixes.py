@@ -273,10 +273,14 @@ class _Run:
         if len(batch) == 1:
             self._bad[batch[0].edits] = bad
             if bad and not tried.unread and _is_lesser(batch[0], bad, tried):
-                self._follows[batch[0].edits] = _describe(bad[0], tried)
-                self._prover.following.update(bad)
+                self._note_following(batch[0], bad, tried)
             elif bad or tried.unread:
                 self._why[batch[0].edits] = _withhold(batch[0], bad, tried)
+            return
+        following = _share_out(suspects, bad, tried)
+        for offer, marks in following:
+            self._note_following(offer, marks, tried)
+        if following:
             return
         for offer in suspects:
             self._alone += 1
@@ -285,6 +289,10 @@ class _Run:
             else:
                 self._moved.discard(offer.edits)
                 self._try([offer])
+
+    def _note_following(self, offer: FixOffer, marks: Sequence[FindingKey], tried: Tried) -> None:
+        self._follows[offer.edits] = _describe(marks[0], tried)
+        self._prover.following.update(marks)
 
     def _list_keeping(self, batch: Sequence[FixOffer], tried: Tried) -> Iterator[tuple[Edit, ...]]:
         """Yield the edits that change requirements of NodePools, nothing else, and replace no node by that."""
@@ -353,6 +361,19 @@ def _changes_requirements(change: ChangedObject) -> bool:
 
 def _content(line: RequirementLine) -> tuple[object, ...]:
     return line.key, line.operator, line.texts, line.min_values, line.known
+
+
+def _share_out(
+    suspects: Sequence[FixOffer], bad: Sequence[FindingKey], tried: Tried
+) -> list[tuple[FixOffer, list[FindingKey]]]:
+    """Return the lesser findings that each fix of a trial makes of its own object.
+
+    Empty if a finding is about another object, or about that of two fixes, or is more: then each is tried alone.
+    """
+    own = [(offer, [mark for mark in bad if mark[1] in offer.names]) for offer in suspects]
+    if tried.unread or sum(len(marks) for _, marks in own) != len(bad):
+        return []
+    return own if all(marks and _is_lesser(offer, marks, tried) for offer, marks in own) else []
 
 
 def _is_lesser(offer: FixOffer, bad: Sequence[FindingKey], tried: Tried) -> bool:

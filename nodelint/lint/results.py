@@ -36,6 +36,11 @@ if TYPE_CHECKING:
     from nodelint.releases.release_choice import Chosen
 
 
+def has_written_name(obj: Object) -> bool:
+    """Return whether the name of an object is written where the object is."""
+    return isinstance(obj.name, str)
+
+
 class Result(NamedTuple):
     """A finding with what the engine knows of it.
 
@@ -57,6 +62,16 @@ class Result(NamedTuple):
     built: Object | None = None
     changed: tuple[tuple[Object, Object | None], ...] = ()
     replaces_no_node: bool = False
+
+    @property
+    def named_object(self) -> Object | None:
+        """The object by whose name people know it: the rendered one where the written one has no name."""
+        written = self.object
+        return (
+            self.built
+            if self.built is not None and written is not None and not has_written_name(written)
+            else written
+        )
 
     @property
     def message(self) -> str:

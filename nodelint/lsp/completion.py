@@ -16,7 +16,8 @@ from nodelint.ec2.questions import alias_families
 from nodelint.karpenter.images import ami_family_of, ended, families, family_example, family_title, newest_known
 from nodelint.karpenter.labels import known_values, natural
 from nodelint.lsp.buffers import Buffer
-from nodelint.lsp.hover import MEANINGS, code, label, releases_with, shape_at, size_of
+from nodelint.lsp.hover import MEANINGS, label, releases_with, shape_at, size_of
+from nodelint.lsp.markdown import code
 from nodelint.lsp.outline import Spot, spot
 from nodelint.lsp.reached_fields import find_reached_spot
 from nodelint.lsp.skeletons import beginnings
@@ -54,6 +55,7 @@ class CompletionOffer(NamedTuple):
 
 def complete(view: View, buffer: Buffer, offset: int) -> types.CompletionList:
     """Return what can be written at an offset, in the order in which it should be shown."""
+    view = view.for_text(buffer)
     found = spot(buffer.text, offset)
     offers = list(_offers(view, found)) if found is not None else []
     if found is None and view.inventory.built:

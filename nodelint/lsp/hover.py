@@ -15,6 +15,7 @@ from nodelint.karpenter.resolve import LineEffect, Resolution
 from nodelint.karpenter.resolve.offers import OWN_DOMAINS
 from nodelint.lint.fingerprints import relative
 from nodelint.lsp.buffers import Buffer
+from nodelint.lsp.markdown import code, escape_markdown
 from nodelint.lsp.outline import Spot, spot
 from nodelint.lsp.view import View
 from nodelint.model.finding import Span, span_of
@@ -64,7 +65,7 @@ def hover(view: View, buffer: Buffer, offset: int) -> Hover | None:
         found = _in_object(view, obj, offset)
         if found is not None:
             return found
-    return _of_field(view, buffer, offset) or _of_named_value(view, buffer, offset)
+    return _of_field(view.for_text(buffer), buffer, offset) or _of_named_value(view, buffer, offset)
 
 
 _NAMED = re.compile(r"[ \t]*\"?[\w.-]+\"?[ \t]*([=:])[ \t\r\n\[]*\"?")
@@ -103,6 +104,7 @@ def _built_here(view: View, buffer: Buffer, offset: int) -> Iterator[tuple[Objec
 
 
 def _in_object(view: View, obj: Object, offset: int) -> Hover | None:
+    view = view.for_object(obj)
     if not served(obj, view.target.karpenter):
         return None
     if isinstance(obj, NodePool):
@@ -157,7 +159,7 @@ def _of_line(view: View, pool: NodePool, at: RequirementLine | Label, offset: in
 
 
 def _heading(line: LineEffect) -> str:
-    words = [f"**{_plain(line.key)}** {line.operator}"]
+    words = [f"**{escape_markdown(line.key)}** {line.operator}"]
     values = [code(value) for value in line.values[:_SHOWN]]
     if len(line.values) > _SHOWN:
         values.append(f"and {len(line.values) - _SHOWN:,} more")
@@ -284,7 +286,7 @@ def _class_of(view: View, pool: NodePool) -> str:
         return f"EC2NodeClass: {unknown[0].reason}" if unknown else "EC2NodeClass: not known"
     place = node_class.source.position(node_class.name_node.start)
     where = f"{relative(node_class.source.path, view.home)}:{place.line}"
-    parts = [f"**EC2NodeClass {_plain(str(node_class.name))}** in {code(where)}"]
+    parts = [f"**EC2NodeClass {escape_markdown(str(node_class.name))}** in {code(where)}"]
     images = dict.fromkeys(image.label for image in view.context.images(node_class).images)
     if images:
         parts.append("Images: " + ", ".join(code(short(image, 60)) for image in images))
@@ -306,7 +308,7 @@ def _of_alias(view: View, node_class: EC2NodeClass, term: SelectorTerm, written:
     if alias.family not in known:
         yield f"{code(alias.family)} is not an alias of Karpenter {release}; there are {_listed(known)}."
         return
-    which = "whatever is newest" if alias.version == "latest" else _plain(alias.version)
+    which = "whatever is newest" if alias.version == "latest" else escape_markdown(alias.version)
     yield f"**{family_title(alias.family)}**, {which}"
     found = view.context.images(node_class)
     resolutions = [view.context.resolution(pool) for pool in view.context.pools(node_class)]
@@ -363,17 +365,6 @@ def shape_at(view: View, found: Spot) -> SchemaNode | None:
             return None
         shape = shape.items if step == "-" else shape.field(step) or shape.extra
     return shape
-
-
-def code(text: str) -> str:
-    """Return a text as Markdown code, whatever it holds."""
-    flat = " ".join(text.split()).replace("`", "'")
-    return f"`{flat}`" if flat else '`""`'
-
-
-def _plain(text: str) -> str:
-    """Return a text escaped so that Markdown shows it as it is."""
-    return "".join(f"\\{char}" if char in "\\`*_{}[]<>#|!" else char for char in " ".join(text.split()))
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -11,9 +11,11 @@ from nodelint.karpenter.resolve import Resolution
 from nodelint.karpenter.resolve.accelerators import cheapest
 from nodelint.karpenter.resolve.readiness import later_steps, ready, unmet_by_cheapest
 from nodelint.lsp.buffers import Buffer
+from nodelint.lsp.markdown import escape_markdown
 from nodelint.lsp.view import View
 from nodelint.model.manifest import NodePool, served
 from nodelint.model.messages import counted, short
+from nodelint.report.explain import explain_not_launched
 from nodelint.rule import fixes
 
 _MOST = 3
@@ -21,12 +23,15 @@ _MOST = 3
 
 
 def count_text(view: View, pool: NodePool) -> str | None:
-    """`723 types, from $0.0513/h`; None where what the pool can launch is not known."""
+    """`723 types, from $0.0513/h`, or that nothing is launched, as explain says; None if that is not known."""
+    view = view.for_object(pool)
     if pool.foreign or pool.partial or not served(pool, view.target.karpenter):
         return None
     resolution = view.context.resolution(pool)
     if fixes.doubts(resolution):
         return None
+    if explain_not_launched(resolution) is not None:
+        return "nothing is launched"
     left = _launched(resolution)
     if not left:
         return "no instance type"
@@ -47,7 +52,10 @@ def describe_pool(view: View, pool: NodePool) -> str | None:
     count = count_text(view, pool)
     if count is None:
         return None
-    resolution = view.context.resolution(pool)
+    resolution = view.for_object(pool).context.resolution(pool)
+    why = explain_not_launched(resolution)
+    if why is not None:
+        return f"**{count}** with {escape_markdown(why)}"
     lines = [f"**{count}** of {len(resolution.catalog.names):,}"]
     price = cheapest(resolution.catalog, _launched(resolution))
     if price is not None:

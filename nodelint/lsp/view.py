@@ -53,10 +53,30 @@ class View:
         self.known_fingerprints: dict[str, Known] = {}
         self._lines: dict[tuple[int, str], LineIndex] = {}
         self._fixed: dict[str, autofix.Fixed] = {}
+        self._of_releases: dict[object, View] = {}
 
     @property
     def target(self) -> engine.Target:
         return self.setup.target
+
+    def for_object(self, obj: Object) -> View:
+        """The same for the release of one object, as `nodelint explain` takes it: what is said of the object."""
+        targets = self.target.for_object(obj)
+        if self.target.choose is None or not targets:
+            return self
+        target = targets[-1]
+        if target.releases not in self._of_releases:
+            view = View(self.setup._replace(target=target), self.buffers, self.home)
+            view.beside, view.folder_files = self.beside, self.folder_files
+            view.inventory, view._objects = self.inventory, self._objects
+            self._of_releases[target.releases] = view
+        return self._of_releases[target.releases]
+
+    def for_text(self, buffer: Buffer) -> View:
+        """The same for the release of what a text holds, or of a NodePool that would be written into it."""
+        path, text = buffer.source.path, "apiVersion: karpenter.sh/v1\nkind: NodePool\n"
+        objects_here = self.objects(buffer) or list(objects(Source.from_text(path, text)))
+        return self.for_object(objects_here[0]) if objects_here else self
 
     @property
     def request(self) -> engine.LintRequest:

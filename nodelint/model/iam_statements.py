@@ -145,7 +145,7 @@ def _list_texts(written: re.Match[str] | None) -> tuple[str, ...] | None:
     body = written[0] if written[2] else written[1]
     if _BESIDE_TEXT.sub("", body):
         return None
-    return tuple(_TEXT.findall(re.sub(r"(?m)^\s*(?:#|//).*$", "", body)))
+    return tuple(_TEXT.findall(re.sub(r"(?m)^[ \t]*(?:#|//)[^\n]*", "", body)))
 
 
 def _of_node(node: Node) -> Statement | None:

@@ -64,6 +64,39 @@ def explain_failure(text: str) -> str | None:
     return f"kubectl failed with `{short(error, 120)}`: {_OTHERWISE}"
 
 
+def explain_status(text: str) -> str | None:
+    """Return the error that the API server answered in place of objects: a `Status`. None if a text holds none."""
+    if "Status" not in text or "Failure" not in text:
+        return None
+    for piece in re.split(r"(?m)^---.*$", text):
+        status = _read_status(piece)
+        if status is not None:
+            return explain_failure(f"Error from server ({status[0]}): {status[1]}")
+    return None
+
+
+def _read_status(text: str) -> tuple[str, str] | None:
+    """Return the reason and the message of a `Status` that reports a failure."""
+    if len(text) > _LONGEST_STATUS:
+        return None
+    import yaml
+
+    from nodelint.text.yaml.held_yaml import hold
+
+    try:
+        hold(text)
+        found = yaml.load(text, yaml.CBaseLoader)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return None
+    if not isinstance(found, dict) or (found.get("kind"), found.get("status")) != ("Status", "Failure"):
+        return None
+    reason, message = found.get("reason"), found.get("message")
+    return str(reason or found.get("code") or "Unknown"), " ".join(str(message or "no message").split())
+
+
+_LONGEST_STATUS = 1 << 16
+
+
 def is_failed_read(text: str) -> bool:
     """Whether kubectl printed no more than that it may not read an object, finds none, or reaches no cluster."""
     lines = [line for line in text.splitlines() if line.strip()]

@@ -37,11 +37,13 @@ if TYPE_CHECKING:
 class PlanRequest(NamedTuple):
     """What a plan is asked for: the configuration, what `check` asks of the new side, and how sides are judged.
 
+    `old_settings` are those of the session, for the paths of the old side.
     `judge_of` gives what judges a side, by its inventory. `discover` gives the files of some paths that hold what a
     pattern finds. `cluster` is what is running.
     """
 
     session: Session
+    old_settings: Settings
     lint: LintRequest
     judge_of: Callable[..., Judge]
     discover: Callable[[Sequence[str], str], Discovery]
@@ -58,7 +60,8 @@ def compare(was: Read, new: Read, request: PlanRequest) -> tuple[Plan, Findings]
 
     session, lint, settings = request.session, request.lint, request.session.settings
     options = _options(request)
-    chosen = session.choose(was.found), lint.target.choose
+    old_session = session.for_old_side(request.old_settings)
+    chosen = old_session.choose(was.found), lint.target.choose
     named = settings.karpenter_named, settings.kubernetes is not None
     unread = find_unread_files(was, new)
     switched_off = _list_switched_off(was, new)
@@ -76,8 +79,9 @@ def compare(was: Read, new: Read, request: PlanRequest) -> tuple[Plan, Findings]
     if not unread.files:
         trees = trees_of((was, new), switched_off[0] | switched_off[1], plan.options, request.discover)
         plan = plan_with_cost(plan._replace(workloads=workload_changes((was, new), trees)), trees)
-    add_workloads(was.found, lint.rules, lint.selection, was.inventory.objects())
-    then = lint._replace(target=lint.target._replace(choose=chosen[0]), context_sources=was.beside)
+    add_workloads(was.found, lint.rules, old_session.selection, was.inventory.objects())
+    old_target = old_session.target(lint.target.facts, chosen[0])
+    then = lint._replace(target=old_target, selection=old_session.selection, context_sources=was.beside)
     before, after = _judge_sides(was, new, (then, lint), request.judge_of)
     places = (
         *unread_places((before, after), (was, new), plan.uncompared, unread),
@@ -260,10 +264,14 @@ def _compared(reports: tuple[Report, Report], sides: tuple[Read, Read], unread: 
     )
     come = [result for fingerprint, result in new.items() if fingerprint not in old]
     gone = [result for fingerprint, result in old.items() if fingerprint not in new]
-    # An object that has moved to another file takes its findings with it.
-    new_prints, gone_prints = (identities(results, located=False) for results in (come, gone))
-    new_places, old_places = (
-        [result for fingerprint, result in zip(own_prints, found, strict=True) if fingerprint not in others]
-        for own_prints, found, others in ((new_prints, come, gone_prints), (gone_prints, gone, new_prints))
-    )
-    return Findings(tuple(once_in_a_run(new_places)), tuple(once_in_a_run(old_places)))
+    # The message of the same finding may name another object; an object in another file takes its findings with it.
+    for located in (True, False):
+        prints = [
+            identities(found, side.root, located=located, quoting=not located)
+            for found, side in zip((gone, come), sides, strict=True)
+        ]
+        gone, come = (
+            [result for own, result in zip(prints[n], found, strict=True) if own not in prints[1 - n]]
+            for n, found in enumerate((gone, come))
+        )
+    return Findings(tuple(once_in_a_run(come)), tuple(once_in_a_run(gone)))

@@ -53,10 +53,22 @@ class _Applier(NamedTuple):
         if self.is_kustomization:
             return (os.path.dirname(self.place) or os.curdir) == places.overlay
         if "{{" in self.place:
-            parts = (re.escape(part) for part in _PLACEHOLDER.split(self.place))
-            pattern = re.compile(f"{'.+'.join(parts)}{re.escape(os.sep)}")
-            return any(pattern.match(at) for at in places.files)
+            parts = _PLACEHOLDER.split(f"{self.place}{os.sep}")
+            return any(_begins_with(at, parts) for at in places.files)
         return self.place == os.curdir or any(at.startswith(f"{self.place}{os.sep}") for at in places.files)
+
+
+def _begins_with(path: str, parts: Sequence[str]) -> bool:
+    """Whether a path begins with some texts, with something in the place of each placeholder between two of them."""
+    if not path.startswith(parts[0]):
+        return False
+    end = len(parts[0])
+    for part in parts[1:]:
+        found = path.find(part, end + 1)
+        if found < 0:
+            return False
+        end = found + len(part)
+    return True
 
 
 class _Places(NamedTuple):

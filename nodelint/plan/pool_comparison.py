@@ -83,7 +83,7 @@ class PoolComparer:
         acts = found.replaced != "none" or bool(effects)
         never_stored = find_never_stored(self.options, self.written, old, old_class) if acts else None
         if never_stored is not None and not running:
-            found, effects = UNTOUCHED, []
+            found, effects = found.of_no_nodes, []
         if stopped is not None and stopped.of_class:
             after = None
             found = keep_static(found) if stopped.of_images else found

@@ -43,6 +43,11 @@ class Verdict(NamedTuple):
     reasons: tuple[Reason, ...] = ()
     unknown: str | None = None
 
+    @property
+    def of_no_nodes(self) -> Verdict:
+        """Return the verdict where the pool has no node: what changes is told, and concerns none."""
+        return Verdict("none", tuple(reason._replace(covered="none", recorded=True) for reason in self.reasons))
+
 
 NOTHING = Verdict("none")
 

@@ -24,7 +24,7 @@ from nodelint.model.gvk import CLASS_KIND
 from nodelint.model.releases import behaves
 from nodelint.plan.alias_images import moved_aliases, other_images
 from nodelint.plan.coverage import joined
-from nodelint.plan.reasons import NOTHING, Reason, Verdict, absorbs, find_why_absorbed, mark_recorded
+from nodelint.plan.reasons import Reason, Verdict, absorbs, find_why_absorbed, mark_recorded
 from nodelint.plan.requirements import requirement_drift
 from nodelint.plan.selection import dynamic_drift
 from nodelint.plan.selector_drift import by_facts
@@ -107,8 +107,7 @@ def verdict(sides: Sides, before: Resolution, after: Resolution | None, schemas:
     """
     # Nodes from before may run although none like them can be launched now: their image has ended, for example.
     nodes = before.launchable or before.candidates
-    if not nodes and not running and before.complete:
-        return NOTHING  # there is no node that could be replaced
+    has_none = not nodes and not running and before.complete
     found: list[Reason] = []
     gone = NONE
     unread: Unhashable | None = None
@@ -126,7 +125,10 @@ def verdict(sides: Sides, before: Resolution, after: Resolution | None, schemas:
     if unread is not None and covered != "all":
         covered = "unknown"
     unknown = str(unread) if unread is not None and covered == "unknown" else None
-    return Verdict(covered, tuple(mark_recorded(found)), unknown or find_why_absorbed(covered, found, sides.upgraded))
+    result = Verdict(
+        covered, tuple(mark_recorded(found)), unknown or find_why_absorbed(covered, found, sides.upgraded)
+    )
+    return result.of_no_nodes if has_none else result
 
 
 _Step = tuple[list[Reason], TypeSet]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
 
 from nodelint.base.printable import printable, printable_lines
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 
     from nodelint.fit.lacking import Explanation, Lack
     from nodelint.fit.widening import WayOut
+
+
+_NAMED = 3
+"""NodePools that a line names before it counts the rest."""
 
 
 def fit_json(fits: Sequence[WorkloadFit]) -> dict[str, Any]:
@@ -181,8 +186,8 @@ def _workload(fit: WorkloadFit, width: int, made: dict[int, list[str]]) -> Itera
     workload = fit.workload
     namespace = f" in {workload.namespace}" if workload.namespace else ""
     yield from wrap(f"{_label(fit)}{namespace}  {object_place(workload)}", width, "")
-    yield from wrap(f"=> {_headline(fit)}", width, "")
     same = _names_of_several(fit)
+    yield from wrap(f"=> {_headline(fit, same)}", width, "")
     for verdict in fit.verdicts:
         if id(verdict) not in made:
             made[id(verdict)] = list(_verdict(verdict, width, same))
@@ -205,7 +210,7 @@ def _label(fit: WorkloadFit) -> str:
     return f"{workload.kind}/{short(workload.name_node.unquoted)}"
 
 
-def _headline(fit: WorkloadFit) -> str:
+def _headline(fit: WorkloadFit, same: Set[str]) -> str:
     if not fit.verdicts:
         return "not decided: no pod to look at" if fit.workload.pod_spec is None else "no pool to look at"
     if fit.ignored is not None:
@@ -223,8 +228,8 @@ def _headline(fit: WorkloadFit) -> str:
         return "not known: no known instance type holds it, and a newer one may"
     if not taking:
         return say_all_clear("fit", [fit.unread_pool] if fit.unread_pool is not None else ())
-    same = _names_of_several(fit)
-    names = list_first([_quoted_name(verdict.pool, same) for verdict in taking], 3)
+    shown = [_quoted_name(verdict.pool, same) for verdict in taking[:_NAMED]]
+    names = list_first([*shown, *(verdict.pool.name for verdict in taking[_NAMED:])], _NAMED)
     sure = "" if fit.decided else "may be taken by "
     part = f", for {fit.crowding.most} of its {fit.crowding.pods} pods" if fit.crowding is not None else ""
     return f"{sure}{names}{part}"
@@ -232,8 +237,8 @@ def _headline(fit: WorkloadFit) -> str:
 
 def _names_of_several(fit: WorkloadFit) -> set[str]:
     """Return the names that several pools bear."""
-    names = [verdict.pool.name for verdict in fit.verdicts]
-    return {name for name in names if names.count(name) > 1}
+    counts = Counter([verdict.pool.name for verdict in fit.verdicts])
+    return {name for name, count in counts.items() if count > 1}
 
 
 def _quoted_name(pool: EmptyPool, same: Set[str]) -> str:
@@ -264,6 +269,10 @@ def _verdict(verdict: PoolVerdict, width: int, same: Set[str]) -> Iterator[str]:
         yield from wrap(", ".join(where), width, "       ")
     if refusal.daemons:
         yield from wrap(_say_daemons(refusal), width, "       ")
+    if verdict.pool.blocker is not None and refusal.reason != "not-ready":
+        obj, problem = verdict.pool.blocker
+        at = place_line(problem.node)
+        yield from wrap(f"nothing is launched with {obj.label}: {problem.message} ({at})", width, "       ")
 
 
 def refusal_places(refusal: PoolRefusal, explanation: Explanation | None) -> list[Node]:
@@ -291,7 +300,7 @@ def fit_markdown(fits: Sequence[WorkloadFit]) -> str:
     rows = ["| | workload | pool | where |", "| --- | --- | --- | --- |"]
     for fit in sorted(fits, key=lambda fit: (fit.possible, not fit.decided)):
         sign = "🟢" if fit.possible and fit.decided else "🟡" if fit.possible or not fit.decided else "🔴"
-        what = _headline(fit)
+        what = _headline(fit, _names_of_several(fit))
         if fit.decided and not fit.possible and fit.ignored is None:
             why = dict.fromkeys(_say_why(verdict) for verdict in fit.verdicts if verdict.refusal is not None)
             what = "; ".join([what, *(short(reason, 240) for reason in why)])

@@ -52,6 +52,7 @@ def _row_json(row: ObjectHash) -> dict[str, Any]:
                 "name": status.claim.name,
                 "state": status.state,
                 "fields": list(status.fields),
+                **({"note": status.note} if status.note else {}),
                 "drifted": status.claim.drifted,
             }
             for status in row.nodes
@@ -110,13 +111,13 @@ _STATES = {
 def _nodes_text(nodes: Sequence[ClaimStatus], indent: str) -> Iterator[str]:
     if not nodes:
         yield f"{indent}no NodeClaims"
-    groups = Counter((status.state, status.fields) for status in nodes)
-    for (state, fields), count in groups.most_common():
-        by = f", by {', '.join(fields)}" if fields else ", by fields that cannot be determined" * (state == "differs")
+    groups = Counter((status.state, status.fields, status.note) for status in nodes)
+    for (state, fields, note), count in groups.most_common():
+        by = f", by {', '.join(fields)}" if fields else f"; {note}" if note else ""
         yield f"{indent}{counted(count, 'NodeClaim')}: {_STATES[state]}{printable(by)}"
         if state == "differs":
             yield from (
                 f"{indent}  {status.claim.name}"
                 for status in nodes
-                if (status.state, status.fields) == (state, fields)
+                if (status.state, status.fields, status.note) == (state, fields, note)
             )

@@ -16,8 +16,9 @@ from nodelint import __version__
 from nodelint.base.printable import printable
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.lint.fix_effects import describe_unsafe_fix
-from nodelint.model.finding import SEVERITIES, span_of, written_place
-from nodelint.model.messages import counted
+from nodelint.lint.results import has_written_name
+from nodelint.model.finding import SEVERITIES, find_object_place, span_of, written_place
+from nodelint.model.messages import counted, list_first
 from nodelint.report.fix_preview import fix_lines
 from nodelint.report.grouping import entries
 from nodelint.report.plan_page import escaped, html_page, inline_code
@@ -27,7 +28,7 @@ from nodelint.report.style import PAGE, rule_page
 from nodelint.report.summary import summary_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from nodelint.lint.engine import Report, Result
     from nodelint.model.finding import Also, Span
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
 
 _PLACES = 20
 """Further places of one cause that the page lists; JSON has all of them."""
+
+_MOST_NAMES = 5
+"""Rendered objects of one template that a row names."""
 
 _OWN_STYLE = """
 .error{border-left-color:var(--red)}.warning{border-left-color:var(--amber)}.info{border-left-color:var(--bar)}
@@ -77,7 +81,8 @@ def _place(span: Span, run: Run) -> str:
 def _home(result: Result, run: Run) -> tuple[str, str]:
     """Return the folder and the object under which a finding stands; the file for a finding of no object."""
     path = shown_path(result.span.source.path, run.root)
-    return os.path.dirname(path) or ".", result.object.label if result.object is not None else os.path.basename(path)
+    obj = result.named_object
+    return os.path.dirname(path) or ".", obj.label if obj is not None else os.path.basename(path)
 
 
 # -- the objects
@@ -86,12 +91,18 @@ def _home(result: Result, run: Run) -> tuple[str, str]:
 def _objects(report: Report, run: Run) -> str:
     """Return a table of all objects with the number of their findings."""
     counts: dict[int, Counter[str]] = {}
+    anchors: dict[int, str] = {}
     for result in report.places:
         if result.object is not None:
             counts.setdefault(id(result.object), Counter())[result.severity] += 1
+            anchors.setdefault(id(result.object), _anchor(*_home(result, run)))
     if not report.objects:
         return ""
-    rows = "".join(_object(obj, counts.get(id(obj), Counter()), run) for obj in report.objects)
+    rendered = _list_rendered_names(report)
+    rows = "".join(
+        _object(obj, rendered.get(find_object_place(obj), ()), counts.get(id(obj), Counter()), anchors, run)
+        for obj in report.objects
+    )
     head = "<th>object</th>" + "".join(f"<th class=number>{word}</th>" for word in ("errors", "warnings", "info"))
     search = (
         '<input type=search class=filter placeholder="Search: prod, NodePool …" aria-label="Search objects">'
@@ -101,15 +112,25 @@ def _objects(report: Report, run: Run) -> str:
     return f"<section><h2>Objects</h2>{search}<div class=scroll><table><tr>{head}</tr>{rows}</table></div></section>"
 
 
-def _object(obj: Object, counts: Counter[str], run: Run) -> str:
+def _list_rendered_names(report: Report) -> dict[tuple[str, int], list[str]]:
+    """Return the names that rendered objects have, by the place at which each is written."""
+    found: dict[tuple[str, int], dict[str, None]] = {}
+    for obj in report.seen:
+        if obj.source.built is not None and isinstance(obj.name, str):
+            found.setdefault(find_object_place(obj), {})[obj.name] = None
+    return {place: list(names) for place, names in found.items()}
+
+
+def _object(obj: Object, rendered: Sequence[str], counts: Counter[str], anchors: Mapping[int, str], run: Run) -> str:
     cells = "".join(
         f"<td class='number {word if counts[word] else ''}'>{counts[word] or '–'}</td>" for word in SEVERITIES
     )
     place = _place(span_of(written_place(obj.name_node)), run)
-    name = escaped(obj.label)
-    if any(counts.values()):
-        path = shown_path(span_of(written_place(obj.name_node)).source.path, run.root)
-        name = f'<a href="#{_anchor(os.path.dirname(path) or ".", obj.label)}">{name}</a>'
+    name = escaped(
+        obj.label if has_written_name(obj) or not rendered else f"{obj.kind}/{list_first(rendered, _MOST_NAMES)}"
+    )
+    if id(obj) in anchors:
+        name = f'<a href="#{anchors[id(obj)]}">{name}</a>'
     return f"<tr><td>{name}<br><code class=quiet>{escaped(place)}</code></td>{cells}</tr>"
 
 

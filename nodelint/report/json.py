@@ -103,7 +103,7 @@ def _finding(result: Result, report: Report) -> dict[str, Any]:
         "path": result.span.source.path,
         **_range(result.span),
         "origin": result.span.source.origin(result.span.start),
-        "object": _object(result.object),
+        "object": _object(result.named_object),
         "releases": _releases(result, report),
         "related": [
             {

@@ -80,7 +80,7 @@ def _find_target(obj: Object | None, report: Report) -> dict[str, Any]:
 
 
 def _describe_finding(result: Result, report: Report, run: Run) -> dict[str, Any]:
-    finding, obj = result.finding, result.object
+    finding, obj, named = result.finding, result.object, result.named_object
     first, last = lines_of(result.span)
     return {
         "rule": result.rule.name,
@@ -94,7 +94,7 @@ def _describe_finding(result: Result, report: Report, run: Run) -> dict[str, Any
         "line": first,
         "endLine": last,
         "kind": obj.kind if obj is not None else None,
-        "name": obj.name if obj is not None and isinstance(obj.name, str) else None,
+        "name": named.name if named is not None and isinstance(named.name, str) else None,
         "fix": result.safety if result.fixable else None,
         "suggestions": [suggestion.name for suggestion in finding.suggestions],
         **_find_target(obj, report),

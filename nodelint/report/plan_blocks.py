@@ -48,7 +48,11 @@ def concerns(pool: PoolPlan) -> bool:
     """Whether there is anything to report of a pool."""
     launched = pool.launch
     moved = launched.gained or launched.lost or launched.images_gained or launched.images_lost
-    return pool.change != "unchanged" or pool.grade != "none" or bool(pool.refused or moved or pool.never_stored)
+    return (
+        pool.change != "unchanged"
+        or pool.grade != "none"
+        or bool(pool.refused or moved or pool.never_stored or pool.verdict.reasons)
+    )
 
 
 def nothing_changed(plan: Plan, findings: Findings) -> bool:
@@ -133,8 +137,25 @@ def headline_rows(pool: PoolPlan) -> list[str]:
     elif pool.never_stored is not None:
         parts.append("no node of it runs, so none is replaced")
     elif not parts:
-        parts.append("no node drifts; the change takes effect at once" if pool.effects else "no node drifts")
+        at_once = "; the change takes effect at once" if pool.effects else ""
+        parts += _without_nodes(pool) or [f"no node drifts{at_once}"]
     return parts
+
+
+def _without_nodes(pool: PoolPlan) -> list[str]:
+    """What changes although no node has it; nothing where there may be nodes."""
+    if not pool.verdict.reasons or pool.stopped_before is None:
+        return []
+    now = " and can" if pool.stopped is not None else ""
+    rows = [f"it has no nodes: it could{now} launch none ({pool.stopped_before.reason})"]
+    node_class = pool.before.node_class if pool.before is not None else None
+    if node_class is not None and any(map(_is_of_class, pool.verdict.reasons)):
+        rows.append(f"the change of EC2NodeClass `{printable(str(node_class.name))}` concerns no node")
+    return rows
+
+
+def _is_of_class(reason: Reason) -> bool:
+    return reason.reason not in ("NodePoolDrifted", "RequirementsDrifted")
 
 
 def _drift_in_words(pool: PoolPlan) -> str | None:
@@ -205,7 +226,7 @@ def place_of(at: Node | Span) -> str:
 
 def share_of(reason: Reason) -> str:
     """How many nodes a reason is about, where that is not all of them, and whether Karpenter records it."""
-    parts = ["some nodes"] if reason.covered == "some" else []
+    parts = {"some": ["some nodes"], "none": ["no nodes"]}.get(reason.covered, [])
     if reason.covered == "unknown":
         unknown = "a value is not known here" if reason.of_files else "only your AWS account knows"
         parts.append("may never reach them" if reason.reason == "NodeClassDrift" else unknown)
@@ -272,6 +293,7 @@ _TOTALS = (
         False,
     ),
     _Total(lambda pool: pool.replaced == "unknown", "its nodes may be replaced", "nodes of {n} may be replaced"),
+    _Total(lambda pool: bool(pool.verdict.reasons), "it has no nodes", "{n} without nodes", False),
     _Total(concerns, "other types or images for new nodes", "{n} with other types or images", False),
     _Total(lambda pool: True, "not changed", "{n} unchanged", False),
 )

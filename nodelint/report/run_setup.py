@@ -153,7 +153,16 @@ _KEYS = {
 }
 """Settings that have another name in the configuration."""
 
-_INTERNAL = ("places", "karpenter_named", "karpenter_range", "bounds", "root", "exclude_root", "include_root")
+_INTERNAL = (
+    "places",
+    "karpenter_named",
+    "karpenter_range",
+    "bounds",
+    "root",
+    "exclude_root",
+    "include_root",
+    "seen_as",
+)
 
 
 def _describe_value(name: str, value: object, settings: Settings) -> str:

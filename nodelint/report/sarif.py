@@ -103,7 +103,7 @@ def _result(result: Result, fingerprint: str, index: int, root: str) -> dict[str
         "ruleIndex": index,
         "level": _level(result.severity),
         "message": _message(message),
-        "locations": [_location(result.span, root, result.object)],
+        "locations": [_location(result.span, root, result.named_object)],
     }
     if finding.also:
         value["relatedLocations"] = [
@@ -174,7 +174,7 @@ def _notices(report: Report, run: Run, index: dict[str, int]) -> list[dict[str, 
     for path, why in run.unreadable:
         notices.append(_notice("unreadable", "error", f"{path}: {why}", [_whole_file(path, run.root)]))
     for result, why in run.refused:
-        place = [_location(result.span, run.root, result.object)]
+        place = [_location(result.span, run.root, result.named_object)]
         notices.append(_notice("refused-fix", "warning", why, place, result.rule.name, index))
     return notices + [_notice("fault", "error", fault) for fault in report.faults]
 

@@ -60,6 +60,7 @@ def triage_json(read: Triage, path: str) -> dict[str, Any]:
             "releases": [{"version": str(r.version), "from": r.source} for r in read.releases],
         },
         "groups": [_group_json(group) for group in read.groups],
+        "disruptions": dict(sorted(read.disruptions.items())),
         "summary": {**counts, "unknownLinesLeftOut": read.shapes_dropped},
     }
 
@@ -212,13 +213,24 @@ def _say_disruptions(read: Triage) -> str:
     """How often Karpenter disrupted nodes on purpose, and where the cause of that is shown."""
     reasons = ", ".join(f"{reason} {count:,}" for reason, count in sorted(read.disruptions.items()) if reason)
     times = counted(sum(read.disruptions.values()), "time")
-    way = "`nodelint why` says of each node why it stays or goes."
-    if any("drift" in reason for reason in read.disruptions):
-        way = (
+    by_way: dict[str, list[str]] = {}
+    for reason in sorted(read.disruptions):
+        by_way.setdefault(_way_to_cause(reason), []).append(reason)
+    ways = [f"{', '.join(of)}: {way}" if len(by_way) > 1 and all(of) else way for way, of in by_way.items()]
+    shown = f"Karpenter disrupted nodes {times}{f' ({reasons})' if reasons else ''}"
+    return f"{shown}. This is no failure: {'; '.join(ways)}."
+
+
+def _way_to_cause(reason: str) -> str:
+    """Return what shows why Karpenter disrupts nodes for a reason."""
+    if "drift" in reason:
+        return (
             "`nodelint plan` shows which change of the manifests makes nodes drift, and"
-            " `nodelint hash --live kubectl` which object differs from the cluster."
+            " `nodelint hash --live kubectl` which object differs from the cluster"
         )
-    return f"Karpenter disrupted nodes {times}{f' ({reasons})' if reasons else ''}. This is no failure: {way}"
+    if "expir" in reason:
+        return "a node that expires has reached `expireAfter` of its NodePool, which `nodelint why` shows"
+    return "`nodelint why` says of each node why it stays or goes"
 
 
 def _day(time: float) -> str:

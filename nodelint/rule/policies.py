@@ -58,6 +58,10 @@ class PolicyError(ValueError):
         self.column = column
 
 
+class RuntimeMissing(PolicyError):
+    """The package that works out the expression of a policy is not installed."""
+
+
 class Policy(NamedTuple):
     """A policy as the configuration holds it. `at` is the path of the field that a finding points at.
 
@@ -113,7 +117,7 @@ def rule_of(policy: Policy) -> Rule:
     try:
         program = cel.compile(policy.expr, VARIABLES)
     except cel.NotInstalled as error:
-        raise PolicyError("expr", str(error)) from error
+        raise RuntimeMissing("expr", str(error)) from error
     except cel.Unsupported as error:
         match = re.search(r"<input>:([0-9]+):([0-9]+): (.*?)(?: \| |$)", str(error))
         if match is None:

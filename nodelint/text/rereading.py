@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nodelint.forms.registry import TABLE
 from nodelint.text.nodes import Document, Node, SourceText
+from nodelint.text.reading import nodes_of
 from nodelint.text.source import Source, chunks, is_yaml_alone
 
 
@@ -26,8 +27,17 @@ def _take_marks(new: Source, source: SourceText) -> None:
 def reread_document(source: SourceText, index: int, text: str) -> Source:
     """Return the same file with another text that differs within one document only: that one is read anew.
 
-    The other documents are the same objects as before and belong to the old source, where their places are.
+    The other documents are the same objects as before and belong to the old source, where their places are. What was
+    read without the word karpenter, as values are, is read so again.
     """
+    new, document = _reread_document(source, index, text), source.documents[index]
+    is_lost = index >= len(new.documents) or new.documents[index].root is None
+    if is_lost and document.root is not None and document.host is None:
+        nodes_of(new)
+    return new
+
+
+def _reread_document(source: SourceText, index: int, text: str) -> Source:
     document = source.documents[index]
     if document.host is not None:
         return _reread_embedded(source, index, text) or reread(source, text)

@@ -18,7 +18,7 @@ from nodelint.model.manifest import EC2NodeClass, NodePool, Object
 from nodelint.model.releases import Version
 from nodelint.triage.causes import VERDICTS, words_below_warning
 from nodelint.triage.groups import LogGroup, Release, Sorter
-from nodelint.triage.kubectl_objects import is_objects, of_objects
+from nodelint.triage.kubectl_objects import count_disruptions, is_objects, of_objects
 from nodelint.triage.kubectl_text import find_table, of_text
 from nodelint.triage.logs import LogLine, Reader
 from nodelint.triage.streams import NoLog, bounded
@@ -65,7 +65,7 @@ def triage(lines: Iterable[bytes], release: Version | None = None) -> Triage:
     """Sort the failures of a log, of events and conditions, or of bare messages by cause.
 
     `release` stands for lines that do not tell theirs; where it is None, what depends on the release cannot be
-    told. NoLog where nothing of it is Karpenter's.
+    disruptions. NoLog where nothing of it is Karpenter's.
     """
     tee = _Tee(lines)
     if is_objects(tee.head()):
@@ -77,7 +77,7 @@ def triage(lines: Iterable[bytes], release: Version | None = None) -> Triage:
     if not reader.lines:
         raise NoLog("is empty")
     if not reader.read:
-        return _of_text(tee, release)
+        return _of_text(tee, release, reader)
     groups = _sorted(found, reader.last)
     return Triage(
         groups=groups,
@@ -162,7 +162,7 @@ def _of_objects(tee: _Tee, release: Version | None) -> Triage:
     return _of_entries(found, 0, release)
 
 
-def _of_text(tee: _Tee, release: Version | None) -> Triage:
+def _of_text(tee: _Tee, release: Version | None, reader: Reader) -> Triage:
     kind = find_table(tee.text())
     if kind is not None:
         raise NoLog(
@@ -171,6 +171,10 @@ def _of_text(tee: _Tee, release: Version | None) -> Triage:
         )
     text = "".join(tee.text())
     found, unread, has_message = of_text(tee.text())
+    if reader.disruptions and not is_failed_read(text):  # lines of a log, shortened by who copied them
+        disruptions = sum(reader.disruptions.values())
+        read = _of_entries(found, max(reader.lines - len(found) - disruptions, 0), release)
+        return read._replace(read=read.read + disruptions, disruptions=reader.disruptions, kind="messages")
     if not has_message or is_failed_read(text):
         failure = explain_failure(text)
         raise NoLog(_NOTHING if failure is None else f"holds no log: {failure}")
@@ -195,6 +199,7 @@ def _of_entries(entries: list[LogLine], unread: int, release: Version | None) ->
         last=last,
         shapes_dropped=found.dropped,
         kind="messages" if any(entry.source == "text" for entry in entries) else "objects",
+        disruptions=count_disruptions(entries),
     )
 
 

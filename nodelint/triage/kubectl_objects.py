@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from nodelint.text.yaml.held_yaml import hold
@@ -159,7 +159,24 @@ _REASONS = frozenset(
     | {"AwaitingVolumeDetachment", "CapacityReservationInstanceInterrupted", "WaitingOnNodeClaimTermination"}
     | {"InsufficientCapacityError", "NodeClassNotReady", "UnregisteredTaintMissing", "FailedConsistencyCheck"}
     | {"NoCompatibleInstanceTypes", "InvalidDoNotDisruptAnnotation"}
+    | {"DisruptionTerminating", "DisruptionLaunching", "DisruptionWaitingReadiness"}
 )
+
+_DISRUPTING = ("DisruptionTerminating", "DisruptionLaunching")
+
+
+def count_disruptions(entries: Iterable[LogLine]) -> dict[str, int]:
+    """Return how many nodes the events say that Karpenter disrupts on purpose, by its reason.
+
+    A node and its NodeClaim have an event each, and each replacement has one.
+    """
+    found: dict[str, dict[tuple[str, str], set[str]]] = {}
+    for entry in entries:
+        if entry.source == "object" and entry.message in _DISRUPTING:
+            reason = entry.error.partition(": ")[2].partition("/")[0].strip().lower()
+            for kind, about in entry.fields.items():
+                found.setdefault(reason, {}).setdefault((entry.message, kind), set()).add(_text(about, "name"))
+    return {reason: max(map(len, names.values())) for reason, names in found.items()}
 
 
 def _event(obj: dict[str, Any], number: int) -> LogLine | None:

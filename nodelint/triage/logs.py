@@ -90,6 +90,9 @@ _DISRUPTION = re.compile(
 )
 """The line about a disruption: with its reason since 1.1, named after `via` before."""
 
+_EXPIRY = b"deleting expired nodeclaim"
+"""The line about a NodeClaim that has reached its `expireAfter`."""
+
 
 class Reader:
     """Entries of a log, line by line; the counts are those of the lines read so far.
@@ -128,6 +131,8 @@ class Reader:
             if b"disrupting " in raw and (disruption := _DISRUPTION.search(raw)) is not None:
                 reason = (disruption[1] or disruption[2] or b"").decode().lower()
                 self.disruptions[reason] = self.disruptions.get(reason, 0) + 1
+            elif _EXPIRY in raw:
+                self.disruptions["expired"] = self.disruptions.get("expired", 0) + 1
             if self.read >= _READ_WHOLE and self._skips(raw):
                 self.read += 1
                 continue

@@ -15,7 +15,9 @@ from nodelint.model.quantities import ONE, billionths, format_quantity
 from nodelint.model.requirement import Requirement
 
 _REQUESTS = re.compile(r"resources[ =](\{[^{}]{0,2000}\})")
-_REQUIREMENT = re.compile(r"([a-z][\w./-]+) (In|NotIn|Gt|Lt|Gte|Lte|Exists|DoesNotExist)\b(?: \[([^\]]{0,2000})\])?")
+_REQUIREMENT = re.compile(
+    r"(?<![\w./-])([a-z][\w./-]++) (In|NotIn|Gt|Lt|Gte|Lte|Exists|DoesNotExist)\b(?: \[([^\]]{0,2000})\])?"
+)
 _MIB = 2**20
 _DEVICES = {
     "nvidia.com/gpu": ("karpenter.k8s.aws/instance-gpu-manufacturer", "nvidia"),

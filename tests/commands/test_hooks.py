@@ -15,7 +15,10 @@ from typing import Any
 import pytest
 import yaml
 
+from nodelint.commands._hook import LOCAL
 from nodelint.files.discover import discover
+from nodelint.files.file_kinds import TEMPLATES, YAML_ENDINGS
+from nodelint.forms.registry import TABLE
 from tests.conftest import ROOT, by_place
 
 TREES = ROOT / "tests" / "trees"
@@ -101,6 +104,15 @@ def test_a_hook_is_handed_what_can_hold_a_manifest(hook: dict[str, str]) -> None
     """Scripts and Markdown are for those who ask: a user's own `files` takes the place of ours."""
     assert [name for name in (*HELD, *NOT_HELD) if re.search(hook["files"], name)] == list(HELD)
     assert hook["types"] == ["text"]
+
+
+@pytest.mark.parametrize("hook", HOOKS, ids=lambda h: h["id"])
+def test_a_hook_is_handed_every_ending_that_is_read(hook: dict[str, str]) -> None:
+    endings = {*YAML_ENDINGS, *TEMPLATES, *TABLE.read, *TABLE.module_files, *TABLE.templates}
+    named = [f"pools{ending}" if ending.startswith(".") else ending for ending in sorted(endings)]
+    names = [*named, *TABLE.names, *(f"prod/{name}" for name in TABLE.names), *TABLE.heads]
+    assert [name for name in names if not re.search(hook["files"], name)] == []
+    assert LOCAL["hooks"][0]["files"] == hook["files"]  # type: ignore[index,call-overload]
 
 
 def test_what_a_folder_is_searched_for_is_what_a_hook_is_handed(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from subprocess import CompletedProcess
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from nodelint.commands._hook import LOCAL
 from nodelint.config.settings import load
 from tests.manifests import nodepool
 
@@ -35,9 +36,9 @@ HOOK = """\
     entry: nodelint check --timeout 5m --no-repository-rules --
     language: system
     types: [text]
-    files: "\\\\.(ya?ml|json|tf|tofu|tpl|tftpl|tmpl|gotmpl|j2)$"
+    files: "FILES"
     require_serial: true
-"""
+""".replace("FILES", str(LOCAL["hooks"][0]["files"]).replace("\\", "\\\\"))  # type: ignore[index,call-overload]
 
 APPLICATION = """\
 kind: Application

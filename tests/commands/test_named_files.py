@@ -125,16 +125,82 @@ def test_a_named_file_that_is_not_read_as_values_is_named(nodelint: Run, chart: 
     assert "name it by --values" in done.stdout
 
 
+def test_values_of_no_chart_of_the_repository_name_the_next_step(nodelint: Run, chart: Path) -> None:
+    write(chart, {"prod.yaml": RIGHT})
+    hint = "If prod.yaml is a values file, name its chart: nodelint check CHART --values prod.yaml."
+    assert hint in nodelint("check", "prod.yaml").stdout
+
+
 @pytest.mark.parametrize(
-    ("path", "hint"),
+    ("written", "fixed"),
     [
-        ("prod.yaml", "If prod.yaml is a values file, name its chart: nodelint check CHART --values prod.yaml."),
-        ("pools/values.yaml", "pools/values.yaml belongs to a chart: nodelint check pools."),
+        ('["t3*"]', '["t3", "t3a"]'),
+        ('["t3*", m5]  # small', '["t3", "t3a", m5]  # small'),
+        ('\n  - m5\n  - "t3*"  # small', '\n  - m5\n  - "t3"  # small\n  - "t3a"'),
     ],
 )
-def test_values_alone_name_the_next_step(nodelint: Run, chart: Path, path: str, hint: str) -> None:
-    write(chart, {"prod.yaml": RIGHT})
-    assert hint in nodelint("check", path).stdout
+def test_a_pattern_in_a_values_file_becomes_several_values(
+    nodelint: Run, tmp_path: Path, written: str, fixed: str
+) -> None:
+    """Though no word of such a file is Karpenter's, it is read again after each edit."""
+    template = POOL_OF_BASE.replace("[m7i]", "{{ toJson .Values.families }}")
+    files = {"Chart.yaml": "apiVersion: v2\nname: pools\nversion: 0.1.0\n", "templates/pool.yaml": template}
+    write(tmp_path, {**files, "values.yaml": f"cluster: a\nfamilies: {written}\nlimit: 1\n"})
+    nodelint("check", "--fix", "values.yaml")
+    assert (tmp_path / "values.yaml").read_text(encoding="utf-8") == f"cluster: a\nfamilies: {fixed}\nlimit: 1\n"
+
+
+RELEASE = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: pools}\nspec:\n"
+RELEASE += "  chart: {spec: {chart: pools, sourceRef: {kind: GitRepository, name: flux}}}\n  values:\n"
+
+
+@pytest.mark.parametrize(
+    ("named", "content", "place"),
+    [
+        ("pools/values-prod.yaml", WRONG, ""),
+        ("pools/prod.yaml", WRONG, ""),
+        ("pools/env/prod.yaml", WRONG, ""),
+        ("envs/prod.yaml", WRONG, ""),
+        ("pools/values.yaml", WRONG, ""),
+        ("pools/Chart.yaml", "", "pools/values-prod.yaml"),
+        ("pools/templates/pools.yaml", "", "pools/values-prod.yaml"),
+        ("flux/pools.yaml", RELEASE + "    " + WRONG.replace("\n", "\n    ").rstrip() + "\n", ""),
+    ],
+)
+def test_a_file_of_a_chart_alone_is_judged_with_the_chart(
+    nodelint: Run, chart: Path, named: str, content: str, place: str
+) -> None:
+    """As a pre-commit hook names it. Of other values files nothing is said."""
+    (chart / ".git").mkdir()
+    write(chart, {"pools/values-dev.yaml": RIGHT, named: content} if content else {"pools/values-prod.yaml": WRONG})
+    done = nodelint("check", "--format", "json", "--", named)
+    assert [rule for rule, _ in list_findings(done)] == ["no-instance-type"], done.stdout + done.stderr
+    assert (place or named) in done.stdout
+
+
+POOL_OF_BASE = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: web}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i]}
+"""
+ADDED = "- {op: add, path: /spec/template/spec/requirements/-, value:"
+ADDED += " {key: kubernetes.io/arch, operator: In, values: [arm46]}}\n"
+
+
+@pytest.mark.parametrize("named", ["prod/patches/arch.yaml", "prod/kustomization.yaml", "prod/kustomization.yaml ."])
+def test_a_patch_alone_is_judged_with_its_kustomization(nodelint: Run, tmp_path: Path, named: str) -> None:
+    kustomization = "resources: [../base]\npatches:\n  - path: patches/arch.yaml\n    target: {kind: NodePool}\n"
+    files = {"prod/kustomization.yaml": kustomization, "prod/patches/arch.yaml": ADDED}
+    files |= {"base/kustomization.yaml": "resources: [pool.yaml]\n", "base/pool.yaml": POOL_OF_BASE}
+    write(tmp_path, {".git/HEAD": "", **files})
+    done = nodelint("check", "--format", "json", *named.split())
+    assert ("unknown-value", "prod/patches/arch.yaml") in list_findings(done), done.stdout + done.stderr
 
 
 POOL = TEMPLATE.split("---\n", 1)[1].rsplit("{{- end }}", 1)[0]
@@ -168,6 +234,14 @@ def test_named_variables_are_judged_with_their_root_module(
     assert list_findings(done) == [("wildcard-value", paths[-1])]
     assert "Not known" not in nodelint("check", *paths).stdout
     assert "m7g" not in nodelint("explain", *paths).stdout
+
+
+@pytest.mark.parametrize("named", ["variables.tf", "templates/pool.yaml.tftpl"])
+def test_a_part_of_a_module_is_judged_with_the_module(nodelint: Run, tmp_path: Path, named: str) -> None:
+    variables = 'variable "families" { default = ["m7i.*"] }\n'
+    main = (MAIN % "pool.yaml.tftpl").split("\n", 1)[1]
+    write(tmp_path, {"main.tf": main, "variables.tf": variables, "templates/pool.yaml.tftpl": TEXT})
+    assert "wildcard-value" in nodelint("check", named).stdout
 
 
 def test_a_named_module_is_judged_with_its_template(nodelint: Run, tmp_path: Path) -> None:

@@ -419,6 +419,31 @@ def test_live_names_fields_as_far_as_what_a_claim_was_made_of_is_known(
     assert (claim["state"], claim["fields"]) == ("differs", fields)
 
 
+@pytest.mark.parametrize(
+    ("holds_class", "tags", "note"),
+    [
+        (False, "tags: {team: web}", "EC2NodeClass `default` of the cluster is not in the input of --live. Add"),
+        (True, "tags: {team: web}", "has changed since these nodes were launched, and differs from this manifest by"),
+        (True, "role: nodes", "has changed since these nodes were launched, and is equal to this manifest"),
+    ],
+    ids=["no class", "another", "equal"],
+)
+def test_live_says_what_is_known_of_a_class_that_nodes_were_not_launched_with(
+    nodelint: Run, tmp_path: Path, holds_class: bool, tags: str, note: str
+) -> None:
+    put(tmp_path, node_class(*[tags] * tags.startswith("tags")), "a.yaml")
+    cluster = json.loads(live("1.6.0", ""))
+    for item in cluster["items"][1:]:
+        item["metadata"]["annotations"]["karpenter.k8s.aws/ec2nodeclass-hash"] = "1"
+    cluster["items"] = cluster["items"][not holds_class :]
+    put(tmp_path, json.dumps(cluster), "cluster.json")
+    args = ("hash", "a.yaml", "--live", "cluster.json", "--karpenter-version", "1.6.0")
+    printed = " ".join(nodelint(*args).stdout.split())
+    assert note in printed
+    assert ("by spec.tags" in printed) == (holds_class and tags.startswith("tags"))
+    assert note in nodelint(*args, "--format", "json").stdout
+
+
 def test_live_names_labels_that_a_claim_has_not(nodelint: Run, tmp_path: Path) -> None:
     labels = "    metadata: {labels: {team: web, tier: front, zone: a}}\n"
     put(tmp_path, pool("expireAfter: 720h").replace("  template:\n", f"  template:\n{labels}"), "a.yaml")

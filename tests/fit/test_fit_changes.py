@@ -91,3 +91,41 @@ def test_changes_that_are_named_are_enough(nodelint: Run, tmp_path: Path) -> Non
     tolerant = pods.replace("    spec:\n", "    spec:\n      tolerations: [{key: team, operator: Exists}]\n", 1)
     write_files(tmp_path, {"pool.yaml": tainted.replace("[amd64]", "[amd64, arm64]"), "api.yaml": tolerant})
     assert "1 workload with a pool, 0 without" in nodelint("fit", ".").stdout
+
+
+X86_IMAGE = "name: amazon-eks-node-al2023-x86_64-standard-1.33-v20250807, owner: amazon"
+SMALL_VOLUME = "blockDeviceMappings: [{deviceName: /dev/xvda, ebs: {volumeSize: 10Gi}}]"
+TAINTED = POOL.replace(
+    "    spec:\n", "    spec:\n      taints: [{key: a, effect: NoSchedule}, {key: b, effect: NoExecute}]\n", 1
+)
+
+
+def _helps(nodelint: Run, tmp_path: Path, pool: str, node_class: str, pod: str) -> str:
+    write_files(tmp_path, {"pools.yaml": f"{pool}---\n{node_class}", "api.yaml": pod})
+    text = " ".join(nodelint("fit", ".", "--karpenter-version", "1.5.0").stdout.split())
+    return text.partition("help: ")[2].partition(" (pools.yaml")[0].partition(" (api.yaml")[0]
+
+
+def test_no_type_is_offered_for_which_the_class_has_no_image(nodelint: Run, tmp_path: Path) -> None:
+    family = nodepool(f"key: {FAMILY}, operator: In, values: [m7i, c7i]", name="web")
+    pod = workload(f"{ARCH}: arm64")
+    node_class = nodeclass("amiFamily: AL2023", ami=X86_IMAGE)
+    assert _helps(nodelint, tmp_path, family, node_class, pod) == ""
+    found = _helps(nodelint, tmp_path, family, nodeclass(), pod)
+    assert found == f"add `m7g` to `{FAMILY}` of pool `web`"
+
+
+@pytest.mark.parametrize("class_line", [SMALL_VOLUME, "tags: {a: b}"], ids=["no launch", "launches"])
+@pytest.mark.parametrize("pool", [TAINTED, POOL], ids=["tainted", "another arch"])
+def test_a_class_with_which_nothing_is_launched_is_named(
+    nodelint: Run, tmp_path: Path, pool: str, class_line: str
+) -> None:
+    node_class = nodeclass(class_line)
+    found = _helps(nodelint, tmp_path, pool, node_class, workload("" if pool is TAINTED else f"{ARCH}: arm64"))
+    start = "tolerate `a:NoSchedule` and `b:NoExecute`, and pool `general` takes it" if pool is TAINTED else "add "
+    assert found.startswith(start)
+    assert ("once nodes can be launched with EC2NodeClass/" in found) == (class_line is SMALL_VOLUME)
+    printed = " ".join(nodelint("fit", ".", "--karpenter-version", "1.5.0").stdout.split())
+    assert ("nothing is launched with EC2NodeClass/" in printed) == (class_line is SMALL_VOLUME)
+    explained = nodelint("explain", ".", "--nodepool", "general", "--karpenter-version", "1.5.0").stdout
+    assert ("nothing is launched with EC2NodeClass/" in explained) == (class_line is SMALL_VOLUME)

@@ -363,3 +363,31 @@ def test_a_workload_that_only_nodes_without_its_driver_take_is_told_at_the_pool(
     assert [finding["related"][1]["message"] for finding in found] == [
         "asks for GPUs, and no pool with a driver accepts it"
     ] * has_match
+
+
+SEVERAL = "---\n".join(
+    [
+        nodepool("key: team, operator: In, values: [batch]", name="web"),
+        nodepool(
+            "key: karpenter.k8s.aws/instance-family, operator: In, values: [g6]",
+            name="gpu",
+            template="      taints: [{key: nvidia.com/gpu, effect: NoSchedule}]\n",
+        ),
+        nodepool("key: kubernetes.io/arch, operator: In, values: [amd64]", name="plain"),
+    ]
+)
+NEAREST = {
+    "web": "nodeSelector: {team: batch}\ncontainers: [{name: a, resources: {requests: {cpu: 5000}}}]",
+    "gpu": "nodeSelector: {karpenter.sh/nodepool: gpu}\ntolerations: [{key: nvidia.com/gpus, operator: Exists}]",
+    "plain": "nodeSelector: {karpenter.sh/nodepool: plain, kubernetes.io/arch: arm64}",
+}
+
+
+@pytest.mark.parametrize("pool", NEAREST)
+def test_the_pool_that_the_workload_is_written_for_is_named(here: Path, nodelint: Run, pool: str) -> None:
+    (here / "pools.yaml").write_text(f"{SEVERAL}---\n{nodeclass()}")
+    (here / "web.yaml").write_text(pod(NEAREST[pool]))
+    (finding,) = findings_of(nodelint)
+    assert finding["message"].startswith(f"no NodePool accepts its pods; `{pool}`: ")
+    assert finding["help"].endswith("shows why each NodePool refuses the pods")
+    assert not any("resources=" in place["message"] for place in finding.get("also", []))

@@ -344,15 +344,11 @@ _WORDS = (
 )
 _ENDS = {
     "apiserver/rules.py:_BRANCHES",
-    "commands/refresh.py:_LISTED",
     "model/quantities.py:_DIGITS",
-    "plan/roll.py:_NAMES",
     "report/explain.py:_PASSED",
     "report/markdown.py:_REASONS",
     "report/markdown.py:_WIDTH",
     "report/plan_markdown.py:_CAUSES",
-    "report/plan_markdown.py:_NAMES",
-    "report/triage.py:_NAMES",
     "text/yaml/yaml_stream.py:_OVERLAP",
 }
 """What else a slice ends at: places in a text, and names that a line shows before it counts the rest."""

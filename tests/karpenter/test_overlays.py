@@ -139,7 +139,7 @@ def test_exactly_the_rejected_ones_are_named(
 def test_a_wildcard_is_refused_by_the_controller(check: Check) -> None:
     (found,) = check(overlay("a", FAMILY % '"m5*"', PRICE), select=["controller-check"]).results
     assert (found.finding.at.text, found.severity) == ('"m5*"', "error")
-    assert "ignores the whole" in str(found.finding.note)
+    assert "ignores the whole overlay" in str(found.finding.note)
 
 
 POOL = "{key: karpenter.sh/nodepool, operator: In, values: [%s]}"

@@ -328,7 +328,8 @@ def test_a_class_under_another_name_is_another_class() -> None:
 def test_a_pool_without_possible_nodes_has_none_to_replace() -> None:
     none = edited(BOTH, ("[c, m]", "[nothing]"))
     (change,) = planned(none, edited(BOTH, ("key: fast", "key: slow")))
-    assert verdict_and_reasons(change) == NOT
+    assert verdict_and_reasons(change) == ("none", "NodePoolDrifted")
+    assert {reason.covered for reason in change.verdict.reasons} == {"none"}
 
 
 def test_a_placeholder_is_not_judged() -> None:

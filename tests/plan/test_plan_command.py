@@ -104,6 +104,8 @@ def test_what_is_no_revision_is_refused(nodelint: Run, repository: Path, name: s
     done = nodelint("plan", f"--against={name}", cwd=repository)
     assert (done.returncode, done.stdout) == (2, "")
     assert "is not a revision of this repository" in done.stderr
+    listed = "`git branch --all` and `git tag` list the names, and `git fetch` brings those of the remote"
+    assert (listed in done.stderr) == (not name.startswith("-"))
     assert not (repository / "x").exists()
 
 

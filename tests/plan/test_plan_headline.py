@@ -397,3 +397,24 @@ def test_a_class_in_a_heredoc_that_was_refused_had_no_nodes(nodelint: Run, tmp_p
     assert done.returncode == 0, done.stdout
     assert "the API server refuses EC2NodeClass web as it was" in done.stdout
     assert NONE in done.stdout
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("al2023@v20260618", "al2023@v20260701", "spec.amiSelectorTerms[0]: alias: "),
+        ("role: KarpenterNodeRole-x", "role: others", "spec.role: "),
+    ],
+    ids=["image", "role"],
+)
+def test_a_class_without_nodes_says_what_changes(nodelint: Run, tmp_path: Path, change: tuple[str, str, str]) -> None:
+    old, new, field = change
+    broken = edited(
+        BOTH, ("requirements:\n", "requirements:\n        - {key: kubernetes.io/arch, operator: In, values: [x86]}\n")
+    )
+    assert old in broken
+    write_files(tmp_path, {"old/a.yaml": broken, "new/a.yaml": edited(broken, (old, new))})
+    text = nodelint("plan", "--old", "old", "new").stdout
+    assert "the change of EC2NodeClass `web` concerns no node" in text
+    before, after = old.partition(": ")[2] or old, new.partition(": ")[2] or new
+    assert f"{field}{before} -> " in text and f"{after}\n" in text

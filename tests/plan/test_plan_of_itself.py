@@ -129,3 +129,73 @@ def test_a_release_that_a_readme_states_is_that_of_both_sides(nodelint: Run, tmp
     commit(tmp_path, {"karpenter/README.md": f"```sh\n{install}```\n", "karpenter/nodes.yaml": BOTH})
     done = nodelint("plan", "--against", "HEAD", cwd=tmp_path)
     assert done.stdout == "1 NodePool, not changed. No node is replaced.\nKarpenter 1.0.0\n"
+
+
+_BAD = _pool("dev", "x86_64").replace("role: nodes", "amiFamily: Custom\n  role: nodes")
+SETTINGS_TREE = {
+    "dev/nodes.yaml": _BAD,
+    "prod/nodes.yaml": _pool("prod", "amd64"),
+    "kept/nodes.yaml": _pool("kept", "arm64"),
+    "docs/nodes.md": f"```yaml\n{_pool('docs', 'arm64')}```\n",
+    "chart/Chart.yaml": CHART["Chart.yaml"],
+    "chart/values.yaml": CHART["values.yaml"],
+    "chart/templates/pool.yaml": CHART["templates/pool.yaml"],
+    "apps/a.yaml": _workload("api", "arm64"),
+    "flux/karpenter.yaml": "kind: HelmRelease\nspec: {chart: {spec: {chart: karpenter, version: 1.5.0}}}\n",
+    ".gitignore": "kept\nmade\n",
+}
+SETTINGS = [
+    {"exclude": ["dev"]},
+    {"exclude": ["dev/*", "**/templates/**"]},
+    {"exclude": ["./prod/nodes.yaml"]},
+    {"exclude": ["flux"]},
+    {"include": ["docs/*.md"]},
+    {"include": ["docs"], "exclude": ["docs/nodes.md"]},
+    {"per-path-ignores": {"dev/**": ["unknown-label", "unknown-value", "refused-combination"]}},
+    {"per-path-ignores": {"*": ["all"]}, "profile": "strict"},
+    {"per-path-versions": {"dev": {"karpenter-version": "1.0.0"}, "prod/*": {"kubernetes-version": "1.30"}}},
+    {"karpenter-version": ">=1.0 <=1.14", "kubernetes-version": "1.33"},
+    {"respect-gitignore": False},
+    {"respect-gitignore": True, "ignore": ["unknown-value"], "select": ["all"], "preview": True},
+    {"extend-select": ["practice"], "rules": {"no-pool-for-workload": {"pools": "complete"}}},
+]
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=[json.dumps(settings) for settings in SETTINGS])
+def test_each_setting_is_about_both_sides(nodelint: Run, tmp_path: Path, settings: dict[str, object]) -> None:
+    tree = tmp_path / "tree"
+    write_files(tree, {**SETTINGS_TREE, "nodelint.yaml": json.dumps(settings)})
+    _commit(tree)
+    write_files(tree, {"made/nodes.yaml": _pool("made", "arm64")})
+    for paths in ((), ("dev", "prod/nodes.yaml")):
+        assert_empty(nodelint("plan", "--against", "HEAD", "--format", "json", *paths, cwd=tree).stdout)
+    elsewhere = ("--config", "../nodelint.yaml")
+    assert_empty(nodelint("plan", "--against", "HEAD", "--format", "json", *elsewhere, cwd=tree / "prod").stdout)
+    copytree(tree, tmp_path / "old", ignore=lambda *_: [".git"])
+    assert_empty(nodelint("plan", "--old", "../old", ".", "--format", "json", cwd=tree).stdout)
+
+
+def test_what_git_ignores_for_the_user_is_there_at_a_revision(nodelint: Run, tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    write_files(tree, {"dev/nodes.yaml": _pool("dev", "amd64"), "nodes.yaml": _pool("prod", "amd64")})
+    _commit(tree)
+    write_files(tmp_path, {"home/git/ignore": "dev\n"})
+    done = nodelint(
+        "plan", "--against", "HEAD", "--format", "json", cwd=tree, env={"XDG_CONFIG_HOME": str(tmp_path / "home")}
+    )
+    assert [pool["name"] for pool in json.loads(done.stdout)["nodePools"]] == ["dev", "prod"]
+    assert_empty(done.stdout)
+
+
+def test_files_of_two_names_have_the_settings_of_the_new_one(nodelint: Run, tmp_path: Path) -> None:
+    ignores = {"per-path-ignores": {"after.yaml": ["unknown-value", "refused-combination"]}}
+    write_files(tmp_path, {"before.yaml": _BAD, "after.yaml": _BAD, "nodelint.yaml": json.dumps(ignores)})
+    assert_empty(nodelint("plan", "--old", "before.yaml", "after.yaml", "--format", "json").stdout)
+
+
+def test_a_finding_that_names_another_pool_is_the_same(nodelint: Run, tmp_path: Path) -> None:
+    apps = {"apps/a.yaml": _workload("api", "s390x")}
+    write_files(tmp_path / "old", {**apps, "nodes.yaml": _pool("first", "amd64")})
+    write_files(tmp_path / "new", {**apps, "nodes.yaml": _pool("second", "amd64")})
+    found = json.loads(nodelint("plan", "--old", "old", "new", "--format", "json").stdout)["findings"]
+    assert found == {"new": [], "gone": []}

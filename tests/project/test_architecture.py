@@ -452,3 +452,16 @@ def test_one_module_says_that_all_is_well() -> None:
         if re.search(CLEARS, text) and "Exit codes" not in text
     }
     assert saying == {"report/all_clear.py", "commands/clean.py"}, "`clean` reads no manifests"
+
+
+def test_no_text_stands_alone() -> None:
+    """A second line of a text without parentheses around both is a statement of its own, and the text is cut off."""
+    cut_off = [
+        f"{path.relative_to(ROOT).as_posix()}:{node.lineno}"
+        for path in [*MODULES, *(ROOT / "tools").rglob("*.py"), *(ROOT / "rules").glob("*.py")]
+        for lines in [path.read_text(encoding="utf-8").splitlines()]
+        for node in nodes(path)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant | ast.JoinedStr)
+        if not re.search(r'"""|\.\.\.', lines[node.lineno - 1])
+    ]
+    assert cut_off == []

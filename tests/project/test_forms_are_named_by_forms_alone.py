@@ -27,7 +27,6 @@ ALLOWED = {
     "api.py": _PROMISED,
     "rule/context.py": _PROMISED,
     "rule/run_files.py": _PROMISED,
-    "lint/recording_context.py": _PROMISED,
     "karpenter/controller_settings.py": _PROMISED,
     "rule/classification.py": _WORDS,
     "commands/_fit_run.py": _WORDS,

@@ -338,8 +338,8 @@ def in_zone(zone: str, schedule: str) -> str:
             "an hour later in summer",
         ),
         ("ap-south-1a", "30 9 * * *", "every day 09:30-17:30 UTC is 15:00-23:00 in ap-south-1", None),
-        ('"${ZONE}"', "0 9 * * *", "in force every day 09:00-17:00 UTC", None),
-        ("us-east-1a, eu-west-1a", "0 9 * * *", "in force every day 09:00-17:00 UTC", None),
+        ('"${ZONE}"', "0 9 * * *", "active every day 09:00-17:00 UTC", None),
+        ("us-east-1a, eu-west-1a", "0 9 * * *", "active every day 09:00-17:00 UTC", None),
     ],
 )
 def test_hours_are_told_in_the_regions_time(

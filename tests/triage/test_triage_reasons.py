@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from nodelint.triage import NoLog, Triage, triage
+from tests.manifests import nodeclass, nodepool
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -499,3 +501,54 @@ def test_the_amounts_of_a_message_decide_about_the_advice(
     text = " ".join(nodelint("triage", "a.log").stdout.split())
     assert f"ask for {next(iter(amounts))} {next(iter(amounts.values()))}" in text
     assert advice in text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'INFO disrupting node(s) {"reason":"drifted"}\n',
+        '2026-05-08T10:00:00.000Z INFO controller disrupting node(s) {"commit":"abc", "reason":"drifted"}\n',
+        '2026-05-08T10:00:00.000Z\tINFO\tcontroller\tdisrupting node(s)\t{"commit":"abc", "reason":"drifted"}\n',
+        "LAST SEEN   TYPE     REASON                  OBJECT         MESSAGE\n"
+        "5m          Normal   DisruptionTerminating   node/ip-10-0-1-1      Disrupting Node: Drifted/Delete\n"
+        "5m          Normal   DisruptionTerminating   nodeclaim/web-abcde   Disrupting NodeClaim: Drifted/Delete\n",
+        "5m   Normal   DisruptionLaunching   nodeclaim/web-abcde   Launching NodeClaim: Drifted/Replace\n",
+        json.dumps(
+            {
+                "kind": "Event",
+                "involvedObject": {"kind": "Node", "name": "ip-10-0-1-1"},
+                "reason": "DisruptionTerminating",
+                "message": "Disrupting Node: Drifted/Replace",
+                "source": {"component": "karpenter"},
+                "type": "Normal",
+            }
+        ),
+    ],
+    ids=["shortened", "spaces", "console", "table", "launching", "object"],
+)
+def test_a_disruption_is_read_in_each_form(nodelint: Run, text: str) -> None:
+    done = nodelint("triage", "-", stdin=text)
+    printed = " ".join(done.stdout.split())
+    assert "No failures. Karpenter disrupted nodes 1 time (drifted 1). This is no failure: `nodelint plan`" in printed
+    assert done.returncode == 0
+    assert json.loads(nodelint("triage", "-", "--format", "json", stdin=text).stdout)["disruptions"] == {"drifted": 1}
+
+
+def test_an_expiry_leads_to_the_field_that_asks_for_it(nodelint: Run) -> None:
+    line = '2026-05-08T10:00:00.000Z\tDEBUG\tcontroller\tdeleting expired nodeclaim\t{"commit":"abc"}\n'
+    printed = " ".join(nodelint("triage", "-", stdin=line).stdout.split())
+    assert "(expired 1). This is no failure: a node that expires has reached `expireAfter`" in printed
+
+
+def test_a_fix_is_as_safe_as_check_says(nodelint: Run, tmp_path: Path) -> None:
+    """The class has images for amd64 alone: a requirement that says so replaces nodes."""
+    pool = nodepool("key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i, m7g]", name="web")
+    image = "name: amazon-eks-node-al2023-x86_64-standard-1.33-v20250807, owner: amazon"
+    (tmp_path / "pools.yaml").write_text(f"{pool}---\n{nodeclass('amiFamily: AL2023', ami=image)}", encoding="utf-8")
+    line = {"level": "ERROR", "time": "2026-05-08T10:00:00.000Z", "logger": "controller", "commit": "abc"}
+    line |= {"message": "Reconciler error", "NodePool": {"name": "web"}}
+    line["error"] = "no instance types satisfy requirements of amis ami-1"
+    (tmp_path / "a.log").write_text(f"{json.dumps(line)}\n", encoding="utf-8")
+    printed = nodelint("triage", "a.log", "--manifests", "pools.yaml", "--karpenter-version", "1.5.0").stdout
+    (labelled,) = set(re.findall(r"fix \(unsafe: [^)]+", " ".join(printed.split())))
+    assert labelled in " ".join(nodelint("check", "pools.yaml", "--karpenter-version", "1.5.0").stdout.split())

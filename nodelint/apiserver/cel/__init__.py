@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 NOT_INSTALLED = (
-    "this CEL needs the package cel-expr-python: `pip install cel-expr-python`,"
+    "this CEL needs the package cel-expr-python, nodelint's extra `cel`: `pip install 'nodelint[cel]'`,"
     " or `pipx inject nodelint cel-expr-python`"
 )
 

@@ -49,9 +49,9 @@ def commit(where: Repository, name: str) -> str:
 
 
 def _say_what_lacks(where: Repository) -> str:
-    """Return the end of a message about a revision that is not found: a shallow clone may lack it."""
+    """Return what to do about a revision that is not found: a clone, and above all a shallow one, may lack it."""
     if not os.path.exists(os.path.join(where.data, "shallow")):
-        return ""
+        return "; `git branch --all` and `git tag` list the names, and `git fetch` brings those of the remote"
     return "; this clone has a part of the history: run `git fetch --unshallow`, or set `fetch-depth: 0` in CI"
 
 

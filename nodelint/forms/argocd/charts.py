@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterator
 
+from nodelint.files.gate import gate
 from nodelint.files.safe_read import find_top
 from nodelint.forms.argocd.application_sets import list_applications
 from nodelint.forms.lib.chart_values import (
@@ -67,7 +68,8 @@ def argo_layers(helm: Node, folder: str | None, tree: RepositoryTree) -> Iterato
         within = name[of_another.end() :] if of_another is not None else name.lstrip("/")
         above = tree.home if of_another is not None or name.startswith("/") else folder
         root = tree.read_values(above, within, node) if name and "://" not in name and above is not None else None
-        if root is None and not (folder is None and name == "values.yaml"):
+        is_skipped = _skips_missing(helm) and above is not None and not gate.exists(os.path.join(above, within))
+        if root is None and not (folder is None and name == "values.yaml") and not is_skipped:
             tree.gaps.append(node)
         if root is not None and (
             folder is None or os.path.abspath(root.source.path) != os.path.join(folder, "values.yaml")
@@ -90,6 +92,12 @@ def argo_layers(helm: Node, folder: str | None, tree: RepositoryTree) -> Iterato
             content = _read_parameter(place, folder, tree)
             if (layer := read_setting(text_of(key), key, content, typed=False)) is not None:
                 yield layer
+
+
+def _skips_missing(helm: Node) -> bool:
+    """Whether Argo CD passes over values files that are not there."""
+    setting = helm.get("ignoreMissingValueFiles")
+    return setting is not None and setting.value is True
 
 
 def _read_parameter(place: Node, folder: str | None, tree: RepositoryTree) -> Node:

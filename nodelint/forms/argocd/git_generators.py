@@ -15,10 +15,10 @@ from nodelint.files.gate import gate
 from nodelint.files.safe_read import find_top
 from nodelint.forms.lib.file_patterns import match_files
 from nodelint.forms.lib.made_nodes import mapping, scalar, sequence
-from nodelint.forms.lib.values import nodes_of
 from nodelint.text import Node, Source
 from nodelint.text.limits import note_more
 from nodelint.text.missing import items_of, text_of
+from nodelint.text.reading import nodes_of
 
 if TYPE_CHECKING:
     from nodelint.base.budget import WorkBudget

@@ -11,7 +11,6 @@ from nodelint.forms.argocd.application_sets import list_unread_generators
 from nodelint.forms.argocd.charts import ARGO, list_sources, list_sources_of, list_specs
 from nodelint.forms.interface import FormRun
 from nodelint.forms.lib.unread_inputs import UnreadInputs, in_one_line
-from nodelint.forms.lib.values import nodes_of
 from nodelint.forms.registry import KUSTOMIZE
 from nodelint.forms.rendered import Built
 from nodelint.forms.requests import ApplyFolder, FolderUse, name_repository, name_revision
@@ -19,6 +18,7 @@ from nodelint.model.finding import span_of
 from nodelint.model.gap import Gap
 from nodelint.text import Node
 from nodelint.text.missing import text_of
+from nodelint.text.reading import nodes_of
 
 
 def apply_sources(run: FormRun) -> Iterator[Built | Gap]:

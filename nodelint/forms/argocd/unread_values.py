@@ -11,11 +11,11 @@ from nodelint.forms.argocd.application_sets import list_unread_generators
 from nodelint.forms.argocd.charts import ARGO, list_sources, list_written_sources
 from nodelint.forms.input_text import InputText
 from nodelint.forms.lib.unread_inputs import PLACEHOLDER, UnreadInputs, in_one_line
-from nodelint.forms.lib.values import nodes_of
 from nodelint.model.finding import span_of
 from nodelint.text import UNKNOWN, Node
 from nodelint.text.missing import items_of
 from nodelint.text.missing import text_of as read_text
+from nodelint.text.reading import nodes_of
 
 
 def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:

@@ -9,11 +9,11 @@ from nodelint.files.safe_read import find_top
 from nodelint.forms.flux.charts import is_helm_release
 from nodelint.forms.flux.kustomizations import find_folder, list_kustomizations
 from nodelint.forms.lib.unread_inputs import UnreadInputs, in_one_line
-from nodelint.forms.lib.values import nodes_of
 from nodelint.forms.requests import FolderUse, name_repository, name_revision
 from nodelint.model.finding import span_of
 from nodelint.text import Node
 from nodelint.text.missing import text_of
+from nodelint.text.reading import nodes_of
 
 _REPOSITORY = "GitRepository"
 

@@ -16,12 +16,12 @@ from nodelint.forms.lib.chart_values import (
     read_block,
     read_setting,
 )
-from nodelint.forms.lib.values import nodes_of
 from nodelint.forms.registry import KUSTOMIZE
 from nodelint.forms.requests import InstallChart
 from nodelint.model.gap import FilePlace, Gap
 from nodelint.text import Node, Source
 from nodelint.text.missing import items_of, text_of
+from nodelint.text.reading import nodes_of
 
 HELM_GROUP = "helm.toolkit.fluxcd.io/"
 

@@ -19,7 +19,6 @@ from nodelint.forms.interface import FormRun
 from nodelint.forms.lib.gotemplate.evaluate import Filled, Segment
 from nodelint.forms.lib.gotemplate.syntax import Code
 from nodelint.forms.lib.text_map import Back, Uses, make_built
-from nodelint.forms.lib.values import nodes_of
 from nodelint.forms.map_edits import change_value, find_changes
 from nodelint.forms.registry import KUSTOMIZE
 from nodelint.forms.rendered import Built, LedEdits, lead_through
@@ -28,6 +27,7 @@ from nodelint.model.finding import Edit, Withheld
 from nodelint.model.gap import Gap
 from nodelint.text import UNKNOWN, Node, Source, SourceText
 from nodelint.text.missing import text_of
+from nodelint.text.reading import nodes_of
 
 FLUX = "kustomize.toolkit.fluxcd.io"
 _POST_BUILD = "postBuild"

@@ -9,11 +9,12 @@ from nodelint.files.safe_read import find_top
 from nodelint.forms.flux.charts import HELM_GROUP, find_held_values
 from nodelint.forms.input_text import InputText
 from nodelint.forms.lib.unread_inputs import UnreadInputs, in_one_line
-from nodelint.forms.lib.values import nodes_of, own_roots
+from nodelint.forms.lib.values import own_roots
 from nodelint.model.finding import span_of
 from nodelint.text import Node, Source
 from nodelint.text.missing import items_of
 from nodelint.text.missing import text_of as read_text
+from nodelint.text.reading import nodes_of
 
 _YAML = (".yaml", ".yml")
 

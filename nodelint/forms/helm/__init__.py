@@ -53,6 +53,13 @@ def read_beside(run: FormRun) -> None:
         source.is_named = source.path in run.named
 
 
+def list_read_with(path: str) -> Iterator[str]:
+    """The files of the charts that a named file is of, gives values to, or installs."""
+    from nodelint.forms.helm import named_files
+
+    return named_files.list_read_with(path)
+
+
 def find_kindless_templates(sources: Sequence[Source], seen: Collection[str]) -> Iterable[Source]:
     """The templates that make objects of the API and kind that values name, and are no sources by themselves."""
     from nodelint.forms.helm import kindless_templates

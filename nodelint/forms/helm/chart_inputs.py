@@ -16,9 +16,10 @@ from nodelint.forms.input_text import InputText
 from nodelint.forms.lib.chart_places import CHART, chart_of
 from nodelint.forms.lib.gotemplate.surrounding_code import list_codes, list_codes_around
 from nodelint.forms.lib.unread_inputs import in_one_line
-from nodelint.forms.lib.values import nodes_of, read, values_root
+from nodelint.forms.lib.values import read, values_root
 from nodelint.model.finding import Span, span_of
 from nodelint.text import Node, Source
+from nodelint.text.reading import nodes_of
 
 _INCLUDED = re.compile(r"\b(?:include|template)\s+\"([^\"]+)\"")
 _BY_NAME = re.compile(r"\b(?:include|template)\s+(?!\")|\btpl\b")

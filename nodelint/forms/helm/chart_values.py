@@ -6,20 +6,24 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from nodelint.files.gate import gate
+from nodelint.files.safe_read import find_top
 from nodelint.forms.lib.chart_values import (
     MOST_RELEASES,
     ChartRelease,
     RepositoryTree,
     files_in,
 )
-from nodelint.forms.lib.values import nodes_of, values_root
+from nodelint.forms.lib.values import values_root
 from nodelint.forms.registry import ARGOCD, FLUX, TABLE
 from nodelint.forms.requests import InstallChart
 from nodelint.model.finding import Span
 from nodelint.model.gap import FilePlace, Gap
+from nodelint.model.messages import did_you_mean
 from nodelint.text import Node, Source
 from nodelint.text.limits import note_more
 from nodelint.text.missing import text_of
+from nodelint.text.reading import nodes_of
 
 RELEASES = "|".join(re.escape(word) for word in (*ARGOCD.installs, *FLUX.installs))
 """What is in a file with an object that installs a chart."""
@@ -84,12 +88,29 @@ def _make_release(path: str, defaults: Source, made: InstallChart, unread: Node 
     if unread is None:
         return ChartRelease(path, given, whole)
     # What gives nothing that can be read is a release all the same, and not one with the defaults.
-    return ChartRelease(path, given or (unread.source,), whole, _explain_unread(unread))
+    return ChartRelease(path, given or (unread.source,), whole, _explain_unread(unread, made.folder))
 
 
-def _explain_unread(at: Node | Span) -> Gap:
+def _explain_missing(at: Node | Span, chart: str) -> str | None:
+    """Return that a values file which a release names is not in the repository; None if that is not so."""
+    name = at.value if isinstance(at, Node) else None
+    if not isinstance(name, str) or not re.fullmatch(r"[\w./-]+\.ya?ml", name):
+        return None
+    home = os.path.dirname(os.path.abspath(at.source.path))
+    folders = [folder for folder in (chart, home, find_top(home)) if folder is not None]
+    if any(gate.exists(os.path.normpath(os.path.join(folder, name.lstrip("/")))) for folder in folders):
+        return None
+    near = did_you_mean(os.path.basename(name), gate.names(os.path.dirname(os.path.join(chart, name))))
+    begin = f"the values file `{name}` is not in the repository"
+    return f"{begin}{near} The release is judged without it" if near else f"{begin}: the release is judged without it"
+
+
+def _explain_unread(at: Node | Span, chart: str) -> Gap:
     """What a release takes from where it cannot be read: an object that holds values, a file, or flags."""
     source = at.source
+    missing = _explain_missing(at, chart)
+    if missing is not None:
+        return Gap(FilePlace(source.path, source.position(at.start).line), "values", missing)
     kind, name = (text_of(at.get(key)) if isinstance(at, Node) else "" for key in ("kind", "name"))
     text = " ".join(source.text[at.start : at.end].split())
     what = f"the {kind} `{name}`" if kind and name else f"`{text[:60]}`"

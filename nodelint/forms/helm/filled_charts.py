@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from nodelint.base.types import TYPE_CHECKING
@@ -12,15 +11,16 @@ from nodelint.forms.helm.chart_values import RELEASES, find_releases, install_kn
 from nodelint.forms.helm.charts import ChartFiles, values_of, values_place
 from nodelint.forms.helm.fill import fill_template
 from nodelint.forms.helm.other_kinds import makes_other_kinds
-from nodelint.forms.helm.values_files import beside, overrides
+from nodelint.forms.helm.values_files import beside, list_keys, overrides
 from nodelint.forms.helm.vendored_values import find_vendored_values, vendored_files
 from nodelint.forms.lib.chart_places import CHART
 from nodelint.forms.lib.chart_values import ChartRelease
 from nodelint.forms.lib.text_map import Back, Uses, make_built
-from nodelint.forms.lib.values import merged, nodes_of, own_roots, read, values_root
+from nodelint.forms.lib.values import merged, own_roots, read, values_root
 from nodelint.forms.rendered import Built, lead_through
 from nodelint.text import Node, Source
 from nodelint.text.limits import guarded
+from nodelint.text.reading import nodes_of
 from nodelint.text.source import YAML_NAMES
 
 if TYPE_CHECKING:
@@ -232,20 +232,22 @@ def values_elsewhere(sources: Sequence[Source], seen: set[str], named: Collectio
     and not of those of any other chart. Of `named`, the files that were asked for by their paths, one key is enough:
     `overrides` says what is wrong with the others.
     """
-    charts = [keys for values, _ in _charts(sources).values() if (keys := _list_keys(values.text))]
+    charts = [keys for values, _ in _charts(sources).values() if (keys := list_keys(values.text))]
     if not charts:
         return []
     have = {os.path.abspath(source.path) for source in sources}
     ending = [path for path in sorted(seen) if path.endswith((".yaml", ".yml")) and os.path.abspath(path) not in have]
     texts = {path: text for path in ending if (text := _read_values(path))}
-    others = [_list_keys(text) for path, text in texts.items() if _is_of_chart(path)]
+    others = [list_keys(text) for path, text in texts.items() if _is_of_chart(path) and path not in named]
     found = []
     for path, text in texts.items():
-        keys = _list_keys(text)
+        keys = list_keys(text)
         fitting = [own for own in charts if keys <= own]
         if path in named and any(keys & own for own in charts):
             fitting = fitting[:1] or [keys]
-        if not keys or len(fitting) != 1 or _is_of_chart(path) or any(keys <= other for other in others):
+        if not keys or len(fitting) != 1 or any(keys <= other for other in others):
+            continue
+        if _is_of_chart(path) and path not in named:
             continue
         shown = "/".join(os.path.abspath(path).split(os.sep)[-2:])
         if not any(shown in source.text for source in sources):  # whoever names it says what counts beside it
@@ -264,11 +266,6 @@ def _read_values(path: str) -> str:
     except OSError:
         return ""
     return "" if b"apiVersion" in data else data.decode(errors="replace")
-
-
-def _list_keys(text: str) -> set[str]:
-    """The keys that lines of a text begin with."""
-    return set(re.findall(r"(?m)^([A-Za-z][\w-]*)[ \t]*:(?:[ \t\r]|$)", text))
 
 
 def _is_of_chart(path: str) -> bool:

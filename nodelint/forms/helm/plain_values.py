@@ -10,11 +10,11 @@ from nodelint.base.tuples import NamedTuple
 from nodelint.forms.helm.values_files import beside
 from nodelint.forms.lib.chart_places import CHART
 from nodelint.forms.lib.controller_install import KARPENTER_CHART, ControllerFiles, place_of
-from nodelint.forms.lib.values import nodes_of
 from nodelint.forms.registry import TABLE
 from nodelint.model.controller_settings import ControllerInstall, settings_of_values
 from nodelint.text import Source
 from nodelint.text.missing import items_of, text_of
+from nodelint.text.reading import nodes_of
 
 _TELLTALE = ("clusterName", "featureGates", "interruptionQueue", "clusterEndpoint")
 """Keys of `settings` by which a file of values is known for that of Karpenter's chart."""

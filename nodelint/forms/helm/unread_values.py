@@ -21,13 +21,14 @@ from nodelint.forms.lib.chart_commands import is_trial, join_lines
 from nodelint.forms.lib.chart_places import CHART, chart_around, names_chart
 from nodelint.forms.lib.chart_values import RepositoryTree, holds_unknown
 from nodelint.forms.lib.unread_inputs import UnreadInputs, in_one_line
-from nodelint.forms.lib.values import nodes_of, own_roots
+from nodelint.forms.lib.values import own_roots
 from nodelint.forms.lib.variable_inputs import VariableInputs, list_variables
 from nodelint.model.finding import Span, span_of
 from nodelint.text import Node, Source
 from nodelint.text.missing import items_of
 from nodelint.text.missing import text_of as read_text
 from nodelint.text.nodes import MappingEntry
+from nodelint.text.reading import nodes_of
 
 _YAML = (".yaml", ".yml")
 _COMMAND = re.compile(r"\bhelm[ \t]+(?:upgrade|install|template|diff)\b[^\n;&|]{0,2000}")

@@ -44,10 +44,18 @@ def _list(folder: str) -> list[str]:
     return gate.names(folder or os.curdir)
 
 
-def _find_own_values(path: str) -> str | None:
-    """Where the default values are of the chart that a file of values is of by its place and name."""
+def list_keys(text: str) -> set[str]:
+    """Return the keys that lines of a text begin with."""
+    return set(re.findall(r"(?m)^([A-Za-z][\w-]*)[ \t]*:(?:[ \t\r]|$)", text))
+
+
+def _find_own_values(path: str, is_named: bool) -> str | None:
+    """Where the default values are of the chart that a file of values is of by its place and name.
+
+    A file beside them may have any name if the user names it.
+    """
     folder, name = os.path.split(path)
-    if re.fullmatch(OTHER_VALUES, name):
+    if re.fullmatch(OTHER_VALUES, name) or (is_named and gate.is_file(os.path.join(folder, CHART))):
         return os.path.join(folder, "values.yaml")
     above, last = os.path.split(folder)
     return os.path.join(above, "values.yaml") if last in _FOLDERS else None
@@ -65,7 +73,7 @@ def overrides(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterat
         path = os.path.abspath(source.path)
         if path in charts or source.may_be_template or not path.endswith((".yaml", ".yml")):
             continue
-        own = _find_own_values(path)
+        own = _find_own_values(path, source.is_named)
         if own in defaults:
             fitting = [own]
         elif gate.is_file(os.path.join(os.path.dirname(path), CHART)):

@@ -13,11 +13,11 @@ from nodelint.forms.lib.chart_values import (
     read_setting,
 )
 from nodelint.forms.lib.unread_inputs import UnreadInputs, in_one_line
-from nodelint.forms.lib.values import nodes_of
 from nodelint.forms.requests import FolderUse, InstallChart
 from nodelint.model.finding import span_of
 from nodelint.text import Node
 from nodelint.text.missing import items_of, text_of
+from nodelint.text.reading import nodes_of
 
 HELMFILE = re.compile(r"(?:^|/)(?:helmfile[^/]*|helmfile\.d/[^/]+)\.ya?ml(?:\.gotmpl)?$")
 

@@ -44,6 +44,13 @@ def builds_on(patch: str, base: str) -> bool:
     return kustomizations.builds_on(patch, base)
 
 
+def list_read_with(path: str) -> Iterator[str]:
+    """The kustomizations that name a file which the user names, and the files that these take."""
+    from nodelint.forms.kustomize import kustomizations
+
+    return kustomizations.list_read_with(path)
+
+
 def forget() -> None:
     """Read every kustomization anew: for a process that outlives a change of one."""
     from nodelint.forms.kustomize import kustomizations

@@ -7,6 +7,7 @@ are all that can name it.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from functools import cache
 
 from nodelint.files.gate import gate
@@ -20,6 +21,8 @@ _WHOLES = ("resources", "bases", "components")
 _HIGHEST = 64
 
 _MOST_FOLDERS = 2000
+_DEEPEST = 6
+"""Folders between a file and the kustomization that names it."""
 
 _Named = tuple[frozenset[str], frozenset[str], bool, str]
 """The files that the kustomization of a folder names: patches, wholes; whether it alters any, and the folder."""
@@ -72,6 +75,41 @@ def builds_on(patch: str, base: str) -> bool:
                 return True
             pending += folders
     return False
+
+
+def list_read_with(path: str) -> Iterator[str]:
+    """Yield the kustomization, beside a file or above it, that names the file, and the files that it takes."""
+    file = os.path.abspath(path)
+    folder = os.path.dirname(file)
+    for _ in range(_DEEPEST):
+        named = _read_kustomization(folder)
+        if named is not None and (file in named[0] or file in named[1] or _names(folder, file)):
+            yield from _list_taken(folder)
+        folder = os.path.dirname(folder)
+        if gate.refusal(folder) is not None:
+            return
+
+
+def _names(folder: str, file: str) -> bool:
+    """Whether the kustomization of a folder holds the path of a file, wherever, or is the file."""
+    import re
+
+    named = os.path.relpath(file, folder)
+    pattern = rf"(?<![\w/-])(?:\./)?{re.escape(named)}(?![\w/-])"
+    return named in KUSTOMIZATIONS or re.search(pattern, _text(folder) or "") is not None
+
+
+def _list_taken(top: str) -> Iterator[str]:
+    """Yield the kustomization of a folder, and the files that it and those that it takes name as wholes."""
+    pending, seen = [top], {top}
+    while pending and len(seen) < _MOST_FOLDERS:
+        folder = pending.pop()
+        files, folders = _takes(folder)
+        names = (os.path.join(folder, name) for name in KUSTOMIZATIONS) if folder == top else ()
+        yield from (os.path.relpath(path) for path in (*names, *sorted(files)) if gate.is_file(path))
+        more = [below for below in folders if below not in seen]
+        seen.update(more)
+        pending += more
 
 
 def forget() -> None:

@@ -35,7 +35,7 @@ _CONTINUED = r"\\\r?\n"
 HELM_COMMAND = "a helm command"
 """How a report names an installation by a command."""
 
-_TRIAL = r"[ \t]template[ \t][^\n]*?(?<!2)>[ \t]*/dev/null"
+_TRIAL = r"[ \t]template[ \t][^\n]{0,500}?(?<!2)>[ \t]{0,9}/dev/null"
 """A command that renders a chart and throws the result away: a test of the chart, and no installation."""
 
 _NAMESPACE = r"""(?:^|[ \t])(?:-n|--namespace)(?:[ \t]+|=)["']?([\w.${}-]+)"""

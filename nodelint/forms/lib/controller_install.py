@@ -9,12 +9,12 @@ from functools import cached_property
 from typing import TypeVar
 
 from nodelint.forms.lib.chart_values import RepositoryTree, ValuesLayer
-from nodelint.forms.lib.values import nodes_of
 from nodelint.forms.registry import TABLE
 from nodelint.model.controller_settings import ControllerInstall, hides_settings, settings_of_values
 from nodelint.model.finding import Span
 from nodelint.text import Node, Source, SourceText
 from nodelint.text.missing import items_of, text_of
+from nodelint.text.reading import nodes_of
 
 
 def make_install(

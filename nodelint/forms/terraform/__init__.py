@@ -50,7 +50,7 @@ def list_folders_around(path: str, text: str, top: str | None) -> Iterator[str]:
 
 
 def list_read_with(path: str) -> Iterator[str]:
-    """The templates that a named file fills in; for variables also the files of the root module."""
+    """The files that are read with a named file: its templates, its root module, or the module that reads it."""
     from nodelint.forms.terraform import named_files
 
     return named_files.list_read_with(path)

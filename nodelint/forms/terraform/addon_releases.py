@@ -16,7 +16,7 @@ _ON = re.compile(r"(?m)^[ \t]*enable_karpenter[ \t]*+=[ \t]*+(?!false)")
 _NAMED = re.compile(r"\bchart_version[ \t]*=")
 _KARPENTER = re.compile(r"(?m)^([ \t]*)karpenter[ \t]*=[ \t]*(\{)?")
 _VERSION = re.compile(
-    r'(?m)^[ \t]*(?:version[ \t]*=[ \t]*"[ \t]*(=|~>)?[ \t]*v?|source[ \t]*=[ \t]*"[^"\n]*\?ref=(?:tags/)?v?)'
+    r'(?m)^[ \t]*+(?:version[ \t]*+=[ \t]*+"[ \t]*+(=|~>)?[ \t]*+v?|source[ \t]*+=[ \t]*+"[^"\n]*\?ref=(?:tags/)?v?)'
     r'(\d+(?:\.\d+){0,2})[ \t]*"'
 )
 

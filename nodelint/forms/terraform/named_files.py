@@ -23,13 +23,39 @@ _CALLED = re.compile(r"\bsource\"?\s{0,20}=\s{0,20}\"(\.{1,2}/[^\"$\n]+)\"")
 
 
 def list_read_with(path: str) -> Iterator[str]:
-    """Yield the files that are read with a file that the user names: templates, and for variables the root module."""
+    """Yield the files that are read with a file that the user names.
+
+    These are its templates; for variables the root module; for a text the modules that read it; for a unit of
+    Terragrunt the module that it calls.
+    """
     if path.endswith(_VARIABLES):
         folder = _find_root(os.path.dirname(path))
         if folder is not None:
             yield from _list_of_module(folder, set())
     elif path.endswith(_MODULE):
-        yield from _list_texts(path)
+        text = _read(path)
+        if "karpenter" in text.lower():
+            yield from _list_texts(path)
+        else:  # its variables and locals make objects in the other files of the module
+            yield from _list_of_module(os.path.dirname(path), set())
+    elif path.endswith(".hcl"):
+        for called in _CALLED.findall(_read(path)):
+            called = called.replace("//", "/")
+            yield from _list_of_module(os.path.normpath(os.path.join(os.path.dirname(path), called)), set())
+    else:
+        yield from _list_readers(path)
+
+
+def _list_readers(text: str) -> Iterator[str]:
+    """Yield the files of the modules, in the folder of a text or above it, that read the text by its name."""
+    folder = os.path.dirname(text)
+    for _ in range(_DEEPEST):
+        modules = [os.path.join(folder, name) for name in gate.names(folder or os.curdir) if name.endswith(_MODULE)]
+        if any(text in _list_texts(path) for path in modules):
+            yield from _list_of_module(folder, set())
+        folder = os.path.normpath(os.path.join(folder, os.pardir))
+        if gate.refusal(folder) is not None:
+            return
 
 
 def _find_root(folder: str) -> str | None:

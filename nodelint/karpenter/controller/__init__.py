@@ -36,8 +36,9 @@ __all__ = [
 ]
 
 _NEVER_READY = "the API server accepts the NodePool, but it never becomes ready and launches nothing"
-_OVERLAY_REFUSED = "the API server accepts the NodeOverlay, but the controller rejects it and ignores the whole "
-"overlay"
+_OVERLAY_REFUSED = (
+    "the API server accepts the NodeOverlay, but the controller rejects it and ignores the whole overlay"
+)
 _UNREADABLE = "the API server accepts the object, but the controller cannot read it, nor any list that includes it"
 _NO_DISRUPTION = "the controller never disrupts a node of the pool, neither for consolidation nor for drift"
 _NO_CLAIM = "the API server refuses every NodeClaim of the pool: the name becomes a label"

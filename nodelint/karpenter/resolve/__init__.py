@@ -110,6 +110,7 @@ __all__ = [
     "dearest",
     "device_of",
     "devices",
+    "find_with_image",
     "first_neuron",
     "flex_before",
     "growth",
@@ -126,6 +127,7 @@ __all__ = [
     "memory_for_cpu",
     "most_for_cpu",
     "resolve",
+    "resolve_as",
     "same_pods",
     "shared",
     "smallest",
@@ -165,6 +167,22 @@ def resolve(
     view = _view(catalog, release, images.build)
     places = places_of(node_class, view, facts)
     supply = Supply(view, node_class, images, places, pool.static)
+    return _resolve_on(supply, pool, kubernetes, facts)
+
+
+def resolve_as(resolution: Resolution, pool: NodePool) -> Resolution:
+    """Return what a pool can launch that is the one of a resolution but for requirements and labels."""
+    return _resolve_on(resolution.supply, pool, resolution.kubernetes, NOTHING).with_overlays_of(resolution)
+
+
+def find_with_image(resolution: Resolution, types: TypeSet) -> TypeSet:
+    """Return those of some types that the class does not leave out and has, or may have, an image for."""
+    left = types - union(removed for removed, _ in resolution.class_removed)
+    return union(_match(resolution.images, resolution.supply.view, left))
+
+
+def _resolve_on(supply: Supply, pool: NodePool, kubernetes: KubernetesVersion | None, facts: AwsFacts) -> Resolution:
+    images, view, places = supply.images, supply.view, supply.places
     class_removed, open_questions = _left_out(supply, pool)
     alive = view.all_types - union(types for types, _ in class_removed)
     folded, lines = funnel(pool, supply, alive)
@@ -180,7 +198,7 @@ def resolve(
         class_removed=class_removed,
         candidates=candidates,
         types_by_image=types_by_image,
-        unlaunchable=tuple(_gaps(images, view, left, release, kubernetes)) if left else (),
+        unlaunchable=tuple(_gaps(images, view, left, view.version, kubernetes)) if left else (),
         unknown=(
             *_unknown_lines(pool),
             *images.unknown,

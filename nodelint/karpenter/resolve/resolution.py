@@ -101,6 +101,15 @@ class Resolution:
         twin.min_values_relaxed = True
         return twin
 
+    def with_overlays_of(self, other: Resolution) -> Resolution:
+        """Return the resolution with the NodeOverlays and the policy of another one of the same pool."""
+        from copy import copy
+
+        twin = copy(self)
+        for name in ("overlay_names", "settled_overlays", "price_changes", "overlay_capacity", "min_values_relaxed"):
+            setattr(twin, name, getattr(other, name))
+        return twin
+
     @property
     def perhaps_newer(self) -> Gap | None:
         """Return why a type that the catalogue lacks may meet the requirements that no known type meets.

@@ -89,8 +89,9 @@ def _absent_programs(data: UserData, part: Part) -> Iterator[UserDataProblem]:
             if not re.search(r"#|\[\[?[ \t]|\btest\b|\bcommand -v\b|\bwhich\b|\bif\b", before) and "||" not in line:
                 message = f"{data.family} has no {row['what']}: what the script does with it fails"
                 stops = re.search(r"\bset[ \t]+-[a-z]*e", data.text) is not None
-                note = "the rest of the script does not run (`set -e`)" if stops else "the script continues "
-                "without it"
+                note = (
+                    "the rest of the script does not run (`set -e`)" if stops else "the script continues without it"
+                )
                 yield UserDataProblem(found.start(), found.end(), message, note, help=row["help"], joins=True)
                 break
 

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from nodelint.forms.kustomize.build import BuiltOverlay, Outcome, build_overlays
 from nodelint.forms.kustomize.merge import Merge
 from nodelint.forms.kustomize.values import read_json, read_object
-from nodelint.forms.lib.values import nodes_of
 from nodelint.text import UNKNOWN, Node, Source
+from nodelint.text.reading import nodes_of
 from tests.manifests import nodepool
 from tests.overlay_corners import write_corners
 from tests.overlays import FILE, RECORDED, digest, read_plain, read_results, run_kustomize, write_overlay

@@ -1,0 +1,119 @@
+"""A pool as a change would make it: what is advised is judged as it would be once it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
+from nodelint.fit.attempt import Surroundings
+from nodelint.fit.pod_terms import Toleration
+from nodelint.fit.pods import Pod
+from nodelint.fit.pools import DaemonGroup, EmptyPool
+from nodelint.fit.verdict import judge_mended
+from nodelint.karpenter.resolve import resolve_as
+from nodelint.model.manifest_terms import Label, RequirementLine, Taint, Value
+
+if TYPE_CHECKING:
+    from nodelint.fit.pod_terms import LabelExpression
+    from nodelint.karpenter.resolve.effects import LineEffect
+
+_NO_LINES: Mapping[int, RequirementLine | None] = {}
+
+
+class LineChange(NamedTuple):
+    """A change of a requirement in words, and the line as it is then; None if it is removed."""
+
+    text: str
+    line: RequirementLine | None
+
+
+def with_value(line: LineEffect, value: str) -> RequirementLine | None:
+    """Return a requirement with one more value."""
+    at = line.at
+    return None if isinstance(at, Label) else at._replace(values=(*at.values, Value(value, at.node)))
+
+
+def without_value(line: LineEffect, value: str) -> RequirementLine | None:
+    """Return a requirement without a value; None if it has no other."""
+    at = line.at
+    left = () if isinstance(at, Label) else tuple(item for item in at.values if item.text != value)
+    return at._replace(values=left) if isinstance(at, RequirementLine) and left else None
+
+
+def with_bound(line: LineEffect, bound: int) -> RequirementLine | None:
+    """Return a requirement with another bound."""
+    at = line.at
+    return None if isinstance(at, Label) else at._replace(values=(Value(str(bound), at.node),))
+
+
+def change_pool(
+    pool: EmptyPool,
+    lines: Mapping[int, RequirementLine | None] = _NO_LINES,
+    labels: Iterable[LabelExpression] = (),
+) -> EmptyPool:
+    """Return a pool with other requirements and more labels. `lines` are by the ids of the requirements' nodes."""
+    from copy import copy
+
+    twin = copy(pool.pool)
+    twin._known = {}
+    requirements = (lines.get(id(line.node), line) for line in pool.pool.requirements)
+    twin.requirements = tuple(line for line in requirements if line is not None)
+    at = pool.pool.name_node
+    more = (Label(at, at, expression.key, expression.values[0]) for expression in labels)
+    twin.template_labels = (*pool.pool.template_labels, *more)
+    changed = EmptyPool(resolve_as(pool.resolution, twin), pool.policies)
+    changed.beside = pool.beside
+    return changed
+
+
+def without_limits(pool: EmptyPool) -> EmptyPool:
+    """Return a pool without its limits."""
+    changed = EmptyPool(pool.resolution, pool.policies)
+    changed.beside, changed.limits = pool.beside, {}
+    return changed
+
+
+def tolerate(pod: Pod, taints: Iterable[Taint]) -> Pod:
+    """Return a pod that tolerates some taints as well."""
+    more = (Toleration(str(taint.key), "Exists", "", str(taint.effect)) for taint in taints)
+    return pod._replace(tolerations=(*pod.tolerations, *more))
+
+
+def list_untolerated(pod: Pod, pool: EmptyPool) -> list[Taint]:
+    """Return the taints of a pool that a pod does not tolerate."""
+    found: list[Taint] = []
+    while (taint := pool.untolerated(tolerate(pod, found).tolerations, soft=False)) is not None:
+        found.append(taint)
+    return found
+
+
+def most_of_daemons(surroundings: Surroundings) -> dict[str, int]:
+    """Return the most of each resource that the DaemonSets take on some type: which run on another is not known."""
+    most: dict[str, int] = {}
+    for group in surroundings.daemons:
+        for resource, amount in group.requests.items():
+            most[resource] = max(amount, most.get(resource, 0))
+    return most
+
+
+def takes(pod: Pod, pool: EmptyPool, surroundings: Surroundings, resource: str | None = None) -> bool:
+    """Return whether a pool takes a pod wherever all DaemonSets run that are known of, once it launches nodes.
+
+    What is asked of `resource` does not count: the change brings enough of it.
+    """
+    most = most_of_daemons(surroundings)
+    daemons = {id(daemon): daemon for group in surroundings.daemons for daemon in group.daemons}
+    if resource is not None:
+        most.pop(resource, None)
+        pod = pod._replace(requests={name: n for name, n in pod.requests.items() if name != resource})
+    group = DaemonGroup(pool.candidates, most, tuple(daemons.values()))
+    return judge_mended(pod, pool, [group], volumes=surroundings.volumes).fits
+
+
+def say_blocker(pool: EmptyPool) -> str:
+    """Return what else has to change before a pool launches nodes, as the end of an advice; empty for nothing."""
+    if pool.blocker is None:
+        return ""
+    obj, problem = pool.blocker
+    return f" once nodes can be launched with {obj.label}: {problem.message}"
