@@ -51,7 +51,8 @@ From 1.7.0 on, the controller also lists instance profiles. Version 21.2.0 of th
 `iam:ListInstanceProfiles`, and so does version 1.23.0 of aws-ia/eks-blueprints-addons. Older versions do not. Without
 the permission nodes launch, but a deleted EC2NodeClass is never removed, because its finalizer lists the profiles
 first. Unused profiles stay as well. The rule reports modules with a known version next to objects for which files
-state Karpenter 1.7.0 or newer. It reports nothing if the call adds its own permissions.
+state Karpenter 1.7.0 or newer. It counts what files of the run attach to the role of the module. It reports nothing
+if that is not known, or if the call adds its own permissions.
 
 ```yaml bad karpenter=1.8.3
 # file: main.tf
@@ -262,27 +263,100 @@ def check(source: Source, context: Context) -> Findings:
             continue
         place = _VERSION.search(source.text, call.at.end, source.text.find("\n}", call.at.end))
         at = Span(source, *place.span(1)) if place is not None else call.at
-        oldest = _find_oldest(source, context)
-        if objects and most < module.v1_always and module.v1_switch and module.v1_switch not in call.text:
-            newer = module.version_with(["iam:ListInstanceProfiles"])
-            lists = oldest is not None and oldest >= _LISTS_PROFILES
-            yield Finding(
-                at=at,
-                message="version 20 of this module grants the permissions for Karpenter 0.33 to 0.37, but the"
-                " manifests use API v1",
-                note="a deleted EC2NodeClass is never removed: Karpenter lists instance profiles from 1.7 on"
-                if lists
-                else "EC2 refuses `ec2:CreateTags` for instances that a release before 1.0 launched",
-                severity=None if lists else "info",
-                help=f"move to version {newer} of the module or newer"
-                if lists
-                else f"{_describe_switch(module, most)}, or move to version 21 of the module",
-            )
-        elif not re.search(rf"\b{module.extra}\s*=", call.text):
-            needed = _list_needed(source, context, oldest)
-            lacking = [made for made in needed if module.lacks(made.action, call.text, most)]
-            if any(made.effect not in _MINOR for made in lacking):
-                yield _describe_module(at, module, lacking)
+        found = _check_module(at, call, module, most, context)
+        if found is not None:
+            yield found
+
+
+def _check_module(
+    at: Span,
+    call: terraform_blocks.BlockText,
+    module: controller_policy.PolicyModule,
+    most: tuple[float, ...],
+    context: Context,
+) -> Finding | None:
+    """Return the finding about a module of at most a version; None if nothing is known to lack."""
+    source = call.source
+    oldest = _find_oldest(source, context)
+    added = _list_added(call, module, context)
+    if added is None:
+        return None
+    needed = _list_needed(source, context, oldest)
+    lacking = [
+        made
+        for made in needed
+        if module.lacks(made.action, call.text, most) and not any(s.grants(made.action) for s in added)
+    ]
+    lists = oldest is not None and oldest >= _LISTS_PROFILES
+    works = all(made.effect in _MINOR for made in lacking)
+    tags = any(s.grants("ec2:CreateTags") for s in added)
+    is_old = most < module.v1_always and module.v1_switch is not None and module.v1_switch not in call.text
+    if is_old and context.run_files.objects_near(source, Object) and not (works if lists else tags):
+        newer = module.version_with([made.action for made in lacking])
+        granted = f", or grant {_name([made.action for made in lacking])} to the module's role"
+        return Finding(
+            at=at,
+            message="version 20 of this module grants the permissions for Karpenter 0.33 to 0.37, but the manifests use"
+            " API v1",
+            note=f"it does not grant {_shorten([made.action for made in lacking])}: {lacking[0].consequence}"
+            if lists
+            else "EC2 refuses `ec2:CreateTags` for instances that a release before 1.0 launched",
+            severity=None if lists else "info",
+            help=f"move to version {newer} of the module or newer{granted}"
+            if lists
+            else f"{_describe_switch(module, most)}, or move to version 21 of the module",
+        )
+    return None if works else _describe_module(at, module, lacking)
+
+
+_ATTACHING = ("aws_iam_role_policy", "aws_iam_role_policy_attachment", "aws_iam_policy_attachment")
+_ROLE = re.compile(r"(?m)^[ \t]*roles?[ \t]*=[ \t]*([^\n]+)")
+_POLICY = re.compile(r"\b(?:data\.aws_iam_policy_document|aws_iam_policy)\.[\w-]+")
+
+
+def _list_added(
+    call: terraform_blocks.BlockText, module: controller_policy.PolicyModule, context: Context
+) -> "list[iam_statements.Statement] | None":
+    """Return the statements that files of the run add to the role that a module makes; None if one is not known."""
+    if re.search(rf"\b(?:{module.extra}|iam_role_policies)\s*=", call.text):
+        return None
+    role = re.compile(rf"\b{re.escape(call.address)}(?:\[[^\]]*\])?(?:\.karpenter)?\.iam_role_(?:name|arn)\b")
+    added: list[iam_statements.Statement] = []
+    for block in context.run_files.terraform.blocks:
+        given = _ROLE.search(block.text) if block.kind in _ATTACHING else None
+        if given is not None and (role.search(given[1]) or _may_be_controllers(block, given[1])):
+            statements = _list_attached(block, context)
+            if not statements or any(statement.actions is None for statement in statements):
+                return None
+            added += statements
+        elif block.address.startswith("module.") and f"{call.address}.iam_role_name" in block.text:
+            return None  # a module that may attach more to the role
+    return added
+
+
+def _may_be_controllers(block: terraform_blocks.BlockText, role: str) -> bool:
+    """Whether a policy may be for the role of the controller, which another module or a local names."""
+    return "karpenter" in f"{block.address} {block.text}".lower() and "node" not in role.lower()
+
+
+def _list_attached(block: terraform_blocks.BlockText, context: Context) -> "list[iam_statements.Statement]":
+    """Return the statements of a policy that a block attaches; none if a part of it is not found."""
+    blocks = {other.address: other for other in context.run_files.terraform.find_beside(block.source.path)}
+    found, waiting, seen = [], [block], {block.address}
+    while waiting:
+        part = waiting.pop()
+        source, start = part.source, part.at.start
+        end = source.text.find("\n}", part.at.end)
+        written = [s for s in iam_statements.list_statements(source) if start <= s.at.start < end]
+        for at, policy in iam_statements.named_policies(source):
+            written += iam_statements.list_statements(policy) if start <= at.start < end else ()
+        named = set(_POLICY.findall(part.text))
+        if not named <= set(blocks) or not (written or named) or "policy_documents" in part.text:
+            return []
+        found += written
+        waiting += [blocks[name] for name in named - seen]
+        seen |= named
+    return found
 
 
 _LISTS_PROFILES = releases.Version(1, 7, 0)
@@ -302,8 +376,9 @@ def _describe_module(
     """Return the finding about a call of a module that does not grant some actions."""
     actions = [call.action for call in lacking]
     version, switch = module.version_with(actions), module.switch_for(actions)
-    ways = [f"move to version {version} of the module or newer"] if version else []
-    ways += [f"set `{switch}`"] if switch else []
+    switched = set(module.switches.get(switch, ())).intersection(actions)
+    ways = [f"move to version {version} of the module or newer"] if version and not switched else []
+    ways += [f"set `{switch}`"] if switched == set(actions) else []
     ways += [f"grant {_name(actions)} by `{module.extra}`"]
     return Finding(
         at=at,

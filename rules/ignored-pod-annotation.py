@@ -7,7 +7,8 @@ well. The API server refuses a value without quotes, because annotations are str
 
 The annotation must be on the pod. For a Deployment or a CronJob, write it into the metadata of the pod template. On
 the Deployment itself it has no effect. Karpenter 1.0 and later read neither `karpenter.sh/do-not-evict` nor
-`karpenter.sh/do-not-consolidate`.
+`karpenter.sh/do-not-consolidate`. A toleration with one of these keys protects nothing: no node has
+such a taint, unless a NodePool sets it.
 
 ```yaml bad
 apiVersion: batch/v1
@@ -41,6 +42,37 @@ spec:
       containers:
         - {name: session, image: session}
 ```
+
+```yaml bad
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: load
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      tolerations:
+        - {key: karpenter.sh/do-not-disrupt, operator: Exists, effect: NoSchedule}
+      containers:
+        - {name: load, image: load}
+```
+
+```yaml good
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: load
+spec:
+  template:
+    metadata:
+      annotations:
+        karpenter.sh/do-not-disrupt: "true"
+    spec:
+      restartPolicy: Never
+      containers:
+        - {name: load, image: load}
+```
 """
 
 from nodelint.api import (
@@ -49,6 +81,7 @@ from nodelint.api import (
     Finding,
     Findings,
     Node,
+    NodePool,
     cluster_objects,
     controller,
     edits,
@@ -73,6 +106,7 @@ _MEANT = ("true", "yes", "on", "1", "enabled")
 def check(workload: "cluster_objects.Workload", context: Context) -> Findings:
     of_pod = workload.pod_metadata
     yield from _of_pods(of_pod.get("annotations") if of_pod is not None else None, context)
+    yield from _check_tolerations(workload, context)
     if workload.kind == "Pod" or workload.partial:
         return
     own = workload.node.find("metadata", "annotations")
@@ -84,6 +118,26 @@ def check(workload: "cluster_objects.Workload", context: Context) -> Findings:
             message=f"`{_KEPT}` on a {workload.kind} has no effect: Karpenter reads it on pods",
             note="consolidation and drift replace the nodes of its pods",
             help="move it to the annotations of the pod template",
+        )
+
+
+def _check_tolerations(workload: "cluster_objects.Workload", context: Context) -> Findings:
+    """Yield a finding for a toleration in place of the annotation."""
+    metadata = workload.pod_metadata
+    if metadata is not None and metadata.find("annotations", _KEPT) is not None:
+        return
+    tolerations = workload.pod_spec.get("tolerations") if workload.pod_spec is not None else None
+    pools = [obj for obj in context.objects if isinstance(obj, NodePool)] if tolerations is not None else []
+    taints = {taint.key for pool in pools for taint in (*pool.taints, *pool.startup_taints)}
+    for item in tolerations.items if tolerations is not None else ():
+        key = item.get("key")
+        if key is None or key.value not in (_KEPT, *_GONE) or taints & {key.value, UNKNOWN}:
+            continue
+        yield Finding(
+            at=key,
+            message=f"`{key.value}` is an annotation of pods and no taint: a toleration of it has no effect",
+            note="consolidation and drift replace the node of the pod",
+            help=f'write `{_KEPT}: "true"` into the annotations of the pod',
         )
 
 

@@ -1,7 +1,8 @@
 """A release of Karpenter, or a Kubernetes version on EKS, is out of support or soon will be.
 
 A minor version of Karpenter gets fixes until the next one is released. A long-term version gets fixes for twelve
-months. After that, only newer releases fix bugs and security holes.
+months. After that, Karpenter's support policy promises fixes of bugs and security holes only for newer releases, even
+if an old minor version got a patch later.
 
 EKS supports a Kubernetes version for 14 months, and then for another 12 months at six times the price ($0.60 instead
 of $0.10 an hour for a cluster). After that, AWS upgrades the control plane on a day that AWS chooses. Nodes keep the
@@ -77,7 +78,8 @@ def _check_karpenter(release: releases.Version, today: int) -> list[_End]:
     return [
         (
             f"Karpenter {release}{older} out of support since {until}",
-            f"{release} gets no more fixes, not even for security holes",
+            f"Karpenter's support policy promises no more fixes for {release.major}.{release.minor},"
+            " not even for security holes",
             f"upgrade Karpenter to {newer}; `nodelint upgrade` lists what changes",
             False,
         )

@@ -123,7 +123,7 @@ def check(obj: Object, context: Context) -> Findings:
     safety: Safety | None = "unsafe" if context.is_assumed and conversion.edits else None
     note = _expiry(obj)
     if safety is not None:
-        assumed = "no file states the release of Karpenter: `--fix --karpenter-version` names it and converts"
+        assumed = "no file sets the version of Karpenter: `--fix --karpenter-version` names it and converts"
         note = f"{note}; {assumed}" if note else assumed
     yield Finding(
         at=at, message=message, edits=conversion.edits, safety=safety, note=note, help=hint, suggestions=ways

@@ -4,8 +4,9 @@ An alias such as `bottlerocket@v1.36.0` stands for several images: with and with
 architectures. When a node has joined, Karpenter 1.1 to 1.3 records how much memory its type really has with its
 image. It looks up the image by the requirements of the NodeClaim and uses the first one that they do not exclude. If
 the pool says nothing about GPUs, that can be the GPU image. Karpenter then treats the real image as outdated and
-records nothing. It keeps launching nodes that are too small for the waiting pod. (1.0 records nothing at all. For
-1.0, the rule only reports what the upgrade brings.)
+records nothing. It keeps to the estimate, which `vmMemoryOverheadPercent` sets (7.5 % less than the type has, by
+default). If that is too much, a part of large nodes stays unused. If it is too little, a new node is too small for
+the waiting pod. (1.0 records nothing at all. For 1.0, the rule only reports what the upgrade brings.)
 
 1.4.0 uses the labels of the node. Until then, the requirements that the fix adds make the match unique. The fix is
 safe if they exclude no instance type. Otherwise it is unsafe, because Karpenter replaces running nodes of those
@@ -104,7 +105,8 @@ def check(pool: NodePool, context: Context) -> Findings:
     sure = known and _left(resolution, runs, wanted) == runs
     yield Finding(
         at=fixes.place(pool),
-        message=f"Karpenter before {release} can record the wrong image for a node: new nodes are too small",
+        message=f"Karpenter before {release} can record the wrong image for a node: the memory of new nodes stays an"
+        " estimate",
         edits=changes,
         safety="safe" if sure else "unsafe",
         also=[Also(image_set.alias_node, "one alias, several images")],

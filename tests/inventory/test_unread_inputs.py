@@ -47,6 +47,15 @@ def test_a_broken_kustomization_is_named_with_its_line(nodelint: Run, tmp_path: 
     assert "1 path not read" in done.stdout
 
 
+@pytest.mark.parametrize(("file", "code"), [("pool.yaml", 2), ("kustomization.yaml", 0)])
+def test_a_folder_of_resources_needs_a_kustomization(nodelint: Run, tmp_path: Path, file: str, code: int) -> None:
+    taken = {"base/kustomization.yaml": "resources: [../pools]\n", "pools/all.yaml": one_file("tag", "a")["all.yaml"]}
+    write(tmp_path, {**taken, f"pools/{file}": "resources: [all.yaml]\n" if code == 0 else ""})
+    done = nodelint("check", ".")
+    fault = "base/kustomization.yaml:1: cannot be read: the folder `../pools` has no kustomization.yaml"
+    assert (done.returncode, fault in done.stderr) == (code, code == 2)
+
+
 def test_a_kustomization_of_others_is_not_spoken_of(nodelint: Run, tmp_path: Path) -> None:
     files = overlay("tag", "a") | {"web/kustomization.yaml": "resources: [web.yaml\n", "web/web.yaml": "kind: Web\n"}
     write(tmp_path, files)

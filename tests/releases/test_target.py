@@ -693,7 +693,7 @@ def test_statements_that_differ_are_each_judged(tmp_path: Path, nodelint: Run) -
         tmp_path, {"base/pool.yaml": POOL, "prod/k.yaml": helm_release("1.2.1"), "dev/k.yaml": helm_release("1.8.1")}
     )
     done = nodelint("check", "--snapshot", "bundled")
-    assert "are too small (Karpenter 1.2.1)\n" in done.stdout
+    assert "stays an estimate (Karpenter 1.2.1)\n" in done.stdout
     assert "unsafe" in done.stdout, "what one release needs another need not"
     assert lines(done)[-2] == (
         "Target of 2 objects: Karpenter 1.2.1 and 1.8.1, by prod/k.yaml:2 (the HelmRelease) and dev/k.yaml:2 (the"
@@ -845,11 +845,11 @@ def test_a_finding_of_a_range_says_for_which_releases_it_holds(tmp_path: Path, n
     [finding] = judged(nodelint, "--karpenter-version", ">=1.0 <=1.14")["findings"]
     assert finding["releases"] == [{"from": "1.1.0", "to": "1.3.8"}]
     done = nodelint("check", "--karpenter-version", ">=1.0 <=1.14")
-    assert "are too small (Karpenter 1.1.0 to 1.3.8)\n" in done.stdout
+    assert "stays an estimate (Karpenter 1.1.0 to 1.3.8)\n" in done.stdout
     (line,) = lines(done)
     assert line.startswith("Found 1 info in 2 objects in 1 file, for Karpenter 1.0.0 to 1.14.3; ")
     all_of_it = nodelint("check", "--karpenter-version", ">=1.1, <1.4")
-    assert "are too small\n" in all_of_it.stdout, "nothing is said of releases where it holds for all"
+    assert "stays an estimate\n" in all_of_it.stdout, "nothing is said of releases where it holds for all"
     assert judged(nodelint, "--karpenter-version", ">=1.4")["findings"] == []
 
 

@@ -244,3 +244,73 @@ def test_a_queue_that_the_controller_may_not_read(nodelint: Run, tmp_path: Path,
     files = {"iam.tf": as_jsonencode(without), "main.tf": CHART.format(queue=queue), "class.yaml": CLASS}
     found = check(nodelint, tmp_path, files)
     assert ["`sqs:GetQueueUrl` and 2 more" in message for message in found] == [True] * count
+
+
+MODULE = """\
+module "karpenter" {
+  source       = "terraform-aws-modules/eks/aws//modules/karpenter"
+  version      = "%s"
+  cluster_name = "main"
+%s}
+"""
+INLINE = """\
+resource "aws_iam_role_policy" "more" {
+  role   = %s
+  policy = jsonencode({ Statement = [{ Effect = "Allow", Action = "%s", Resource = "*" }] })
+}
+"""
+ATTACHED = """\
+resource "aws_iam_role_policy_attachment" "more" {
+  role       = module.karpenter.iam_role_name
+  policy_arn = aws_iam_policy.more.arn
+}
+resource "aws_iam_policy" "more" {
+  policy = data.aws_iam_policy_document.more.json
+}
+data "aws_iam_policy_document" "more" {
+  statement {
+    actions   = [%s]
+    resources = ["*"]
+  }
+}
+"""
+ROLE, LIST = "module.karpenter.iam_role_name", "iam:ListInstanceProfiles"
+
+
+@pytest.mark.parametrize(
+    ("files", "is_granted"),
+    [
+        ({}, False),
+        ({"k/more.tf": INLINE % (ROLE, LIST)}, True),
+        ({"k/more.tf": INLINE % ("module.karpenter[0].iam_role_name", LIST)}, True),
+        ({"k/more.tf": INLINE % (ROLE, "iam:GetInstanceProfile")}, False),
+        ({"k/more.tf": INLINE % ("module.karpenter.node_iam_role_name", LIST)}, False),
+        ({"k/more.tf": ATTACHED % f'"{LIST}"'}, True),
+        ({"k/more.tf": ATTACHED % '"iam:GetInstanceProfile"'}, False),
+        ({"k/more.tf": ATTACHED % "var.actions"}, True),  # not known
+        ({"k/more.tf": ATTACHED.replace("aws_iam_policy.more.arn", "var.arn") % f'"{LIST}"'}, True),
+        ({"root/main.tf": 'module "karpenter" {\n  source = "../k"\n}\n' + INLINE % (ROLE, LIST)}, True),
+        (
+            {"k/more.tf": 'module "more" {\n  source = "../more"\n  role   = module.karpenter.iam_role_name\n}\n'},
+            True,
+        ),
+    ],
+)
+@pytest.mark.parametrize("version", ["~> 20.24", "21.1.0"])
+def test_what_files_add_to_the_role_of_a_module(
+    nodelint: Run, tmp_path: Path, files: dict[str, str], version: str, is_granted: bool
+) -> None:
+    objects = {"k/main.tf": MODULE % (version, ""), "k/class.yaml": nodeclass() + "---\n" + nodepool()}
+    found = check(nodelint, tmp_path, {**objects, **files}, "1.8.3")
+    assert len(found) == (not is_granted)
+
+
+@pytest.mark.parametrize(("spec", "release", "newer"), [("", "1.8.3", "21.2.0"), ("", "1.12.0", "21.19.0")])
+def test_the_advised_version_of_a_module_grants_all_that_lacks(
+    nodelint: Run, tmp_path: Path, spec: str, release: str, newer: str
+) -> None:
+    write_files(
+        tmp_path, {"main.tf": MODULE % ("~> 20.24", ""), "class.yaml": nodeclass(spec) + "---\n" + nodepool()}
+    )
+    flags = ("--select", "controller-permissions", "--karpenter-version", release)
+    assert f"move to version {newer} of the module" in nodelint("check", str(tmp_path), *flags).stdout

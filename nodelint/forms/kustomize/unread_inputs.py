@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from nodelint.files.gate import gate
+from nodelint.forms.kustomize.kustomizations import KUSTOMIZATIONS
 from nodelint.forms.lib.values import own_roots
 from nodelint.forms.rendered import Built
 from nodelint.text import Node, Source
@@ -49,9 +50,16 @@ def find_missing_path(source: Source) -> SyntaxProblem | None:
                 return SyntaxProblem(named.start, f"`{field}` must be a list")
             for item in named.items if named is not None else ():
                 path = item.value if isinstance(item.value, str) else ""
-                if re.fullmatch(_LOCAL, path) and not gate.exists(os.path.join(folder, path)):
+                whole = os.path.join(folder, path)
+                if re.fullmatch(_LOCAL, path) and not gate.exists(whole):
                     return SyntaxProblem(item.start, f"`{path}` is not there")
+                if path and gate.is_folder(whole) and not _has_kustomization(whole):
+                    return SyntaxProblem(item.start, f"the folder `{path}` has no kustomization.yaml")
     return None
+
+
+def _has_kustomization(folder: str) -> bool:
+    return any(gate.exists(os.path.join(folder, name)) for name in KUSTOMIZATIONS)
 
 
 _PART = r"[^:?*\[\]{}$/]+"
