@@ -296,8 +296,8 @@ def _check_module(
         granted = f", or grant {_name([made.action for made in lacking])} to the module's role"
         return Finding(
             at=at,
-            message="version 20 of this module grants the permissions for Karpenter 0.33 to 0.37, but the manifests use"
-            " API v1",
+            message="version 20 of this module grants the permissions for Karpenter 0.33 to 0.37, but the manifests"
+            " use API v1",
             note=f"it does not grant {_shorten([made.action for made in lacking])}: {lacking[0].consequence}"
             if lists
             else "EC2 refuses `ec2:CreateTags` for instances that a release before 1.0 launched",

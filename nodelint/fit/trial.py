@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from nodelint.fit.pod_terms import LabelExpression
     from nodelint.karpenter.resolve.effects import LineEffect
 
-_NO_LINES: Mapping[int, RequirementLine | None] = {}
+_NO_LINES: Mapping[int, RequirementLine | None] = MappingProxyType({})
 
 
 class LineChange(NamedTuple):

@@ -190,11 +190,11 @@ class Finding(NamedTuple):
     nothing about them, and it reports nothing about theirs. `note` is a consequence: what happens if it stays so.
     `help` is what to do, in words, besides the fix or where no edit can do it (an upgrade, a choice). Both start in
     lower case and have no full stop. `suggestions` are offered by name; none is applied by itself. `strict` says that
-    it is information which the strict profile shows, and no other, although the rule runs in others. `on_request` says
-    that it is true of most NodePools, and is shown only if `--select` or `--extend-select` names its rule. `once` says
-    that one line of a run is enough for all findings of the rule that say the same of other values, or that bear the
-    same name: the first one counts the others and names their places. `withheld` is why there is no fix where the rule
-    has one.
+    it is information which the strict profile shows, and no other, although the rule runs in others. `on_request`
+    says that it is true of most NodePools, and is shown only if `--select` or `--extend-select` names its rule.
+    `once` says that one line of a run is enough for all findings of the rule that say the same of other values, or
+    that bear the same name: the first one counts the others and names their places. `withheld` is why there is no
+    fix where the rule has one.
     """
 
     at: Node | Span

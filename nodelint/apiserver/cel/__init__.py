@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 
 NOT_INSTALLED = (
-    "this CEL needs the package cel-expr-python, nodelint's extra `cel`: `pip install 'nodelint[cel]'`,"
-    " or `pipx inject nodelint cel-expr-python`"
+    "this CEL needs the package cel-expr-python, nodelint's extra `cel`: `pip install cel-expr-python` in the"
+    " environment of nodelint, or `pipx inject nodelint cel-expr-python`"
 )
 
 

@@ -157,7 +157,7 @@ def test_a_data_source_fills_in_a_file_as_well(nodelint: Run, tmp_path: Path) ->
     call = 'data "template_file" "p" {\n  template = file("./pool.tpl")\n  vars = {\n    types = var.types\n  }\n}\n'
     module(tmp_path, main_dot_tf=call, variables_dot_tf=VARIABLES, pool_dot_tpl=POOL)
     (line,) = finding_lines(nodelint, "pool.tpl")
-    assert line.startswith("pool.tpl:12:19: ")
+    assert line.startswith("variables.tf:9:26: ")
 
 
 def test_heredocs_and_objects_of_terraform_have_their_variables(nodelint: Run, tmp_path: Path) -> None:
