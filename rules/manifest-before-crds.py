@@ -112,10 +112,6 @@ resource "kubectl_manifest" "pool" {
   })
 }
 ```
-
-Flux makes a dry run of all that a Kustomization applies before it applies the HelmRelease. If the same Kustomization
-has the HelmRelease of Karpenter and a NodePool, a new cluster gets neither: the kind does not exist. The rule reports
-this for folders that a Kustomization of Flux names, if no file installs the CRDs in another way.
 """
 
 import os
@@ -123,18 +119,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 
-from nodelint.api import (
-    Also,
-    Context,
-    EC2NodeClass,
-    Finding,
-    Findings,
-    NodePool,
-    Source,
-    rule,
-    terraform_blocks,
-    terraform_trace,
-)
+from nodelint.api import Also, Context, Finding, Findings, Source, rule, terraform_blocks, terraform_trace
 
 _CHART = re.compile(r'(?m)^[ \t]+chart\s*=\s*"(?:[^"\n]*/)?karpenter(?:-crd)?"')
 _KIND = re.compile(r"""(?m)^[ \t]*"?apiVersion"?\s*[=:]\s*["']?karpenter\.(?:sh|k8s\.aws)/v1(?:alpha\d|beta1)?\b""")
@@ -152,12 +137,10 @@ _WITHOUT_CRDS = re.compile(r"(?m)^[ \t]+skip_crds\s*=\s*true|apply_retry_count")
     source=[
         "https://registry.terraform.io/providers/hashicorp/kubernetes/latest/docs/resources/manifest",
         "https://developer.hashicorp.com/terraform/language/meta-arguments/depends_on",
-        "https://fluxcd.io/flux/components/kustomize/kustomizations/#dependencies",
     ],
-    mentions=['"kubernetes_manifest"', '"kubectl_manifest"', "NodePool", "EC2NodeClass"],
+    mentions=['"kubernetes_manifest"', '"kubectl_manifest"'],
 )
 def check(source: Source, context: Context) -> Findings:
-    yield from _check_flux(source, context)
     module = _list_module(source, context)
     blocks = [block for file in module for block in terraform_blocks.find_blocks(file)]
     charts = [b for file in module for b in file.once(_list_charts, partial(_list_charts, file))]
@@ -187,33 +170,6 @@ def check(source: Source, context: Context) -> Findings:
                 Also(charts[0].at, "the chart that installs the CRDs"),
             ],
             help=f"add `depends_on = [{charts[0].address}]`",
-        )
-
-
-_FLUX_PATH = re.compile(r"(?m)^[ \t]+path:[ \t]*[\"']?(?:\./)?([\w./-]+)")
-_OTHER_CRDS = re.compile(r"karpenter-crd|karpenter\.sh_nodepools|nodepools\.karpenter\.sh|crds: *Skip")
-
-
-def _check_flux(source: Source, context: Context) -> Findings:
-    """Yield a finding for the first object that Flux applies together with the HelmRelease that brings its kind."""
-    built = source.built
-    objects = [obj for obj in context.objects if obj.source is source and isinstance(obj, (NodePool, EC2NodeClass))]
-    if built is None or not objects or context.run_files.is_in_files(_OTHER_CRDS, around=True):
-        return
-    installs = context.run_files.installs
-    parts = set(built.parts)
-    is_together = any(os.path.abspath(install.at.source.path) in parts for install in installs)
-    if not is_together or any(install.by != "the HelmRelease" for install in installs):
-        return
-    applying = context.run_files.files_with("kustomize.toolkit.fluxcd.io", around=True)
-    paths = {path.rstrip("/") for file in applying for path in _FLUX_PATH.findall(file.text)}
-    if any(built.cluster.endswith(f"/{path}") for path in paths):
-        yield Finding(
-            at=objects[0].name_node,
-            message="Flux applies this object together with the HelmRelease that installs its CRDs",
-            note="its dry run fails in a new cluster: the kind does not exist, and nothing is applied",
-            help="move the objects to another Kustomization, with `dependsOn`",
-            once=True,
         )
 
 

@@ -381,43 +381,9 @@ def test_each_cluster_has_its_own_list_of_roles(
     assert [Path(f["path"]).parent.name for f in found] == lacking
 
 
-CONTROLLER = """\
-apiVersion: helm.toolkit.fluxcd.io/v2
-kind: HelmRelease
-metadata: {name: karpenter, namespace: kube-system}
-spec:
-  chart:
-    spec: {chart: karpenter, version: 1.14.3, sourceRef: {kind: HelmRepository, name: karpenter}}
-"""
-CRDS = CONTROLLER.replace("karpenter,", "karpenter-crd,")
-APPLIED = """\
-apiVersion: kustomize.toolkit.fluxcd.io/v1
-kind: Kustomization
-metadata: {name: all, namespace: flux-system}
-spec: {path: ./all, sourceRef: {kind: GitRepository, name: flux-system}}
-""".replace("{path: ./all, sourceRef: ", "\n  path: ./all\n  sourceRef: ").replace("}}", "}")
-TOGETHER = {
-    "cluster/flux.yaml": APPLIED,
-    "all/kustomization.yaml": "resources: [release.yaml, pool.yaml]\n",
-    "all/release.yaml": CONTROLLER,
-    "all/pool.yaml": nodepool(),
-}
-
-
-@pytest.mark.parametrize(
-    ("more", "count"),
-    [
-        ({}, 1),
-        ({"cluster/flux.yaml": APPLIED.replace("./all", "./some")}, 0),
-        ({"cluster/crds.yaml": CRDS}, 0),
-        ({"all/release.yaml": CONTROLLER + "  install: {crds: Skip}\n"}, 0),
-        ({"all/kustomization.yaml": "resources: [release.yaml]\n"}, 0),
-        ({"main.tf": CHART}, 0),
-    ],
-)
-def test_flux_applies_a_pool_with_the_chart_of_its_crds(
-    nodelint: Run, tmp_path: Path, more: dict[str, str], count: int
-) -> None:
-    files = {".git/HEAD": "ref: refs/heads/main\n", **TOGETHER, **more}
-    found = findings_of(nodelint, tmp_path, files, "manifest-before-crds")
-    assert ["Flux applies" in message for _, _, message in found] == [True] * count
+@pytest.mark.parametrize(("name", "severity"), [("pool.yaml", "warning"), ("spot-backup.yaml", "info")])
+def test_an_exported_object_in_a_backup_is_a_hint(nodelint: Run, tmp_path: Path, name: str, severity: str) -> None:
+    exported = nodepool().replace("metadata:\n", 'metadata:\n  resourceVersion: "1"\n', 1)
+    write_files(tmp_path, {name: exported})
+    done = nodelint("check", str(tmp_path), "--format", "json", "--select", "exported-metadata")
+    assert [found["severity"] for found in json.loads(done.stdout)["findings"]] == [severity]
