@@ -7,7 +7,7 @@ can use, fails with `metadata.managedFields must be nil`. The API server ignores
 `status`. The fix removes the three fields that cause errors.
 
 The rule reports nothing for standard input and for lists that kubectl printed, because there you ask about the output
-of kubectl.
+of kubectl. In a file or folder that is called a backup, it is only a hint: a restore of it fails.
 
 ```yaml bad frame=pool
 metadata.resourceVersion: "7859105"
@@ -15,10 +15,12 @@ metadata.uid: f5ebd01d-6971-4809-9777-325a3ba08be0
 ```
 """
 
+import re
 from collections.abc import Sequence
 
 from nodelint.api import Context, Finding, Findings, Node, Object, edits, rule
 
+_BACKUP = re.compile(r"(?i)(?:^|[-_./])(?:backup|bak)s?[-_./]")
 LIVE = ("resourceVersion", "uid", "managedFields")
 
 
@@ -49,6 +51,7 @@ def check(obj: Object, context: Context) -> Findings:
         else f"the API server sets `{name}`: it refuses this object in another cluster, or after any change",
         edits=edits.if_editable(edits.restructure, metadata, _list_kept_fields(metadata, found)),
         covers=[node for _, node in found],
+        severity="info" if _BACKUP.search(obj.source.path) else None,
         note=_ignored(obj),
         help="remove it: it was copied from a cluster",
     )

@@ -51,6 +51,43 @@ spec:
       requirements:
         - {key: karpenter.sh/capacity-type, operator: In, values: [spot, on-demand]}
 ```
+
+The module `karpenter` of terraform-aws-modules/eks makes a queue. The rule also reports a chart beside it that does
+not get the queue, if nothing else reads it and no NodePool is near.
+
+```yaml bad
+# file: karpenter.tf
+module "karpenter" {
+  source       = "terraform-aws-modules/eks/aws//modules/karpenter"
+  version      = "21.19.0"
+  cluster_name = "main"
+}
+resource "helm_release" "karpenter" {
+  namespace  = "kube-system"
+  repository = "oci://public.ecr.aws/karpenter"
+  name       = "karpenter"
+  chart      = "karpenter"
+  version    = "1.14.3"
+  values = [yamlencode({ settings = { clusterName = "main" } })]
+}
+```
+
+```yaml good
+# file: karpenter.tf
+module "karpenter" {
+  source       = "terraform-aws-modules/eks/aws//modules/karpenter"
+  version      = "21.19.0"
+  cluster_name = "main"
+}
+resource "helm_release" "karpenter" {
+  namespace  = "kube-system"
+  repository = "oci://public.ecr.aws/karpenter"
+  name       = "karpenter"
+  chart      = "karpenter"
+  version    = "1.14.3"
+  values = [yamlencode({ settings = { clusterName = "main", interruptionQueue = module.karpenter.queue_name } })]
+}
+```
 """
 
 import re
@@ -69,6 +106,7 @@ from nodelint.api import (
     rule,
 )
 
+_QUEUE_MODULE = re.compile(r'(?m)^[ \t]+source\s*=\s*"[^"\n]*terraform-aws-modules/eks/aws//modules/karpenter"')
 _QUEUE = re.compile(r"(?i)interruption_?-?queue")
 
 
@@ -90,15 +128,37 @@ def check(source: Source, context: Context) -> Findings:
         if at is None or at.start in places or not install.is_complete or _names_queue(install):
             continue
         lines = list(_find_spot(source, context))
-        if lines and not any("node-termination-handler" in file.text for file in context.files):
+        is_made = not lines and _makes_queue(source, context)
+        if (lines or is_made) and not any("node-termination-handler" in file.text for file in context.files):
             places.add(at.start)
             yield Finding(
                 at=at,
-                message="the chart has no interruption queue: EC2 reclaims spot nodes before Karpenter drains them",
+                message="the module makes an interruption queue that the chart does not get: Karpenter gets no notice"
+                if is_made
+                else "the chart has no interruption queue: EC2 reclaims spot nodes before Karpenter drains them",
                 also=[Also(line.values_node, "allows spot capacity") for line in lines[:2]],
-                help="set `settings.interruptionQueue` to an SQS queue that receives EC2's events",
+                help="set `settings.interruptionQueue` to the `queue_name` of the module"
+                if is_made
+                else "set `settings.interruptionQueue` to an SQS queue that receives EC2's events",
                 once=True,
             )
+
+
+def _makes_queue(source: Source, context: Context) -> bool:
+    """Whether a module beside a chart makes a queue of which nothing else is known to read.
+
+    NodePools that are near say whether they use spot: only where none is known, the queue alone says it.
+    """
+    if context.run_files.objects_near(source, NodePool) or not context.run_files.has_terraform:
+        return False
+    blocks = context.run_files.terraform
+    calls = [block for block in blocks.find_beside(source.path) if _QUEUE_MODULE.search(block.text)]
+    texts = [file.text for file in blocks.files]
+    return any(
+        not re.search(r"(?m)^[ \t]+(?:enable_spot_termination|create)\s*=\s*+(?!true)", call.text)
+        and not any(re.search(rf"\b{re.escape(call.address)}(?:\[[^\]]*\])?\.queue_", text) for text in texts)
+        for call in calls
+    )
 
 
 def _names_queue(install: controller_settings.ControllerInstall) -> bool:

@@ -379,3 +379,11 @@ def test_each_cluster_has_its_own_list_of_roles(
         nodelint("check", str(tmp_path), "--format", "json", "--select", "node-role-without-access").stdout
     )["findings"]
     assert [Path(f["path"]).parent.name for f in found] == lacking
+
+
+@pytest.mark.parametrize(("name", "severity"), [("pool.yaml", "warning"), ("spot-backup.yaml", "info")])
+def test_an_exported_object_in_a_backup_is_a_hint(nodelint: Run, tmp_path: Path, name: str, severity: str) -> None:
+    exported = nodepool().replace("metadata:\n", 'metadata:\n  resourceVersion: "1"\n', 1)
+    write_files(tmp_path, {name: exported})
+    done = nodelint("check", str(tmp_path), "--format", "json", "--select", "exported-metadata")
+    assert [found["severity"] for found in json.loads(done.stdout)["findings"]] == [severity]
