@@ -1,7 +1,7 @@
 r"""A NodePool keeps Karpenter's default disruption: nodes are replaced soon after a change, at any hour.
 
 The strict profile shows only `WhenEmpty` (*Which*), for a NodePool without taints that keeps empty nodes for less
-than an hour and whose limit of CPUs allows a dollar an hour or more. Most NodePools of the world keep the other
+than an hour and whose limit of CPUs allows a dollar an hour or more. Most NodePools keep the other
 defaults, so nodelint shows those only if `--select` or `--extend-select` asks for this rule.
 
 One line of a run reports this for all its NodePools, with a suggestion for each. The rule reports a NodePool if

@@ -52,7 +52,7 @@ spec:
         - {key: karpenter.sh/capacity-type, operator: In, values: [spot, on-demand]}
 ```
 
-The module `karpenter` of terraform-aws-modules/eks makes a queue. The rule also reports a chart beside it that does
+The module `karpenter` of terraform-aws-modules/eks makes a queue. The rule also reports a chart next to it that does
 not get the queue, if nothing else reads it and no NodePool is near.
 
 ```yaml bad

@@ -36,9 +36,9 @@ HOOK = """\
     entry: nodelint check --timeout 5m --no-repository-rules --
     language: system
     types: [text]
-    files: "FILES"
+    files: FILES
     require_serial: true
-""".replace("FILES", str(LOCAL["hooks"][0]["files"]).replace("\\", "\\\\"))  # type: ignore[index,call-overload]
+""".replace("FILES", str(LOCAL["hooks"][0]["files"]))  # type: ignore[index,call-overload]
 
 APPLICATION = """\
 kind: Application
