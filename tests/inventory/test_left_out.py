@@ -294,7 +294,8 @@ LIMITS = {
         report/text.py:_PLACES report/text.py:_PARTS report/upgrade.py:_PLACES triage/groups.py:_MOST_EXAMPLE
         apiserver/rules.py:_LONGEST lint/older_release.py:_MOST
         lint/fix_effects.py:_MOST_EFFECTS plan/values.py:MOST_ENTRIES model/evidence.py:_LONGEST_TEXT
-        fit/lacking.py:_LONGEST_BRIEF plan/gone_appliers.py:_LONGEST_SHOWN report/html.py:_MOST_NAMES report/fit.py:_NAMED
+        fit/lacking.py:_LONGEST_BRIEF plan/gone_appliers.py:_LONGEST_SHOWN report/html.py:_MOST_NAMES
+        report/fit.py:_NAMED
     """,
     # what is behind it counts as one input of a value that is not known: a change anywhere in it is one of the value
     REST: """
@@ -347,6 +348,7 @@ _WORDS = (
 )
 _ENDS = {
     "apiserver/rules.py:_BRANCHES",
+    "lint/fingerprints.py:_QUOTES",
     "model/quantities.py:_DIGITS",
     "report/explain.py:_PASSED",
     "report/markdown.py:_REASONS",
