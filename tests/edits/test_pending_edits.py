@@ -13,7 +13,6 @@ from nodelint.lint.engine import LintRequest, Report, Selection, Target, lint
 from nodelint.model.finding import Edit, PendingEdits, join_edits, pending_by_source
 from nodelint.model.releases import NEWEST
 from nodelint.report.text import findings_text
-from nodelint.rule.classification import PROFILES
 from nodelint.rule.context import Context
 from nodelint.rule.definition import Rule
 from nodelint.rule.examples import examples
@@ -61,7 +60,7 @@ def judged(count: int, rules: dict[str, Rule]) -> Report:
     block = "disruption: {consolidationPolicy: WhenEmptyOrUnderutilized, consolidateAfter: 10s}"
     lines = block.replace("{", "\n    ").replace(", ", "\n    ").replace("}", "")
     sources = [Source.from_text(f"p{n}.yaml", nodepool(name=f"p{n}", spec=f"  {lines}\n")) for n in range(count)]
-    return lint(sources, LintRequest(Target(NEWEST), rules, Selection(groups=PROFILES["strict"])))
+    return lint(sources, LintRequest(Target(NEWEST), rules, Selection(select=frozenset(rules))))
 
 
 def test_suggestions_for_many_pools_are_written_where_they_are_shown(
