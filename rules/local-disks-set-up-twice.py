@@ -1,9 +1,9 @@
 r"""`instanceStorePolicy: RAID0` and the user data both set up the local disks of a node.
 
 With the policy, Karpenter lets the node join its instance store disks into an array for the kubelet and containerd.
-If the user data does the same, one of the two finds disks that are in use. On Bottlerocket, Karpenter has written an
-essential bootstrap command since 1.1.0. If a command of the user data runs `ephemeral-storage init` before it, nodes
-with local disks do not boot.
+If the user data also sets up the disks, whichever comes second finds disks in use. On Bottlerocket, Karpenter has
+written an essential bootstrap command since 1.1.0. If a command of the user data runs `ephemeral-storage init` before
+it, nodes with local disks do not boot.
 
 The finding says which of the two to remove. Without the policy, Karpenter plans pods with the size of the EBS volume.
 

@@ -197,7 +197,7 @@ def discovered(
     named: str | None = None,
     filtering: bool = False,
 ) -> Discovery:
-    """Return the sources of some paths, told of on a terminal while there are many.
+    """Return the sources of some paths. If there are many, a terminal shows the progress.
 
     Files in which the pattern `also` is found are among them, even without the word karpenter. `known` is that of
     `discover`, `named` the name of the file that standard input stands for. With `filtering` standard output takes

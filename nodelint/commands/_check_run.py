@@ -237,7 +237,7 @@ def _write_fixes(run: _Run, ready: Judging, fixed: Fixed) -> tuple[Report, Seque
 def _less_known(
     report: Report, run: _Run, entries: Sequence[KnownFinding], paths: Sequence[str], ready: Judging
 ) -> tuple[Report, _Run]:
-    """Return what is new, and the run with what is to be said of the rest."""
+    """Return the new findings, and the run with the lines about findings that the baseline has."""
     from nodelint.lint.baseline import split
 
     root = os.path.dirname(os.path.abspath(str(run.settings.baseline)))

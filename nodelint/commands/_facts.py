@@ -100,7 +100,7 @@ def facts_for(
 
 
 def _say_region_without_facts(region: str | None, facts: AwsFacts) -> None:
-    """Say that a region was named of which nobody has asked AWS: what depends on it is not judged."""
+    """Print that there are no facts for the named region, so that what depends on it is not judged."""
     if region is not None and (facts.region is None or not facts.region.answers):
         what = "what depends on the region (its zones, subnets, images and instance types) is not judged"
         say(f"there are no facts of {region}: {what}; `nodelint refresh --region {region}` asks AWS for them")

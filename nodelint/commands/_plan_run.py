@@ -118,7 +118,7 @@ def _compare_paths(
 
 
 def _pair_paths(old: str, requested: Sequence[str]) -> tuple[str, str]:
-    """Return the two paths of which one stands for the other: two files, or the folders of both sides."""
+    """Return the old and the new path whose contents are compared: two files, or the folders of both sides."""
     if os.path.isfile(old) and os.path.isfile(requested[0]):
         return old, requested[0]
     return root_of([old]), root_of(requested)

@@ -42,8 +42,10 @@ def hint_at_chart(path: str) -> str | None:
     """Return how a file is judged if it holds values of a chart; None if it holds none."""
     if not os.path.isfile(path):
         return None
-    with open(path, encoding="utf-8", errors="replace") as file:
-        text = file.read(_MOST_CHARACTERS)
+    try:
+        text = gate.read(path).decode(errors="replace")[:_MOST_CHARACTERS]
+    except OSError:
+        return None
     if "apiVersion" in text or not any(line[:1].isalpha() and ":" in line for line in text.splitlines()):
         return None
     folder = os.path.dirname(path) or os.curdir

@@ -29,7 +29,7 @@ _OF_VALUES = "values"
 
 
 def chooser(settings: Settings, stating: Iterable[Source]) -> Choose | None:
-    """Return what gives each object its releases; None if all have the same, the one of the settings.
+    """Return the function that finds the releases of an object; None if all objects have the one of the settings.
 
     `stating` are the files that may state a release; one of another repository says nothing about an object.
     """

@@ -1,6 +1,6 @@
 """Make a document's text say another value, and keep everything else of it.
 
-What only moves is moved as text, so that its comments, quotes and placeholders go along; what is left is done by
+A field that only moves is moved as text, with its comments, quotes and placeholders. All other changes are made by
 `edits`, one by one. Each step is read again; one that breaks the text is undone.
 """
 

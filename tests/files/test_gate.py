@@ -149,7 +149,6 @@ ALLOWED = {
     "files/safe_read.py": _NAMED,
     "files/discover.py": "the folders that the command line names",
     "files/contents.py": "the files of these folders",
-    "commands/_values.py": _NAMED,
     "files/atomic_write.py": "what is written",
     "files/git/git_revision.py": "what is written of a revision, in a folder of its own",
     "commands/__init__.py": "where the output of a run goes whose reader has gone",
