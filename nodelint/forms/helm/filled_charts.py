@@ -81,11 +81,9 @@ def filled_charts(
             )
     of_charts = [release for release in (*given, *releases) if release.path in charts]
     yield from _fill_releases(charts, files, of_charts, each_release)
-    for overlay in (release for release in overlaid if release.path in charts):
-        values, templates = charts[overlay.path]
-        for variants in _fill_all(templates, values, {}, files, overlay.root, each_release):
-            made = make_built(variants, values, overlay.given)._replace(values=overlay.root, unread=overlay.unread)
-            yield lead_through(made, overlay.overlay)
+    yield from _fill_overlaid(
+        charts, files, [release for release in overlaid if release.path in charts], each_release
+    )
     yield from _fill_subcharts({**charts, **within}, files, subcharts, each_release)
 
 
@@ -98,6 +96,17 @@ def _fill_releases(
         for variants in _fill_all(templates, values, {}, files, release.root, each_release):
             made = make_built(variants, values, release.given)
             yield made._replace(release=number, values=release.root, unread=release.unread)
+
+
+def _fill_overlaid(
+    charts: _Charts, files: ChartFiles, releases: Sequence[OverlayRelease], each_release: bool
+) -> Iterator[Built]:
+    """Yield the templates of charts with the values of each release that an overlay makes."""
+    for release in releases:
+        values, templates = charts[release.path]
+        for variants in _fill_all(templates, values, {}, files, release.root, each_release):
+            made = make_built(variants, values, release.given)._replace(values=release.root, unread=release.unread)
+            yield lead_through(made, release.overlay)
 
 
 def _list_named_releases(defaults: Mapping[str, Source], sources: Sequence[Source]) -> list[ChartRelease]:

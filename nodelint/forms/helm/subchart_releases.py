@@ -109,7 +109,7 @@ class Subcharts:
         root = _values_of_subchart(use.name, own, around)
         whole = root or own or Node(self.defaults[path], 0, 0, "mapping", "flow")
         release = outer.release._replace(path=path, root=whole)
-        is_off = outer.is_off or not _is_on(use, around, whole, outer.tags)
+        is_off = outer.is_off or not _takes_part(use, around, whole, outer.tags)
         yield outer._replace(release=release, is_off=is_off, has_own=root is None)
 
 
@@ -136,7 +136,7 @@ def _values_of_subchart(name: str, own: Node | None, around: Node | None) -> Nod
     return made
 
 
-def _is_on(use: Dependency, around: Node, own: Node, tags: Node | None) -> bool:
+def _takes_part(use: Dependency, around: Node, own: Node, tags: Node | None) -> bool:
     """Whether values let a chart take part, as far as they tell: by its tags, and rather by the first condition that
     has a value.
     """
