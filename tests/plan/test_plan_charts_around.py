@@ -78,8 +78,8 @@ TREES = {
     ),
     "switched off": Tree(
         umbrella(f"{GIVEN}  enabled: false\n", ", condition: nodes.enabled"),
-        (),
-        (("up/values.yaml", *NEWER), ("up/values.yaml", "enabled: false", "enabled: true"), OWN_ROLE),
+        (OWN_ROLE,),
+        (("up/values.yaml", *NEWER), ("up/values.yaml", "enabled: false", "enabled: true")),
     ),
     "within two others": Tree(
         {**umbrella(f"{GIVEN}  role: up\n"), **top("up:\n  nodes:\n    alias: al2023@v20260701\n")},

@@ -51,8 +51,7 @@ def filled_charts(
     named = _list_named_releases(defaults, sources)
     if named:
         subcharts.add_releases(named, defaults.keys())
-        of_charts = [release for release in named if release.path in charts]
-        yield from _fill_releases(charts, files, of_charts, each_release)
+        yield from _fill_releases(charts, files, named, each_release)
         yield from _fill_subcharts({**charts, **within}, files, subcharts, each_release)
         return
     holders = _list_holders(sources, overlays) if defaults and overlays else None
@@ -71,7 +70,7 @@ def filled_charts(
     overlaid = [release for release in of_overlays if release.given]
     subcharts.add_releases([*given, *releases, *overlaid], installed)
     for path, (values, templates) in charts.items():
-        is_inner = bool(subcharts.list_releases(path)) if each_release else subcharts.gives_values(path)
+        is_inner = subcharts.gives_values(path, each_release)
         for variants in _fill_all(templates, values, uses, files, None, each_release):
             made = make_built(variants, values, fixing=True)
             yield made._replace(
@@ -79,11 +78,8 @@ def filled_charts(
                 is_installed=is_inner or path in installed,
                 unread=of_defaults.get(path),
             )
-    of_charts = [release for release in (*given, *releases) if release.path in charts]
-    yield from _fill_releases(charts, files, of_charts, each_release)
-    yield from _fill_overlaid(
-        charts, files, [release for release in overlaid if release.path in charts], each_release
-    )
+    yield from _fill_releases(charts, files, [*given, *releases], each_release)
+    yield from _fill_overlaid(charts, files, overlaid, each_release)
     yield from _fill_subcharts({**charts, **within}, files, subcharts, each_release)
 
 
@@ -91,7 +87,7 @@ def _fill_releases(
     charts: _Charts, files: ChartFiles, releases: Sequence[ChartRelease], each_release: bool
 ) -> Iterator[Built]:
     """Yield the templates of charts with the values of each release."""
-    for number, release in enumerate(releases):
+    for number, release in enumerate(release for release in releases if release.path in charts):
         values, templates = charts[release.path]
         for variants in _fill_all(templates, values, {}, files, release.root, each_release):
             made = make_built(variants, values, release.given)
@@ -102,7 +98,7 @@ def _fill_overlaid(
     charts: _Charts, files: ChartFiles, releases: Sequence[OverlayRelease], each_release: bool
 ) -> Iterator[Built]:
     """Yield the templates of charts with the values of each release that an overlay makes."""
-    for release in releases:
+    for release in (release for release in releases if release.path in charts):
         values, templates = charts[release.path]
         for variants in _fill_all(templates, values, {}, files, release.root, each_release):
             made = make_built(variants, values, release.given)._replace(values=release.root, unread=release.unread)

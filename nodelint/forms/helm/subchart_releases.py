@@ -71,9 +71,15 @@ class Subcharts:
         for release in given:
             self._given.setdefault(release.path, []).append(release)
 
-    def gives_values(self, path: str) -> bool:
-        """Return whether a chart is within others, and each release of those gives it other values."""
+    def gives_values(self, path: str, each_release: bool) -> bool:
+        """Return whether a chart is within others, and each release of those gives it other values.
+
+        With `each_release` those count that give it none, and not one that leaves it out by defaults: whoever
+        installs the charts may switch it on.
+        """
         found = self.list_releases(path)
+        if each_release:
+            return any(release.is_replaced or not (release.is_default and release.is_off) for release in found)
         return bool(found) and not any(release.has_own for release in found)
 
     def list_releases(self, path: str) -> list[SubchartRelease]:
