@@ -77,16 +77,27 @@ def _with_registry_source(body: str) -> str:
     called = _SOURCE.search(body)
     if called is None:
         return body
-    git, registry = _GIT.fullmatch(called[3]), _REGISTRY.fullmatch(called[3])
+    module, version = registry_source(called[3])
+    if module == called[3]:
+        return body
+    pinned = f'\n  version = "{version}"' if version else ""
+    return f'{body[: called.start()]}{called[1]}"{module}"{pinned}{body[called.end() :]}'
+
+
+def registry_source(source: str) -> tuple[str, str | None]:
+    """Return what the registry calls a module of GitHub, and the version that its address names; None if it names
+    none.
+
+    Any other source is returned as it is.
+    """
+    git, registry = _GIT.fullmatch(source), _REGISTRY.fullmatch(source)
     if git is not None:
         owner, provider, name, below, version = git.groups()
     elif registry is not None:
         owner, name, provider, below, version = registry.groups()
     else:
-        return body
-    written = f'{called[1]}"{owner}/{name}/{provider}{below or ""}"'
-    pinned = f'\n  version = "{version}"' if version else ""
-    return f"{body[: called.start()]}{written}{pinned}{body[called.end() :]}"
+        return source, None
+    return f"{owner}/{name}/{provider}{below or ''}", version
 
 
 def find_locals(source: Source) -> Sequence[str]:

@@ -14,6 +14,7 @@ from nodelint.forms.terraform.terraform_blocks import ENDINGS, BlockText, find_b
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from nodelint.forms.terraform.module_folder import ModuleFolder
     from nodelint.text import Source
 
 __all__ = ["ENDINGS", "BlockReference", "BlockText", "TerraformBlocks", "find_arguments", "folder_of", "may_be_text"]
@@ -44,10 +45,11 @@ class TerraformBlocks:
 
     def __init__(self, files: Sequence[Source]) -> None:
         found = {os.path.abspath(file.path): file for file in files if file.path.endswith(ENDINGS)}
-        reader = ModuleFiles(files)
+        self.module_files = ModuleFiles(files)
         for folder in dict.fromkeys(map(os.path.dirname, found)):
-            for file in reader.read_texts(folder):
+            for file in self.module_files.read_texts(folder):
                 found.setdefault(os.path.abspath(file.path), file)
+        self._folders: dict[str, ModuleFolder] = {}
         self.files = [file for place, file in sorted(found.items()) if place.endswith(ENDINGS)]
         self.blocks: list[BlockText] = [block for file in self.files for block in find_blocks(file)]
         self._by_path = {file.path: find_blocks(file) for file in self.files}
@@ -59,6 +61,15 @@ class TerraformBlocks:
             self._files_in.setdefault(folder, []).append(file)
             self._by_folder.setdefault(folder, []).extend(find_blocks(file))
             self._by_address.update(((folder, block.address), block) for block in find_blocks(file))
+
+    def references_of(self, path: str) -> ModuleFolder | None:
+        """Return the folder of a file as Terraform reads it; None for a file that is no part of a module."""
+        folder = folder_of(path)
+        if folder not in self._folders:
+            from nodelint.forms.terraform.module_folder import ModuleFolder
+
+            self._folders[folder] = ModuleFolder(folder, self.module_files)
+        return self._folders[folder] if path.endswith((".tf", ".tofu")) else None
 
     def find_in(self, path: str) -> Sequence[BlockText]:
         """Return the blocks of a file."""
