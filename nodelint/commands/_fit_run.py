@@ -58,8 +58,10 @@ def fit_workloads(
 
     found = discovered(paths or (".",), settings, PATTERN_WITH_SCALERS if cost else PATTERN)
     say_stated_for_files(found, settings)
-    tree = _tree(found, settings, fact_flags, paths)
-    fits = [tree.fit(style) for style in _chosen(tree, workload) if not RUN.is_over()]
+    tree, say_faults = _tree(found, settings, fact_flags, paths)
+    chosen = _chosen(tree, workload)
+    say_faults()
+    fits = [tree.fit(style) for style in chosen if not RUN.is_over()]
     places = _list_unread(found)
     _give_out(wanted, tree, fits, cost_of_fits(tree, fits) if cost else None, (found.files, places))
     left_out = tree.daemons.left_out()
@@ -192,8 +194,10 @@ def _say_why_no_pool(there: Sequence[NodePool], newest: Mapping[NodePool, Target
     return f"no whole NodePool among the files: {there[0].label} is a part of one, such as a patch"
 
 
-def _tree(found: Discovery, settings: Settings, fact_flags: FactFlags, paths: Sequence[str]) -> Tree:
-    """Return the pools and the other objects of the run."""
+def _tree(
+    found: Discovery, settings: Settings, fact_flags: FactFlags, paths: Sequence[str]
+) -> tuple[Tree, Callable[[], None]]:
+    """Return the pools and the other objects of the run, and what says which pools cannot launch as written."""
     from nodelint.fit.other_capacity import OtherCapacity
     from nodelint.fit.tree import Tree
     from nodelint.inventory import read_inventory
@@ -229,8 +233,7 @@ def _tree(found: Discovery, settings: Settings, fact_flags: FactFlags, paths: Se
         return contexts[newest[pool].releases]
 
     resolutions = [context_of(pool).resolution_with_overlays(pool) for pool in pools]
-    say_refused(pools, context_of)
-    return Tree(
+    tree = Tree(
         resolutions,
         [o for o in others if isinstance(o, ClusterObject) and id(o) not in absent],
         overlays,
@@ -242,6 +245,7 @@ def _tree(found: Discovery, settings: Settings, fact_flags: FactFlags, paths: Se
             _resolve_built_in(pools, context_of),
         ),
     )
+    return tree, lambda: say_refused(pools, context_of)
 
 
 def _resolve_built_in(pools: Sequence[NodePool], context_of: Callable[[NodePool], Context]) -> list[EmptyPool]:
