@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from nodelint.commands._output import Output
     from nodelint.config.settings import Settings
     from nodelint.files.discover import Discovery
+    from nodelint.ec2.facts import AwsFacts
     from nodelint.fit.cost import FleetCost
     from nodelint.fit.pools import EmptyPool
     from nodelint.fit.tree import Tree, WorkloadFit
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from nodelint.lint.engine import Target
     from nodelint.model.cluster_objects import Workload
     from nodelint.model.gap import Gap
-    from nodelint.model.manifest import NodePool
+    from nodelint.model.manifest import NodePool, Object
     from nodelint.report.style import TextStyle
     from nodelint.rule.context import Context
 
@@ -205,7 +206,6 @@ def _tree(
     from nodelint.model.cluster_objects import ClusterObject
     from nodelint.model.documents import objects
     from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, served
-    from nodelint.rule.context import Context
 
     inventory = read_inventory(found)
     judged, of_auto_mode = list(inventory.objects()), list(inventory.auto_mode_objects())
@@ -226,12 +226,7 @@ def _tree(
     facts, _ = facts_for(fact_flags, session, paths, classes, choose)
     overlays = [o for o in others if isinstance(o, NodeOverlay) and id(o) not in absent]
     every = [*judged, *context_objects, *overlays]
-    of_releases = {own.releases: own._replace(facts=facts) for own in newest.values()}
-    contexts = {key: Context(every, own, foreign=of_auto_mode) for key, own in of_releases.items()}
-
-    def context_of(pool: NodePool) -> Context:
-        return contexts[newest[pool].releases]
-
+    context_of = _find_contexts(newest, facts, every, of_auto_mode)
     resolutions = [context_of(pool).resolution_with_overlays(pool) for pool in pools]
     tree = Tree(
         resolutions,
@@ -246,6 +241,17 @@ def _tree(
         ),
     )
     return tree, lambda: say_refused(pools, context_of)
+
+
+def _find_contexts(
+    newest: Mapping[NodePool, Target], facts: AwsFacts, every: Sequence[Object], of_auto_mode: Sequence[NodePool]
+) -> Callable[[NodePool], Context]:
+    """Return what finds the context of a pool: pools of one release share it."""
+    from nodelint.rule.context import Context
+
+    of_releases = {own.releases: own._replace(facts=facts) for own in newest.values()}
+    contexts = {key: Context(every, own, foreign=of_auto_mode) for key, own in of_releases.items()}
+    return lambda pool: contexts[newest[pool].releases]
 
 
 def _resolve_built_in(pools: Sequence[NodePool], context_of: Callable[[NodePool], Context]) -> list[EmptyPool]:

@@ -217,9 +217,9 @@ def test_a_base_alone_is_judged_with_the_overlays_that_take_it(
     others = {name.replace("base", "other"): text.replace("name: web", "name: db") for name, text in BASE.items()}
     write(tmp_path, {**others, "db/kustomization.yaml": "resources: [../other]\nnamePrefix: x-\n"})
     if between:
-        write(tmp_path, {"shared/kustomization.yaml": between})
+        write(tmp_path, {"common/kustomization.yaml": between})
     patch = ADDED.replace("arm46", "x86_64")
-    overlay = OVERLAY % ("../../shared" if between else "../../base")
+    overlay = OVERLAY % ("../../common" if between else "../../base")
     write(tmp_path, {"envs/prod/kustomization.yaml": overlay, "envs/prod/arch.yaml": patch})
     done = nodelint("check", "--format", "json", "--fix", "--unsafe-fixes", "--", named)
     assert ("unknown-value", "envs/prod/arch.yaml") in list_findings(done), done.stdout + done.stderr
