@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from nodelint.commands._flags import ExplainFlags
     from nodelint.commands._output import Output
     from nodelint.config.settings import Settings
-    from nodelint.files.discover import Discovery
     from nodelint.ec2.facts import AwsFacts
+    from nodelint.files.discover import Discovery
     from nodelint.fit.cost import FleetCost
     from nodelint.fit.pools import EmptyPool
     from nodelint.fit.tree import Tree, WorkloadFit

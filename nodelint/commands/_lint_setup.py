@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from nodelint.lint.incremental import ResultCaches
     from nodelint.lint.proven_fixes import Prover
     from nodelint.model.gap import Gap
+    from nodelint.rule.definition import Rule
     from nodelint.text import Source
 
     _F = TypeVar("_F", bound=Callable[..., Any])

@@ -189,7 +189,9 @@ def _find_other_places(
 
 
 def _is_within(path: str, top: str, paths: Sequence[str]) -> bool:
-    """Whether a path of a baseline, as seen from the folder `top`, is one of some paths or below one; none are all."""
+    """Whether a path of a baseline, as seen from the folder `top`, is one of some paths or below one. Without paths
+    all are.
+    """
     whole = os.path.normpath(os.path.join(top, path))
     return not paths or path in paths or any(is_below(whole, os.path.abspath(named)) for named in paths)
 

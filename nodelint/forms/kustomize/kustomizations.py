@@ -83,8 +83,8 @@ def builds_on(patch: str, base: str) -> bool:
 
 
 def list_read_with(path: str) -> Iterator[str]:
-    """Yield the kustomizations that name a file, next to it or above it, the overlays that take their folders, and the
-    files that these take.
+    """Yield the kustomizations that name a file, next to it or above it, with the overlays that take their folders
+    and the files that all of them take.
     """
     file = os.path.abspath(path)
     folder = os.path.dirname(file)
