@@ -241,7 +241,7 @@ def _less_known(
     from nodelint.lint.baseline import split
 
     root = os.path.dirname(os.path.abspath(str(run.settings.baseline)))
-    parts = split(report, entries, root, paths, ready.reported)
+    parts = split(report, entries, root, paths or (os.curdir,), ready.reported, ready.comparing)
     return parts.new, run._replace(words=run.words._replace(split=parts))
 
 

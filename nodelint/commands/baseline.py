@@ -83,7 +83,7 @@ def command(paths: Sequence[str], prune: bool, **flags: Unpack[BaselineFlags]) -
         old = ready.session.baseline(path) if os.path.exists(path) else ()
     except ConfigError as error:
         unusable(error)
-    parts = baseline.split(report, old, root, paths, ready.reported)
+    parts = baseline.split(report, old, root, paths or (os.curdir,), ready.reported, ready.comparing)
     known_findings = parts.kept if prune else parts.unjudged
     written = report._replace(results=()) if prune else report
     try:

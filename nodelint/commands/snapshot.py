@@ -18,7 +18,15 @@ if TYPE_CHECKING:
     from nodelint.commands._flags import DiffFlags
 
 
-@click.group(cls=WholeHelp)
+class _Commands(WholeHelp):
+    def suggest(self, word: str, commands: list[str]) -> str:
+        """Return the end of a message about a word that is no command, such as the name of a snapshot."""
+        if word.endswith(".json"):
+            return f"; to see what it holds: `nodelint snapshot show {word}`"
+        return super().suggest(word, commands)
+
+
+@click.group(cls=_Commands)
 def command() -> None:
     """Show or compare the facts that `nodelint refresh` keeps."""
 

@@ -9,7 +9,16 @@ from typing import BinaryIO
 import click
 
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.commands import discovered, exclude, output_format, settings_of, unread, unreadable, versions
+from nodelint.commands import (
+    discovered,
+    exclude,
+    output_format,
+    settings_of,
+    stop_where_none_is_there,
+    unread,
+    unreadable,
+    versions,
+)
 from nodelint.commands._console import CLEAN, FAULT, FOUND, UNUSABLE, echo, echo_json, say, stop
 from nodelint.commands._facts import facts_options
 from nodelint.commands._flags import FactFlags
@@ -70,6 +79,7 @@ def command(file: str, manifests: Sequence[str], form: str, **flags: Unpack[Tria
     fact_flags = FactFlags.read(flags)
     if fact_flags.live and not manifests:
         stop("--live asks AWS about manifests: name them with --manifests")
+    stop_where_none_is_there(*manifests)
     settings = settings_of(flags, manifests)
     read = _read(file, settings)
     faults: tuple[str, ...] = ()

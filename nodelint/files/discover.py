@@ -49,7 +49,8 @@ class Discovery:
     files that may state which release runs, sources among them; `seen` are the paths of all files that may hold
     manifests, `glanced` those of others; `unread` are the paths of texts and programs in folders, which may hold
     manifests and were not opened. `late` counts the files that were not opened before the deadline. `named` are the
-    files that were asked for by their paths, `values` those of --values, in their order. `folders` are the requested
+    files that were asked for by their paths, `read_with` those that are read only because a named file belongs to
+    them, `values` those of --values, in their order. `folders` are the requested
     ones, `hidden` the hidden ones in them, which are passed over. `also` is a pattern of what is read although the
     word is not in it. `workloads` are the paths of files that may make pods, `contents` what some of these hold,
     `buffers` the paths of those that may hold CapacityBuffers, `node_groups` of those that may state nodes of others
@@ -63,6 +64,7 @@ class Discovery:
         self.glanced: set[str] = set()
         self.unread: list[str] = []
         self.named: set[str] = set()
+        self.read_with: set[str] = set()
         self.values: Sequence[str] = ()
         self.folders: list[str] = []
         self.hidden: list[str] = []
@@ -119,10 +121,12 @@ def discover(
             for file in _files(path, exclude, include, found):
                 _take_file(file, path, block, on_file)
     block.sort_in()
+    requested = frozenset(found.seen)
     for file in _list_read_with(found) if found.named else ():
         if not exclude.match(file):
             _take_file(file, file, block, on_file)
     block.sort_in()
+    found.read_with.update(found.seen - requested)
     return found
 
 

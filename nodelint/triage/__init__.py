@@ -75,7 +75,7 @@ def triage(lines: Iterable[bytes], release: Version | None = None) -> Triage:
         tee.forget()
         found.take(entry)
     if not reader.lines:
-        raise NoLog("is empty")
+        raise NoLog("is empty: `kubectl logs -n kube-system deploy/karpenter | nodelint triage` reads the log")
     if not reader.read:
         return _of_text(tee, release, reader)
     groups = _sorted(found, reader.last)
