@@ -151,7 +151,11 @@ GROWING = [
     ("locals_", "value"),
     [*((LISTS, value) for value in OF_SHARED_LISTS), *((MAPS, value) for value in OF_SHARED_MAPS)],
 )
-def test_a_value_that_holds_another_twice_counts_twice(tmp_path: Path, locals_: str, value: str) -> None:
+def test_a_value_that_holds_another_twice_counts_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, locals_: str, value: str
+) -> None:
+    monkeypatch.setattr(budget, "MOST_STEPS", 1_000)
+    monkeypatch.setattr(budget, "MOST_BYTES", 12_000)
     output = check(tmp_path, terraform(value, locals_))
     assert "main.tf: values are not filled in: its " in output
 
