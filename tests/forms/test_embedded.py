@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nodelint import edits
@@ -1168,7 +1168,7 @@ def test_hcl_says_what_it_was_made_from(value: Any) -> None:
     assert obj.node.plain() == root
 
 
-@pytest.mark.slow
+@settings(max_examples=settings().max_examples // 2)
 @given(hcl_values)
 def test_hcl_agrees_with_another_parser(value: Any) -> None:
     hcl2 = pytest.importorskip("hcl2")

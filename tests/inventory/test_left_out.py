@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.code import syntax_tree
+from tests.code import nodes, syntax_tree
 from tests.conftest import ROOT
 from tests.repositories import write_files
 
@@ -378,7 +378,7 @@ def _is_number(value: ast.expr | None) -> bool:
 
 
 def _slices(path: Path) -> Iterator[str]:
-    for node in ast.walk(syntax_tree(path)):
+    for node in nodes(path):
         end = node.upper if isinstance(node, ast.Slice) and node.lower is None else None
         if isinstance(end, ast.Name) and end.id.isupper():
             yield end.id
