@@ -32,8 +32,8 @@ def note_suspended(new: Read, plan: Plan) -> Plan:
                 return f"suspended: {names} applies nothing for now, and all of this once it is resumed"
         return None
 
-    held = {id(pool): explain([pool.pair.new, pool.after.node_class if pool.after else None]) for pool in changed}
-    pools = tuple(pool._replace(held_back=held.get(id(pool))) for pool in plan.pools)
+    reasons = {id(pool): explain([pool.pair.new, pool.after.node_class if pool.after else None]) for pool in changed}
+    pools = tuple(pool._replace(held_back=reasons.get(id(pool))) for pool in plan.pools)
     classes = tuple(part._replace(held_back=explain([part.pair.new])) for part in plan.class_plans)
     return plan._replace(pools=pools, class_plans=classes)
 

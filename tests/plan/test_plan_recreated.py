@@ -156,10 +156,10 @@ def plan(nodelint: Run, folder: Path, old: dict[str, str], new: dict[str, str]) 
 
 @pytest.mark.parametrize("case", RECREATED)
 def test_what_is_deleted_and_created_again_is_named(nodelint: Run, tmp_path: Path, case: str) -> None:
-    old, new, said = RECREATED[case]
+    old, new, reason = RECREATED[case]
     code, shown = plan(nodelint, tmp_path, old, new)
     assert code == 1, shown
-    assert said in shown
+    assert reason in shown
 
 
 @pytest.mark.parametrize("case", KEPT)
@@ -178,8 +178,8 @@ def test_a_suspended_change_is_one_once_it_is_resumed(nodelint: Run, tmp_path: P
 
 def test_a_change_that_something_else_applies_too_is_not_held_back(nodelint: Run, tmp_path: Path) -> None:
     changed = {**NODES, "nodes/class.yaml": CLASS.replace("role: ", "role: other-")}
-    beside = {"a.yaml": SUSPENDED, "b.yaml": APPLICATION}
-    _, shown = plan(nodelint, tmp_path, {**NODES, **beside}, {**changed, **beside})
+    appliers = {"a.yaml": SUSPENDED, "b.yaml": APPLICATION}
+    _, shown = plan(nodelint, tmp_path, {**NODES, **appliers}, {**changed, **appliers})
     assert "suspended" not in shown
 
 
