@@ -30,6 +30,8 @@ docstrings say, stay as they are within a major version; everything else in the 
 | `type_names` | instance types that the catalogue lacks: newer, sold elsewhere, ended |
 | `terraform_blocks` | resources and modules of a Terraform file, as texts |
 | `terraform_trace` | which resource or module an expression of Terraform comes from |
+| `karpenter_calls` | what calls of public modules of Terraform make for Karpenter: roles, access, associations |
+| `node_roles` | roles of nodes that Terraform creates, and whether something gives them access to the cluster |
 | `expressions` | CEL in a class's kubelet settings |
 | `cluster_objects`, `fit` | workloads, and which NodePool takes their pods |
 | `images`, `selectors`, `resolve` | what terms find, and what a pool can launch |
@@ -64,7 +66,7 @@ if TYPE_CHECKING:
     from nodelint.ec2 import catalog, questions, snapshot, type_names, type_set
     from nodelint.ec2.facts import AwsFacts, Missing
     from nodelint.ec2.type_set import TypeSet
-    from nodelint.forms.terraform import terraform_blocks, terraform_trace
+    from nodelint.forms.terraform import karpenter_calls, node_roles, terraform_blocks, terraform_trace
     from nodelint.karpenter import (
         controller,
         controller_settings,
@@ -142,11 +144,13 @@ __all__ = [
     "hashes",
     "iam_statements",
     "images",
+    "karpenter_calls",
     "keys",
     "labels",
     "manifest",
     "messages",
     "node_overlays",
+    "node_roles",
     "objects",
     "pool_requirements",
     "quantities",
@@ -189,6 +193,8 @@ _MODULES = {
         "type_set",
     ),
     "nodelint.forms.terraform": (
+        "karpenter_calls",
+        "node_roles",
         "terraform_blocks",
         "terraform_trace",
     ),
