@@ -9,7 +9,7 @@ from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.terraform.terraform_blocks import BlockText, own_arguments
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from nodelint.forms.terraform.terraform_trace import TerraformBlocks
 
@@ -127,14 +127,16 @@ class KarpenterCall:
 
 def list_karpenter_calls(blocks: TerraformBlocks) -> Sequence[KarpenterCall]:
     """Return the calls that make roles of Karpenter, except those that make nothing."""
-    found = []
-    for block in blocks.blocks:
-        if is_karpenter_call(block):
-            call = KarpenterCall(block, blocks)
-            switches = ("enable_karpenter", "create") if call.is_addons else ("create",)
-            if not any(call.flag(name, True) is False for name in switches):
-                found.append(call)
+    found: Sequence[KarpenterCall] = blocks.once(list_karpenter_calls, lambda: tuple(_find_calls(blocks)))
     return found
+
+
+def _find_calls(blocks: TerraformBlocks) -> Iterator[KarpenterCall]:
+    for block in filter(is_karpenter_call, blocks.blocks):
+        call = KarpenterCall(block, blocks)
+        switches = ("enable_karpenter", "create") if call.is_addons else ("create",)
+        if not any(call.flag(name, True) is False for name in switches):
+            yield call
 
 
 def is_karpenter_call(block: BlockText) -> bool:

@@ -6,7 +6,7 @@ import re
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.forms.terraform.karpenter_calls import KarpenterCall, list_karpenter_calls
+from nodelint.forms.terraform.karpenter_calls import KarpenterCall, is_karpenter_call, list_karpenter_calls
 from nodelint.forms.terraform.terraform_blocks import BlockText, own_arguments
 from nodelint.forms.terraform.terraform_trace import BlockReference, folder_of, may_be_text
 from nodelint.text import UNKNOWN
@@ -109,6 +109,12 @@ def find_access(made: MadeRole, blocks: TerraformBlocks) -> bool | None:
 
     Rows of `aws-auth` do not count.
     """
+    own = made.block.address, made.block.source.path
+    found: bool | None = blocks.once((find_access, own), lambda: _find_access(made, blocks))
+    return found
+
+
+def _find_access(made: MadeRole, blocks: TerraformBlocks) -> bool | None:
     answers: set[bool | None] = set()
     near = find_root(made, blocks)
     for _, written, path in (*list_entries(near), *list_node_groups(near)):
@@ -166,7 +172,7 @@ def _may_give_access(block: BlockText, made: MadeRole, blocks: TerraformBlocks) 
     if not block.address.startswith("module.") or block == made.block:
         return False
     source = _SOURCE.search(block.text)
-    if source is None or source[1].startswith(".") or any(block == c.block for c in list_karpenter_calls(blocks)):
+    if source is None or source[1].startswith(".") or is_karpenter_call(block):
         return False
     if re.search(r"\biam\b", source[1]):
         return False  # a policy that names the role
@@ -178,7 +184,8 @@ def _may_give_access(block: BlockText, made: MadeRole, blocks: TerraformBlocks) 
     outputs = "|".join(map(re.escape, _list_outputs(made, blocks)))
     if outputs and re.search(rf"\b(?:module|dependency)\.[^\n]{{0,200}}\.(?:{outputs})\b", block.text):
         return True
-    references = set(_REFERENCE.findall(block.text))
+    lines = [line for line in block.text.split("\n") if re.search(r"(?i)role|principal|access", line)]
+    references = {reference for line in lines for reference in _REFERENCE.findall(line)}
     return any(made.is_named_by(blocks.trace(reference, block.source.path)) for reference in references)
 
 

@@ -19,7 +19,8 @@ from nodelint.forms.terraform.terraform_blocks import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from typing import Any
 
     from nodelint.text import Source
 
@@ -66,6 +67,7 @@ class TerraformBlocks:
         self._by_folder: dict[str, list[BlockText]] = {}
         self._files_in: dict[str, list[Source]] = {}
         self._by_address: dict[tuple[str, str], BlockText] = {}
+        self._kept: dict[object, Any] = {}
         for file in self.files:
             folder = folder_of(file.path)
             self._files_in.setdefault(folder, []).append(file)
@@ -79,6 +81,12 @@ class TerraformBlocks:
     def find_beside(self, path: str) -> Sequence[BlockText]:
         """Return the blocks of a file and of those in its folder."""
         return self._by_folder.get(folder_of(path), ())
+
+    def once(self, key: object, make: Callable[[], Any]) -> Any:
+        """Return what a function makes of the blocks: it is called at the first request for its key."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        return self._kept[key]
 
     def calls_of(self, folder: str) -> Sequence[BlockText]:
         """Return the calls of the module that a folder of the repository holds."""
@@ -101,6 +109,12 @@ class TerraformBlocks:
 
     def trace(self, expression: str, path: str, steps: int = STEPS) -> BlockReference | None:
         """Return the block that an expression in a file comes from; None if it is not one plain reference."""
+        found: BlockReference | None = self.once(
+            (expression, path, steps), lambda: self._trace(expression, path, steps)
+        )
+        return found
+
+    def _trace(self, expression: str, path: str, steps: int) -> BlockReference | None:
         folder = folder_of(path)
         of_chart = _VALUE_OF_CHART.fullmatch(expression.strip().strip("\"'"))
         if of_chart is not None:
