@@ -192,8 +192,8 @@ def _without_entry(role: Node, made: "node_roles.MadeRole", context: Context) ->
     folder = os.path.dirname(made.block.source.path)
     near = node_roles.find_root(made, blocks)
     clusters = [block for block in near if node_roles.is_cluster(block)]
-    beside = [block for block in clusters if os.path.dirname(block.source.path) == folder]
-    ours = beside if len(beside) == 1 else clusters
+    own_clusters = [block for block in clusters if os.path.dirname(block.source.path) == folder]
+    ours = own_clusters if len(own_clusters) == 1 else clusters
     only_entries = all(re.search(_MODE, block.text) for block in ours)
     paths = {block.source.path for block in near}
     if any(_may_admit(file, only_entries, blocks) for file in blocks.files if file.path in paths):
@@ -235,16 +235,18 @@ def _find_made(role: Node, blocks: "terraform_trace.TerraformBlocks") -> "node_r
         return found
     made = node_roles.list_made_roles(blocks)
     if is_role:
-        named = [one for one in made if one.find_name(blocks) and one.may_have(role.value, blocks)]
+        named = [
+            candidate for candidate in made if candidate.find_name(blocks) and candidate.may_have(role.value, blocks)
+        ]
         # The roles of a module that adds a suffix have no name that a class could state: `role-of-another-name`.
         return named[0] if len(named) == 1 else made[0] if len(made) == 1 and made[0].call is not None else None
     profiles = [block for block in blocks.blocks if block.kind == "aws_iam_instance_profile"]
     ours = [
-        one
-        for one in made
+        candidate
+        for candidate in made
         for profile in profiles
         if any(
-            one.is_named_by(blocks.trace(text, profile.source.path))
+            candidate.is_role_of(blocks.trace(text, profile.source.path))
             for text in terraform_trace.find_arguments(profile.text, "role")[:1]
         )
         and any(

@@ -199,10 +199,10 @@ def _waits_for(
     for call in blocks.calls_of(folder):
         depends = re.search(r"\bdepends_on\s*=\s*\[([^\]]*)\]", call.text)
         named = re.findall(r"module\.[\w-]+", depends[1]) if depends is not None else []
-        beside = terraform_trace.folder_of(call.source.path)
+        caller_folder = terraform_trace.folder_of(call.source.path)
         for address in named:
             if any(
-                c.address == address and terraform_trace.folder_of(c.source.path) == beside
+                c.address == address and terraform_trace.folder_of(c.source.path) == caller_folder
                 for c in blocks.calls_of(of_other)
             ):
                 return True

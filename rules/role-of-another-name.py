@@ -199,7 +199,10 @@ def _of_modules(
     for role in roles:
         text = _text_of(role, blocks)
         shown = text.strip('"')
-        if not re.fullmatch(_ROLE_NAME, re.sub(r"\$\{[^{}]*\}", "", shown)) or _is_elsewhere(shown, context):
+        lacks_suffix = (text, True) in made
+        if not re.fullmatch(_ROLE_NAME, re.sub(r"\$\{[^{}]*\}", "", shown)):
+            continue
+        if not lacks_suffix and _is_elsewhere(shown, context):
             continue
         if any(not name or _may_be(name, text) for name in others):
             continue
@@ -210,6 +213,7 @@ def _of_modules(
         way = "karpenter.node_iam_role_name" if call.is_addons else "node_iam_role_name"
         yield Finding(
             at=role,
+            severity="error" if lacks_suffix else None,
             message=messages.first_fitting(
                 f"no file creates the role `{shown}`: the module creates `{inner}`",
                 f"no file creates the role `{messages.short(shown, 40)}`: the module's has another name",
@@ -223,7 +227,7 @@ def _of_modules(
 def _without_suffix(call: "karpenter_calls.KarpenterCall") -> str:
     if call.is_addons:
         return ", or set `iam_role_name`, and `iam_role_use_name_prefix` to `false`, in `karpenter_node`"
-    key = "iam_role" if call.is_of(18, 19) else "node_iam_role"
+    key = "iam_role" if call.allows_majors(18, 19) else "node_iam_role"
     return f", or set `{key}_name`, and `{key}_use_name_prefix` to `false`"
 
 
@@ -248,8 +252,8 @@ def _filled_name(block: "terraform_trace.BlockText", blocks: "terraform_trace.Te
 def _is_text_with_names(role: Node) -> bool:
     """Whether a role is a text of its own around references, and not one reference as a whole."""
     written = role.source.text[role.start : role.end].strip("\"' ")
-    beside = re.sub(r"\$\{[^{}]*\}", "", written)
-    return beside != written and "karpenter" in beside.lower()
+    plain_text = re.sub(r"\$\{[^{}]*\}", "", written)
+    return plain_text != written and "karpenter" in plain_text.lower()
 
 
 def _text_of(role: Node, blocks: "terraform_trace.TerraformBlocks") -> str:

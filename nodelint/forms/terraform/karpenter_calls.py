@@ -37,7 +37,7 @@ class KarpenterCall:
         """The oldest and the newest major version that the call allows."""
         return majors_of(self.block)
 
-    def is_of(self, oldest: int, newest: float = NEVER) -> bool:
+    def allows_majors(self, oldest: int, newest: float = NEVER) -> bool:
         """Return whether the version is known to be one of some majors of terraform-aws-modules/eks."""
         majors = self.majors
         return not self.is_addons and majors is not None and oldest <= majors[0] and majors[1] <= newest
@@ -53,16 +53,16 @@ class KarpenterCall:
         if self.is_addons:
             create = self._in_map("karpenter_node", "create_iam_role")
             return create is None or (self._blocks.flag(create, self._path))
-        if self.is_of(18, 19):
+        if self.allows_majors(18, 19):
             return self.flag("create_iam_role", True)
-        return self.flag("create_node_iam_role", True) if self.is_of(20) else None
+        return self.flag("create_node_iam_role", True) if self.allows_majors(20) else None
 
     @property
     def node_role_arn(self) -> str | None:
         """The expression of the role that the call is given for the nodes."""
         if self.is_addons:
             return self._in_map("karpenter_node", "iam_role_arn")
-        return self.given.get("iam_role_arn" if self.is_of(18, 19) else "node_iam_role_arn")
+        return self.given.get("iam_role_arn" if self.allows_majors(18, 19) else "node_iam_role_arn")
 
     @property
     def node_role_name(self) -> tuple[str, bool] | None:
@@ -77,7 +77,7 @@ class KarpenterCall:
             prefix = self._in_map("karpenter_node", "iam_role_use_name_prefix")
             has_suffix = True if prefix is None else self._blocks.flag(prefix, self._path)
         else:
-            key = "iam_role" if self.is_of(18, 19) else "node_iam_role"
+            key = "iam_role" if self.allows_majors(18, 19) else "node_iam_role"
             name, has_suffix = self.given.get(f"{key}_name"), self.flag(f"{key}_use_name_prefix", True)
         if has_suffix is None:
             return None
@@ -93,31 +93,31 @@ class KarpenterCall:
     @property
     def makes_entry(self) -> bool | None:
         """Whether the call gives the role of the nodes access to the cluster."""
-        if self.is_addons or self.is_of(18, 19):
+        if self.is_addons or self.allows_majors(18, 19):
             return False
-        return self.flag("create_access_entry", True) if self.is_of(20) else None
+        return self.flag("create_access_entry", True) if self.allows_majors(20) else None
 
     @property
     def trusts_web_identity(self) -> bool | None:
         """Whether the role of the controller trusts the cluster's OIDC provider (IRSA)."""
         if self.is_addons:
             return True
-        if self.is_of(18, 19):
+        if self.allows_majors(18, 19):
             return self.flag("create_irsa", True)
-        if self.is_of(21):
+        if self.allows_majors(21):
             documents = ("iam_role_override_assume_policy_documents", "iam_role_source_assume_policy_documents")
             return None if any(name in self.given for name in documents) else False
-        return self.flag("enable_irsa", False) if self.is_of(20, 20) else None
+        return self.flag("enable_irsa", False) if self.allows_majors(20, 20) else None
 
     @property
     def makes_association(self) -> bool | None:
         """Whether the call gives the role of the controller to a service account by EKS Pod Identity."""
-        if self.is_addons or self.is_of(18, 19):
+        if self.is_addons or self.allows_majors(18, 19):
             return False
-        if self.is_of(20, 20):
+        if self.allows_majors(20, 20):
             made = (self.flag("enable_pod_identity", True), self.flag("create_pod_identity_association", False))
             return False if False in made else None if None in made else True
-        return self.flag("create_pod_identity_association", True) if self.is_of(21) else None
+        return self.flag("create_pod_identity_association", True) if self.allows_majors(21) else None
 
     def _in_map(self, argument: str, key: str) -> str | None:
         """Return the expression of a key of an argument that is an object."""

@@ -36,7 +36,7 @@ class MadeRole(NamedTuple):
     block: BlockText
     call: KarpenterCall | None = None
 
-    def is_named_by(self, reference: BlockReference | None) -> bool:
+    def is_role_of(self, reference: BlockReference | None) -> bool:
         """Return whether an expression that comes from a block stands for the role."""
         block = self.block
         if reference is None or (reference.address, reference.folder) != (
@@ -79,7 +79,7 @@ def find_made_role(role: Node, blocks: TerraformBlocks) -> MadeRole | None:
         made = MadeRole(block, call)
         if block.kind == "aws_iam_role" or _is_role_module(block):
             return made
-        return made if call is not None and call.makes_node_role and made.is_named_by(found) else None
+        return made if call is not None and call.makes_node_role and made.is_role_of(found) else None
     if not isinstance(role.value, str):
         return None
     roles = [MadeRole(block) for block in blocks.blocks if block.kind == "aws_iam_role" or _is_role_module(block)]
@@ -153,7 +153,7 @@ def _names(written: str, path: str, made: MadeRole, blocks: TerraformBlocks) -> 
     found = blocks.trace(written, path)
     if found is not None:
         block = blocks.find(found)
-        if made.is_named_by(found):
+        if made.is_role_of(found):
             return True
         # A data source, or an output of what is not read, may be any role.
         is_other = found.address.startswith("aws_iam_role.") or (
@@ -186,13 +186,13 @@ def _may_give_access(block: BlockText, made: MadeRole, blocks: TerraformBlocks) 
         return True
     lines = [line for line in block.text.split("\n") if re.search(r"(?i)role|principal|access", line)]
     references = {reference for line in lines for reference in _REFERENCE.findall(line)}
-    return any(made.is_named_by(blocks.trace(reference, block.source.path)) for reference in references)
+    return any(made.is_role_of(blocks.trace(reference, block.source.path)) for reference in references)
 
 
 def _list_outputs(made: MadeRole, blocks: TerraformBlocks) -> list[str]:
     """Return the outputs of a role's folder that give the role."""
     outputs = blocks.find_outputs_beside(made.block.source.path)
-    return [name for name, value, path in outputs if made.is_named_by(blocks.trace(value, path))]
+    return [name for name, value, path in outputs if made.is_role_of(blocks.trace(value, path))]
 
 
 def _is_role_module(block: BlockText) -> bool:
