@@ -315,6 +315,7 @@ LIMITS = {
         lsp/reached_fields.py:_MOST forms/kustomize/kustomizations.py:_MOST_WALKED
         forms/terraform/module_folder.py:_MOST_REPEATED forms/terraform/helm_provider.py:_MOST_FOLDERS
         forms/helm/subchart_releases.py:_DEEPEST forms/lib/chart_dependencies.py:_MOST_AROUND
+        forms/terraform/addresses.py:_MOST forms/terraform/addresses.py:_DEEPEST plan/recreated_objects.py:_MOST_MOVES
         inventory/switched_off.py:_LEVELS
         forms/flux/kustomizations.py:_MOST_LEVELS edits/__init__.py:_MOST_REMOVED edits/restructuring.py:_MOST_STEPS
         rule/clusters.py:_MOST rule/clusters.py:_MOST_VERSIONS lint/older_release.py:_LONGEST
