@@ -52,7 +52,7 @@ resource "aws_iam_role_policy" "karpenter" {
 import re
 from collections.abc import Callable, Iterator
 
-from nodelint.api import Context, Finding, Findings, Source, Span, messages, rule, terraform_trace
+from nodelint.api import Context, Finding, Findings, Source, Span, rule, terraform_trace
 
 _KEY = re.compile(r"aws:RequestTag/[\w./:${}-]+")
 _ACTIONS = re.compile(r"""(?i)\bactions?["']?\s*+[=:]\s*+(?:\[([^\][]{0,5000})\]|["']([^"'\n]{0,500})["'])""")
@@ -96,10 +96,14 @@ def check(source: Source, context: Context) -> Findings:
         if not never:
             continue
         first = never[0].partition(":")[2]
-        listed = messages.list_first([f"`{name}`" for name in never], 1 if never[2:] else 2)
+        listed = (
+            " and ".join(f"`{name.partition(chr(58))[2]}`" for name in never[:2])
+            if len(never) < 3
+            else f"these {len(never)} actions"
+        )
         yield Finding(
             at=at,
-            message=f"requests for {listed} have no `aws:RequestTag`: the statement never allows them",
+            message=f"no request for {listed} has an `aws:RequestTag`: the statement never allows it",
             note="Karpenter launches nodes that it cannot delete" if first == "TerminateInstances" else None,
             help="give "
             + ", ".join(f"`{name}`" for name in never)
