@@ -66,7 +66,10 @@ def explain_nodes(
     except ValueError as error:
         stop(str(error))
     if not (dump.has_kind("Node") or dump.has_kind("NodeClaim")):
-        stop("the dump holds neither nodes nor NodeClaims: `kubectl get nodes,nodeclaims,nodepools,pods -A -o yaml`")
+        stop(
+            "the dump contains no nodes and no NodeClaims. Create it with"
+            " `kubectl get nodes,nodeclaims,nodepools,pods -A -o yaml`"
+        )
     run = _Run(dump, settings, session_of(settings, runs_rules=False), fact_flags, tuple(manifests), complete_kinds)
     answers = _filter(_explain(run, dumps, wanted), wanted)
     bad = write_outputs(
