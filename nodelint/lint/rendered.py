@@ -12,6 +12,7 @@ from nodelint.base.types import TYPE_CHECKING
 from nodelint.lint.judging import judge_objects
 from nodelint.lint.results import Result
 from nodelint.lint.written_places import (
+    GIVEN_PART,
     find_written_object,
     lead_also,
     lead_withheld,
@@ -111,9 +112,11 @@ class Replacement:
         shared = {path for path, count in counts.items() if count > 1}
         holders: dict[object, list[Built]] = {}
         files = _list_files(read)
+        runs: list[_Environment] = []
         for environment in _environments(self._built):
             before = len(made.reported)
-            _Environment(environment, setup, files, map_objects, shared).judge(made, known)
+            runs.append(_Environment(environment, setup, files, map_objects, shared))
+            runs[-1].judge(made, known)
             known.places.update((result.rule.name, result.span) for result in made.reported[before:])
             for result in made.reported[before:]:
                 holders.setdefault(_fix_key(result), []).extend(environment)
@@ -123,6 +126,7 @@ class Replacement:
             before = len(made.reported)
             _Environment(environment, setup, files, map_objects, shared, settled=True).judge(made, known)
             known.add(made.reported[before:])
+        made.reported[:] = [_point_to_values(result, runs) for result in made.reported]
         return made
 
     def _spare_others(
@@ -243,6 +247,7 @@ class _Environment:
             reporting = setup.reporting & {rule.name for rule in running}
             setup = setup._replace(running=running, reporting=reporting)
         self._setup = setup
+        self._found: Collection[tuple[str, Span]] = ()
         self._each = map_objects
         parts = {path for built_text in built for path in built_text.parts}
         self._around = [obj for path, found in files.with_objects if path not in parts for obj in found]
@@ -252,6 +257,7 @@ class _Environment:
         """Add what is found, less what is known and said already."""
         most = max(len(built.texts) for built in self._built)
         rounds = [self._judge_reading(number, made) for number in range(most)]
+        self._found = {(result.rule.name, result.span) for result in rounds[0].values()}
         mistakes = known.mistakes if self._settled or not self._by_default else set()
         own: set[object] = set()
         given = self._built[0].given
@@ -266,6 +272,19 @@ class _Environment:
                 continue
             own.add(_mistake(result))
             made.reported.append(result)
+
+    def finds(self, result: Result) -> bool | None:
+        """Return whether a finding is one of this environment, too. None if the environment does not have its file,
+        or does not run its rule.
+        """
+        path = _path(result.span.source)
+        if result.rule.name not in self._setup.reporting or all(path not in built.parts for built in self._built):
+            return None
+        return (result.rule.name, result.span) in self._found
+
+    def asks_for(self, at: Node | Span) -> bool:
+        """Return whether findings may be reported at a place: its file was requested."""
+        return id(at.source) in self._asked
 
     def _judge_reading(self, number: int, made: BuiltOutcome) -> dict[object, Result]:
         """Return the findings for variant `number` of the unknown values, by the key that distinguishes findings."""
@@ -329,12 +348,13 @@ class _Environment:
         origin = built.find_origin(finding.at)
         if origin is None:
             return None
-        also = list(lead_also(finding.also, built))
+        own = list(lead_also(finding.also, built))
         at, steps = self._choose_place(origin, built)
         if at is None:
             return None
-        also = [*steps, *also] if built.by_default else [*also, *steps]
-        also += list_given_parts(result, [at, *(place.at for place in also)], built)
+        also = [*steps, *own] if built.by_default else [*own, *steps]
+        shown = also if built.given else own  # a patch may stand in the file of the overlay itself
+        also += list_given_parts(result, [at, *(place.at for place in shown)], built)
         withheld = lead_withheld(finding.withheld, built)
         led = finding._replace(at=at, also=also, covers=(), edits=(), suggestions=(), withheld=withheld)
         if fixing:
@@ -381,14 +401,11 @@ class _Environment:
         """
         if not built.by_default:
             return origin.at, origin.through
-        if not self._is_requested(origin.at):
+        if not self.asks_for(origin.at):
             for step in origin.through:
-                if self._is_requested(step.at):
+                if self.asks_for(step.at):
                     return step.at, (Also(origin.at, origin.role),) if origin.role else ()
         return origin.at, origin.through
-
-    def _is_requested(self, at: Node | Span) -> bool:
-        return id(at.source) in self._asked
 
     def _add_objects(
         self, objects: Sequence[Object], outcome: Outcome, built_of: Mapping[int, Built], made: BuiltOutcome
@@ -430,6 +447,25 @@ class _Environment:
 
 _Unfixed = tuple[object, Result, "Built", Sequence[Edit]]
 """What tells a finding apart, the finding without its fix, what it is said of, and the fix of that."""
+
+
+def _point_to_values(result: Result, runs: Sequence[_Environment]) -> Result:
+    """Return a finding about a template at the value of the one values file with which it is found.
+
+    Without that file the template is right, so the value is wrong. A comment silences the finding at both places, and
+    at the other values that have a part in it.
+    """
+    parts = [also for also in result.finding.also if also.message == GIVEN_PART]
+    if not parts or not all(run.asks_for(part.at) for part in parts for run in runs[:1]):
+        return result
+    answers = [answer for run in runs if (answer := run.finds(result)) is not None]
+    if answers.count(True) != 1 or len(answers) < 2:
+        return result
+    first, *others = parts
+    rest = [also for also in result.finding.also if also is not first]
+    finding = result.finding._replace(at=first.at, also=[Also(result.finding.at, "filled in here"), *rest])
+    through = (*result.through, result.span, *(other.span for other in others))
+    return result._replace(finding=finding, through=through)
 
 
 def _fix_key(result: Result) -> object:
