@@ -14,7 +14,10 @@ from tests.repositories import write_files
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
-ARCH, FAMILY = "key: kubernetes.io/arch, operator: In, values:", "key: karpenter.k8s.aws/instance-family, operator: In"
+ARCH, FAMILY = (
+    "key: kubernetes.io/arch, operator: In, values:",
+    "key: karpenter.k8s.aws/instance-family, operator: In",
+)
 POOL = nodepool(f"{ARCH} [amd64]", f"{FAMILY}, values: [m7i]", name="web")
 CHART = {
     "c/Chart.yaml": "apiVersion: v2\nname: c\nversion: 0.1.0\n",
