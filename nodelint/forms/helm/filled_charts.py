@@ -11,7 +11,7 @@ from nodelint.forms.helm.chart_values import RELEASES, find_releases, install_kn
 from nodelint.forms.helm.charts import ChartFiles, values_of, values_place
 from nodelint.forms.helm.fill import fill_template
 from nodelint.forms.helm.other_kinds import makes_other_kinds
-from nodelint.forms.helm.values_files import beside, list_keys, overrides
+from nodelint.forms.helm.values_files import beside, list_keys, note_near_values, overrides
 from nodelint.forms.helm.vendored_values import find_vendored_values, vendored_files
 from nodelint.forms.lib.chart_places import CHART
 from nodelint.forms.lib.chart_values import ChartRelease
@@ -236,7 +236,8 @@ def values_elsewhere(sources: Sequence[Source], seen: set[str], named: Collectio
     those of any other chart. Of `named`, the files that were asked for by their paths, one key is enough: `overrides`
     says what is wrong with the others.
     """
-    charts = [keys for values, _ in _charts(sources).values() if (keys := list_keys(values.text))]
+    paths = {values.path: keys for values, _ in _charts(sources).values() if (keys := list_keys(values.text))}
+    charts = list(paths.values())
     if not charts:
         return []
     have = {os.path.abspath(source.path) for source in sources}
@@ -249,6 +250,8 @@ def values_elsewhere(sources: Sequence[Source], seen: set[str], named: Collectio
         fitting = [own for own in charts if keys <= own]
         if path in named and any(keys & own for own in charts):
             fitting = fitting[:1] or [keys]
+        if not fitting and not _is_of_chart(path):
+            note_near_values(path, keys, paths)
         if not keys or len(fitting) != 1 or any(keys <= other for other in others):
             continue
         if _is_of_chart(path) and path not in named:
