@@ -177,7 +177,9 @@ def _of_text(tee: _Tee, release: Version | None, reader: Reader) -> Triage:
     if reader.disruptions and not is_failed_read(text):  # lines of a log, shortened by who copied them
         disruptions = sum(reader.disruptions.values())
         read = _of_entries(found, max(reader.lines - len(found) - disruptions, 0), release)
-        return read._replace(read=read.read + disruptions, disruptions=reader.disruptions, disrupted=reader.disrupted, kind="messages")
+        return read._replace(
+            read=read.read + disruptions, disruptions=reader.disruptions, disrupted=reader.disrupted, kind="messages"
+        )
     if not has_message or is_failed_read(text):
         failure = explain_failure(text)
         raise NoLog(_NOTHING if failure is None else f"holds no log: {failure}")

@@ -92,7 +92,8 @@ class Reader:
     `lines` are all lines but blank ones, `read` those of the controller, `unread` those that nothing could be made
     of; `unread_first` and `unread_last` say that the first or the last line is one of these and looks like a piece of
     one, as where a log was cut out of a longer one. `disruptions` counts the nodes that Karpenter disrupts on
-    purpose, by its reason; `disrupted` are the first of these nodes. `first` and `last` are the times between which the log reaches, None if no line has one.
+    purpose, by its reason; `disrupted` are the first of these nodes. `first` and `last` are the times between which
+    the log reaches, None if no line has one.
     """
 
     def __init__(self, keep: Iterable[str] = ()) -> None:

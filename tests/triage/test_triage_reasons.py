@@ -558,9 +558,7 @@ DISRUPTION = (
     '{"level":"INFO","time":"2026-01-01T10:00:00.000Z","logger":"controller","message":"disrupting node(s)",'
     '"commit":"abc","controller":"disruption","reason":"drifted","disrupted-nodes":[%s]}\n'
 )
-NODE = (
-    '{"Node":{"name":"ip-10-0-0-%s"},"NodeClaim":{"name":"web-%s"},"capacity-type":"spot","instance-type":"m7i.large"}'
-)
+NODE = '{"Node":{"name":"ip-10-0-0-%s"},"NodeClaim":{"name":"web-%s"},"instance-type":"m7i.large"}'
 
 
 def test_the_nodes_of_a_disruption_are_named(nodelint: Run) -> None:
