@@ -452,14 +452,15 @@ _Unfixed = tuple[object, Result, "Built", Sequence[Edit]]
 def _point_to_values(result: Result, runs: Sequence[_Environment]) -> Result:
     """Return a finding about a template at the value of the one values file with which it is found.
 
-    Without that file the template is right, so the value is wrong. A comment silences the finding at both places, and
-    at the other values that have a part in it.
+    Without that file the template is right, so the value is wrong. An editor that shows the values file alone gets
+    the finding there as well. A comment silences the finding at both places, and at the other values that have a part
+    in it.
     """
     parts = [also for also in result.finding.also if also.message == GIVEN_PART]
-    if not parts or not all(run.asks_for(part.at) for part in parts for run in runs[:1]):
+    if not parts or not all(runs[0].asks_for(part.at) for part in parts):
         return result
     answers = [answer for run in runs if (answer := run.finds(result)) is not None]
-    if answers.count(True) != 1 or len(answers) < 2:
+    if runs[0].asks_for(result.finding.at) and (answers.count(True) != 1 or len(answers) < 2):
         return result
     first, *others = parts
     rest = [also for also in result.finding.also if also is not first]
