@@ -60,7 +60,7 @@ def list_given_parts(result: Result, places: Sequence[Node | Span], built: Built
         parts = (part for part in around.walk() if part.kind == "scalar") if around is not None else ()
         origins = (built.find_origin(part) for part in parts)
         written = (origin.at for origin in origins if origin is not None)
-        own = next((at for at in written if _is_of(id(at.source), files, shown_files)), None)
+        own = next((at for at in written if _may_be_shown(id(at.source), files, shown_files)), None)
         if own is not None:
             shown = True
             yield Also(own, GIVEN_PART)
@@ -68,7 +68,8 @@ def list_given_parts(result: Result, places: Sequence[Node | Span], built: Built
         yield Also(Span(built.given[0], 0, 0), "with the values of this file")
 
 
-def _is_of(source: int, files: Set[int], shown: Set[int]) -> bool:
+def _may_be_shown(source: int, files: Set[int], shown: Set[int]) -> bool:
+    """Whether a value of a source is to be shown: of the files that an object is built with, or of another file."""
     return source in files if files else source not in shown
 
 

@@ -31,10 +31,10 @@ def _list_settings(settings: Settings) -> Iterator[str]:
         yield f"Rules that run as well: {_names(settings.extend_select)}"
     if settings.ignore:
         yield f"Rules that are ignored: {_names(settings.ignore)}"
-    for glob, names in settings.per_path.items():
-        yield f"Rules that are ignored in `{glob}`: {_names(names)}"
+    for pattern, names in settings.per_path.items():
+        yield f"Rules that are ignored in `{pattern}`: {_names(names)}"
     if settings.exclude:
-        yield f"Paths that are not read: {', '.join(f'`{glob}`' for glob in settings.exclude)}"
+        yield f"Paths that are not read: {', '.join(f'`{pattern}`' for pattern in settings.exclude)}"
 
 
 def _names(names: frozenset[str]) -> str:
