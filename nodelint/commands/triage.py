@@ -14,7 +14,6 @@ from nodelint.commands import (
     exclude,
     output_format,
     settings_of,
-    stop_where_none_is_there,
     unread,
     unreadable,
     versions,
@@ -79,7 +78,6 @@ def command(file: str, manifests: Sequence[str], form: str, **flags: Unpack[Tria
     fact_flags = FactFlags.read(flags)
     if fact_flags.live and not manifests:
         stop("--live asks AWS about manifests: name them with --manifests")
-    stop_where_none_is_there(*manifests)
     settings = settings_of(flags, manifests)
     read = _read(file, settings)
     faults: tuple[str, ...] = ()
@@ -148,6 +146,6 @@ def _findings(paths: Sequence[str], fact_flags: FactFlags, settings: Settings, r
     report = prover_of(ready).offered(found.sources, report)
     found.unreadable += unread(found, "not judged")
     unreadable(found)
-    if not report.objects:
+    if not report.objects and not found.unreadable:
         say(f"no NodePool or EC2NodeClass in {counted(found.files, 'file')} of --manifests")
     return report, bool(found.unreadable)

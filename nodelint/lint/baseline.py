@@ -114,8 +114,7 @@ def split(
     chosen_fingerprints = _choose_fingerprints(places, root, have)
     top = os.path.abspath(root or os.curdir)
     is_part = bool(paths) and not any(is_below(top, os.path.abspath(path)) for path in paths)
-    if is_part:
-        chosen_fingerprints = _find_other_places(places, chosen_fingerprints, root, baseline)
+    chosen_fingerprints = _find_other_places(places, chosen_fingerprints, root, baseline, is_part)
     compared = list(zip(places, chosen_fingerprints, strict=True))
     new = once_in_a_run(result for result, fingerprint in compared if fingerprint not in have)
     known = tuple(result for result, fingerprint in compared if fingerprint in have)
@@ -166,13 +165,12 @@ def _choose_fingerprints(results: Sequence[Result], root: str, have: Collection[
 
 
 def _find_other_places(
-    places: Sequence[Result], chosen: Sequence[str], root: str, baseline: Sequence[KnownFinding]
+    places: Sequence[Result], chosen: Sequence[str], root: str, baseline: Sequence[KnownFinding], is_part: bool
 ) -> list[str]:
-    """Return the fingerprints of the results of a run over a part of the repository.
+    """Return the fingerprints of results, each of the place at which the baseline has it.
 
-    Such a run may report at another place what a run over all reports at a file that is not in this part: the place
-    where a value is written, or the one place for a finding that is reported once. The fingerprint is then that of
-    the baseline.
+    A run over a part of the repository may report a finding at the template that takes a value in, and a run over all
+    at the file that the value is written in. A finding that is reported once may stand at another place in a part.
     """
     have = {entry.fingerprint for entry in baseline}
     once = {(entry.rule, entry.message): entry.fingerprint for entry in baseline}
@@ -182,7 +180,7 @@ def _find_other_places(
             continue
         moved = [result._replace(finding=result.finding._replace(at=also.at)) for also in result.finding.also]
         known = [mark for other in moved for mark in fingerprints([other], root) if mark in have]
-        if result.finding.once and (result.rule.name, result.finding.message) in once:
+        if is_part and result.finding.once and (result.rule.name, result.finding.message) in once:
             known.append(once[result.rule.name, result.finding.message])
         found[number] = known[0] if known else found[number]
     return found

@@ -98,6 +98,7 @@ class Environment:
             reporting = setup.reporting & {rule.name for rule in running}
             setup = setup._replace(running=running, reporting=reporting)
         self._setup = setup
+        self._found: Collection[tuple[str, Span]] = ()
         self._each = map_objects
         parts = {path for built_text in built for path in built_text.parts}
         self._around = [obj for path, found in files.with_objects if path not in parts for obj in found]
@@ -107,6 +108,7 @@ class Environment:
         """Add what is found, less what is known and said already."""
         most = max(len(built.texts) for built in self._built)
         rounds = [self._judge_reading(number, made) for number in range(most)]
+        self._found = {(result.rule.name, result.span) for result in rounds[0].values()}
         mistakes = known.mistakes if self._settled or not self._by_default else set()
         own: set[object] = set()
         given = self._built[0].given
@@ -121,6 +123,19 @@ class Environment:
                 continue
             own.add(_mistake(result))
             made.reported.append(result)
+
+    def finds(self, result: Result) -> bool | None:
+        """Return whether a finding is one of this environment, too. None if the environment does not have its file,
+        or does not run its rule.
+        """
+        path = path_of(result.span.source)
+        if result.rule.name not in self._setup.reporting or all(path not in built.parts for built in self._built):
+            return None
+        return (result.rule.name, result.span) in self._found
+
+    def asks_for(self, at: Node | Span) -> bool:
+        """Return whether findings may be reported at a place: its file was requested."""
+        return id(at.source) in self._asked
 
     def _judge_reading(self, number: int, made: BuiltOutcome) -> dict[object, Result]:
         """Return the findings for variant `number` of the unknown values, by the key that distinguishes findings."""
@@ -184,12 +199,13 @@ class Environment:
         origin = built.find_origin(finding.at)
         if origin is None:
             return None
-        also = list(lead_also(finding.also, built))
+        own = list(lead_also(finding.also, built))
         at, steps = self._choose_place(origin, built)
         if at is None:
             return None
-        also = [*steps, *also] if built.by_default else [*also, *steps]
-        also += list_given_parts(result, [at, *(place.at for place in also)], built)
+        also = [*steps, *own] if built.by_default else [*own, *steps]
+        shown = also if built.given else own  # a patch may stand in the file of the overlay itself
+        also += list_given_parts(result, [at, *(place.at for place in shown)], built)
         withheld = lead_withheld(finding.withheld, built)
         led = finding._replace(at=at, also=also, covers=(), edits=(), suggestions=(), withheld=withheld)
         if fixing:
@@ -236,14 +252,11 @@ class Environment:
         """
         if not built.by_default:
             return origin.at, origin.through
-        if not self._is_requested(origin.at):
+        if not self.asks_for(origin.at):
             for step in origin.through:
-                if self._is_requested(step.at):
+                if self.asks_for(step.at):
                     return step.at, (Also(origin.at, origin.role),) if origin.role else ()
         return origin.at, origin.through
-
-    def _is_requested(self, at: Node | Span) -> bool:
-        return id(at.source) in self._asked
 
     def _add_objects(
         self, objects: Sequence[Object], outcome: Outcome, built_of: Mapping[int, Built], made: BuiltOutcome

@@ -16,10 +16,9 @@ from nodelint.lint.built_environment import (
     path_of,
 )
 from nodelint.lint.results import Result
-from nodelint.lint.written_places import (
-    withhold_shared,
-)
+from nodelint.lint.written_places import GIVEN_PART, withhold_shared
 from nodelint.model.documents import objects
+from nodelint.model.finding import Also
 from nodelint.model.gap import Gap
 
 if TYPE_CHECKING:
@@ -89,9 +88,11 @@ class Replacement:
         shared = {path for path, count in counts.items() if count > 1}
         holders: dict[object, list[Built]] = {}
         files = list_files(read)
+        runs: list[Environment] = []
         for environment in _environments(self._built):
             before = len(made.reported)
-            Environment(environment, setup, files, map_objects, shared).judge(made, known)
+            runs.append(Environment(environment, setup, files, map_objects, shared))
+            runs[-1].judge(made, known)
             known.places.update((result.rule.name, result.span) for result in made.reported[before:])
             for result in made.reported[before:]:
                 holders.setdefault(_fix_key(result), []).extend(environment)
@@ -101,6 +102,7 @@ class Replacement:
             before = len(made.reported)
             Environment(environment, setup, files, map_objects, shared, settled=True).judge(made, known)
             known.add(made.reported[before:])
+        made.reported[:] = [_point_to_values(result, runs) for result in made.reported]
         return made
 
     def _spare_others(
@@ -172,3 +174,23 @@ def _environments(built: Sequence[Built]) -> list[list[Built]]:
 def _fix_key(result: Result) -> object:
     """Return what is one fix of one place, in whatever is built of that."""
     return result.rule.name, result.span, tuple(result.finding.edits)
+
+
+def _point_to_values(result: Result, runs: Sequence[Environment]) -> Result:
+    """Return a finding about a template at the value of the one values file with which it is found.
+
+    Without that file the template is right, so the value is wrong. An editor that shows the values file alone gets
+    the finding there as well. A comment silences the finding at both places, and at the other values that have a part
+    in it.
+    """
+    parts = [also for also in result.finding.also if also.message == GIVEN_PART]
+    if not parts or not all(runs[0].asks_for(part.at) for part in parts):
+        return result
+    answers = [answer for run in runs if (answer := run.finds(result)) is not None]
+    if runs[0].asks_for(result.finding.at) and (answers.count(True) != 1 or len(answers) < 2):
+        return result
+    first, *others = parts
+    rest = [also for also in result.finding.also if also is not first]
+    finding = result.finding._replace(at=first.at, also=[Also(result.finding.at, "filled in here"), *rest])
+    through = (*result.through, result.span, *(other.span for other in others))
+    return result._replace(finding=finding, through=through)

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.triage.disruptions import MOST, Disrupted, read_disruption
 from nodelint.triage.exported_lines import (
     ARRAY,
     BEGINS,
@@ -81,22 +82,14 @@ class LogLine(NamedTuple):
         return f"{self.message}\n{self.error}" if self.error else self.message
 
 
-_DISRUPTION = re.compile(
-    rb"disrupting (?:node\(s\)|nodeclaim\(s\)|via (\w{1,30}))(?:.{0,4000}?\"reason\":\s?\"(\w{1,30})\")?"
-)
-"""The line about a disruption: with its reason since 1.1, named after `via` before."""
-
-_EXPIRY = b"deleting expired nodeclaim"
-"""The line about a NodeClaim that has reached its `expireAfter`."""
-
-
 class Reader:
     """Entries of a log, line by line; the counts are those of the lines read so far.
 
     `lines` are all lines but blank ones, `read` those of the controller, `unread` those that nothing could be made
     of; `unread_first` and `unread_last` say that the first or the last line is one of these and looks like a piece of
     one, as where a log was cut out of a longer one. `disruptions` counts the nodes that Karpenter disrupts on
-    purpose, by its reason. `first` and `last` are the times between which the log reaches, None if no line has one.
+    purpose, by its reason; `disrupted` are the first of these nodes. `first` and `last` are the times between which
+    the log reaches, None if no line has one.
     """
 
     def __init__(self, keep: Iterable[str] = ()) -> None:
@@ -109,10 +102,15 @@ class Reader:
         self.first: float | None = None
         self.last: float | None = None
         self.disruptions: dict[str, int] = {}
+        self.disrupted: list[Disrupted] = []
         self._latest = b""
         self._held: list[str] = []
         self._held_number = 0
         self._indent = ""
+
+    def _note_disruption(self, reason: str, nodes: list[Disrupted]) -> None:
+        self.disruptions[reason] = self.disruptions.get(reason, 0) + 1
+        self.disrupted += nodes[: MOST - len(self.disrupted)]
 
     def entries(self, lines: Iterable[bytes]) -> Iterator[LogLine]:
         """Yield the entries that matter: those of a failure's level, those with a word to keep, and the first few."""
@@ -123,11 +121,8 @@ class Reader:
                 continue
             self.lines += 1
             self.unread_last = False
-            if b"disrupting " in raw and (disruption := _DISRUPTION.search(raw)) is not None:
-                reason = (disruption[1] or disruption[2] or b"").decode().lower()
-                self.disruptions[reason] = self.disruptions.get(reason, 0) + 1
-            elif _EXPIRY in raw:
-                self.disruptions["expired"] = self.disruptions.get("expired", 0) + 1
+            if (disruption := read_disruption(raw)) is not None:
+                self._note_disruption(*disruption)
             if self.read >= _READ_WHOLE and self._skips(raw):
                 self.read += 1
                 continue

@@ -125,6 +125,24 @@ def test_a_named_file_that_is_not_read_as_values_is_named(nodelint: Run, chart: 
     assert "name it by --values" in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("text", "is_noted"),
+    [
+        (WRONG + "limit: 1\n" + "global: {}\n", True),
+        ("image: {}\nreplicas: 1\nlimit: 1\n" + WRONG, False),
+        ("global: {}\n", False),
+    ],
+    ids=["one key more", "another chart's", "no key"],
+)
+def test_a_file_that_is_nearly_a_values_file_is_not_judged_in_silence(
+    nodelint: Run, chart: Path, text: str, is_noted: bool
+) -> None:
+    write(chart, {"pools/values.yaml": DEFAULTS + "limit: 1\nteam: a\n", "envs/prod.yaml": text})
+    done = nodelint("check")
+    reason = "envs/prod.yaml:1: not read as values: values.yaml of chart pools has no key `global`"
+    assert (reason in done.stdout) == is_noted
+
+
 def test_values_of_no_chart_of_the_repository_name_the_next_step(nodelint: Run, chart: Path) -> None:
     write(chart, {"prod.yaml": RIGHT})
     hint = "If prod.yaml is a values file, name its chart: nodelint check CHART --values prod.yaml."

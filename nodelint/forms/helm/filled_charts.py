@@ -12,7 +12,7 @@ from nodelint.forms.helm.charts import ChartFiles, values_of, values_place, vend
 from nodelint.forms.helm.fill import fill_template
 from nodelint.forms.helm.other_kinds import makes_other_kinds
 from nodelint.forms.helm.subchart_releases import Subcharts, list_values_files
-from nodelint.forms.helm.values_files import beside, list_keys, overrides
+from nodelint.forms.helm.values_files import beside, list_keys, note_near_values, overrides
 from nodelint.forms.lib.chart_dependencies import ChartDependencies, find_depending_charts
 from nodelint.forms.lib.chart_places import CHART, chart_around, chart_of
 from nodelint.forms.lib.chart_values import ChartRelease
@@ -275,7 +275,8 @@ def values_elsewhere(sources: Sequence[Source], seen: set[str], named: Collectio
     by_path = {os.path.abspath(source.path): source for source in sources}
     defaults = Subcharts({path: values for path, (values, _) in of_charts.items()}, by_path).defaults
     outer = [values for path, values in defaults.items() if chart_around(os.path.dirname(path)) is None]
-    charts = [keys for values in outer if (keys := list_keys(values.text))]
+    paths = {values.path: keys for values in outer if (keys := list_keys(values.text))}
+    charts = list(paths.values())
     if not charts:
         return []
     have = {os.path.abspath(source.path) for source in sources}
@@ -288,6 +289,8 @@ def values_elsewhere(sources: Sequence[Source], seen: set[str], named: Collectio
         fitting = [own for own in charts if keys <= own]
         if path in named and any(keys & own for own in charts):
             fitting = fitting[:1] or [keys]
+        if not fitting and not _is_of_chart(path):
+            note_near_values(path, keys, paths)
         if not keys or len(fitting) != 1 or any(keys <= other for other in others):
             continue
         if _is_of_chart(path) and path not in named:

@@ -324,7 +324,7 @@ class Back:
         """
         value = self.value(node)
         if value is None or value.kind != node.kind:
-            raise NotEditable("the template has a part in it")
+            raise NotEditable("the template makes a part of the value: edit it by hand")
         over = self._over(node.start, node.end)
         code = over[0][0].code
         bare = node.style == "plain" and not isinstance(node.value, str) and new == node.text
