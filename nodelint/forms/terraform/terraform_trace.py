@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nodelint.forms.terraform.module_folder import ModuleFolder
+    from nodelint.forms.terraform.tagging import TagValue
     from nodelint.text import Source
 
 __all__ = ["ENDINGS", "BlockReference", "BlockText", "TerraformBlocks", "find_arguments", "folder_of", "may_be_text"]
@@ -50,6 +51,7 @@ class TerraformBlocks:
             for file in self.module_files.read_texts(folder):
                 found.setdefault(os.path.abspath(file.path), file)
         self._folders: dict[str, ModuleFolder] = {}
+        self._tag_values: dict[tuple[str, bool], list[TagValue]] = {}
         self.files = [file for place, file in sorted(found.items()) if place.endswith(ENDINGS)]
         self.blocks: list[BlockText] = [block for file in self.files for block in find_blocks(file)]
         self._by_path = {file.path: find_blocks(file) for file in self.files}
@@ -70,6 +72,16 @@ class TerraformBlocks:
 
             self._folders[folder] = ModuleFolder(folder, self.module_files)
         return self._folders[folder] if path.endswith((".tf", ".tofu")) else None
+
+    def tag_values(self, key: str, settled: bool) -> list[TagValue]:
+        """Return the values that the files give a tag; with `settled` no default counts that a run may replace."""
+        if (key, settled) not in self._tag_values:
+            from nodelint.forms.terraform.tagging import list_tag_values
+            from nodelint.forms.terraform.values import Modules
+
+            modules = Modules(self.module_files, settled)
+            self._tag_values[key, settled] = list_tag_values(key, self.files, modules)
+        return self._tag_values[key, settled]
 
     def find_in(self, path: str) -> Sequence[BlockText]:
         """Return the blocks of a file."""
