@@ -30,6 +30,7 @@ docstrings say, stay as they are within a major version; everything else in the 
 | `type_names` | instance types that the catalogue lacks: newer, sold elsewhere, ended |
 | `terraform_blocks` | resources and modules of a Terraform file, as texts |
 | `terraform_trace` | which resource or module an expression of Terraform comes from |
+| `missing_sources` | what Applications of Argo CD name and the repository does not have |
 | `module_folder` | a folder of Terraform: what it declares, and the modules that it calls |
 | `expressions` | CEL in a class's kubelet settings |
 | `cluster_objects`, `fit` | workloads, and which NodePool takes their pods |
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from nodelint.ec2 import catalog, questions, snapshot, type_names, type_set
     from nodelint.ec2.facts import AwsFacts, Missing
     from nodelint.ec2.type_set import TypeSet
+    from nodelint.forms.argocd import missing_sources
     from nodelint.forms.terraform import module_folder, terraform_blocks, terraform_trace
     from nodelint.karpenter import (
         controller,
@@ -147,6 +149,7 @@ __all__ = [
     "labels",
     "manifest",
     "messages",
+    "missing_sources",
     "module_folder",
     "node_overlays",
     "objects",
@@ -190,6 +193,7 @@ _MODULES = {
         "type_names",
         "type_set",
     ),
+    "nodelint.forms.argocd": ("missing_sources",),
     "nodelint.forms.terraform": (
         "module_folder",
         "terraform_blocks",

@@ -55,6 +55,9 @@ _KEY = re.compile(r"(?i)karpenter|discovery")
 _PLACEHOLDER = re.compile(r"[A-Z][A-Z0-9_]+|.*[<>$%{}].*|.*\b(?:your|example|change|replace)\b.*")
 
 
+_OUT_OF_USE = re.compile(r"(?i)(?:^|[/_.-])(?:archived?|backups?|deprecated|disabled|legacy|old)(?:[/_.-])")
+
+
 @rule(
     on=EC2NodeClass,
     group="correctness",
@@ -68,7 +71,7 @@ _PLACEHOLDER = re.compile(r"[A-Z][A-Z0-9_]+|.*[<>$%{}].*|.*\b(?:your|example|cha
     ],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    if not context.run_files.has_terraform:
+    if not context.run_files.has_terraform or _OUT_OF_USE.search(node_class.source.path):
         return
     for what, terms, others in (
         ("subnets", node_class.subnet_terms, [c.subnet_terms for c in _classes(context)]),

@@ -11,6 +11,7 @@ from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.terraform.fill import instances
 from nodelint.forms.terraform.hcltree import ForLoop, HclExpression
 from nodelint.forms.terraform.nodes import text_of
+from nodelint.forms.terraform.references import address_of
 from nodelint.forms.terraform.terraform_trace import folder_of
 from nodelint.forms.terraform.values import Modules
 from nodelint.model.finding import Span
@@ -60,6 +61,8 @@ class TagValue(NamedTuple):
     value: str | None
     at: Span
     on: tuple[str, ...]
+    address: str = ""
+    """The resource or module that has the tag; "" for a local or a variable."""
 
 
 def list_tag_values(key: str, sources: Sequence[Source], modules: Modules) -> list[TagValue]:
@@ -91,17 +94,20 @@ def _values_of_block(key: str, file: TerraformFile, block: TerraformBlock, modul
     outer = file.attributes(block)
     variants = modules.variants(folder_of(file.source.path))
     named = [module for module in variants if module.own is not None]
-    for module in named or variants:
+    # Where variable files are named for environments, nobody runs the module by its defaults alone.
+    for module in (named or variants) if modules.settled else variants:
         evaluator = module.evaluator(file.source)
         for names in instances(outer, evaluator):
             inside = evaluator.inside(names)
             if block.kind == "resource" and block.names[0] == "aws_ec2_tag":
-                yield from _value_of_ec2_tag(key, outer, inside)
+                for tag in _value_of_ec2_tag(key, outer, inside):
+                    yield tag._replace(address=".".join(block.names))
                 continue
             for name, expression in outer.items():
                 if _SELECTING.search(name) is None:
                     for value, at in _walk(key, expression, inside):
-                        yield TagValue(value, at, _OF_ARGUMENT.get(name, on) if block.kind == "module" else on)
+                        kinds = _OF_ARGUMENT.get(name, on) if block.kind == "module" else on
+                        yield TagValue(value, at, kinds, address_of(block) or "")
 
 
 def _value_of_ec2_tag(key: str, outer: dict[str, HclExpression], evaluator: Evaluator) -> Iterator[TagValue]:
