@@ -75,10 +75,10 @@ def _is_meant_for_another(pool: NodePool, classes: Mapping[manifest.Text | None,
     if pool.source.built is not None or pool.document.host is not None or context.run_files.has_unread_text:
         return False
     folder = os.path.dirname(pool.source.path)
-    beside = {name for name, obj in classes.items() if os.path.dirname(obj.source.path) == folder}
+    near_names = {name for name, obj in classes.items() if os.path.dirname(obj.source.path) == folder}
     pools = [obj for obj in context.objects if isinstance(obj, NodePool)]
     named = {other.class_ref.name for other in pools if other.class_ref is not None}
-    return bool(beside - named) and not any(obj.partial for obj in pools)
+    return bool(near_names - named) and not any(obj.partial for obj in pools)
 
 
 MOST_CLASSES = 3

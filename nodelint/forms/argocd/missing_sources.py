@@ -75,8 +75,12 @@ def _list_applications(source: Source) -> Iterator[list[Node]]:
     for root in nodes_of(source):
         is_of_argo = text_of(root.get("apiVersion")).startswith(ARGO)
         spec = root.get("spec") if is_of_argo and text_of(root.get("kind")) == "Application" else None
-        if spec is not None and "karpenter" in source.text[root.start : root.end]:
-            yield list(list_sources_of(spec))
+        parts = list(list_sources_of(spec)) if spec is not None else []
+        text = source.text[root.start : root.end]
+        for address in {text_of(part.get("repoURL")) for part in parts if part.get("chart") is None}:
+            text = text.replace(address, "")  # the name of the repository says nothing about the Application
+        if "karpenter" in text:
+            yield parts
 
 
 def _list_own(source: Source, tree: _Tree) -> Iterator[str]:

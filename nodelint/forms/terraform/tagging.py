@@ -12,7 +12,6 @@ from nodelint.forms.terraform.fill import instances
 from nodelint.forms.terraform.hcltree import ForLoop, HclExpression
 from nodelint.forms.terraform.nodes import text_of
 from nodelint.forms.terraform.references import address_of
-from nodelint.forms.terraform.terraform_trace import folder_of
 from nodelint.forms.terraform.values import Modules
 from nodelint.model.finding import Span
 from nodelint.text.unknown_value import UNKNOWN
@@ -92,7 +91,7 @@ def _values_of_block(key: str, file: TerraformFile, block: TerraformBlock, modul
     else:
         return
     outer = file.attributes(block)
-    variants = modules.variants(folder_of(file.source.path))
+    variants = modules.variants(os.path.dirname(os.path.abspath(file.source.path)))
     named = [module for module in variants if module.own is not None]
     # Where variable files are named for environments, nobody runs the module by its defaults alone.
     for module in (named or variants) if modules.settled else variants:
