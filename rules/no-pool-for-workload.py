@@ -61,7 +61,6 @@ from nodelint.api import (
     Finding,
     Findings,
     Node,
-    NodePool,
     Suggestion,
     cluster_objects,
     edits,
@@ -105,8 +104,6 @@ def check(workload: "cluster_objects.Workload", context: Context, *, pools: str 
         return
     if any(verdict.refusal is not None and verdict.refusal.reason == "not-ready" for verdict in found.verdicts):
         return  # what keeps a pool from becoming ready is an error of its own
-    if all(_is_refused(verdict.pool.pool, context) for verdict in found.verdicts):
-        return  # the pods may fit once the API server takes the objects
     nearest = fit.find_nearest(found)
     refusal = nearest.refusal
     if refusal is None:
@@ -128,12 +125,6 @@ def check(workload: "cluster_objects.Workload", context: Context, *, pools: str 
         suggestions=ways,
         once=f"{nearest.pool.name} {why}" if others and not meant else False,
     )
-
-
-def _is_refused(pool: NodePool, context: Context) -> bool:
-    """Whether the API server refuses a pool or its class as they are written."""
-    node_class = context.node_class(pool)
-    return bool(context.problems(pool)) or (node_class is not None and bool(context.problems(node_class)))
 
 
 _LABEL = 'incompatible requirements, label "'
