@@ -30,6 +30,7 @@ docstrings say, stay as they are within a major version; everything else in the 
 | `type_names` | instance types that the catalogue lacks: newer, sold elsewhere, ended |
 | `terraform_blocks` | resources and modules of a Terraform file, as texts |
 | `terraform_trace` | which resource or module an expression of Terraform comes from |
+| `missing_sources` | what Applications of Argo CD name and the repository does not have |
 | `module_folder` | a folder of Terraform: what it declares, and the modules that it calls |
 | `karpenter_calls` | what calls of public modules of Terraform make for Karpenter: roles, access, associations |
 | `node_roles` | roles of nodes that Terraform creates, and whether something gives them access to the cluster |

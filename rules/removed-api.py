@@ -210,14 +210,25 @@ def _too_early(obj: Object, at: Node, context: Context) -> Findings:
 
 
 def _refused_before(obj: Object, context: Context) -> Findings:
-    """What of consolidation v1beta1 refused and v1 takes, so that nothing else says it of the object."""
-    block = obj.node.find("spec", "disruption") if obj.version == "v1beta1" else None
-    if block is None or obj.partial:
+    """What v1beta1 refused and v1 takes, so that nothing else says it of the object.
+
+    If no file states the release, the cluster may still have v1beta1: fields that only v1 knows are refused there.
+    """
+    if obj.version != "v1beta1" or obj.partial:
         return
+    block = obj.node.find("spec", "disruption")
     last = [release for release in releases.RELEASES if releases.behaves("serves-v1beta1", release)][-1]
-    own = {id(node) for node in (block, block.get("consolidateAfter"), block.get("consolidationPolicy"))}
+    names = ("consolidateAfter", "consolidationPolicy")
+    own = {id(node) for node in (block, *(block.get(name) for name in names))} if block is not None else set()
     for problem in apiserver.check(obj, last, context.schemas):
-        if problem.layer == "validation" and id(problem.node) in own:
+        if problem.layer == "unknown" and context.is_assumed:
+            yield Finding(
+                at=problem.node,
+                message=f"v1beta1 refuses this as well: {problem.message}",
+                severity="warning",
+                help="convert the object to v1, or write the field as v1beta1 has it",
+            )
+        elif problem.layer == "validation" and id(problem.node) in own:
             yield Finding(
                 at=problem.node,
                 message=f"v1beta1 refused this too: {problem.message}",

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
+    from nodelint.forms.terraform.argument_values import ArgumentValue
     from nodelint.forms.terraform.module_folder import ModuleFolder
+    from nodelint.forms.terraform.tagging import TagValue
+    from nodelint.forms.terraform.values import Modules
     from nodelint.text import Source
 
 __all__ = ["ENDINGS", "BlockReference", "BlockText", "TerraformBlocks", "find_arguments", "folder_of", "may_be_text"]
@@ -63,6 +66,8 @@ class TerraformBlocks:
             for file in self.module_files.read_texts(folder):
                 found.setdefault(os.path.abspath(file.path), file)
         self._folders: dict[str, ModuleFolder] = {}
+        self._evaluated: dict[bool, Modules] = {}
+        self._tag_values: dict[tuple[str, bool], list[TagValue]] = {}
         self.files = [file for place, file in sorted(found.items()) if place.endswith(ENDINGS)]
         self.blocks: list[BlockText] = [block for file in self.files for block in find_blocks(file)]
         self._by_path = {file.path: find_blocks(file) for file in self.files}
@@ -84,6 +89,32 @@ class TerraformBlocks:
 
             self._folders[folder] = ModuleFolder(folder, self.module_files)
         return self._folders[folder] if path.endswith((".tf", ".tofu")) else None
+
+    def tag_values(self, key: str, settled: bool) -> list[TagValue]:
+        """Return the values that the files give a tag; with `settled` no default counts that a run may replace."""
+        if (key, settled) not in self._tag_values:
+            from nodelint.forms.terraform.tagging import list_tag_values
+
+            self._tag_values[key, settled] = list_tag_values(key, self.files, self._modules(settled))
+        return self._tag_values[key, settled]
+
+    def has_text_near(self, path: str, pattern: re.Pattern[str]) -> bool:
+        """Return whether a Terraform file around a file matches a pattern, also one that does not name Karpenter."""
+        near = map(self.module_files.source, self.module_files.near(folder_of(path)))
+        return any(file is not None and pattern.search(file.text) is not None for file in near)
+
+    def argument_values(self, block: BlockText, name: str) -> list[ArgumentValue]:
+        """Return what an argument of a block comes to, in each way in which its module is called."""
+        from nodelint.forms.terraform.argument_values import list_argument_values
+
+        return list_argument_values(block.source.path, block.address, name, self._modules(settled=False))
+
+    def _modules(self, settled: bool) -> Modules:
+        if settled not in self._evaluated:
+            from nodelint.forms.terraform.values import Modules
+
+            self._evaluated[settled] = Modules(self.module_files, settled)
+        return self._evaluated[settled]
 
     def find_in(self, path: str) -> Sequence[BlockText]:
         """Return the blocks of a file."""
