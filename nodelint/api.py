@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from nodelint.ec2 import catalog, questions, snapshot, type_names, type_set
     from nodelint.ec2.facts import AwsFacts, Missing
     from nodelint.ec2.type_set import TypeSet
+    from nodelint.forms.argocd import missing_sources
     from nodelint.forms.terraform import (
         karpenter_calls,
         module_folder,
@@ -157,6 +158,7 @@ __all__ = [
     "labels",
     "manifest",
     "messages",
+    "missing_sources",
     "module_folder",
     "node_overlays",
     "node_roles",
@@ -201,6 +203,7 @@ _MODULES = {
         "type_names",
         "type_set",
     ),
+    "nodelint.forms.argocd": ("missing_sources",),
     "nodelint.forms.terraform": (
         "karpenter_calls",
         "module_folder",

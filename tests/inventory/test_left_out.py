@@ -229,7 +229,7 @@ LIMITS = {
         text/yaml/yaml_stream.py:_LONGEST_DOCUMENT triage/__init__.py:_MOST_WHOLE triage/__init__.py:_MOST_TEXT
         triage/groups.py:_MOST_NAMES triage/groups.py:_MOST_SHAPES triage/groups.py:_MOST_STREAMS
         triage/launches.py:_MOST triage/logs.py:_MOST_PIECES triage/logs.py:_MOST_STREAMS
-        triage/logs.py:_MOST_HELD triage/logs.py:_MOST_BROKEN triage/streams.py:LONGEST_LINE
+        triage/logs.py:_MOST_HELD triage/exported_lines.py:_MOST_BROKEN triage/streams.py:LONGEST_LINE
         triage/kubectl_text.py:_MOST_BARE upgrade/findings.py:_MOST_TRIED
         forms/kustomize/json6902.py:_DEEPEST forms/kustomize/run.py:_MOST_STEPS forms/lib/values.py:_LARGEST
         forms/terraform/nodes.py:_DEEPEST forms/helm/deploy_tools.py:_DEEPEST
@@ -243,7 +243,7 @@ LIMITS = {
     """,
     # a value is not known, and is shown as one that is not
     UNKNOWN: """
-        why/multi_node.py:_MOST_PODS
+        why/multi_node.py:_MOST_PODS forms/terraform/tagging.py:_MOST
         fit/cost.py:MOST_PODS why/placing.py:MOST_WAITING
         forms/lib/chart_values.py:_DEEPEST forms/terraform/statements.py:_DEEPEST
         text/embedded_text.py:_LONGEST_EXPANSION text/goregex.py:_LONGEST text/goregex.py:_MOST_REPEATS
@@ -295,7 +295,7 @@ LIMITS = {
         apiserver/rules.py:_LONGEST lint/older_release.py:_MOST
         lint/fix_effects.py:_MOST_EFFECTS plan/values.py:MOST_ENTRIES model/evidence.py:_LONGEST_TEXT
         fit/lacking.py:_LONGEST_BRIEF plan/gone_appliers.py:_LONGEST_SHOWN report/html.py:_MOST_NAMES
-        report/fit.py:_NAMED
+        report/fit.py:_NAMED report/decisions.py:_MOST report/triage.py:_MOST_NODES triage/disruptions.py:MOST
     """,
     # what is behind it counts as one input of a value that is not known: a change anywhere in it is one of the value
     REST: """
