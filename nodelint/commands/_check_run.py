@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from nodelint.commands._flags import CheckSettingFlags
     from nodelint.commands._lint_setup import Judging
     from nodelint.config.settings import Settings
-    from nodelint.files.discover import Discovery
+    from nodelint.files.folders import Discovery
     from nodelint.forms.rendered import Built
     from nodelint.inventory.unread_forms import UnreadGroup
     from nodelint.lint.autofix import Fixed

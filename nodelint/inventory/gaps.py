@@ -14,7 +14,7 @@ from nodelint.model.gap import CHART_ELSEWHERE, FilePlace, Gap, line_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from nodelint.files.discover import Discovery
+    from nodelint.files.folders import Discovery
     from nodelint.forms.rendered import Built
     from nodelint.inventory import Inventory
     from nodelint.text import Source
@@ -38,7 +38,7 @@ def list_gaps_of_texts(texts: Sequence[Source], inventory: Inventory, folder: st
     """Return the gaps of texts that an editor has open in a folder, without those that the report of the texts has
     anyway: broken documents, and objects that are left out. `inventory` is what is built of them.
     """
-    from nodelint.files.discover import Discovery
+    from nodelint.files.folders import Discovery
     from nodelint.inventory import note_unread
 
     found = Discovery()
