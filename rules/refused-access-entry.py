@@ -179,7 +179,11 @@ def _find_other(
     if entry.key is None:
         return None
     for block, written, path in node_roles.list_node_groups(blocks.blocks):
-        if block.kind == "aws_eks_node_group" and _key(written, path, blocks) == entry.key:
+        # EKS keeps an entry that it finds: nothing is refused if the node group waits for it.
+        waits = f"{entry.block.address}" in block.text and terraform_trace.folder_of(
+            path
+        ) == terraform_trace.folder_of(entry.block.source.path)
+        if block.kind == "aws_eks_node_group" and not waits and _key(written, path, blocks) == entry.key:
             return block, f"EKS creates one for `{block.address}`"
     earlier = entries[: entries.index(entry)]
     return next(
@@ -227,9 +231,14 @@ def _waits_for(
 
 
 def _find_cluster(entry: _Entry, blocks: "terraform_trace.TerraformBlocks") -> "terraform_trace.BlockText | None":
-    """Return the only cluster that the files create; None if there is none, or more than one."""
-    clusters = [block for block in blocks.blocks if node_roles.is_cluster(block)]
-    return clusters[0] if len(clusters) == 1 else None
+    """Return the cluster of an entry: the one that it names, or the only one beside it; None if it is not known."""
+    path = entry.block.source.path
+    named = blocks.trace(terraform_blocks.own_arguments(entry.block.text).get("cluster_name", ""), path)
+    block = blocks.find(named) if named is not None else None
+    if block is not None and node_roles.is_cluster(block):
+        return block
+    clusters = [other for other in blocks.find_beside(path) if node_roles.is_cluster(other)]
+    return clusters[0] if len(clusters) == 1 and named is None else None
 
 
 def _is_refusing(cluster: "terraform_trace.BlockText") -> bool | None:

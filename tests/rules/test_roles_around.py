@@ -158,6 +158,14 @@ def test_a_module_for_aws_auth_that_gets_no_role(nodelint: Run, tmp_path: Path, 
     ("files", "found"),
     [
         ({"main.tf": ROLE + GROUP % "aws_iam_role.nodes.arn" + ENTRY % "aws_iam_role.nodes.arn"}, ["warning"]),
+        (
+            {
+                "main.tf": ROLE
+                + ENTRY % "aws_iam_role.nodes.arn"
+                + GROUP % "aws_iam_role.nodes.arn\n  depends_on = [aws_eks_access_entry.nodes]"
+            },
+            [],
+        ),
         ({"main.tf": ROLE + GROUP % "aws_iam_role.system.arn" + ENTRY % "aws_iam_role.nodes.arn"}, []),
         (modules(ROLE + GROUP % "aws_iam_role.nodes.arn", ENTRY % "var.role_arn"), ["warning"]),
         (
