@@ -19,7 +19,7 @@ Run = Callable[..., CompletedProcess[str]]
 def as_json(operator: str, tag: str, value: str) -> str:
     condition = {operator: {f"ec2:ResourceTag/{tag}": value}}
     rows: list[Mapping[str, object]] = [
-        {"Sid": "Karpenter", "Effect": "Allow", "Action": ["ec2:CreateFleet"], "Resource": "*"},
+        {"Sid": "karpenter", "Effect": "Allow", "Action": ["ec2:CreateFleet"], "Resource": "*"},
         {"Effect": "Allow", "Action": "ec2:TerminateInstances", "Resource": "*", "Condition": condition},
     ]
     return json.dumps({"Statement": rows}, indent=2)
