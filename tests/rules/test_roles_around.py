@@ -44,7 +44,7 @@ def forms(role: str) -> dict[str, Mapping[str, str]]:
     }
 
 
-def found_in(nodelint: Run, folder: Path, files: Mapping[str, str], rule: str) -> list[str]:
+def list_severities(nodelint: Run, folder: Path, files: Mapping[str, str], rule: str) -> list[str]:
     write_files(folder, files)
     done = nodelint("check", str(folder), "--format", "json", "--select", rule)
     return [finding["severity"] for finding in json.loads(done.stdout)["findings"]]
@@ -69,7 +69,7 @@ def test_the_name_that_a_module_gives_the_role(
 ) -> None:
     text = EKS + CALLS[call] % ("" if name is None else NAMED[call].format(name, has_suffix))
     for form, files in forms(role).items():
-        found = found_in(nodelint, tmp_path / form, {"main.tf": text, **files}, "role-of-another-name")
+        found = list_severities(nodelint, tmp_path / form, {"main.tf": text, **files}, "role-of-another-name")
         assert len(found) == count, form
 
 
@@ -83,7 +83,7 @@ def test_the_name_that_a_module_gives_the_role(
 )
 def test_a_role_that_terraform_fills_in(nodelint: Run, tmp_path: Path, role: str, count: int) -> None:
     files = {"main.tf": EKS + CALLS["eks"] % "", **forms(role)["terraform"]}
-    assert len(found_in(nodelint, tmp_path, files, "role-of-another-name")) == count
+    assert len(list_severities(nodelint, tmp_path, files, "role-of-another-name")) == count
 
 
 ROLE = 'resource "aws_iam_role" "nodes" {\n  name = "karpenter-nodes"\n}\n'
@@ -119,7 +119,7 @@ def modules(role: str, access: str) -> dict[str, str]:
 def test_access_of_a_role_of_a_local_module(nodelint: Run, tmp_path: Path, access: str, found: list[str]) -> None:
     for form in ("yaml", "chart"):
         files = {**modules(ROLE, access), **forms("karpenter-nodes")[form]}
-        assert found_in(nodelint, tmp_path / form, files, "node-role-without-access") == found, form
+        assert list_severities(nodelint, tmp_path / form, files, "node-role-without-access") == found, form
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_access_of_the_role_of_a_module(nodelint: Run, tmp_path: Path, call: str
     text = EKS + CALLS[call] % "" + more
     output = {"addons": "module.addons.karpenter.node_iam_role_name", "eks": "module.karpenter.node_iam_role_name"}
     files = {"main.tf": text, **forms(f"${{{output[call]}}}")["terraform"]}
-    assert len(found_in(nodelint, tmp_path, files, "node-role-without-access")) == count
+    assert len(list_severities(nodelint, tmp_path, files, "node-role-without-access")) == count
 
 
 AUTH = 'module "auth" {\n  source = "./modules/aws-auth"\n%s}\n'
@@ -151,7 +151,7 @@ def test_a_module_for_aws_auth_that_gets_no_role(nodelint: Run, tmp_path: Path, 
         "modules/aws-auth/main.tf": f"# karpenter\n{AUTH_MODULE}",
         **forms("karpenter-nodes")["yaml"],
     }
-    assert len(found_in(nodelint, tmp_path, files, "node-role-without-access")) == count
+    assert len(list_severities(nodelint, tmp_path, files, "node-role-without-access")) == count
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_an_access_entry_that_eks_refuses(
     nodelint: Run, tmp_path: Path, files: Mapping[str, str], found: list[str]
 ) -> None:
     files = {path: f"# karpenter\n{text}" for path, text in files.items()}
-    assert found_in(nodelint, tmp_path, files, "refused-access-entry") == found
+    assert list_severities(nodelint, tmp_path, files, "refused-access-entry") == found
 
 
 GROUP_ROLE = 'module.eks.eks_managed_node_groups["system"].iam_role_arn'
@@ -208,14 +208,14 @@ def test_an_entry_of_the_cluster_beside_that_of_the_module(
     entries = f"  access_entries = {{\n    nodes = {{ principal_arn = {principal} }}\n  }}\n}}\n"
     given = "  create_node_iam_role = false\n  node_iam_role_arn = aws_iam_role.nodes.arn\n"
     files = {"main.tf": EKS[:-2] + entries + ROLE + CALLS["eks"] % given}
-    assert len(found_in(nodelint, tmp_path, files, "refused-access-entry")) == count
+    assert len(list_severities(nodelint, tmp_path, files, "refused-access-entry")) == count
 
 
 @pytest.mark.parametrize(("more", "count"), [("", 1), ("  create_access_entry = false\n", 0)])
 def test_the_role_of_a_node_group_given_to_the_module(nodelint: Run, tmp_path: Path, more: str, count: int) -> None:
     given = f"  create_node_iam_role = false\n  node_iam_role_arn = {GROUP_ROLE}\n{more}"
     files = {"main.tf": EKS + CALLS["eks"] % given}
-    assert len(found_in(nodelint, tmp_path, files, "refused-access-entry")) == count
+    assert len(list_severities(nodelint, tmp_path, files, "refused-access-entry")) == count
 
 
 def install(version: str, given: str, values: str = "") -> str:
@@ -255,7 +255,7 @@ FARGATE = '  fargate_profiles = { karpenter = { selectors = [{ namespace = "%s" 
     ],
 )
 def test_a_controller_without_credentials(nodelint: Run, tmp_path: Path, text: str, found: list[str]) -> None:
-    assert found_in(nodelint, tmp_path, {"main.tf": text}, "controller-without-credentials") == found
+    assert list_severities(nodelint, tmp_path, {"main.tf": text}, "controller-without-credentials") == found
 
 
 def test_the_chart_of_another_tool_and_its_annotation(nodelint: Run, tmp_path: Path) -> None:
@@ -267,7 +267,7 @@ def test_the_chart_of_another_tool_and_its_annotation(nodelint: Run, tmp_path: P
     )
     for more, found in (("", ["error"]), ("  create_pod_identity_association = true\n", [])):
         files = {"tf/main.tf": EKS + CALLS["eks"] % more, "flux/release.yaml": release}
-        assert found_in(nodelint, tmp_path / str(len(found)), files, "controller-without-credentials") == found
+        assert list_severities(nodelint, tmp_path / str(len(found)), files, "controller-without-credentials") == found
 
 
 AWS = "arn:aws:iam::aws:policy/"
@@ -315,7 +315,9 @@ def test_the_policies_of_the_role_of_nodes(
     nodelint: Run, tmp_path: Path, way: Callable[[list[str]], str], names: list[str], more: str, count: int
 ) -> None:
     for form, files in forms("karpenter-nodes").items():
-        found = found_in(nodelint, tmp_path / form, {"main.tf": way(names) + more, **files}, "node-role-policies")
+        found = list_severities(
+            nodelint, tmp_path / form, {"main.tf": way(names) + more, **files}, "node-role-policies"
+        )
         assert found == ["error"] * count, form
 
 
@@ -323,4 +325,4 @@ def test_the_policies_of_the_role_of_nodes(
 def test_a_policy_that_may_grant_the_rest(nodelint: Run, tmp_path: Path, policy: str) -> None:
     text = attached_one_by_one([WORKER]) + ATTACHED.format("own", policy)
     files = {"main.tf": text, **forms("karpenter-nodes")["yaml"]}
-    assert found_in(nodelint, tmp_path, files, "node-role-policies") == []
+    assert list_severities(nodelint, tmp_path, files, "node-role-policies") == []
