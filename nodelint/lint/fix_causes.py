@@ -60,9 +60,10 @@ def find_shared_documents(offers: Sequence[FixOffer], alike: Sequence[Alike]) ->
 class Causes:
     """The objects of some files, by what tells their fixes apart.
 
-    `texts` are what the clusters get of the `sources`, `words` those that count in names. Two fixes have the same cause where their documents are alike except the names of the object and of its class,
-    their edits are the same, and so are the class and the pools that name it: what rules say of such an object and
-    its class is the same. Words of a name that a rule may look for count.
+    `texts` are what the clusters get of the `sources`, `words` those that count in names. Two fixes have the same
+    cause where their documents are alike except the names of the object and of its class, their edits are the same,
+    and so are the class and the pools that name it: what rules say of such an object and its class is the same. Words
+    of a name that a rule may look for count.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class Causes:
         self.words = words
         self._request = request
         self._texts = texts
-        self._prints: dict[int, _Key | None] = {}
+        self._prints: dict[int, int | None] = {}
         self._around: dict[str, int] = {}
         self._numbers: dict[_Key, int] = {}
         self._sources = set(map(id, sources))
@@ -177,9 +178,11 @@ class Causes:
             self._around[name] = self._numbers.setdefault(key, len(self._numbers))
         return self._around[name]
 
-    def _fingerprint(self, obj: Object) -> _Key | None:
+    def _fingerprint(self, obj: Object) -> int | None:
+        """Return a number that objects have in common whose documents are alike but for names."""
         if id(obj) not in self._prints:
-            self._prints[id(obj)] = _fingerprint(obj, self.words)
+            key = _fingerprint(obj, self.words)
+            self._prints[id(obj)] = None if key is None else self._numbers.setdefault(key, len(self._numbers))
         return self._prints[id(obj)]
 
 

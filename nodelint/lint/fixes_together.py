@@ -51,8 +51,8 @@ def find_apart(
     near = find_shared_documents(together, alike)
     # Where the fixes of each document hold together, only what rules ask of other objects can be another thing.
     attempt.beside = not near or not attempt.fails(near)
-    some = _leave_some(together, alike)
-    if (len(some) < len(together) and not attempt.fails(some)) or not attempt.fails(together):
+    first_offers = _leave_some(together, alike)
+    if (len(first_offers) < len(together) and not attempt.fails(first_offers)) or not attempt.fails(together):
         return
     tried, bad = attempt.last
     suspects = set(map(id, find_suspects(together, bad, tried)))
