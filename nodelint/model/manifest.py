@@ -104,6 +104,10 @@ class Object:
         result: _T = found[1]
         return result
 
+    def forget(self) -> None:
+        """Let go of what `once` keeps: where there are thousands of objects, that is as large as their files."""
+        self._known.clear()
+
     def shows_all(self, mapping: Node) -> bool:
         """Whether a mapping of the object holds all keys that it will have: no template code or patch adds others.
 
