@@ -190,9 +190,7 @@ def test_what_a_change_replaces(name: str) -> None:
     assert found == dict.fromkeys(RELEASES, expected)
 
 
-RESERVED = (
-    ("  role: nodes\n", "  role: nodes\n  capacityReservationSelectorTerms: [{id: cr-0123456789abcdef0}]\n"),
-)
+RESERVED = (("  role: nodes\n", "  role: nodes\n  capacityReservationSelectorTerms: [{id: cr-0123456789abcdef0}]\n"),)
 ON_RESERVATION = "        - {key: karpenter.k8s.aws/capacity-reservation-id, operator: OPERATOR, values: [cr-1]}\n"
 
 

@@ -579,9 +579,7 @@ def test_budgets_are_of_all_nodes_of_the_pool_and_steps_of_those_that_go(nodelin
 
 
 @pytest.mark.parametrize(("nodes", "words"), [(100, "8 hours to 25 hours at 5"), (200, "17 hours to 2 days at 5")])
-def test_a_long_roll_is_told_in_hours_and_then_in_days(
-    nodelint: Run, tmp_path: Path, nodes: int, words: str
-) -> None:
+def test_a_long_roll_is_told_in_hours_and_then_in_days(nodelint: Run, tmp_path: Path, nodes: int, words: str) -> None:
     put(tmp_path / "cluster.json", cluster(nodes))
     new = BOTH.replace("nodes: 10%", 'nodes: "1"').replace("key: fast, effect: Prefer", "key: slow, effect: ")
     found = rolled(nodelint, tmp_path, new)
