@@ -26,7 +26,9 @@ from nodelint.report.why_html import why_html
 from nodelint.report.why_json import why_json
 from nodelint.report.why_markdown import why_markdown
 from nodelint.report.why_text import why_text
+from nodelint.report.why_words import further_lines
 from nodelint.why import Known, explain
+from nodelint.why.answer import Status
 from nodelint.why.dump import read_dump
 from nodelint.why.events import meanings
 from nodelint.why.objects import read_objects
@@ -935,6 +937,15 @@ def test_families_are_not_compared_by_prices_of_another_region(
     objects = _cluster(node(type_="m7i.2xlarge", **there), pod(), pool, nodeclass(zones=("eu-west-1a",)))
     answer = explain_nodes(objects)["node-a"]
     assert (answer["status"], answer["cause"]["reason"]) == (status, "replace")
+
+
+@pytest.mark.parametrize(("status", "is_said"), [("stays", True), ("unknown", True), ("goes", False)])
+def test_the_end_of_a_node_is_said_unless_it_goes_before(status: Status, is_said: bool) -> None:
+    dump = read_dump([("dump.json", kubectl_list(_cluster(node(), pod(annotations=PROTECTED))))])
+    known = Known(datetime(2026, 11, 20, 12, tzinfo=UTC), NEWEST, "a test")
+    (answer,) = explain(dump, read_objects(dump, "cluster.yaml"), [], known).nodes
+    lines = further_lines(answer._replace(status=status))
+    assert any(line.startswith("expires at ") for line in lines) is is_said
 
 
 def test_notes_name_region_and_day_of_the_prices(nodelint: Command, tmp_path: Path) -> None:
