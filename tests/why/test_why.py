@@ -28,7 +28,6 @@ from nodelint.report.why_markdown import why_markdown
 from nodelint.report.why_text import why_text
 from nodelint.report.why_words import further_lines
 from nodelint.why import Known, explain
-from nodelint.why.answer import Status
 from nodelint.why.dump import read_dump
 from nodelint.why.events import meanings
 from nodelint.why.objects import read_objects
@@ -940,7 +939,7 @@ def test_families_are_not_compared_by_prices_of_another_region(
 
 
 @pytest.mark.parametrize(("status", "is_said"), [("stays", True), ("unknown", True), ("goes", False)])
-def test_the_end_of_a_node_is_said_unless_it_goes_before(status: Status, is_said: bool) -> None:
+def test_the_end_of_a_node_is_said_unless_it_goes_before(status: Any, is_said: bool) -> None:
     dump = read_dump([("dump.json", kubectl_list(_cluster(node(), pod(annotations=PROTECTED))))])
     known = Known(datetime(2026, 11, 20, 12, tzinfo=UTC), NEWEST, "a test")
     (answer,) = explain(dump, read_objects(dump, "cluster.yaml"), [], known).nodes
