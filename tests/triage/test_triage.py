@@ -559,6 +559,8 @@ def test_a_shape_masks_what_differs() -> None:
     b = 'failed on i-0fedcba9876543210 at 10.1.2.3:443 for "bb" of pool-zzzzz, 00000000-6a8a-41ab-8d2c-9e5ef5b8a0d1'
     assert shape(a, ("pool-x7k2p",)) == shape(b, ("pool-zzzzz",))
     assert shape(a) != shape(a.replace("failed", "succeeded"))
+    assert shape("pool ab of abs, in-ab", ("ab",)) == "pool <name> of abs, in-ab"
+    assert shape("pool abcde of abcdef", ("abcde",)) == "pool <name> of <name>f"
 
 
 # Times
