@@ -1,8 +1,8 @@
-"""NamedTuple, made in an eighth of the time.
+"""Provide NamedTuple in an eighth of the time of `typing.NamedTuple`.
 
-typing's own compiles every annotation of every field, and collections' own the source of a `__new__`, for each class:
-for all that a check of one file loads, a tenth of the run. Here, classes with as many fields share the code of one
-`__new__`. To a type checker this is typing's.
+For each class, typing compiles every annotation, and collections compiles a `__new__`: a tenth of the time of a check
+of one file. Here, classes with the same number of fields share the code of one `__new__`. A type checker sees
+typing's NamedTuple.
 """
 
 from __future__ import annotations

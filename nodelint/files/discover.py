@@ -24,37 +24,43 @@ if TYPE_CHECKING:
     from nodelint.text import Source
 
 
-# What no manifest of the user's own stands in; a folder that is named on the command line is read all the same.
+# Folders that contain no manifests of the user. If such a folder is named on the command line, it is read.
 _PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
 
 
 _HIGHEST = 6
-"""Folders between a file and the chart, kustomization or module that reads it."""
+"""The most folders between a file and the chart, kustomization or module that reads it."""
 
 _LARGEST = 1 << 20
-"""Bytes of a file of values."""
+"""The most bytes of a values file."""
 
 _KEPT = 2_000
-"""Of so many files with workloads the contents are kept."""
+"""The most files with workloads whose content is kept."""
 
-# Bytes of files that are searched together: so many that most searches are spared, and so few that most blocks of a
-# repository hold no file that names Karpenter.
+# The number of bytes of files that are searched together. It is large enough to save most searches, and small enough
+# that most blocks contain no file that mentions Karpenter.
 _BLOCK = 1 << 13
 
 
 class Discovery:
-    """What was found: sources that hold the word `karpenter`, and paths that could not be read, with why.
+    """The files of a run. A file is sorted by keywords, not parsed.
 
-    `stdin` is what standard input brought, where it was asked for, `stdin_path` how its text is named. `stating` are
-    files that may state which release runs, sources among them; `seen` are the paths of all files that may hold
-    manifests, `glanced` those of others; `unread` are the paths of texts and programs in folders, which may hold
-    manifests and were not opened. `late` counts the files that were not opened before the deadline. `named` are the
-    files that were asked for by their paths, `values` those of --values, in their order. `folders` are the requested
-    ones, `hidden` the hidden ones in them, which are passed over. `also` is a pattern of what is read although the
-    word is not in it. `workloads` are the paths of files that may make pods, `contents` what some of these hold,
-    `buffers` the paths of those that may hold CapacityBuffers, `node_groups` of those that may state nodes of others
-    than Karpenter, `installing` of those that may install a chart with values, `applying` of those that may change
-    what a folder makes: all told by single words.
+    - `sources`: the sources that mention Karpenter.
+    - `unreadable`: paths that could not be read, with the reason.
+    - `stdin`: the content of standard input if it was requested; `stdin_path`: the file name of that content.
+    - `stating`: files that may state which release runs; some are also in `sources`.
+    - `seen`: paths of all files that may hold manifests.
+    - `glanced`: paths of files that were read only for the releases that they may state.
+    - `unread`: paths of texts and programs in folders that may hold manifests, but were not opened.
+    - `late`: the number of files that were not opened before the deadline.
+    - `named`: files that were requested by path; `values`: the files of `--values`, in order.
+    - `folders`: the requested folders; `hidden`: hidden folders in them, which are skipped.
+    - `also`: a pattern of further texts for which a file is read, although it does not mention Karpenter.
+    - `workloads`: paths of files that may create pods; `contents`: the content of some of them.
+    - `buffers`: paths of files that may hold CapacityBuffers.
+    - `node_groups`: paths of files that may declare nodes of other tools than Karpenter.
+    - `installing`: paths of files that may install a chart with values.
+    - `applying`: paths of files that may change the objects of a folder.
     """
 
     def __init__(self) -> None:
@@ -90,14 +96,15 @@ def discover(
     also: str | None = None,
     known: Mapping[bytes, Source] | None = None,
 ) -> Discovery:
-    """Read files, folders (with all that is below them) and `-` for standard input, each file once.
+    """Read files, folders (recursively) and `-` for standard input, each file once.
 
-    In folders only manifests, their templates and Terraform's files are read, by their endings, and what `include`
-    matches: scripts and Markdown, say. Hidden folders and those of package managers are passed over. `include` and
-    `exclude` are globs over the path as it is printed; what both match is left out. What git ignores in a folder is
-    left out where `exclude` says so; a file or folder of `paths` is read anyway. Files in which the pattern `also` is
-    found are read although they do not hold the word. `known` are sources that were read before, by their bytes: what
-    is the same is not read twice.
+    In folders, only manifests, their templates and Terraform files are read, selected by their endings, and files
+    that match `include`, such as scripts. Hidden folders and those of package managers are skipped. `include` and
+    `exclude` are globs over the printed path; `exclude` wins. With `exclude.gitignore`, files that git ignores are
+    skipped. A file or folder in `paths` is always read.
+
+    `also` is a pattern of further files to read. `known` are sources that were parsed before, by their content, to
+    reuse them.
     """
     found = Discovery()
     found.also = also
@@ -110,7 +117,7 @@ def discover(
             block.sort_in()
             _take_stdin(found, stdin)
         else:
-            if not (file_contents.is_kept and path in gate.admitted):  # in a run, a path is the one of before
+            if not (file_contents.is_kept and path in gate.admitted):  # a path that was read before stays admitted
                 gate.admit(path)
             if os.path.isdir(path):
                 found.folders.append(os.path.abspath(path))
@@ -127,7 +134,7 @@ def discover(
 
 
 def _list_read_with(found: Discovery) -> Iterator[str]:
-    """Yield the files without which a file that was asked for by its path makes no object."""
+    """Yield further files that are needed to render the files that were requested by path."""
     named = sorted(path for path in found.named if path in found.seen)
     for row in TABLE.rows:
         near: dict[str, bool] = {}
@@ -137,9 +144,9 @@ def _list_read_with(found: Discovery) -> Iterator[str]:
 
 
 def _may_be_read_with(row: FormRow, path: str, found: Discovery, near: dict[str, bool]) -> bool:
-    """Return whether a form may read others with a file, told without loading the form.
+    """Return whether a form may read further files together with a file. The form is not loaded.
 
-    `near` remembers the folders that are below one of the form's.
+    `near` caches which folders are below a folder of the form.
     """
     if path.endswith(row.language):
         return True
@@ -150,12 +157,12 @@ def _may_be_read_with(row: FormRow, path: str, found: Discovery, near: dict[str,
         near[folder] = _is_below_form(row, folder)
     if near[folder]:
         return True
-    # Values of a chart elsewhere, or an object that installs one.
+    # Values for a chart elsewhere, or an object that installs a chart.
     return bool(row.folders) and (path in found.installing or _may_be_values(path))
 
 
 def _is_below_form(row: FormRow, folder: str) -> bool:
-    """Return whether a folder, or one of those above it, holds a file of a form's own."""
+    """Return whether a folder, or a folder above it, contains a file of the form."""
     for _ in range(_HIGHEST):
         if any(
             name in row.names or name in row.heads or name.endswith(row.endings)
@@ -169,7 +176,7 @@ def _is_below_form(row: FormRow, folder: str) -> bool:
 
 
 def _may_be_values(path: str) -> bool:
-    """Return whether a file may hold values of a chart: it is YAML, and no Kubernetes object."""
+    """Return whether a file may hold values of a chart: it is YAML, but not a Kubernetes object."""
     if not path.endswith((".yaml", ".yml")):
         return False
     try:
@@ -217,7 +224,7 @@ def name_stdin(found: Discovery, name: str) -> None:
 
 
 class _Block:
-    """Contents that were read and wait to be searched together."""
+    """Contents of files that wait to be searched together."""
 
     def __init__(self, found: Discovery, known: Mapping[bytes, Source]) -> None:
         self.found = found
@@ -232,7 +239,7 @@ class _Block:
             self.sort_in()
 
     def sort_in(self) -> None:
-        """Note of each file what it may hold; that is read where a run asks for it."""
+        """Record what each file may hold. It is parsed when a run needs it."""
         files, found = self.files, self.found
         if not files:
             return
@@ -254,9 +261,10 @@ class _Block:
                     self._take(file, data, False, keywords)
 
     def _note(self, files: Sequence[tuple[str, bytes]], keywords: FileKeywords) -> None:
-        """Note the paths of files by what they may hold."""
+        """Record the paths of files by what they may hold."""
         found = self.found
-        # A file that holds nothing is asked one question; the others are asked where the joined contents raise them.
+        # A file without any keyword is checked once. The other checks run only if the joined contents have the
+        # keywords.
         workloads = {file: data for file, data in files if may_make_pods(file, data)}
         found.workloads += workloads
         if workloads and len(found.contents) < _KEPT:
@@ -271,11 +279,11 @@ class _Block:
             found.node_groups += [file for file, data in files if keywords.may_state_node_groups(data)]
 
     def _take(self, file: str, data: bytes, ours: bool, keywords: FileKeywords) -> None:
-        """Read a file that concerns Karpenter, or may state a release."""
+        """Read a file that concerns Karpenter, or that may state a release."""
         from nodelint.text import Source
 
         found = self.found
-        # A file whose name is a dash is not standard input.
+        # A file named `-` is not standard input.
         path, also = display_path(file), (found.also or find_buffers(data)) if ours else None
         source = self._copy_known(path, data) if also is None else None
         if source is None:
@@ -296,7 +304,7 @@ class _Block:
 
 
 def _take_file(file: str, path: str, block: _Block, on_file: Callable[[int], None] | None) -> None:
-    """Read a file that `path` stands for, unless it was read before."""
+    """Read a file that was found for the requested `path`, unless it was read before."""
     found = block.found
     if found.glanced and file in found.glanced and file != os.path.normpath(path):
         block.sort_in()
@@ -321,10 +329,9 @@ def _take_file(file: str, path: str, block: _Block, on_file: Callable[[int], Non
 
 
 def stating(found: Discovery, exclude: Excluded = READ_ALL) -> list[Source]:
-    """Return the files that may state a release: those found, and the others of the repositories that the sources
-    stand in.
+    """Return the files that may state a release, also from the rest of the repositories around the sources.
 
-    What of those others cannot be read is passed over: it was not asked for.
+    Files of the rest that cannot be read are skipped: nobody requested them.
     """
     folders = {os.path.dirname(source.path) for source in found.sources if source.path != "-"}
     roots = sorted({root for folder in map(os.path.abspath, folders) if (root := repository(folder)) is not None})
@@ -339,7 +346,7 @@ def stating(found: Discovery, exclude: Excluded = READ_ALL) -> list[Source]:
 
 
 def stating_around(folder: str, exclude: Excluded = READ_ALL) -> list[Source]:
-    """Return the files that may state a release, of the repository around a folder; none outside of a repository."""
+    """Return the files that may state a release, in the repository around a folder. Empty outside of a repository."""
     root = repository(os.path.abspath(folder))
     found = Discovery()
     for file in _files(os.path.relpath(root), exclude, NOTHING, found) if root is not None else ():
@@ -358,7 +365,7 @@ def _read_for_release(file: str, found: Discovery) -> None:
 
 
 def context(sources: Iterable[Source], exclude: Excluded = READ_ALL, include: Globs = NOTHING) -> list[Source]:
-    """Return the other manifests of the repositories that the sources stand in; of none if they stand in none."""
+    """Return the other manifests of the repositories around the sources. Empty if there is no repository."""
     sources = list(sources)
     folders = {os.path.dirname(os.path.abspath(source.path)) for source in sources}
     roots = sorted({root for folder in folders if (root := repository(folder)) is not None})
@@ -368,7 +375,7 @@ def context(sources: Iterable[Source], exclude: Excluded = READ_ALL, include: Gl
 
 
 def _files(path: str, exclude: Excluded, include: Globs, found: Discovery) -> Iterator[str]:
-    """Yield the files that a path stands for, each as a normal path."""
+    """Yield the files of a requested path: itself, or all files below a folder. Each path is normalized."""
     path = os.path.normpath(path)
     if os.path.isdir(path):
         yield from _below(path, "" if path == os.curdir else os.path.join(path, ""), exclude, include, found)
@@ -409,12 +416,12 @@ def _below(folder: str, prefix: str, exclude: Excluded, include: Globs, found: D
 
 
 def _is_taken(entry: os.DirEntry[str], path: str, read: int, top: str, found: Discovery) -> bool:
-    """Whether an entry of a folder is read; `found` takes what is to be known of it in either case."""
+    """Return whether an entry of a folder is read. `found` records the entry if it is of interest but not read."""
     regular = entry.is_file()
     if (read != READ or not regular) and is_text_of_others(path):
         found.unread.append(path)
     if read == UNREAD or not regular:
-        # An editor's lock is a link that leads nowhere by intent.
+        # The lock file of an editor is a link that leads nowhere on purpose.
         if read == READ and not entry.name.startswith(".") and entry.is_symlink() and not os.path.exists(path):
             found.unreadable.append((path, "a link to a file that is not there"))
         return False
@@ -426,7 +433,7 @@ def _is_taken(entry: os.DirEntry[str], path: str, read: int, top: str, found: Di
 
     if (what := link_leaves(path, top)) is None:
         return True
-    # Helm installs what is in `crds` as it is; definitions are no manifests.
+    # Helm installs the files in `crds` unchanged: they are definitions, not manifests.
     if read != GLANCE and not (what == "chart" and os.path.basename(os.path.dirname(path)) == "crds"):
         found.unreadable.append((path, f"a link out of the {what}, which is not followed"))
     return False
@@ -435,7 +442,7 @@ def _is_taken(entry: os.DirEntry[str], path: str, read: int, top: str, found: Di
 def _listed(
     folder: str, found: Discovery, above: Ignored | None, exclude: Excluded
 ) -> tuple[Iterator[os.DirEntry[str]], Ignored | None]:
-    """Return the entries of a folder, and what git ignores of them."""
+    """Return the entries of a folder, and the ignore rules of git for them."""
     try:
         with os.scandir(folder) as listing:
             entries = sorted(listing, key=lambda e: e.name)
@@ -450,9 +457,9 @@ def _listed(
 
 
 def _ignored_around(folder: str, exclude: Excluded) -> Ignored | None:
-    """Return what git ignores in a folder; None outside of a repository, where nothing of it is loaded.
+    """Return the ignore rules of git in a folder. None outside of a repository.
 
-    In a copy of a repository's folder, what git ignores in that folder is ignored.
+    In a copy of a repository's folder, the rules of the original folder apply.
     """
     if repository(os.path.abspath(folder)) is None:
         folder = exclude.counterpart(folder)

@@ -1,4 +1,4 @@
-"""Check links of a folder: none is followed out of its chart or repository."""
+"""Check links in a folder: none is followed out of its chart or repository."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from nodelint.forms.registry import TABLE
 
 
 def link_leaves(link: str, top: str) -> str | None:
-    """Return what a link leads out of: its chart, else its repository, else the folder that was asked for;
-    else None.
+    """Return what a link leads out of: `chart`, `repository`, or `folder` (the requested one).
+
+    None if it leads out of none.
     """
     folder = os.path.dirname(os.path.abspath(link))
     root = repository(folder) or os.path.abspath(top)

@@ -1,4 +1,4 @@
-"""The kinds of facts that only AWS knows."""
+"""Name the kinds of facts that only AWS knows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         "prices",
         "spot-prices",
     ]
-    """What can be asked about. Each is a question of its own to AWS, and a permission of its own."""
+    """Kinds that no rule needs: without them, the prices bundled with nodelint are used."""
 else:
     FactKind = str
 

@@ -1,4 +1,4 @@
-"""Syntax errors in a text, in words, and templates that are skipped."""
+"""Describe the syntax errors of a text, and the templates that are skipped."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ _FORBIDDEN = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufeff\u
 
 
 class Unreadable(Exception):
-    """A document that cannot be read, why, and where (an offset into the source's text, and a number of characters).
+    """Raised for a document that cannot be parsed.
 
-    `first` is the offset of what it repeats, `opened` that of a bracket which is still open there.
+    - `offset`, `length`: the characters in the source's text.
+    - `first`: the offset of an earlier key that is repeated here.
+    - `opened`: the offset of a bracket that is still open.
     """
 
     def __init__(
@@ -32,16 +34,18 @@ class Unreadable(Exception):
 
 
 class NotInTime(Unreadable):
-    """A document that was not read before the deadline: nothing is wrong with it."""
+    """Raised for a document that was not parsed before the deadline. It may be valid."""
 
 
 class SyntaxProblem:
-    """Why a text, or a document in it, is not read, and where (an offset into the text, and a number of characters).
+    """Why a text, or a document in it, was not parsed.
 
-    A text has them for what is broken, and for templates and other forms that are set aside. It is a fault of a text,
-    and no gap yet: whoever judges the text makes a finding of it, or a `Gap`.
+    - `offset`, `length`: the characters in the text.
+    - `first`: the offset of an earlier key that is repeated here.
+    - `opened`: the offset of a bracket that is still open.
 
-    `first` is the offset of what it repeats, `opened` that of a bracket that is still open there.
+    It stands for a syntax error, or for a template or another form that is skipped. The caller makes it a finding or
+    a `Gap`.
     """
 
     __slots__ = ("first", "length", "message", "offset", "opened")
@@ -78,7 +82,7 @@ _WORDS: dict[str, str] = {
 
 
 def worded(error: Any, text: str, base: int) -> Unreadable:
-    """libyaml's error about a text that stands at `base` in its source."""
+    """Return libyaml's error as an `Unreadable`. `base` is the offset of the text in its source."""
     forbidden = re.search(_FORBIDDEN, text)
     if forbidden is not None:
         code = ord(forbidden.group())

@@ -1,7 +1,7 @@
-"""Texts that may give values to a chart of the repository in ways that are not computed.
+"""Find texts that may set values of a chart in ways that nodelint does not compute.
 
-The values of a chart that depends on this one by a path, a command of helm, a values file that nobody names. The
-objects of the chart may change with them.
+These are values of a chart that depends on this one, helm commands, and values files that nothing names. The objects
+of the chart may change with them.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ _YAML = (".yaml", ".yml")
 _COMMAND = re.compile(r"\bhelm[ \t]+(?:upgrade|install|template|diff)\b[^\n;&|]{0,2000}")
 _VALUES_FILE = re.compile(r"(?:^|\s)(?:-f|--values|--set-file)[ =]+(?:[\w.]+=)?([^\s$]+)")
 _PASSED_OVER = ("templates", "crds", "charts", "ci", "tests")
-"""Folders of a chart that hold no values for an installation."""
+"""Folders of a chart without values for an installation."""
 
 
 def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
-    """Return what may give values to a chart, by the absolute path of its folder."""
+    """Yield the texts that may set values of a chart. `chart` is the absolute path of its folder."""
     return _UnreadValues(files).list_inputs(chart)
 
 
 class _UnreadValues:
-    """Finds such texts among the files of one side."""
+    """Finds such texts in the files of one side of a plan."""
 
     def __init__(self, files: UnreadInputs) -> None:
         self._files = files
@@ -76,13 +76,13 @@ class _UnreadValues:
                         yield from self._files.list_named(folder, name.strip("\"'"))
 
     def _are_read(self, source: Source, chart: str) -> bool:
-        """Whether all that the commands of a text give to a chart is known: the chart is filled in with it."""
+        """Return whether all values that the commands of a text set are known: then they are used for rendering."""
         tree = RepositoryTree(self._files.top, self._files.by_path, False, [])
         releases = list(read_script(source, [chart], tree))
         return bool(releases) and not any(made.unread or holds_unknown(made.layers) for made in releases)
 
     def _list_keys(self, chart: str, templates: Sequence[str]) -> frozenset[str] | None:
-        """Return the keys at the top of values that the templates of a chart use; None if any may count."""
+        """Return the top-level keys of values that the templates of a chart use. None if any key may be used."""
         texts = [source.text for path in templates if (source := self._files.read(path)) is not None]
         texts += other_templates(templates[0]) if templates else []
         keys = set()
@@ -93,14 +93,14 @@ class _UnreadValues:
             keys.add(path[0])
         return frozenset(keys)
 
-    # -- values of charts around, and of charts that depend on this one
+    # -- values of outer charts and of charts that depend on this one
 
     def _list_outer_values(self, chart: str, keys: frozenset[str] | None) -> Iterator[InputText]:
         around = chart_around(chart)
         for user in map(os.path.abspath, find_users(chart, self._files.depending_charts)):
             outer = chart_around(user)
             if user == around and outer is None:
-                continue  # these values are filled in
+                continue  # the chart is rendered with these values
             yield from self._list_given(user, {*self._list_names(user, chart), "global"}, keys)
             yield from self._list_conditions(user, chart)
             if outer is not None:
@@ -115,13 +115,13 @@ class _UnreadValues:
                     yield InputText(f"{os.path.basename(path)}: {entry.name}", value, span_of(entry.value))
 
     def _used(self, value: Node, keys: frozenset[str] | None, is_global: bool) -> str:
-        """Return the part of values for a chart that its templates use."""
+        """Return the part of a chart's values that its templates use, as text."""
         if is_global or keys is None or value.kind != "mapping":
             return in_one_line(value) if keys is None or not is_global or "global" in keys else ""
         return " ".join(f"{entry.name}={in_one_line(entry.value)}" for entry in value.entries if entry.name in keys)
 
     def _list_names(self, user: str, chart: str) -> Iterator[str]:
-        """Yield the keys under which a chart gives values to another."""
+        """Yield the keys under which a chart passes values to another chart."""
         yield self._name_of(chart)
         for item in self._list_dependencies(user, chart):
             yield read_text(item.get("alias")) or read_text(item.get("name"))
@@ -131,7 +131,7 @@ class _UnreadValues:
         return next((read_text(root.get("name")) for root in (nodes_of(own) if own is not None else ())), "")
 
     def _list_dependencies(self, user: str, chart: str) -> Iterator[Node]:
-        """Yield the dependencies of a chart that are another one."""
+        """Yield the entries of a chart's `dependencies` that are a given other chart."""
         around, name = self._files.read(os.path.join(os.path.abspath(user), CHART)), self._name_of(chart)
         for root in nodes_of(around) if around is not None else ():
             for item in items_of(root.get("dependencies")):
@@ -141,7 +141,7 @@ class _UnreadValues:
                     yield item
 
     def _list_conditions(self, user: str, chart: str) -> Iterator[InputText]:
-        """Yield what decides whether a chart around has another in it: the condition and tags, and their values."""
+        """Yield the condition and tags that decide whether a chart includes another one, and their values."""
         own = os.path.join(user, "values.yaml")
         for item in self._list_dependencies(user, chart):
             tags, condition = item.get("tags"), item.get("condition")
@@ -164,10 +164,10 @@ class _UnreadValues:
             if root.kind == "mapping" and root.get("apiVersion") is None:
                 yield from root.entries
 
-    # -- files that nobody names
+    # -- files that nothing names
 
     def _list_unnamed(self, chart: str, keys: frozenset[str] | None, named: Collection[str]) -> Iterator[InputText]:
-        """Yield the values files that nothing is built with and whose keys are those of a chart."""
+        """Yield the values files that no rendering uses and whose keys are those of a chart."""
         own = self._files.read(os.path.join(chart, "values.yaml"))
         known = {*(keys or ()), *(entry.name for entry in self._list_entries(os.path.join(chart, "values.yaml")))}
         for path in self._files.paths:
@@ -196,7 +196,7 @@ class _UnreadValues:
 
 
 def _split_by_keys(found: InputText, keys: frozenset[str] | None) -> Iterator[InputText]:
-    """Yield the entries of a values file that the templates of a chart use; any other text as it is."""
+    """Yield the entries of a values file that the templates of a chart use. Any other text is yielded unchanged."""
     source = found.at.source
     if keys is None or not isinstance(source, Source) or found.text != source.text or not source.path.endswith(_YAML):
         yield found

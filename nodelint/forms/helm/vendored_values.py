@@ -1,4 +1,4 @@
-"""What a vendored chart is installed with: the values that the chart around it has for it."""
+"""Compute the values of a vendored chart from those of its outer chart."""
 
 from __future__ import annotations
 
@@ -14,7 +14,12 @@ from nodelint.text.nodes import MappingEntry
 
 
 class ChartValues(NamedTuple):
-    """Values of a chart: the file of its defaults, all of them, and the file that gives others, if one does."""
+    """Values of a chart.
+
+    - `defaults`: the file with its default values.
+    - `root`: all values, merged.
+    - `own`: the file with other values, if any.
+    """
 
     defaults: Source
     root: Node
@@ -22,10 +27,9 @@ class ChartValues(NamedTuple):
 
 
 def find_vendored_values(template: Source, sources: Mapping[str, Source]) -> Iterator[ChartValues]:
-    """Yield what the chart around gives to a vendored one: by its default values, and by each file that is named like
-    them.
+    """Yield the values that the outer chart passes to a vendored one: by default, and by each of its values files.
 
-    `sources` are files that are read already, by their absolute path.
+    `sources` are files that were already read, by absolute path.
     """
     found = vendored_chart(template.path)
     if found is None:
@@ -54,7 +58,7 @@ def find_vendored_values(template: Source, sources: Mapping[str, Source]) -> Ite
 
 
 def vendored_files(template: Source) -> list[str]:
-    """Return the files that give values to a template of a vendored chart."""
+    """Return the files with values for a template of a vendored chart."""
     found = vendored_chart(template.path)
     if found is None:
         return []
@@ -63,9 +67,9 @@ def vendored_files(template: Source) -> list[str]:
 
 
 def _values_of_subchart(name: str, own: Node | None, around: Node | None) -> Node | None:
-    """Return the values of a vendored chart: its own, those that the parent chart has for it, and global ones.
+    """Return the values of a vendored chart: its own, those from the outer chart, and global ones.
 
-    None if the parent chart has none: the chart's own values are then for the chart's author.
+    None if the outer chart sets none: then the defaults only matter to the chart's author.
     """
     over = around.get(name) if around is not None else None
     entry = around.entry("global") if around is not None else None
