@@ -108,9 +108,9 @@ class RunBudget:
             yield item
 
     def note_reasons(self, reasons: Iterable[str]) -> None:
-        """Record that something was skipped if one of the reasons is the deadline.
+        """Record that inputs were skipped at the deadline, if one of the reasons says so.
 
-        The reasons come from another process.
+        The reasons come from another process of the run.
         """
         if self._deadline is not None and any(reason == self.late_reason for reason in reasons):
             self.has_left_out = True

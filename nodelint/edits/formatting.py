@@ -95,7 +95,7 @@ class _Counts:
         self.spaced = self.compact = 0
 
     def count_text(self, node: Node) -> None:
-        """Count a scalar. The keys of a mapping must be registered before."""
+        """Count the style of a scalar. The keys of its mapping must be in `keys` already."""
         style = node.style
         if style in self.texts and isinstance(node.value, str) and id(node) not in self.keys:
             if style in self.quotes:
@@ -104,7 +104,7 @@ class _Counts:
                 self.texts[style] += 1
 
     def count_list(self, node: Node) -> None:
-        """Count a list."""
+        """Count the style of a list, and the spaces after its commas."""
         if node.items and all(item.kind == "scalar" for item in node.items):
             self.lists[node.style] = self.lists.get(node.style, 0) + 1
         if node.style == "flow" and not node.alias and len(node.items) > 1:
@@ -192,7 +192,7 @@ class Writer:
         self.at = at
 
     def flow(self, value: Plain, model: Node | None) -> str:
-        """Return a value on one line."""
+        """Return a value in flow style on one line, in the style of `model`."""
         if isinstance(value, Mapping | Sequence) and not value and not isinstance(value, str):
             return "{}" if isinstance(value, Mapping) else "[]"
         manner = self.manner
@@ -272,7 +272,11 @@ class Writer:
         return [scalar(value, "plain", False)]
 
     def entry(self, key: str, value: Plain, indent: int, model: Node | None) -> list[str]:
-        """Return the lines of `key: value` in a block mapping whose keys stand at column `indent`."""
+        """Return the lines of `key: value` in a block mapping.
+
+        `indent` is the column of the mapping's keys; the first line is without it. `model` is a node whose style to
+        use.
+        """
         name = self.key(key, False)
         if isinstance(value, Mapping) and value and not self.is_flow(model):
             inner = indent + self.shift(model, self.manner.usual.step, 1)

@@ -1,4 +1,4 @@
-"""Read the content of a file for a run."""
+"""Read the content of a file, and check whether it concerns Karpenter."""
 
 from __future__ import annotations
 

@@ -202,7 +202,10 @@ def _take_stdin(found: Discovery, stdin: Callable[[], bytes] | None) -> None:
 
 
 def name_stdin(found: Discovery, name: str) -> None:
-    """Treat standard input as the text of a file that an editor holds; it replaces the file on disk."""
+    """Treat standard input as the content of the file `name`, which an editor has open.
+
+    It replaces the file on disk.
+    """
     if found.stdin is None:
         return
     gate.admit(name)

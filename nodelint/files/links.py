@@ -10,10 +10,7 @@ from nodelint.forms.registry import TABLE
 
 
 def link_leaves(link: str, top: str) -> str | None:
-    """Return what a link leads out of: `chart`, `repository`, or `folder` (the requested one).
-
-    None if it leads out of none.
-    """
+    """Return `chart`, `repository` or `folder` (the requested one) if a link leads out of it. None otherwise."""
     folder = os.path.dirname(os.path.abspath(link))
     root = repository(folder) or os.path.abspath(top)
     chart, above = None, folder

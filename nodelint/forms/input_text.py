@@ -66,7 +66,7 @@ def list_changed_inputs(old: Collection[InputText], new: Collection[InputText]) 
 
 
 def make_rest(texts: Iterable[str], at: Span) -> InputText:
-    """Return one input for many texts: it changes if any of the texts does."""
+    """Return one input that represents many texts: its text, a hash, changes if any of them changes."""
     import hashlib
 
     found = hashlib.sha256()

@@ -133,7 +133,7 @@ class Form(Protocol):
     # -- from text to nodes, if the language is not YAML
 
     def may_embed(self, source: SourceText) -> bool:
-        """Return whether a text of the form may contain an object although it has no `apiVersion` of one."""
+        """Return whether a text of the form may contain an object that cannot be recognized by an `apiVersion`."""
 
     def read_embedded(self, source: SourceText, start: int, end: int, lenient: bool = False) -> Iterator[Reading]:
         """Yield the manifests in a range of a text of the form, in order. Nothing is raised."""
@@ -214,7 +214,7 @@ class Form(Protocol):
         """Yield texts that may set values of a chart in ways that nodelint does not compute."""
 
     def list_applied_folders(self, files: UnreadInputs) -> Iterator[FolderUse]:
-        """Yield the uses of folders of the repository by objects that apply them."""
+        """Yield the folders of the repository that objects such as Argo CD Applications apply."""
 
     def list_inputs(
         self, sources: Sequence[Source], builds: Sequence[Built], folder_files: Sequence[str], paths: Collection[str]
@@ -225,7 +225,7 @@ class Form(Protocol):
         """
 
     def is_required(self, path: str) -> bool:
-        """Return whether the form's tool always reads such a file."""
+        """Return whether the form's tool always reads a file that `list_inputs` yields."""
 
     def find_lost_inputs(self, sources: Sequence[Source]) -> Iterator[tuple[str, str]]:
         """Yield (place, reason) for files that cannot be rendered because another file is missing."""
@@ -243,7 +243,10 @@ class Form(Protocol):
         """
 
     def find_missing_path(self, source: Source) -> SyntaxProblem | None:
-        """Return the first path in such a file that does not exist."""
+        """Return a syntax error for the first path that does not exist in a file that describes its folder.
+
+        None if all exist.
+        """
 
     # -- for the comparison of two sides
 
@@ -275,7 +278,10 @@ class Form(Protocol):
         """
 
     def read_files_taken(self, path: str, codes: Sequence[str]) -> tuple[str, Mapping[str, bytes]] | None:
-        """Return a folder and its files that the code of a text may include. None if it includes none."""
+        """Return a folder and the content of its files (by path) that the code of a template may include.
+
+        `codes` is the code. None if it includes no files.
+        """
 
     # -- releases, and settings of the controller
 

@@ -118,11 +118,11 @@ class FormRow:
         self.language = (*endings, *stating, *[f"{ending}.json" for ending in inputs])
 
     def may_install(self, path: str, text: str) -> bool:
-        """Return whether a text may pass values to a chart by this form."""
+        """Return whether a file of the form may pass values to a chart. `text` is its content."""
         return (self.installing_name != "" and self.installing_name in path) or _holds_any(text, self.installs)
 
     def may_install_controller(self, path: str, text: str) -> bool:
-        """Return whether a text may install Karpenter's controller by this form."""
+        """Return whether a file of the form may install Karpenter's controller. `text` is its content."""
         words = self.commands or self.installing_words
         return (self.stating != () and path.endswith(self.stating)) or _holds_any(text, words)
 
@@ -176,7 +176,7 @@ class FormTable:
         self.set_rows(rows)
 
     def set_rows(self, rows: Sequence[FormRow]) -> None:
-        """Use these forms from now on."""
+        """Replace the rows of the table, and compute the joined data again."""
         self.rows = tuple(rows)
         self.endings = _join([row.endings for row in rows])
         self.read_too = _join([row.read_too for row in rows])

@@ -129,7 +129,7 @@ class Built(NamedTuple):
 
     @property
     def texts(self) -> tuple[Source, ...]:
-        """Return the text and its variants."""
+        """Return the rendered text, and its variants for unknown values (`readings`)."""
         return (self.source, *self.readings)
 
     def lead_edits(self, edits: Sequence[Edit]) -> LedEdits | Withheld:

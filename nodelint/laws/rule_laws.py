@@ -191,7 +191,7 @@ def example_is_judged(trial: Trial, case: ExamplePair) -> Iterator[str]:
 
 
 def bad_example_is_found(trial: Trial, case: ExamplePair) -> Iterator[str]:
-    """The rule finds something in the bad example, and nothing of it in the good one."""
+    """The rule reports the bad example, and does not report the good one."""
     report = trial.judge(case.bad.text, case.bad, case.rule)
     if not report.results:
         reasons = {skip.reason for skip in report.skipped if skip.rule == case.rule.name}
@@ -208,7 +208,7 @@ def _profile(result: Result) -> tuple[bool, bool]:
 
 
 def rule_is_heard_among_all(trial: Trial, case: ExamplePair) -> Iterator[str]:
-    """The rule is heard in a run of all rules, too: those that it gives way to do not hide it."""
+    """A run of all rules reports the rule as well: superseding rules do not hide it."""
     names = (name for name, rule in trial.rules.items() if rule.group != "practice" or rule is case.rule)
     files = read_example(case.bad.text).files
     report = judge_example(files, LintRequest(target_of(case.bad), trial.rules, Selection(frozenset(names))))
@@ -243,7 +243,7 @@ def messages_are_short(trial: Trial, case: ExamplePair) -> Iterator[str]:
 
 
 def findings_are_short(trial: Trial, case: ExamplePair) -> Iterator[str]:
-    """What follows and what to do are short, begin as messages do, and repeat nothing."""
+    """Note and help are short, begin as messages do, and repeat nothing."""
     for result in trial.bad_results(case):
         parts = [result.finding.message, *filter(None, (result.finding.note, result.finding.help))]
         if len(set(parts)) < len(parts):
@@ -256,7 +256,7 @@ def findings_are_short(trial: Trial, case: ExamplePair) -> Iterator[str]:
 
 
 def suggestions_mend(trial: Trial, case: ExamplePair) -> Iterator[str]:
-    """Each suggestion by itself leaves a text without the finding and without errors."""
+    """Each suggestion alone gives a text without the finding and without errors."""
     for result in trial.bad_results(case):
         suggestions = result.finding.suggestions
         if len({suggestion.name for suggestion in suggestions}) < len(suggestions):
@@ -272,14 +272,14 @@ def suggestions_mend(trial: Trial, case: ExamplePair) -> Iterator[str]:
 
 
 def fix_makes_the_good_example(trial: Trial, case: ExamplePair) -> Iterator[str]:
-    """The fix of the bad example is the good one, and is left alone by a second run."""
+    """The fix of the bad example gives the good one, and a second run changes nothing."""
     fixed = trial.fixed_text(case.bad.text, case)
     yield from _difference(trial.good(case).text, fixed)
     yield from _difference(fixed, trial.fixed_text(fixed, case))
 
 
 def fix_is_valid(trial: Trial, case: ExamplePair) -> Iterator[str]:
-    """What was fixed is accepted by the schema."""
+    """The schema accepts the fixed text."""
     context = _context(case, trial.fixed_text(case.bad.text, case))
     for obj in context.objects:
         if served(obj, context.karpenter):
@@ -294,7 +294,7 @@ def fix_keeps_the_form(trial: Trial, case: ExamplePair) -> Iterator[str]:
 
 
 def fix_keeps_comments(trial: Trial, case: ExamplePair) -> Iterator[str]:
-    """Lines that the fix leaves alone keep their comments, and comments change nothing of what it means."""
+    """Lines that the fix does not change keep their comments, and comments do not change the result."""
     commented = with_comments(case.bad.text)
     fixed = trial.fixed_text(commented, case)
     yield from _value_difference(_values(trial.fixed_text(case.bad.text, case)), _values(fixed))
@@ -305,7 +305,7 @@ def fix_keeps_comments(trial: Trial, case: ExamplePair) -> Iterator[str]:
 
 
 def fix_is_the_same_in_json(trial: Trial, case: ExamplePair) -> Iterator[str]:
-    """The fix of the same objects as JSON means the same."""
+    """The fix of the same objects in JSON gives the same values."""
     roots, wanted = _values(case.bad.text), _values(trial.good(case).text)
     # Files of a folder, template code, comments and further documents cannot be written in JSON.
     if case.bad.files or "{{" in case.bad.text or case.rule.on in (Source, Suppression) or len(wanted) != len(roots):
@@ -317,7 +317,7 @@ def fix_is_the_same_in_json(trial: Trial, case: ExamplePair) -> Iterator[str]:
 
 
 def safe_fix_replaces_no_node(trial: Trial, case: ExamplePair) -> Iterator[str]:
-    """A safe fix leaves alone what nodes are compared with, unless the object could not work at all."""
+    """A safe fix does not change fields that cause drift, unless the object could not work at all."""
     report = trial.judge(case.bad.text, case.bad, case.rule)
     context = Context(list(report.objects), report.target)
     safe = [r for r in report.results if r.fixable and r.safety == "safe" and r.severity != "error"]
@@ -329,7 +329,7 @@ def safe_fix_replaces_no_node(trial: Trial, case: ExamplePair) -> Iterator[str]:
 
 
 def unknown_values_are_not_judged(trial: Trial, case: ExamplePair) -> Iterator[str]:
-    """Where a value is not known, the rule finds nothing that it did not find before."""
+    """If a value is unknown, the rule finds nothing that it did not find before."""
     for example in (case.bad, trial.good(case)):
         yield from judged_unknowns(example.text, lambda text, at=example: trial.judge(text, at, case.rule))  # type: ignore[misc]
 
@@ -362,7 +362,7 @@ def with_crlf(text: str) -> str:
 
 
 def with_bom(text: str) -> str:
-    """Return the text behind a byte order mark."""
+    """Return the text with a byte order mark before it."""
     return "\ufeff" + text
 
 

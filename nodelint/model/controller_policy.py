@@ -37,7 +37,7 @@ class Call(NamedTuple):
 
     @property
     def consequence(self) -> str:
-        """Return what happens without the permission, as a clause."""
+        """Return what happens without the permission, as a part of a sentence."""
         text: str = table("permissions")["effects"][self.effect]
         return text
 

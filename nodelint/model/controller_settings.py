@@ -39,7 +39,7 @@ class WrittenSetting(NamedTuple):
     chart: int | None = None
     """The number of the chart of the run to which it belongs."""
     is_known: bool = True
-    """Whether the value is known."""
+    """Whether the value of the setting is known."""
 
     @property
     def variable(self) -> str | None:

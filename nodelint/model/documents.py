@@ -76,7 +76,7 @@ def _all_objects(source: SourceText) -> Sequence[tuple[Object, str | None]]:
 
 
 def _find_objects(source: SourceText) -> _FoundObjects:
-    """Yield the objects of all documents. Objects of a document that was read before are reused."""
+    """Yield the objects in all documents of a source. Objects of a document that was read before are reused."""
     known: dict[int, list[tuple[Object, str | None]]] = {}
     for held_object in source.held[1] if source.held is not None and source.held[0] is None else ():
         known.setdefault(id(held_object[0].document), []).append(held_object)

@@ -180,7 +180,7 @@ class Withheld(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """One thing that is wrong.
+    """A finding of a rule: one thing that is wrong.
 
     - `at`: where a user must look.
     - `message`: what is wrong.
@@ -194,8 +194,8 @@ class Finding(NamedTuple):
     - `suggestions`: edits that are offered by name and never applied automatically.
     - `strict`: only the strict profile shows it.
     - `on_request`: it is true of most NodePools, and shown only if `--select` or `--extend-select` names the rule.
-    - `once`: one line is enough for all findings of the rule with the same message apart from values, or with the
-      same text here. The first counts the others and names their places.
+    - `once`: True if one line is enough for all findings of the rule whose messages differ only in values. A text
+      groups the findings with this text. The first finding counts the others and names their places.
     - `withheld`: why there is no fix, if the rule has one.
 
     `note` and `help` start in lower case and have no full stop.

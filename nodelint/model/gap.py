@@ -114,7 +114,7 @@ class Skip(Gap):
 
 
 Findings = Iterator[Finding | Skip]
-"""The results of a rule."""
+"""The type of the results that a rule yields."""
 
 
 def gap_of(

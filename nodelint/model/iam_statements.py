@@ -35,7 +35,7 @@ class Statement(NamedTuple):
     """
 
     at: Span
-    """The place of its actions."""
+    """The place of the statement's actions."""
     text: str
     """The source text of the whole statement."""
     allows: bool
@@ -51,7 +51,10 @@ class Statement(NamedTuple):
         return any(matches_action(pattern, action) for pattern in self.actions)
 
     def covers(self, kind: str) -> bool | None:
-        """Return whether it covers resources of an EC2 kind, such as `launch-template`. None if that is not known."""
+        """Return whether the statement covers EC2 resources of a kind, such as `launch-template`.
+
+        None if that is not known.
+        """
         if self.resources is None:
             return None
         found = [_is_of_kind(resource, kind) for resource in self.resources]

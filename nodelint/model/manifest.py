@@ -139,18 +139,18 @@ class Object:
 
     @property
     def foreign(self) -> bool:
-        """Return whether it is clearly for another provider: EKS Auto Mode, Azure, GCP and others."""
+        """Return whether the object is clearly for another provider: EKS Auto Mode, Azure, GCP and others."""
         return self.provider != "aws"
 
     @property
     def live(self) -> bool:
-        """Return whether it was read from an API server: it has a `uid` or `resourceVersion`."""
+        """Return whether the object was read from an API server: it has a `uid` or `resourceVersion`."""
         given = (self.node.find("metadata", name) for name in ("uid", "resourceVersion"))
         return any(node is not None and node.kind == "scalar" and node.value not in (None, "") for node in given)
 
     @property
     def source(self) -> SourceText:
-        """Return the text in which it is written."""
+        """Return the source in which the object is written."""
         return self.node.source
 
     @property
@@ -286,7 +286,7 @@ class NodePool(Object):
 
     @cached_property
     def static(self) -> bool:
-        """Return whether it keeps a fixed number of nodes, whatever pods exist: `spec.replicas` (since 1.8.0)."""
+        """Return whether the NodePool has a fixed number of nodes for any pods: `spec.replicas` (since 1.8.0)."""
         return self.node.find("spec", "replicas") is not None
 
     @cached_property

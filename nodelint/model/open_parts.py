@@ -140,7 +140,7 @@ class _Finder:
         self._parts.values[id(node)] = Span(node.source, start, stop)
 
     def _list_gaining(self, node: Node, home: int) -> Sequence[int]:
-        """Return the offsets of template code that may print into a collection."""
+        """Return the offsets of template code that may print further members into a collection, at its column."""
         if node.style != "block" or not (node.entries or node.items):
             return ()
         column = self._column(node)

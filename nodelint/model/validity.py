@@ -155,7 +155,7 @@ def _faults_of(error: Any, root: Node | None, schema: str) -> Iterator[Fault]:
 
 
 def _no_alternative(error: Any, path: tuple[str | int, ...], root: Node | None) -> str:
-    """Return the error of a value that matches none of several schemas."""
+    """Return the message about a value that matches none of several alternative schemas."""
     if all(fault.validator == "required" for fault in error.context):
         ways = (" and ".join(f"`{name}`" for name in fault.validator_value) for fault in error.context)
         return f"{_list_choices(ways)} is missing"
@@ -196,7 +196,7 @@ def _described(schema: Mapping[str, Any]) -> str:
 
 
 def _keys(path: tuple[str | int, ...]) -> str:
-    """Return the path of an error in a file without positions: `regions[0].asked[2]: `."""
+    """Return the keys that lead to an error, for a file without positions: `regions[0].asked[2]: `."""
     steps = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
     return f"{steps.removeprefix('.')}: " if steps else ""
 

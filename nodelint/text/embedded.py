@@ -67,7 +67,7 @@ _FIRST_LINE = r"(?:[ \t]*+(?:#[^\n]*+|\r?)\n)*+[ \t]*(?:---|- |[\w\"'./-]+[ \t]*
 
 
 def host_of(path: str) -> str | None:
-    """Return the kind of text that a file name stands for, such as `shell`. None for any other file.
+    """Return the kind of text of a file by its name, such as `shell`. None for any other file.
 
     Endings such as `.tpl` and `.disabled` are ignored.
     """

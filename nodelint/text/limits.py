@@ -32,7 +32,7 @@ class LeftOutNotes:
         self.found: dict[Gap, None] = {}
 
     def add(self, path: str, line: int, reason: str, fault: str) -> None:
-        """Record inputs that are skipped."""
+        """Record inputs that are skipped. `path` and `line` are the place that names them."""
         self.found.setdefault(self._make(path, line, reason, fault))
 
     def __enter__(self) -> LeftOutNotes:

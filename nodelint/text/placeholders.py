@@ -243,7 +243,7 @@ def _hcl_code(text: str) -> list[tuple[int, int]]:
 
 
 def _apart(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the spans that do not overlap the span before. The input is sorted."""
+    """Return sorted spans without those that overlap an earlier span of the result."""
     separate: list[tuple[int, int]] = []
     for span in spans:
         if not separate or span[0] >= separate[-1][1]:

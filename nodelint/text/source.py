@@ -318,7 +318,7 @@ class Source(SourceText):
 
 
 def is_yaml_alone(path: str) -> bool:
-    """Return whether a file name stands for a plain YAML file, whose documents are divided by `---` lines."""
+    """Return whether a file, by its name, is plain YAML: its documents are divided by `---` lines."""
     if path.endswith(YAML_NAMES):
         return True
     from nodelint.text.embedded import host_of

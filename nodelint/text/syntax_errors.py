@@ -38,14 +38,14 @@ class NotInTime(Unreadable):
 
 
 class SyntaxProblem:
-    """Why a text, or a document in it, was not parsed.
+    """A reason why a text, or a document in it, was not parsed.
 
     - `offset`, `length`: the characters in the text.
     - `first`: the offset of an earlier key that is repeated here.
     - `opened`: the offset of a bracket that is still open.
 
-    It stands for a syntax error, or for a template or another form that is skipped. The caller makes it a finding or
-    a `Gap`.
+    It may be a syntax error, or a template or another form that is skipped. The caller reports it as a finding or a
+    `Gap`.
     """
 
     __slots__ = ("first", "length", "message", "offset", "opened")
@@ -121,12 +121,15 @@ _OF_INDENT = (
 
 
 def shortened(text: str) -> str:
-    """Return a text as a message names it: 40 characters of it at most."""
+    """Return a text shortened to 40 characters for a message."""
     return text if len(text) <= 40 else text[:39] + "…"
 
 
 def _misindented(text: str, at: int) -> tuple[int, str] | None:
-    """Return a key that stands neither at the indent of the key above it nor at that of a key around it; in words."""
+    """Return offset and message for a key with a wrong indent. None if its indent is correct.
+
+    The indent is wrong if it is neither that of the key above nor that of a key around it.
+    """
     start = text.rfind("\n", 0, at) + 1
     key = re.compile(r"( *)([\w./-]+):(?=\s|$)").match(text, start)
     if key is None or not key.start(2) <= at <= key.end():
@@ -147,7 +150,7 @@ def _misindented(text: str, at: int) -> tuple[int, str] | None:
 
 
 def _keys_above(text: str, end: int) -> Iterator[tuple[int, str, str]]:
-    """Column, name and what follows it of each key on the lines before a place, from the last one up."""
+    """Yield column, name and value of each key on the lines before an offset, from the last line up."""
     for line in reversed(text[:end].splitlines()):
         if line.strip() and not line.lstrip().startswith("#"):
             match = re.match(r"( *(?:- +)*)([\w./-]+):(?: +|$)(.*)", line)

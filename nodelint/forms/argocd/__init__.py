@@ -55,7 +55,7 @@ def find_installs(source: Source, files: ControllerFiles) -> Iterator[Controller
 
 
 def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
-    """Yield the values for a chart in Applications that are only partly known."""
+    """Yield the values that Applications pass to a chart and that are only partly known."""
     from nodelint.forms.argocd import unread_values
 
     return unread_values.list_unread_values(chart, files)

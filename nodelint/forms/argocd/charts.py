@@ -36,16 +36,17 @@ def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
 
 
 def list_sources(root: Node, read_file: Callable[[str], Source | None]) -> Iterator[Node]:
-    """Yield the sources (`spec.source`, `spec.sources`) of an Application, or of those of an ApplicationSet.
+    """Yield the sources (`spec.source`, `spec.sources`) of an Application.
 
-    `read_file` returns a file by its absolute path.
+    For an ApplicationSet, yield the sources of the Applications that it creates. `read_file` returns a file by its
+    absolute path.
     """
     for spec in list_specs(root, read_file):
         yield from list_sources_of(spec)
 
 
 def list_sources_of(spec: Node) -> Iterator[Node]:
-    """Yield the sources in the spec of an Application."""
+    """Yield the entries `source` and `sources` in the spec of an Application."""
     single = spec.get("source")
     yield from (*items_of(spec.get("sources")), *((single,) if single is not None else ()))
 
@@ -122,7 +123,7 @@ def _find_parameter_file(name: str, folder: str | None, tree: RepositoryTree) ->
 
 
 def _argo_inline(helm: Node, tree: RepositoryTree) -> Iterator[ValuesLayer]:
-    """Yield the values in an Application itself."""
+    """Yield the chart values written in an Application: `helm.values` and `helm.valuesObject`."""
     text, values = helm.get("values"), helm.get("valuesObject")
     if text is not None and (inner := text if text.kind == "mapping" else read_block(text)) is not None:
         yield merge_layer(inner, helm.source)

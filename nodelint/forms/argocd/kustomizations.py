@@ -63,7 +63,7 @@ https://argo-cd.readthedocs.io/en/stable/user-guide/kustomize/
 
 
 def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
-    """Yield the folders of the sources of Applications, and of those that ApplicationSets create."""
+    """Yield the folders of the sources of Applications, also of Applications that ApplicationSets create."""
     for path in files.paths:
         source = files.read(path) if path.endswith((".yaml", ".yml")) else None
         if source is None or ARGO not in source.text or source.may_be_template:

@@ -19,7 +19,7 @@ from nodelint.text.reading import nodes_of
 
 
 def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
-    """Yield the values for a chart in Applications that are only partly known."""
+    """Yield the values that Applications pass to a chart and that are only partly known."""
     for path, source in files.by_path.items():
         for root in nodes_of(source) if ARGO in source.text and not source.may_be_template else ():
             if read_text(root.get("apiVersion")).startswith(ARGO):

@@ -71,7 +71,7 @@ def find_installs(source: Source, files: ControllerFiles) -> Iterator[Controller
 
 
 def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
-    """Yield the values for a chart in HelmReleases that cannot be read."""
+    """Yield the values that HelmReleases pass to a chart and that cannot be read."""
     from nodelint.forms.flux import unread_values
 
     return unread_values.list_unread_values(chart, files)

@@ -85,7 +85,7 @@ class ChartInputs:
                     yield InputText(f".Chart.{name}", in_one_line(value), span_of(value))
 
     def _list_files(self, path: str) -> Iterator[Node]:
-        """Yield the values in the files of a chart, for a template that is rendered with none of them."""
+        """Yield the roots of a chart's values files, for a template that was not rendered."""
         place = values_place(path)
         own = os.path.abspath(place) if place is not None else None
         if own is None:
@@ -184,7 +184,7 @@ def _list_fields(variable: str | None, codes: Sequence[str]) -> list[tuple[str, 
 
 
 def _list_of_item(name: str, item: tuple[Node, Node], fields: Sequence[tuple[str, ...]]) -> Iterator[InputText]:
-    """Yield some fields of a loop's item, and the key if it is an item of a map."""
+    """Yield the values of some fields of a loop's item, and the key if the item belongs to a map."""
     key, value = item
     if key is not value:
         yield InputText(name, in_one_line(key), span_of(key))

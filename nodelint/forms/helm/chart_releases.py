@@ -21,7 +21,10 @@ _REASON = "how the chart {} is installed changes, and no template of it is here"
 
 
 def list_remote_charts(source: Source) -> Iterator[RemoteUse]:
-    """Yield each object, or entry of a list, that installs such a chart, with its version and values."""
+    """Yield each object, or list entry, that installs a remote chart whose name says that it creates pools.
+
+    Its inputs are the version and the values.
+    """
     if source.may_be_template:
         return
     for root in own_roots(source):

@@ -55,7 +55,7 @@ def find_installs(source: Source, files: ControllerFiles) -> Iterator[Controller
 
 
 def _read_install(command: HelmCommand) -> ControllerInstall:
-    """Return the installation by a command."""
+    """Return the installation of Karpenter's controller by a `helm` command."""
     layers = command.read()
     source, start = command.source, command.start
     where = Node(source, start, start, "mapping", "flow")

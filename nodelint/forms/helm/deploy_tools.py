@@ -22,7 +22,7 @@ _DEEPEST = 40
 
 
 def find_installs(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
-    """Yield the installations in a file of such a tool."""
+    """Yield the installations of Karpenter's controller in a file of one of these tools."""
     if os.path.basename(source.path) == "Tiltfile":
         yield from _find_tilt(source)
     if not source.path.endswith((".yaml", ".yml")):

@@ -16,7 +16,7 @@ _DEFINED = re.compile(r"\{\{-?\s*define\s+[\"`]([^\"`\n]+)[\"`]")
 _INCLUDED = re.compile(r"\b(?:include|template)\s+[\"`]([^\"`\n]+)[\"`]")
 _LARGEST = 4 << 20
 _MOST_FILES = 5000
-"""The most templates of one chart."""
+"""The most templates of one chart that are searched."""
 _ENDINGS = (".yaml", ".yml", ".tpl")
 
 

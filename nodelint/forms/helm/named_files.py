@@ -50,7 +50,7 @@ def _find_chart(folder: str) -> str | None:
 
 
 def _is_further_values(path: str, chart: str) -> bool:
-    """Return whether a file of a chart has values that are merged into the defaults."""
+    """Return whether a file of a chart is a further values file, to be merged into the default values."""
     if path in map(os.path.normpath, beside(os.path.join(chart, "values.yaml"))):
         return True
     folder, name = os.path.split(path)

@@ -121,7 +121,7 @@ class Templates:
         return self._read_once("guarded", source, guarded)
 
     def default_of(self, field: str) -> str | None:
-        """Return the default of a boolean field if it is not `false`. None otherwise."""
+        """Return the default of a boolean field of Karpenter's API if it is not `false`. None otherwise."""
         from nodelint.data import table
 
         meaning: str | None = table("templates")["false_differs"].get(field)

@@ -72,7 +72,7 @@ def render(run: FormRun) -> None:
 
 
 def apply_folder(request: ApplyFolder, run: FormRun) -> Built | Gap | None:
-    """Return a folder rendered as a controller changes it. None if it has no Karpenter object."""
+    """Render the folder of a request as its controller changes it. Return None if it has no Karpenter object."""
     from nodelint.forms.kustomize.files import Files
     from nodelint.forms.kustomize.overlays import build_applied
 

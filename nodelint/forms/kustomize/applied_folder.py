@@ -58,7 +58,7 @@ class AppliedFolder(Overlay):
         return Kustomization(self.folder, path, source, self._configuration())
 
     def _configuration(self) -> YamlTree:
-        """Return the equivalent kustomization."""
+        """Return a kustomization with the same effect as the controller's object."""
         made = YamlTree("mapping", self._root)
         resources = YamlTree("sequence", self._root)
         resources.items = [

@@ -228,7 +228,7 @@ class _Graph:
         self._asked: dict[str, None] = {}
 
     def add(self, folder: str) -> None:
-        """Request the overlay of a folder."""
+        """Add the overlay of a folder to the requested overlays."""
         if self._read(folder) is not None:
             self._asked.setdefault(folder)
 

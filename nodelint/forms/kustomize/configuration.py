@@ -1,4 +1,4 @@
-"""Read the fields of a kustomization, and find those that nodelint does not support."""
+"""Read the fields of a kustomization, and find fields that nodelint does not support."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Kustomization:
         return value.items if value is not None else []
 
     def texts(self, field: str) -> Iterator[tuple[str, Node | None]]:
-        """Yield the strings of a list, with their nodes."""
+        """Yield the strings in a field that is a list, each with its node."""
         for item in self.items(field):
             if isinstance(item.value, str):
                 yield item.value, item.at

@@ -22,7 +22,7 @@ from nodelint.text.yaml.compose import compose
 _LARGEST = 16 << 20
 _CHARACTERS_OF_STEP = 4
 MOST_FILES = 5000
-"""The most files of one run."""
+"""The most files that are read for the overlays of a run."""
 
 
 class Files:
@@ -35,7 +35,7 @@ class Files:
         self._folders = {above for path in at_hand for above in _folders_above(path)}
 
     def with_sources(self, sources: Mapping[str, Source]) -> Files:
-        """Return these files with other sources at some absolute paths."""
+        """Return a copy with other sources at some absolute paths."""
         other = copy(self)
         other._sources = {**self._sources, **sources}
         other._roots = {path: roots for path, roots in self._roots.items() if path not in sources}

@@ -143,7 +143,10 @@ def _find_holder(target: YamlTree, path: str, at: Node | None) -> tuple[YamlTree
 
 
 def _index(holder: YamlTree, step: str, at: Node | None, size: int) -> int:
-    """Return the index in a list of a given size. Negative numbers count from its end."""
+    """Return the index that a path step such as `2` or `-1` names in a list of `size` items.
+
+    Raise `BuildError` if there is no such item.
+    """
     index = _number(step)
     if index is None or not -size <= index < size:
         raise BuildError(at, f"the list has no item `{step}`: it has {len(holder.items)}")

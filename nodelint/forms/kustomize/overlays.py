@@ -19,9 +19,9 @@ _LARGEST = 16 << 20
 
 
 def build_native(files: Sequence[Source], kustomizations: Sequence[str]) -> tuple[list[Built], list[Gap]]:
-    """Return the rendered overlays, and gaps for those that cannot be rendered.
+    """Return the rendered overlays, and gaps for overlays that cannot be rendered.
 
-    A patch that has a target in one of them is not reported as `unmatched` in the others.
+    A patch that has a target in one overlay is not reported as `unmatched` in the others.
     """
     at_hand = {os.path.abspath(source.path): source for source in files}
     workloads = {path for path, source in at_hand.items() if source.also is not None}
@@ -32,9 +32,10 @@ def build_native(files: Sequence[Source], kustomizations: Sequence[str]) -> tupl
 
 
 def build_applied(request: ApplyFolder, files: Files, sources: Iterable[Source]) -> Built | Gap | None:
-    """Return the folder of a request as its controller changes it. None if it has no Karpenter object.
+    """Render the folder of a request as its controller changes it. Return None if it has no Karpenter object.
 
-    `sources` are those of the run. A gap is returned only if one of them in the folder names Karpenter.
+    If it cannot be rendered, return a gap if a file of `sources` in the folder names Karpenter, else None. `sources`
+    are the files of the run.
     """
     applied = AppliedFolder(files, request.by, request.folder, read_fields(request))
     outcome = make_outcome(applied)

@@ -22,12 +22,13 @@ _SAFE_TO_MERGE = ("ConfigMap", "Secret", "Namespace")
 
 
 class Patch(NamedTuple):
-    """A patch.
+    """A patch of a kustomization.
 
     - `at`: its place.
     - `text`: its text.
-    - `target`, `target_at`: the selector of its targets. None if the patch names its object.
-    - `renames`, `changes_kind`: whether it may change name and kind.
+    - `target`: the selector of the objects to change. None if the patch itself names its object.
+    - `target_at`: the place of the selector.
+    - `renames`, `changes_kind`: the patch may change the name or the kind of an object.
     """
 
     at: Node
@@ -161,7 +162,7 @@ def _select(run: OverlayRun, resources: list[Resource], patch: Patch) -> list[Re
 
 
 def describe_target(target: Selector) -> str:
-    """Return the fields of a target in words."""
+    """Return the selector of a patch in words, such as "kind `NodePool`, name `default`"."""
     return ", ".join(f"{name} `{text}`" for name, text in zip(Selector._fields, target, strict=True) if text)
 
 

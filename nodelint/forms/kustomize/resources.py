@@ -84,12 +84,12 @@ class Resource:
 
     @property
     def is_native(self) -> bool:
-        """Return whether it is of a Kubernetes kind whose schema kustomize knows."""
+        """Return whether the object has a kind of Kubernetes itself, whose schema kustomize knows."""
         return is_native(self.group)
 
     @property
     def id(self) -> Id:
-        """Return the current id of the object."""
+        """Return the current group, version, kind, name and namespace of the object."""
         return read_id(self.value)
 
     def ids(self) -> list[Id]:
@@ -104,7 +104,7 @@ class Resource:
         return self._ids
 
     def forget_ids(self) -> None:
-        """Clear the cached ids."""
+        """Clear the cache of `known_ids`, because the object may have changed."""
         self._ids = None
 
     def keep_id(self) -> None:
@@ -127,7 +127,7 @@ def split_version(api_version: str) -> tuple[str, str]:
 
 
 def read_id(value: YamlTree) -> Id:
-    """Return the id of an object."""
+    """Return group, version, kind, name and namespace of an object."""
     group, version = split_version(value.text("apiVersion"))
     kind = value.text("kind")
     name = value.get("metadata", "name")

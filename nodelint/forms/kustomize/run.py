@@ -41,7 +41,7 @@ class OverlayRun:
         self.generated: dict[str, Resource] = {}
 
     def take(self, path: str, roots: list[Node]) -> None:
-        """Record a file as a part of the overlay, with its documents."""
+        """Record a file that was read for the overlay. `roots` are its documents."""
         self.parts.setdefault(path)
         as_documents(self.files.read(path), roots)
 

@@ -40,7 +40,7 @@ def set_namespace(resources: list[Resource], kustomization: Kustomization) -> No
 
 
 def set_affixes(run: OverlayRun, resources: list[Resource], kustomization: Kustomization) -> None:
-    """Add the prefix and the suffix to names."""
+    """Add `namePrefix` and `nameSuffix` to the names of objects, except for kinds in `_UNNAMED` and APIServices."""
     for field, affixed in (("namePrefix", _prefixed), ("nameSuffix", _suffixed)):
         affix = kustomization.value.text(field)
         if not affix:
@@ -102,7 +102,7 @@ class _Pair(NamedTuple):
     budget: WorkBudget
 
     def add(self, holder: YamlTree) -> None:
-        """Add it to a mapping. Raise `BuildError`."""
+        """Add the label or annotation to a mapping. Raise `BuildError` if its name is no valid key."""
         self.budget.spend()
         if holder.get(self.name) is None:
             check_name(self.name, self.key)

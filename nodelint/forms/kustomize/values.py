@@ -59,7 +59,7 @@ class YamlTree:
 
     @property
     def is_null(self) -> bool:
-        """Return whether it is a null, written or blank."""
+        """Return whether the value is null, written or blank."""
         return self.kind == "scalar" and self.value is None
 
     def get(self, *path: str) -> YamlTree | None:

@@ -68,7 +68,7 @@ class ControllerFiles:
         return self._kept[name]  # type: ignore[return-value]
 
     def tree(self, source: SourceText) -> RepositoryTree | None:
-        """Return the repository of a file."""
+        """Return the repository around a file. None if there is none."""
         return RepositoryTree.around(source, self._by_path, self._top)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Recognize the keys under which charts and modules accept pools and classes, and the fields of these."""
+"""Recognize the keys under which charts and modules accept pools and classes, and the fields of pools and classes."""
 
 from __future__ import annotations
 

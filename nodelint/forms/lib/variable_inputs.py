@@ -84,7 +84,7 @@ class VariableInputs:
         self._root = root or os.curdir
         self._files: list[Source] | None = None
         self._further: list[str] = []
-        """The texts of the files beyond the limit."""
+        """The texts of files beyond the limit `_MOST_FILES`."""
 
     def list_inputs(self, names: Collection[str]) -> Iterator[InputText]:
         """Yield each place that sets one of some variables."""

@@ -185,7 +185,7 @@ def read_values(part: HclExpression, evaluator: Evaluator) -> Node | None:
 
 
 def _read_value(value: Node) -> Node | None:
-    """Return the values in a text. None if they are not known."""
+    """Return the chart values that a string contains as YAML. None if they are not known."""
     if isinstance(value, TextNode):
         return _read_pieces(value)
     if not isinstance(value.value, str) or value.source.text != value.value:

@@ -38,7 +38,7 @@ class ControllerRelease(NamedTuple):
 
     @property
     def version_text(self) -> str:
-        """Return the version. Empty if it is not known."""
+        """Return the chart version of the release. Empty if it is not known."""
         value = self.version.value if self.version is not None else None
         return value if isinstance(value, str) else ""
 
@@ -134,7 +134,7 @@ def _written_version(release: ControllerRelease, source: Source) -> str:
 
 
 def _of_release(release: ControllerRelease, source: Source, known: Sequence[Evidence]) -> Iterator[Evidence]:
-    """Yield the release that one block states, at the line of the value."""
+    """Yield the release that a `helm_release` block states, at the line of the value."""
     written = next((a.value for a in release.given if a.name == "version" and not a.depth), None)
     if written is None or release.version is None or written.kind == "literal":
         return

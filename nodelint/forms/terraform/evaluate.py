@@ -90,7 +90,7 @@ class EvaluationBudget(WorkBudget):
 
 
 class ExpressionEvaluator:
-    """Evaluates expressions. Its subclass `tftemplate.Evaluator` also evaluates templates."""
+    """Evaluates expressions of HCL. Its subclass `template.Evaluator` also evaluates templates."""
 
     def __init__(self, scope: NameScope, budget: EvaluationBudget) -> None:
         self.scope = scope
@@ -396,7 +396,10 @@ def _operate(at: Node, sign: str, operands: list[Node]) -> Node:
 
 
 def calculated(sign: str, numbers: list[int | float]) -> Scalar:
-    """Return the result of an operation on numbers."""
+    """Return the result of an operator such as `+` or `<` for one or two numbers.
+
+    UNKNOWN if it cannot be represented.
+    """
     if len(numbers) == 1:
         return -numbers[0]
     left, right = numbers

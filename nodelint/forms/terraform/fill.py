@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 JSON_ENDS = (".tf.json", ".tofu.json")
 ENDS = (".tf", ".tofu", *JSON_ENDS)
-"""Endings of Terraform's own files."""
+"""Endings of the names of Terraform's own files."""
 MOST_INSTANCES = 400
 """The most instances of one block that are rendered."""
 _GROUPS = ("karpenter.", "eks.amazonaws.com/")
@@ -40,7 +40,7 @@ _LEFT = ("file", "templatefile", "yamldecode")
 
 
 class FillWriter:
-    """The rendered text: characters of the file, and output of code."""
+    """Collects the rendered text: characters of the file, and the output of code."""
 
     def __init__(self, evaluator: Evaluator) -> None:
         self.source = evaluator.scope.source
@@ -68,15 +68,15 @@ class FillWriter:
         self.at = max(end, self.at)
 
     def text(self, start: int, end: int) -> None:
-        """Copy characters of a template."""
+        """Copy characters of a template to the rendered text."""
         self.add(self.source.text[start:end], start)
 
     def code(self, start: int, end: int) -> None:
-        """Copy code as it is written."""
+        """Copy code with an unknown value to the rendered text."""
         self.add(self.source.text[start:end], start)
 
     def value(self, piece: TemplatePiece, pieces: Sequence[tuple[str, Node | None]], whole: bool) -> None:
-        """Add the output of code."""
+        """Add the output of template code: `pieces` of text, each with the value from which it comes."""
         code = self.code_at(piece.start, piece.end)
         own = self.source.path.endswith(ENDS)
         for text, node in pieces:
@@ -85,11 +85,11 @@ class FillWriter:
             self.add(text if shown else UNSET, piece.start, code, node)
 
     def code_at(self, start: int, end: int) -> Code:
-        """Return a range of the file as code."""
+        """Return a range of the file as a `Code`."""
         return Code(start, end, start, end, self.source.text[start:end])
 
     def filled(self) -> Filled:
-        """Return the rendered text."""
+        """Return the rendered text with the origins of its characters."""
         given = sum(segment.node is not None for segment in self.segments)
         return Filled("".join(self.out), tuple(self.segments), given, 0)
 

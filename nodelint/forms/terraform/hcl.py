@@ -275,7 +275,7 @@ class HclReader:
         return node, index + 1
 
     def key(self, index: int) -> tuple[Node, int]:
-        """Return a key, and the index after its `=` or `:`. A computed key is unknown."""
+        """Return the node of a key, and the index of the token after its `=` or `:`. A computed key is UNKNOWN."""
         kind = self.kind(index)
         if kind in ("id", "num", "str") and self.kind(index + 1) in ("=", ":"):
             token = self.tokens[index]
@@ -312,7 +312,10 @@ class HclReader:
         return self.node(begin, last), last + 1
 
     def literal(self, index: int) -> tuple[Node, int] | None:
-        """Return the literal at `index`, and the index after it. None if there is something else."""
+        """Return the node of the literal at token `index`, and the index after it.
+
+        None if there is something else.
+        """
         kind = self.kind(index)
         if kind == "str":
             return self.node(index, index, value=self.string(self.tokens[index])), index + 1

@@ -92,7 +92,7 @@ def _narrow_merge(
 ) -> Iterator[tuple[HclExpression, list[str]]]:
     """Yield the arguments of `merge` that determine a value, the last first.
 
-    Stop at one that certainly has the key.
+    The arguments before one that certainly has the key do not count.
     """
     for part in reversed(parts):
         yield from narrow(part, steps, text)

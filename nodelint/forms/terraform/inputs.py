@@ -78,7 +78,7 @@ class TerraformInputs:
         self.modules = sources if isinstance(sources, Modules) else Modules(sources)
         self._terragrunt = TerragruntInputs(self.modules, self._list_outputs)
         self._further: list[str] = []
-        """The texts of named files beyond a limit."""
+        """The texts of files that a path with unknown parts may name, beyond the limit."""
 
     def list_inputs(self, node: Node) -> list[InputText]:
         """Return the inputs of an unknown value in a Terraform file or in a template."""

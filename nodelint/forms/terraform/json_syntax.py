@@ -34,7 +34,7 @@ _OPEN_END = r"(?<!\$)\$\{|(?<!%)%\{|\\(?:[/bf]|u[dD][89a-fA-F])"
 
 
 def read_file(source: Source) -> TerraformFile:
-    """Return a file of a module, in either syntax."""
+    """Parse a Terraform file in HCL or JSON syntax. A file with a syntax error may have no blocks."""
     if not source.path.endswith(JSON_ENDS):
         parsed = parse_text(source.text)
         return TerraformFile(source, parsed.words, parsed.blocks, parsed.attributes)
@@ -68,7 +68,7 @@ class _JsonReader(ExpressionReader):
     """The offsets of strings whose code is not read."""
 
     def show_quotes(self) -> None:
-        """Compute `shown` and `unread` for the file."""
+        """Compute `shown` (the file with unescaped quotes in code) and `unread` (offsets of unsupported strings)."""
         parts, unread, at = [], set(), 0
         for token in self.tokens:
             written = self.text[token.start : token.end] if token.kind == "str" else ""

@@ -139,12 +139,12 @@ class ModuleFiles:
         return self._listed[folder]
 
     def files(self, folder: str) -> list[TerraformFile]:
-        """Return the files of a module."""
+        """Return the parsed Terraform files of the module in a folder."""
         found = (self.file(path) for path in self._list(folder)[1])
         return [file for file in found if file is not None]
 
     def read_texts(self, folder: str) -> list[Source]:
-        """Return the files of a module as sources, without parsing them."""
+        """Return the Terraform files of the module in a folder as sources, without parsing them."""
         found = map(self.source, self._list(folder)[1])
         return [source for source in found if source is not None]
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _LEAST = 8
 """The size of a value that is not a string."""
 _DEEPEST = 100
-"""The deepest nesting of values."""
+"""The deepest nesting of lists and objects in a Terraform value."""
 
 
 class EvaluationFailure(Exception):

@@ -194,7 +194,10 @@ class _TerraformBack(Back):
         return Edit(self.template, start, end, added)
 
     def _check_edits(self, edits: Sequence[Edit], after: Source, places: set[int]) -> LedEdits | Withheld:
-        """Return the edits if they make the text as wanted. Other changes must come from the same literals."""
+        """Return the edits of files if they change the rendered text to `after`, else a `Withheld`.
+
+        Further changes of the text are allowed if they come from the same literals, whose ids are `places`.
+        """
         wanted = {id(node): value for node, value in find_changes(self.result, after)}
         found = self._find_made(edits) if edits else ()
         if found is None:

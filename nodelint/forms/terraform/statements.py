@@ -28,7 +28,7 @@ _PINS = ("chart_version", "version", "targetRevision")
 _DEEPEST = 5
 
 _Key = tuple[str, str]
-"""`var` or `local`, and a name."""
+"""The key of a variable or local: `var` or `local`, and its name."""
 
 
 class Assigned(NamedTuple):
@@ -130,7 +130,7 @@ def _value(text: str, tokens: list[Token], index: int) -> tuple[str | None, _Key
 
 
 class Module:
-    """The releases that one file states, directly or by references to variables and locals of its folder."""
+    """The releases that a Terraform file states, directly or by references to variables and locals."""
 
     def __init__(self, path: str, text: str) -> None:
         self.path = path

@@ -155,7 +155,7 @@ def _loop(part: TemplatePart, evaluator: ExpressionEvaluator, output: TemplateOu
 
 
 class Evaluator(ExpressionEvaluator):
-    """Evaluates expressions and templates."""
+    """Evaluates expressions and templates of HCL."""
 
     def _eval_template(self, expression: HclExpression) -> Node:
         assert isinstance(expression.value, tuple)
@@ -175,7 +175,7 @@ class Evaluator(ExpressionEvaluator):
 
 
 class _Text:
-    """The text of a rendered template."""
+    """Collects the text of a rendered template."""
 
     def __init__(self, evaluator: ExpressionEvaluator, kind: str) -> None:
         self.source = evaluator.scope.source

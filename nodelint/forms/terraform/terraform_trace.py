@@ -66,7 +66,7 @@ class TerraformBlocks:
             self._by_address.update(((folder, block.address), block) for block in find_blocks(file))
 
     def find_in(self, path: str) -> Sequence[BlockText]:
-        """Return the blocks of a file."""
+        """Return the blocks of the file at `path`."""
         return self._by_path.get(path, ())
 
     def find_beside(self, path: str) -> Sequence[BlockText]:

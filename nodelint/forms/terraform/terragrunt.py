@@ -127,7 +127,7 @@ class TerragruntFile:
         return given
 
     def blocks_of(self, kind: str, name: str) -> Iterator[TerraformBlock]:
-        """Yield the blocks of a kind with a name."""
+        """Yield the blocks of a kind with one label, such as `dependency "vpc"`."""
         yield from (block for block in self.blocks if block.kind == kind and block.names == (name,))
 
     def text_in(self, block: TerraformBlock, name: str) -> str | None:

@@ -285,9 +285,10 @@ class Modules(ModuleFiles):
         return self._variants[folder, depth]
 
     def _roots(self, folder: str) -> list[TerraformModule]:
-        """Return a root module: as Terragrunt calls it; else by itself, and with the variables of each environment.
+        """Return a root module once for each Terragrunt unit that calls it.
 
-        If the command line names variable files, only these are used.
+        Without units, return it by itself, and once for the variable files of each environment. If the command line
+        names variable files, only these are used.
         """
         calls = self.find_terragrunt_calls(folder)
         if calls:
@@ -327,7 +328,7 @@ class Modules(ModuleFiles):
         return self._units[home].calls.get(folder, ())
 
     def variables_of(self, source: Source) -> dict[str, Node]:
-        """Return the values in a variable file by name."""
+        """Return the values of variables in a variable file, by name."""
         if source.path not in self._given:
             self._given[source.path] = dict(read_variables(source, self.budget))
         return self._given[source.path]

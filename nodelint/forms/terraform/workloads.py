@@ -25,7 +25,7 @@ _KINDS = {
     "pod": ("v1", "Pod"),
 }
 WORKLOAD_RESOURCE = rf'resource[ \t]+"kubernetes_(?P<kind>{"|".join(_KINDS)})(?:_v[0-9]\w*)?"'
-"""Pattern of such a resource in a file."""
+"""Pattern of a Terraform resource that creates pods."""
 
 _LISTS = {
     **{name: f"{name}s" for name in ("container", "init_container", "volume", "toleration", "port", "volume_mount")},
@@ -127,7 +127,7 @@ class _BlockReader(HclReader):
         return made, index + 1
 
     def word(self, index: int) -> str:
-        """Return the text of a token."""
+        """Return the text of the token at an index. Empty after the last token."""
         return self.text[self.tokens[index].start : self.tokens[index].end] if index < len(self.tokens) else ""
 
     def _enter_block(self, made: Node, word: str, key: Node, value: Node, around: str) -> None:

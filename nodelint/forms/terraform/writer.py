@@ -251,7 +251,7 @@ def _column_of_sign(member: tuple[Node, Node]) -> int:
 
 
 def _like(mapping: Node, key: str) -> Node | None:
-    """Return a value with the same key elsewhere in the object. None if there is none."""
+    """Return a value with the key `key` elsewhere in the object, as a model for the style. None if there is none."""
     for node in root_of(mapping).walk():
         if node.kind == "mapping" and node is not mapping:
             found = node.get(key)
@@ -294,7 +294,7 @@ def change_literal(node: Node, value: object) -> list[Edit]:
 
 
 def _apply(node: Node, edits: list[Edit]) -> Node:
-    """Return a list from a text of its own, with edits applied and parsed again."""
+    """Return a literal list after edits, parsed again from a separate text."""
     text = node.source.text
     for edit in sorted(edits, key=lambda edit: (edit.start, edit.end), reverse=True):
         text = text[: edit.start] + edit.text + text[edit.end :]

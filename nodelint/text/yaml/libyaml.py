@@ -108,7 +108,7 @@ class Parser:
 
 
 def _as_tuple(event: Any) -> Event:
-    """Return an event object of a package as a tuple."""
+    """Return an event object of PyYAML or ruamel.yaml as a tuple."""
     kind = _KINDS[type(event).__name__]
     anchor, tag, value = getattr(event, "anchor", None), getattr(event, "tag", None), getattr(event, "value", "")
     style = event.style if kind == SCALAR else getattr(event, "flow_style", None)

@@ -341,9 +341,10 @@ class _Filler(TemplateEvaluator):
         return all(_FIELD_OF_DOT.fullmatch(code) for code in codes)
 
     def rendered(self, text: str, parts: Iterable[Part], dot: object) -> tuple[list[OwnPiece], bool]:
-        """As in `TemplateEvaluator`.
+        """Return the pieces of text that a template prints for `dot`, and whether a part is unknown.
 
-        Unknown parts stay template code, and empty blocks are replaced as in this template.
+        Unknown parts stay template code, and empty blocks are replaced as in this template. Raise `Unresolved` if
+        templates are nested too deeply.
         """
         if self.depth >= _DEEPEST:
             raise Unresolved

@@ -257,7 +257,7 @@ class TemplateEvaluator(ABC):
 
 
 def _holds(value: object, wanted: object) -> bool:
-    """Return whether a value is a dict, or contains it at any depth."""
+    """Return whether `value` is the dict `wanted`, or contains it at any depth."""
     pending, seen = [value], set()
     while pending:
         part = pending.pop()

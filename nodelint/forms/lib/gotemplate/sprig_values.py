@@ -18,7 +18,7 @@ from nodelint.text.yaml.scalars import reads_as_text
 Piece = tuple[str, Node | None]
 
 DEEPEST = 100
-"""The deepest nesting of values."""
+"""The deepest nesting of lists and maps in a template value."""
 _PIECE = 16
 """The bytes that count for a piece of text in addition to its characters."""
 
@@ -57,7 +57,7 @@ class TracedText:
         return sum([len(text) for text, _ in self.pieces]) + _PIECE * len(self.pieces)
 
     def lines(self) -> Iterator[list[Piece]]:
-        """Yield the pieces of each line."""
+        """Yield the pieces of text of each line."""
         line: list[Piece] = []
         for text, node in self.pieces:
             first, *others = text.split("\n")
@@ -80,7 +80,7 @@ class MadeNode(Node):
 
 
 class PlacedNode(MadeNode):
-    """A scalar in the text of a named template, which is where it is written."""
+    """A scalar of a value that was parsed from the output of a named template. It is written in that template."""
 
     __slots__ = ()
 
@@ -92,7 +92,7 @@ class SetNode(Node):
 
 
 class CopiedText(Node):
-    """Unchanged characters of a named template. Code in it prints unknown values."""
+    """Characters that were copied from a named template. Template code in them prints unknown values."""
 
     __slots__ = ()
 

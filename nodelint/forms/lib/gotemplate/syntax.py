@@ -134,7 +134,11 @@ class _Parser:
         return tuple(parts)
 
     def until_end(self, depth: int) -> tuple[list[Part], Code | None, str]:
-        """Return the parts up to the `else` or `end` of the block around them, that code, and what it is."""
+        """Return the parts up to an `else` or `end`, the code of that, and its text.
+
+        The text is `end`, or the condition after `else`. At the end of the template, the code is None and the text is
+        empty.
+        """
         if depth > _DEEPEST:
             raise BadTemplate
         parts: list[Part] = []
