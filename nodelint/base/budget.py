@@ -73,7 +73,7 @@ class RunBudget:
 
     @property
     def is_timed(self) -> bool:
-        """Whether the run has a deadline."""
+        """Return whether the run has a deadline."""
         return self._deadline is not None
 
     def timed(self, step: Callable[[], _T]) -> Callable[[], _T]:

@@ -75,7 +75,7 @@ def _hyperlinks() -> str:
 
 
 def has_codes(text: str) -> bool:
-    """Whether `screened` would change the text."""
+    """Return whether `screened` would change the text."""
     if text.replace("\n", "").isprintable():
         return False
     import re

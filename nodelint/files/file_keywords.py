@@ -48,7 +48,7 @@ _ABOVE_SETTINGS, _SETTINGS = (
 
 
 def find_keywords(data: AnyStr, keywords: Iterable[AnyStr]) -> tuple[AnyStr, ...]:
-    """Return those of the keywords that occur in a content."""
+    """Return the keywords that occur in a content."""
     return tuple([keyword for keyword in keywords if data.find(keyword) >= 0])
 
 
@@ -88,7 +88,7 @@ class FileKeywords:
         return bool(keywords) and holds_any(data, keywords)
 
     def may_hold_buffers(self, data: bytes) -> bool:
-        """Whether a file may hold CapacityBuffers."""
+        """Return whether a file may hold CapacityBuffers."""
         return self.buffers and data.find(_BUFFERS) >= 0
 
     def may_install_charts(self, file: str, data: bytes) -> bool:

@@ -1,4 +1,4 @@
-"""Decide by the name of a file what it is read for."""
+"""Decide by a file's name whether it is read for manifests, read only for releases, or not read."""
 
 from __future__ import annotations
 

@@ -120,9 +120,7 @@ def count_as_repositories(folders: Iterable[str]) -> None:
 def find_top(folder: str) -> str | None:
     """Return the top of the repository around an absolute folder, or the folder that counts as its top.
 
-    None if neither.
-
-    Paths of Argo CD, Flux and Terragrunt are relative to it.
+    None if there is neither. Paths of Argo CD, Flux and Terragrunt are relative to the top.
     """
     found = repository(folder)
     if found is not None or not _tops:

@@ -1,4 +1,4 @@
-"""Represent texts of files on which an unknown value can depend, and compare those of two sides."""
+"""Describe the texts on which an unknown value can depend, and compare them between two sides."""
 
 from __future__ import annotations
 

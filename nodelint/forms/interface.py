@@ -45,7 +45,7 @@ class FormRun:
     """The state of a run for forms.
 
     - `sources`: the files that were read.
-    - `folder_files`: paths of files that stand for their folder (`FormRow.names`).
+    - `folder_files`: paths of kustomizations and other files that represent a folder (`FormRow.names`).
     - `each_release`: render a template without values once for each installation of its chart.
     - `seen`: paths of all requested files; `named`: those requested by path.
     - `values`: the files of `--values`.
@@ -97,9 +97,9 @@ class FormRun:
         return found
 
     def apply(self, request: ApplyFolder) -> Built | Gap | None:
-        """Return the folder of a request as the responsible form renders it.
+        """Return the rendered manifest of a request's folder, or the gap if it could not be rendered.
 
-        None if no form does, or it has no Karpenter object.
+        None if no form can render the folder, or if it has no Karpenter object.
         """
         for row in TABLE.rows:
             if type(request).__name__ in row.answers:
@@ -154,7 +154,7 @@ class Form(Protocol):
         """Return whether a folder that names a patch includes the file of another object."""
 
     def forget(self) -> None:
-        """Clear the caches of such files. A server calls it when a file changes."""
+        """Clear the form's caches of files. A server calls it when a file changes."""
 
     def find_objects(self, values: Node, document: Document) -> Iterator[Object]:
         """Yield the pools and classes that charts create from values in a document."""
@@ -188,7 +188,10 @@ class Form(Protocol):
         """
 
     def apply_folder(self, request: ApplyFolder, run: FormRun) -> Built | Gap | None:
-        """Return the folder that a controller applies, as rendered. None if it has no Karpenter object."""
+        """Return the rendered manifest of a folder that a controller applies, or the gap if it could not be rendered.
+
+        None if it has no Karpenter object.
+        """
 
     def may_fill(self, sources: Sequence[Source]) -> bool:
         """Return whether the form may render one of the texts as a template."""

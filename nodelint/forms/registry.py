@@ -32,7 +32,7 @@ class FormRow:
 
     File names:
 
-    - `names`: files that stand for their folder; `heads`: files that describe it.
+    - `names`: files that represent their folder (`kustomization.yaml`); `heads`: files that describe it.
     - `folders`: folders whose files belong to the form if `owns` says so.
 
     Texts:

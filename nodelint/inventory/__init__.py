@@ -37,7 +37,7 @@ class Inventory(NamedTuple):
     - `built`: the rendered manifests.
     - `gaps`: inputs that could not be read or rendered: overlays, values of charts and modules that are elsewhere,
       and inputs skipped because of limits.
-    - `folder_files`: the kustomizations and other files that stand for their folder.
+    - `folder_files`: the paths of kustomizations and other files that represent a folder.
     """
 
     files: Sequence[Source]
@@ -115,7 +115,7 @@ def _render(files: Sequence[Source], folder_files: Sequence[str], each_release: 
 
 
 class _noted:
-    """Records that a form skipped inputs because the budget or the time of the run is spent."""
+    """A context manager: records that a form skipped inputs because the budget or the time of the run is spent."""
 
     def __init__(self, files: Sequence[Source], row: FormRow) -> None:
         self._files = files
@@ -295,9 +295,9 @@ def _leads_out(path: str) -> bool:
 
 
 def list_folder_files(found: Discovery) -> list[str]:
-    """Return the paths of files that stand for their folder, such as kustomizations.
+    """Return the requested files that represent their folder, such as kustomizations.
 
-    These are the requested ones. If only files were requested, also those in the folders of these files.
+    If only files were requested, kustomizations in the folders of these files are included.
     """
     names = TABLE.names
     # This runs for each file, and most have another ending.

@@ -93,7 +93,7 @@ def _place(span: Span) -> Place:
 
 
 def _is_near(place: Place, other: Place) -> bool:
-    """Whether two findings can be the same finding: same list, same entry, or field and parent."""
+    """Return whether two findings can be the same finding: same list, same entry, or field and parent."""
     (document, path), (other_document, other_path) = place, other
     if document != other_document:
         return False

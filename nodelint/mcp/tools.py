@@ -1,4 +1,4 @@
-"""Define the tools of the server: their schemas, and the command that each runs."""
+"""Define the tools of the MCP server: their schemas, and the command that each runs."""
 
 from __future__ import annotations
 

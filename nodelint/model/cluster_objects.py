@@ -110,7 +110,10 @@ def _is_part(node: Node, document: Document) -> bool:
 
 
 def objects_by_name(objects: Iterable[ClusterObject], kind: str) -> dict[tuple[str | None, str], ClusterObject]:
-    """Return the objects of a kind by namespace (None if cluster-scoped) and name. Of several, the first counts."""
+    """Return the objects of a kind by namespace (None if cluster-scoped) and name.
+
+    Of several objects with the same name, the first is returned.
+    """
     found: dict[tuple[str | None, str], ClusterObject] = {}
     for obj in objects:
         if obj.kind == kind and isinstance(obj.name, str):

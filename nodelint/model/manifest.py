@@ -76,10 +76,10 @@ class Object:
     """
 
     of_cluster: ClassVar[bool] = False
-    """Whether it is not Karpenter's, and affects where pods are scheduled."""
+    """Whether the object is not Karpenter's, and affects where pods are scheduled."""
 
     counted: ClassVar[bool] = True
-    """Whether a report counts it as a judged object."""
+    """Whether a report counts the object as judged."""
 
     def __init__(self, node: Node, document: Document, api_version: str, kind: str, partial: bool = False) -> None:
         self.node = node
@@ -175,7 +175,7 @@ class Object:
 
     @cached_property
     def label(self) -> str:
-        """Return `NodePool/default`, for messages and skips."""
+        """Return kind and name, such as `NodePool/default`, for messages and skips."""
         return f"{self.kind}/{self.name}" if isinstance(self.name, str) else self.kind
 
 

@@ -125,7 +125,7 @@ def _with_reread(source: SourceText, index: int, new: Source) -> Source | None:
 
 
 def _between_others(source: SourceText, index: int, new: Source, document: Document) -> Source:
-    """Return `new` with the one parsed document, and with the other documents of the old source."""
+    """Return the source `new` with one newly parsed document. Its other documents are those of the old source."""
     document.index = index
     new.documents = [*source.documents[:index], document, *source.documents[index + 1 :]]
     new.noted = document

@@ -123,7 +123,7 @@ def write_files(
 def _inside(folder: str, path: str) -> str | None:
     """Return the path at which a file of a revision is written.
 
-    None if the path leads elsewhere: git creates no such path.
+    None if the path leads out of the folder: git itself creates no such path.
     """
     steps = path.split("/")
     if any(step in ("", ".", "..") or step.lower() == ".git" for step in steps) or os.path.isabs(path):

@@ -39,7 +39,10 @@ def apply_sources(run: FormRun) -> Iterator[Built | Gap]:
 
 
 def _apply(root: Node, part: Node, home: str, run: FormRun) -> Built | Gap | None:
-    """Return the rendered folder of a source as the Application changes it. None if it changes nothing."""
+    """Return the rendered manifest of a source's folder with the Application's changes, or a gap.
+
+    None if the Application changes nothing.
+    """
     path, kustomize = part.get("path"), part.get("kustomize")
     if path is None or not isinstance(path.value, str) or kustomize is None or kustomize.kind != "mapping":
         return None

@@ -124,7 +124,10 @@ def apply_kustomizations(run: FormRun, unbuilt: list[Gap]) -> Iterator[Built]:
 
 
 def _build_patched(kustomization: FluxKustomization, run: FormRun) -> Built | Gap | None:
-    """Return the folder of a Kustomization, rendered with its patches. None if it has no Karpenter object."""
+    """Return the rendered manifest of a Kustomization's folder with its patches, or the gap if rendering failed.
+
+    None if it has no Karpenter object.
+    """
     node = kustomization.node
     made = run.apply(ApplyFolder(node, kustomization.folder, _list_fields(node)))
     if isinstance(made, Built):

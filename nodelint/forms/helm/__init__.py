@@ -55,7 +55,10 @@ def read_beside(run: FormRun) -> None:
 
 
 def list_read_with(path: str) -> Iterator[str]:
-    """Yield the files of the chart to which a requested file belongs, passes values, or which it installs."""
+    """Yield the files of the charts that are needed with a requested file.
+
+    The file belongs to the chart, passes values to it, or installs it.
+    """
     from nodelint.forms.helm import named_files
 
     return named_files.list_read_with(path)
@@ -69,7 +72,10 @@ def find_kindless_templates(sources: Sequence[Source], seen: Collection[str]) ->
 
 
 def find_including_templates(sources: Sequence[Source], seen: Collection[str]) -> Iterable[Source]:
-    """Return the templates, not among the sources, that include a named template with Karpenter objects from one."""
+    """Return the templates that include a named template with Karpenter objects.
+
+    The named template is in one of `sources`; the returned templates are not among them.
+    """
     from nodelint.forms.helm import including_templates
 
     return including_templates.find_including_templates(sources, seen)

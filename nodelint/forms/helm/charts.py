@@ -258,7 +258,9 @@ def _has_dependencies(chart: str) -> bool:
 
 
 def find_users(chart: str, paths: Iterable[str]) -> list[str]:
-    """Return the charts whose templates may include those of a chart: the outer chart, and charts that depend on it.
+    """Return the charts whose templates may include templates of a chart.
+
+    These are its outer chart, and charts that depend on it.
 
     `paths` are absolute paths of files, with the Chart.yaml of charts that name it by `file://`.
     """

@@ -21,7 +21,10 @@ _GIVEN = re.compile(r"\b(?:path|chart)\"?\s{0,20}[:=]\s{0,20}[\"']?([\w./-]+)")
 
 
 def list_read_with(path: str) -> Iterator[str]:
-    """Yield the files of the charts to which a requested file belongs, passes values, or which it installs."""
+    """Yield the files of the charts that are needed with a requested file.
+
+    The file belongs to the chart, passes values to it, or installs it.
+    """
     chart = _find_chart(os.path.dirname(path))
     if chart is not None:
         yield from _list_of_chart(chart, path, chart_of(path) is None and _is_further_values(path, chart))

@@ -17,7 +17,7 @@ _NAMED = re.compile(r"\.Files\.(?:Get|GetBytes|Lines|Glob)\s+\"([^\"]+)\"")
 
 
 def read_taken_files(chart: str, codes: Sequence[str]) -> dict[str, bytes]:
-    """Return the files that template code may include: those that it names, or all if it computes a name."""
+    """Return the files that template code may include: the files that it names, or all if it computes a name."""
     files = read_other_files(chart)
     named = [name for code in codes for name in _NAMED.findall(code)]
     if len(named) < sum(code.count(".Files") for code in codes):

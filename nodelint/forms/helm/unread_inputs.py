@@ -77,7 +77,7 @@ def _find_template_fault(text: str) -> SyntaxProblem | None:
 
 
 def _find_lacking(roots: Sequence[Node | None]) -> str | None:
-    """Return the missing field without which helm loads no chart. None if it is complete."""
+    """Return the required field that a Chart.yaml lacks. None if it has all of them."""
     root = roots[0] if roots else None
     if root is not None and not is_mapping(root):
         return None

@@ -43,7 +43,7 @@ def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
 
 
 class _UnreadValues:
-    """Finds such texts in the files of one side of a plan."""
+    """Finds texts that may set values of a chart, in the files of one side of a plan."""
 
     def __init__(self, files: UnreadInputs) -> None:
         self._files = files

@@ -1,4 +1,4 @@
-"""Compute the values of a vendored chart from those of its outer chart."""
+"""Compute the values of a vendored chart from the values of its outer chart."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ class Kustomization:
         return check_texts(self.value.get(field))
 
     def taken(self) -> Iterator[tuple[str, Node | None]]:
-        """Yield the files and folders that it includes, `bases` last."""
+        """Yield the files and folders that the kustomization includes, `bases` last."""
         yield from self.texts("resources")
         yield from self.texts("bases")
 

@@ -45,7 +45,10 @@ def read_operations(patch: YamlTree) -> list[Operation]:
 
 
 def apply_operations(target: YamlTree, operations: list[Operation], budget: WorkBudget) -> None:
-    """Change an object that was converted to JSON. Raise `BuildError` if kustomize would stop, and `BudgetSpent`."""
+    """Apply JSON6902 operations to an object that was converted to JSON.
+
+    Raise `BuildError` if kustomize would stop, and `BudgetSpent`.
+    """
     for operation in operations:
         budget.spend(_FOR_OPERATION)
         if operation.op == "copy":
@@ -122,7 +125,7 @@ def _steps(path: str, at: Node | None) -> list[str]:
 
 
 def _find_holder(target: YamlTree, path: str, at: Node | None) -> tuple[YamlTree, str]:
-    """Return the collection in which a path ends, and the last step."""
+    """Return the collection that contains the end of a JSON pointer, and the last step of the pointer."""
     steps = _steps(path, at) if "/" in path else []
     if not steps:
         raise BuildError(at, f"the path `{path}` leads nowhere")

@@ -47,9 +47,9 @@ def is_patch(path: str) -> bool | None:
 
 
 def patched_in(path: str) -> str | None:
-    """Return the folder of the kustomization next to a file or above it that names the file as a patch.
+    """Return the folder of the kustomization that names a file as a patch.
 
-    None if none does.
+    The kustomization is next to the file or above it. None if no kustomization names the file.
     """
     folder = os.path.dirname(os.path.abspath(path))
     file = os.path.join(folder, os.path.basename(path))
@@ -133,7 +133,7 @@ def _called_patch(folder: str, name: str) -> bool:
 
 @cache
 def _above(folder: str, highest: int = _HIGHEST) -> tuple[_Named, ...]:
-    """Return what the kustomizations of a folder and of those above it name, up to the top of the repository."""
+    """Return what the kustomizations of a folder and of the folders above it name."""
     named = _read_kustomization(folder)
     here = () if named is None else (named,)
     parent = os.path.dirname(folder)
@@ -177,7 +177,7 @@ def _text(folder: str) -> str | None:
 
 
 def _files(text: str, folder: str, fields: tuple[str, ...]) -> frozenset[str]:
-    """Return the absolute paths under some top-level fields that look like files."""
+    """Return the absolute paths that some top-level fields of a kustomization list, if they look like files."""
     named = _listed(text, fields, r"""[^\s"'\[\]{},]+\.(?:ya?ml|json)(?![\w.])""")
     return frozenset(os.path.normpath(os.path.join(folder, name)) for name in named)
 

@@ -52,7 +52,7 @@ class RepositoryTree(NamedTuple):
     ) -> RepositoryTree | None:
         """Return the repository of a file.
 
-        `outside` is the top if the file is in no repository; None returns None.
+        `outside` is the folder to use if the file is in no repository. Without `outside`, the result is then None.
         """
         home = find_top(folder_of(source)) or outside
         return None if home is None else cls(str(home), sources, os.path.isabs(source.path), [])

@@ -188,7 +188,7 @@ class Back:
     def _copied(self, over: Sequence[tuple[Segment, int, int]]) -> Span | None:
         """Return the characters of a named template that were copied to a part of the rendered text.
 
-        None if not only copied.
+        None if some of the part was not copied.
         """
         if any(segment.code is None for segment, *_ in over):
             return None

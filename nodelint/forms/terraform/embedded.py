@@ -79,7 +79,10 @@ def _workloads(source: SourceText, words: Text) -> Iterator[Reading]:
 
 
 def _comments_above(text: str, at: int) -> int:
-    """Return the start of the comment lines directly above an offset, or the start of its own line."""
+    """Return the start of the comment lines directly above an offset.
+
+    Without comments, return the start of its line.
+    """
     start = text.rfind("\n", 0, at) + 1
     while start > 0:
         above = text.rfind("\n", 0, start - 1) + 1

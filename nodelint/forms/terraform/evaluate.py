@@ -69,7 +69,7 @@ class NameScope:
 
 
 class DefaultFailure(EvaluationFailure):
-    """Raised if Terraform would stop as long as an empty default is not replaced."""
+    """Raised if Terraform would stop unless an empty default is replaced."""
 
 
 class EvaluationBudget(WorkBudget):
@@ -104,7 +104,7 @@ class ExpressionEvaluator:
             return self.place(expression)
 
     def place(self, expression: HclExpression) -> Node:
-        """Return an unknown value at the place of an expression."""
+        """Return an unknown value with the source place of an expression."""
         return Node(self.scope.source, expression.start, expression.end, "scalar", "plain", UNKNOWN)
 
     def part(self, expression: HclExpression) -> Node:

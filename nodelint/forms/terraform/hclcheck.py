@@ -372,7 +372,7 @@ class _BodyChecker(_ExpressionChecker):
     def item(self, names: set[str]) -> Token | None:
         """Check an attribute, a block of one line, or the head of a block.
 
-        Return the `{` of the latter, else None.
+        Return the `{` of a block's head, None for the other two.
         """
         head = self.tokens[self.at]
         name = self.next_text()

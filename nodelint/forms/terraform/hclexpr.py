@@ -78,7 +78,7 @@ class ExpressionReader:
         return self.text[token.start : token.end]
 
     def expression(self, depth: int) -> HclExpression:
-        """Return the expression that begins here. Raise `BadExpression`."""
+        """Return the expression that begins at the next token. Raise `BadExpression`."""
         if depth > DEEPEST:
             raise BadExpression
         test = self.operation(depth, 0)

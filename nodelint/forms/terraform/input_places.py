@@ -24,7 +24,7 @@ class InputPlace(NamedTuple):
     - `folder`: its module.
     - `source`, `start`, `end`: its place.
     - `block`: the block around it.
-    - `call`: the label of the only call of the module that counts. Empty if all count.
+    - `call`: the label of the module call whose arguments are used. Empty if the arguments of all calls are.
     - `steps`: the path to the part of its value that is used.
     - `caller`: the call of the module, as in `InputText`.
     """
@@ -92,7 +92,7 @@ def _narrow_merge(
 ) -> Iterator[tuple[HclExpression, list[str]]]:
     """Yield the arguments of `merge` that determine a value, the last first.
 
-    The arguments before one that certainly has the key do not count.
+    Arguments before an argument that certainly has the key are left out.
     """
     for part in reversed(parts):
         yield from narrow(part, steps, text)

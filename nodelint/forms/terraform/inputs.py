@@ -72,7 +72,10 @@ _REASON = "`{}` of it changes, and no file of the module is here: what it makes 
 
 
 class TerraformInputs:
-    """Finds inputs in the files of one side of a plan."""
+    """Finds the inputs that determine unknown values, in the files of one side of a plan.
+
+    Inputs are variables, locals, module arguments, and files.
+    """
 
     def __init__(self, sources: Sequence[Source] | ModuleFiles) -> None:
         self.modules = sources if isinstance(sources, Modules) else Modules(sources)

@@ -79,7 +79,7 @@ class ModuleFiles:
         return made
 
     def near(self, folder: str) -> list[str]:
-        """Return the Terraform files that may read files of a folder: in it, above it, and next to those."""
+        """Return the Terraform files that may read files of a folder: below it, and below folders around it."""
         if folder not in self._near:
             found: dict[str, None] = {}
             around = folder
@@ -100,7 +100,7 @@ class ModuleFiles:
         return self._near[folder]
 
     def _list_files_below(self, folder: str) -> list[str]:
-        """Return the Terraform files in a folder and in those below it.
+        """Return the Terraform files in a folder and in the folders below it.
 
         The result is cached for neighbouring folders.
         """

@@ -102,12 +102,12 @@ def is_empty(node: Node) -> bool:
 
 
 def is_null(node: Node) -> bool:
-    """Whether a value is null."""
+    """Return whether a value is null."""
     return node.kind == "scalar" and node.value is None
 
 
 def unknown(at: Node) -> Node:
-    """Return an unknown value at the place of a node."""
+    """Return an unknown value with the source place of a node."""
     return Node(at.source, at.start, at.end, "scalar", "plain", UNKNOWN)
 
 

@@ -107,7 +107,7 @@ def _find_text_holders(source: Source, expression: HclExpression) -> Iterator[tu
 
 
 def _holds_parts(source: Source, expression: HclExpression, maker: _Maker) -> bool:
-    """Return whether a value has fields of pools or classes. A value that is written elsewhere may have them."""
+    """Return whether a value has, or may have, fields of pools or classes. A value that is written elsewhere may."""
     if maker.for_karpenter and any(part.kind in _READS for part in (expression, *expression.parts[1::2])):
         return True
     return re.search(_NAMES_FIELD, source.text[expression.start : expression.end]) is not None

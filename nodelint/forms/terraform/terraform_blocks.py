@@ -30,7 +30,7 @@ _REGISTRY = re.compile(r"tfr://[\w.-]*/([\w-]+)/([\w-]+)/([\w-]+)(//[\w./-]*\w)?
 
 
 class BlockText(NamedTuple):
-    """A resource, data source or module."""
+    """The text of a resource, data source or module block."""
 
     source: Source
     kind: str

@@ -407,7 +407,7 @@ class _Composer:
 
 
 def _tagged(node: Node, tag: str, text: str, is_key: bool) -> None:
-    """Set the tag of a scalar, and the value that the tag makes of its text. Raise `Unreadable`."""
+    """Set the tag of a scalar, and the value of its text with that tag. Raise `Unreadable` if the text is invalid."""
     from nodelint.text.yaml.tags import set_by_tag  # here, because tags are rare
 
     set_by_tag(node, tag, text, is_key)

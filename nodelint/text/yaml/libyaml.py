@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     Event = tuple[int, str | None, str | None, str, int, int, Any]
-    """Its kind, anchor, tag, the value of a scalar, where it begins and ends, and its style."""
+    """A parser event: kind, anchor, tag, value of a scalar, offsets of start and end, and style."""
 
 SCALAR, MAPPING, SEQUENCE, END_OF_COLLECTION, ALIAS, DOCUMENT, END_OF_DOCUMENT, STREAM, END_OF_STREAM = range(9)
 """Kinds of events. The anchor of an alias is its name. The style of a collection says whether it has brackets."""

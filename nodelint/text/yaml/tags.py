@@ -15,7 +15,7 @@ _DEFINED = ("int", "float", "bool", "null", "merge", "binary")
 
 
 def set_by_tag(node: Node, tag: str, text: str, is_key: bool = False) -> None:
-    """Set the tag of a scalar, and the value that the tag makes of `text`. Raise Unreadable if the text is invalid.
+    """Set the tag of a scalar, and the value of `text` with that tag. Raise Unreadable if the text is invalid.
 
     A value with a tag that YAML does not define is UNKNOWN: another tool fills it in. A key is always its text.
     """

@@ -85,7 +85,8 @@ class Excerpt(Source):
 def read(path: str, handle: int) -> Excerpt | None:
     """Return the documents of a YAML stream that mention Karpenter. None if there are none.
 
-    The stream is read block by block. Raise OSError if the stream, or such a document, is too long.
+    The stream is read block by block. Raise OSError if the stream, or a document that mentions Karpenter, is too
+    long.
     """
     parts = _Parts()
     size = 0

@@ -186,7 +186,10 @@ class _Filler(TemplateEvaluator):
             self.add(text, code.start, code, node)
 
     def unset(self, code: Code) -> None:
-        """Print a placeholder for a value. If it may be several lines, keep the code instead."""
+        """Print a placeholder for a value that is not set.
+
+        If the value may have several lines, print the code instead.
+        """
         self.free = True
         line = self.text[self.text.rfind("\n", 0, code.start) + 1 : code.start]
         behind = self.text[code.end : code.end + 1]
@@ -256,7 +259,7 @@ class _Filler(TemplateEvaluator):
     def is_switched_off(self, block: Block, value: object) -> bool:
         """Return whether a block of whole objects is disabled by a `false` in the values.
 
-        If enabled, it is complete.
+        The block is rendered nevertheless: other values may enable it.
         """
         if len(block.branches) > 1 or block.branches[0].word != "if" or not isinstance(value, Node):
             return False

@@ -140,7 +140,7 @@ class TemplateEvaluator(ABC):
         return value.get(name) if isinstance(value, dict) else _field(value, name)
 
     def call(self, name: str, args: list[object]) -> object:
-        """Return the result of a function. Raise `Unresolved`, `Unset` and `Printed`."""
+        """Return the result of a template function. Raise `Unresolved`, `Unset` and `Printed`."""
         if name in _RENDERERS and len(args) == 2:
             return self.tpl(args) if name == "tpl" else self.include(args)
         if name not in ("dict", "list", "tuple") and any(arg is ROOT for arg in args):

@@ -241,7 +241,7 @@ _KEEPING_LAYOUT = frozenset(
 
 
 def call(name: str, args: Sequence[object]) -> object:
-    """Return the result of a function. Raise `Unresolved`, `Unset` and `Printed`."""
+    """Return the result of a template function. Raise `Unresolved`, `Unset` and `Printed`."""
     function = FUNCTIONS.get(name)
     if function is None:
         raise Unresolved
