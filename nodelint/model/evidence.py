@@ -28,7 +28,7 @@ STATED, DEFAULT, LOOSE, FOR_READERS, NO_RELEASE, NOT_KNOWN, OVERRIDDEN = 0, 1, 2
 - DEFAULT: it may be overridden (the default of a variable, a script, the chart of the CRDs alone).
 - LOOSE: a range, or the default of a module that others call.
 - FOR_READERS: a README tells people to run it. It counts only without other evidence, however near.
-- NO_RELEASE: a version that Karpenter never had, such as 2.1.0 of somebody's own chart. It is only named.
+- NO_RELEASE: a version that Karpenter never had, such as 2.1.0 of somebody's own chart. It is reported, but not used.
 - NOT_KNOWN: a release that cannot be determined.
 - OVERRIDDEN: a default that each call of its module overrides. It states nothing.
 """

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
         "prices",
         "spot-prices",
     ]
-    """Kinds that no rule needs: without them, the prices bundled with nodelint are used."""
+    """A kind of fact. Each kind needs a separate request to AWS, with a separate permission."""
 else:
     FactKind = str
 
 PRICE_KINDS: tuple[FactKind, ...] = ("prices", "spot-prices")
-"""What no rule needs: without them the prices that come with nodelint are used."""
+"""Kinds that no rule needs: without them, the prices bundled with nodelint are used."""
 
 FACT_KINDS: tuple[FactKind, ...] = (
     "instance-types",

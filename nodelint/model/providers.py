@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     Provider = Literal["aws", "auto-mode", "other"]
-    """`aws` is also what leaves open whose it is."""
+    """The provider of a pool or class: `aws` is Karpenter for AWS. It is also used if the provider is not clear."""
 else:
     Provider = str
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     Operator = Literal["In", "NotIn", "Exists", "DoesNotExist"]
-    """What a requirement comes down to; bounds count as Exists, or as NotIn beside an exclusion."""
+    """The operator of a parsed requirement. Bounds are Exists, or NotIn if values are excluded as well."""
 
 
 OPERATORS = frozenset({"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte"})

@@ -1,4 +1,4 @@
-"""Return how long releases of Karpenter, and versions of Kubernetes on EKS, are supported.
+"""State how long releases of Karpenter, and versions of Kubernetes on EKS, are supported.
 
 The facts are in `data/support.json`. Days are counted from 1970-01-01 without loading datetime, because imports take
 most of the time of a check of one file.

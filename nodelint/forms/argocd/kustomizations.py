@@ -1,4 +1,4 @@
-"""Change overlays as Argo CD Applications do that apply them, by the `kustomize` fields of a source."""
+"""Change overlays by the `kustomize` fields of the Argo CD Applications that apply them."""
 
 from __future__ import annotations
 

@@ -50,9 +50,9 @@ def list_keys(text: str) -> set[str]:
 
 
 def _find_own_values(path: str, is_named: bool) -> str | None:
-    """Return the path of the default values to which a values file belongs by its folder and name. None if to none.
+    """Return the path of the default values to which a values file belongs by its folder and name.
 
-    A file next to the default values may have any name if the user names it.
+    None if it belongs to no chart. A file next to the default values may have any name if the user names it.
     """
     folder, name = os.path.split(path)
     if re.fullmatch(OTHER_VALUES, name) or (is_named and gate.is_file(os.path.join(folder, CHART))):

@@ -112,7 +112,10 @@ def trim_pieces(text: str, pieces: list[TemplatePiece], kind: str) -> None:
 
 
 def _before_blanks(text: str, start: int, end: int, kind: str) -> int:
-    """Return the offset of the white space at the end of a text. In a quoted text, an escaped line break is not."""
+    """Return the offset of the white space at the end of a text.
+
+    In quotes and in JSON, escaped line breaks and tabs are white space as well.
+    """
     rest = text[start:end]
     if kind not in ("quoted", "json"):
         return start + len(rest.rstrip())

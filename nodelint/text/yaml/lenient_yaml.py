@@ -21,7 +21,7 @@ libyaml refuses such a `:`. Go reads it as part of the text.
 _APOSTROPHE = "\ue002\ue002"
 """Two characters in place of `\\'` in double quotes. Go accepts this escape."""
 _MOST_REPAIRS = 100
-"""For each repair the document is parsed once more."""
+"""The most repairs of a document. After each repair it is parsed again."""
 
 
 def read_repaired(

@@ -1,4 +1,4 @@
-"""Values of tagged scalars: `!!str 1` is a string, and `!Sub` is a placeholder."""
+"""Compute the values of tagged scalars: `!!str 1` is a string, and `!Sub` is a placeholder."""
 
 from __future__ import annotations
 
