@@ -8,7 +8,7 @@ supports no Kubernetes version that EKS still offers. If you set a newer version
 # file: main.tf
 resource "helm_release" "karpenter" {
   name       = "karpenter"
-  namespace  = "karpenter"
+  namespace  = "kube-system"
   repository = "https://charts.karpenter.sh"
   chart      = "karpenter"
 }
@@ -18,7 +18,7 @@ resource "helm_release" "karpenter" {
 # file: main.tf
 resource "helm_release" "karpenter" {
   name       = "karpenter"
-  namespace  = "karpenter"
+  namespace  = "kube-system"
   repository = "oci://public.ecr.aws/karpenter"
   chart      = "karpenter"
   version    = "1.14.1"

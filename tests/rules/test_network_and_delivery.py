@@ -206,4 +206,4 @@ def test_an_application_that_names_what_is_not_there(nodelint: Run, tmp_path: Pa
     ],
 )
 def test_a_chart_that_cannot_be_installed(nodelint: Run, tmp_path: Path, text: str, rule: str, count: int) -> None:
-    assert len(check(nodelint, tmp_path, {"main.tf": text}, rule)) == count
+    assert len(check(nodelint, tmp_path, {"main.tf": f'provider "helm" {{\n}}\n{text}'}, rule)) == count
