@@ -68,7 +68,7 @@ def check(source: Source, context: Context) -> Findings:
         is_written = not values or re.search(r"\benable_nat_gateway[ \t]*=[ \t]*false", block.text) is not None
         yield Finding(
             at=block.at,
-            message="the private subnets with Karpenter's tag have no route out of the VPC: nodes never join the cluster",
+            message="the private subnets with Karpenter's tag have no route out of the VPC: nodes never join",
             severity=None if is_written else "warning",
             help="set `enable_nat_gateway = true`, or create VPC endpoints for what nodes call",
         )
