@@ -58,7 +58,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             for use in script.unset[1:6]
         ],
         note="neither kubectl nor Karpenter replaces variables of userData",
-        help="set it in the script, or give it a default: `${X:-value}`",
+        help="set the variable in the script, or give it a default: `${X:-value}`",
     )
 
 

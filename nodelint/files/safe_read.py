@@ -135,6 +135,8 @@ def error_reason(error: OSError | ValueError) -> str:
     """Return what is wrong, as the end of a sentence; what is not the system's own text stays as it is, names above
     all.
     """
+    if isinstance(error, IsADirectoryError):
+        return "is a folder: name a file"
     reason = getattr(error, "strerror", None)
     return reason[:1].lower() + reason[1:] if reason else str(error)
 

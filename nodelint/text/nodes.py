@@ -281,7 +281,8 @@ class SourceText:
     reads the objects of a source once. `cluster` and `built` are set for a text that is built of files (see
     `forms.rendered`): what is built for one cluster belongs together. `roots` are the root modules of Terraform, or
     the variable files, with which a file is filled in. `is_named` says that the command line names the file,
-    `values_order` is its number among the files of --values.
+    `values_order` is its number among the files of --values. `is_editable` is false for a file that is read only
+    because a named file belongs to it: `--fix` changes only what the user names.
     """
 
     __slots__ = (
@@ -295,6 +296,7 @@ class SourceText:
         "documents",
         "encoding",
         "held",
+        "is_editable",
         "is_named",
         "masked",
         "newline",
@@ -334,6 +336,7 @@ class SourceText:
         self.set_aside = []
         self.part: bool | None = False
         self.is_named = False
+        self.is_editable = True
         self.values_order = 0
         self.tabbed = False
         self.masked = False

@@ -22,6 +22,7 @@ def _take_marks(new: Source, source: SourceText) -> None:
     """Let a new text of a file be read, and count as named on the command line, as the old one."""
     new.part, new.encoding = source.part, source.encoding
     new.is_named, new.values_order = source.is_named, source.values_order
+    new.is_editable = source.is_editable
 
 
 def reread_document(source: SourceText, index: int, text: str) -> Source:
