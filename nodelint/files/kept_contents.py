@@ -10,6 +10,9 @@ import os
 _MOST = 64 << 20
 """Bytes that are kept; what is read beyond them is opened again where it is asked for again."""
 
+_LARGEST = 4 << 20
+"""Bytes of a file that is kept: the tree of a larger one takes what memory a run may have."""
+
 
 class KeptContents:
     """The contents of files by their absolute paths."""
@@ -39,7 +42,7 @@ class KeptContents:
 
     def keep(self, path: str, content: bytes) -> None:
         """Keep what was read of a whole file, as long as there is room."""
-        if self._contents is not None and self._size + len(content) <= _MOST:
+        if self._contents is not None and len(content) <= _LARGEST and self._size + len(content) <= _MOST:
             self._contents[self._find_absolute(path)] = content
             self._size += len(content)
 
