@@ -311,7 +311,7 @@ def restructure(place: Node, new: object) -> list[Edit]:
         documents = reread_document(root.source, document.index, apply(root.source.text, made)).documents
         edited = documents[document.index].root if document.index < len(documents) else None
         if edited is None:
-            raise NotEditable("the edited text could not be read again")
+            raise NotEditable("nodelint could not read the file with this edit: edit it by hand")
         return edited
 
     assert document.root is not None

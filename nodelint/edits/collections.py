@@ -66,7 +66,7 @@ def document_of(node: Node) -> Document:
     """Return the document of a node. Raise NotEditable if the object was composed from the operations of a patch."""
     found = node.source.document_of(root_of(node))
     if found is None:
-        raise NotEditable("it is put together from the operations of a patch")
+        raise NotEditable("operations of a JSON patch make the value: edit it by hand")
     return found
 
 
@@ -209,13 +209,13 @@ def guard(node: Node, *, structure: bool = False, whole: bool = False) -> None:
     `structure`: the edit adds or removes members. `whole`: the edit replaces or removes the node as a whole.
     """
     if node.shared:
-        raise NotEditable("it is written elsewhere, behind an alias or a merge")
+        raise NotEditable("a YAML alias or merge stands for the value: edit the anchor by hand")
     if node.alias and structure and not whole:
         structure = False  # the caller replaces it as a whole, or refuses
     at: Node | None = node
     while at is not None:
         if at.aliased:
-            raise NotEditable("an alias elsewhere refers to it")
+            raise NotEditable("a YAML alias elsewhere stands for the same value: edit it by hand")
         at = at.parent
     if not structure:
         return
@@ -224,7 +224,7 @@ def guard(node: Node, *, structure: bool = False, whole: bool = False) -> None:
         raise NotEditable("a key is written with `?`, and nodelint does not edit such mappings")
     document = document_of(node)
     if document.templated and _is_among_code(node, document):
-        raise NotEditable("there is template code in between")
+        raise NotEditable("template code stands between the lines of the edit: edit it by hand")
 
 
 @lru_cache(maxsize=2)
@@ -263,7 +263,7 @@ def insert_member(
     `block` and `flow` return the lines of the members for an indent (for `flow`, None means on one line).
     """
     if node.alias:
-        raise NotEditable("it is written elsewhere, behind an alias")
+        raise NotEditable("a YAML alias stands for the value: edit the anchor by hand")
     members = members_of(node)
     text, newline = node.source.text, node.source.newline
     if node.style == "block":
@@ -392,7 +392,7 @@ def _beginning(parent: Node, members: list[tuple[Node, Node]], index: int) -> in
     first, last = members[index]
     if parent.kind != "sequence":
         if behind_colon(MappingEntry(first, last, None)) is None:
-            raise NotEditable("the key is written in a form that is not edited")
+            raise NotEditable("nodelint does not edit a key in this form: edit it by hand")
         return first.raw
     if index == 0:
         return parent.start
@@ -400,7 +400,7 @@ def _beginning(parent: Node, members: list[tuple[Node, Node]], index: int) -> in
     dash = re.compile(rf"(?m)^\ufeff?[ \t]{{{column(parent)}}}-(?=[ \t\r\n]|\Z)")
     found = dash.search(parent.source.text, members[index - 1][1].end)
     if found is None:
-        raise NotEditable("the item is written in a form that is not edited")
+        raise NotEditable("nodelint does not edit an item in this form: edit it by hand")
     return found.end() - 1
 
 

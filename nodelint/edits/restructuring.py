@@ -47,7 +47,7 @@ class Restructuring:
         except ValueError:  # edits of one step overlap
             raise NotEditable("the edits overlap") from None
         if self._find(root).plain() != new:
-            raise NotEditable("the edited text holds something else")
+            raise NotEditable("the file with this edit would mean something else: edit it by hand")
         return root
 
     def _find_at(self, root: Node, path: tuple[str | int, ...]) -> Node:
@@ -55,14 +55,14 @@ class Restructuring:
         for step in path:
             found = node.items[step] if isinstance(step, int) else node.get(step)
             if found is None:
-                raise NotEditable("the edited text could not be read again")
+                raise NotEditable("nodelint could not read the file with this edit: edit it by hand")
             node = found
         return node
 
     def _edit(self, root: Node, made: list[Edit]) -> Node:
         self._left -= 1
         if self._left < 0:
-            raise NotEditable("too much changes")
+            raise NotEditable("the edit would rewrite too many lines: edit it by hand")
         return self._read_edited(root, made)
 
     def _change(self, root: Node, path: tuple[str | int, ...], new: object) -> Node:

@@ -97,7 +97,7 @@ def find_again(node: Node, steps: Sequence[int], text: str) -> Node:
     for step in steps:
         root = member_at(root, step) if root is not None else None
     if root is None:
-        raise NotEditable("the edited text could not be read again")
+        raise NotEditable("nodelint could not read the file with this edit: edit it by hand")
     return root
 
 

@@ -140,7 +140,7 @@ def _replace_in_block(node: Node, value: Plain, writer: Writer, entry: MappingEn
         if opens:
             colon = behind_colon(entry)
             if colon is None:
-                raise NotEditable("the key is written in a form that is not edited")
+                raise NotEditable("nodelint does not edit a key in this form: edit it by hand")
             start = colon
     first_line = lines[0] if node.raw != node.end or opens else behind_mark(node, lines[0])
     rest = "".join(newline + line for line in lines[1:])
@@ -217,9 +217,9 @@ def remove(node: Node) -> list[Edit]:
     members = members_of(parent)
     index = index_of(node)
     if index is None:
-        raise NotEditable("it comes from a merge")
+        raise NotEditable("a YAML merge (<<) brings the value: edit the anchor by hand")
     if any(part.aliased for part in members[index]):
-        raise NotEditable("an alias elsewhere refers to it")
+        raise NotEditable("a YAML alias elsewhere stands for the same value: edit it by hand")
     if len(members) == 1:
         if parent.style == "flow":
             return [edit_of(parent, parent.start + 1, parent.end - 1, "")]

@@ -8,7 +8,7 @@ from nodelint.base.budget import RUN
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.contents import concerns_karpenter, display_path, read_content
 from nodelint.files.file_keywords import FileKeywords, find_buffers, may_make_pods, may_state
-from nodelint.files.file_kinds import GIT_FILES, GLANCE, READ, UNREAD, WORKFLOWS, is_text_of_others, purpose_of
+from nodelint.files.folders import Discovery, list_files
 from nodelint.files.gate import gate
 from nodelint.files.globs import NOTHING, READ_ALL, Excluded, Globs
 from nodelint.files.kept_contents import file_contents
@@ -19,13 +19,8 @@ from nodelint.text.keywords import bytes_hold_keyword
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from nodelint.files.gitignore import Ignored
     from nodelint.forms.registry import FormRow
     from nodelint.text import Source
-
-
-# Folders that contain no manifests of the user. If such a folder is named on the command line, it is read.
-_PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
 
 
 _HIGHEST = 6
@@ -40,51 +35,6 @@ _KEPT = 2_000
 # The number of bytes of files that are searched together. It is large enough to save most searches, and small enough
 # that most blocks contain no file that mentions Karpenter.
 _BLOCK = 1 << 13
-
-
-class Discovery:
-    """The files of a run. A file is sorted by keywords, not parsed.
-
-    - `sources`: the sources that mention Karpenter.
-    - `unreadable`: paths that could not be read, with the reason.
-    - `stdin`: the content of standard input if it was requested; `stdin_path`: the file name of that content.
-    - `stating`: files that may state which release runs; some are also in `sources`.
-    - `seen`: paths of all files that may hold manifests.
-    - `glanced`: paths of files that were read only for the releases that they may state.
-    - `unread`: paths of texts and programs in folders that may hold manifests, but were not opened.
-    - `late`: the number of files that were not opened before the deadline.
-    - `named`: files that were requested by path; `values`: the files of `--values`, in order.
-    - `folders`: the requested folders; `hidden`: hidden folders in them, which are skipped.
-    - `also`: a pattern of further texts for which a file is read, although it does not mention Karpenter.
-    - `workloads`: paths of files that may create pods; `contents`: the content of some of them.
-    - `buffers`: paths of files that may hold CapacityBuffers.
-    - `node_groups`: paths of files that may declare nodes of other tools than Karpenter.
-    - `installing`: paths of files that may install a chart with values.
-    - `applying`: paths of files that may change the objects of a folder.
-    """
-
-    def __init__(self) -> None:
-        self.stating: list[Source] = []
-        self.seen: set[str] = set()
-        self.glanced: set[str] = set()
-        self.unread: list[str] = []
-        self.named: set[str] = set()
-        self.values: Sequence[str] = ()
-        self.folders: list[str] = []
-        self.hidden: list[str] = []
-        self.sources: list[Source] = []
-        self.unreadable: list[tuple[str, str]] = []
-        self.late = 0
-        self.files = 0
-        self.stdin: bytes | None = None
-        self.stdin_path = "-"
-        self.also: str | None = None
-        self.workloads: list[str] = []
-        self.contents: dict[str, bytes] = {}
-        self.buffers: list[str] = []
-        self.installing: list[str] = []
-        self.node_groups: list[str] = []
-        self.applying: list[str] = []
 
 
 def discover(
@@ -123,13 +73,15 @@ def discover(
                 found.folders.append(os.path.abspath(path))
             else:
                 found.named.add(os.path.normpath(path))
-            for file in _files(path, exclude, include, found):
+            for file in list_files(path, exclude, include, found):
                 _take_file(file, path, block, on_file)
     block.sort_in()
+    requested = frozenset(found.seen)
     for file in _list_read_with(found) if found.named else ():
         if not exclude.match(file):
             _take_file(file, file, block, on_file)
     block.sort_in()
+    found.read_with.update(found.seen - requested)
     return found
 
 
@@ -342,7 +294,7 @@ def stating(found: Discovery, exclude: Excluded = READ_ALL) -> list[Source]:
     seen = {os.path.abspath(path) for path in (*found.seen, *found.glanced)} if roots else set()
     more = Discovery()
     for root in roots:
-        for file in _files(os.path.relpath(root), exclude, NOTHING, more):
+        for file in list_files(os.path.relpath(root), exclude, NOTHING, more):
             if os.path.abspath(file) not in seen:
                 _read_for_release(file, more)
     return [*found.stating, *more.stating]
@@ -352,7 +304,7 @@ def stating_around(folder: str, exclude: Excluded = READ_ALL) -> list[Source]:
     """Return the files that may state a release, in the repository around a folder. Empty outside of a repository."""
     root = repository(os.path.abspath(folder))
     found = Discovery()
-    for file in _files(os.path.relpath(root), exclude, NOTHING, found) if root is not None else ():
+    for file in list_files(os.path.relpath(root), exclude, NOTHING, found) if root is not None else ():
         _read_for_release(file, found)
     return found.stating
 
@@ -375,102 +327,6 @@ def context(sources: Iterable[Source], exclude: Excluded = READ_ALL, include: Gl
     have = {os.path.realpath(source.path) for source in sources}
     found = discover([os.path.relpath(root) for root in roots], exclude, include=include)
     return [source for source in found.sources if os.path.realpath(source.path) not in have]
-
-
-def _files(path: str, exclude: Excluded, include: Globs, found: Discovery) -> Iterator[str]:
-    """Yield the files of a requested path: itself, or all files below a folder. Each path is normalized."""
-    path = os.path.normpath(path)
-    if os.path.isdir(path):
-        yield from _below(path, "" if path == os.curdir else os.path.join(path, ""), exclude, include, found)
-    elif not exclude.match(path):
-        yield path
-
-
-def _below(folder: str, prefix: str, exclude: Excluded, include: Globs, found: Discovery) -> Iterator[str]:
-    above = _ignored_around(folder, exclude) if exclude.gitignore else None
-    excluding = bool(exclude)
-    open_folders = [(prefix, *_listed(folder, found, above, exclude))]
-    while open_folders:
-        prefix, entries, ignored = open_folders[-1]
-        for entry in entries:
-            name = entry.name
-            path = prefix + name
-            if excluding and exclude.match(path):
-                continue
-            try:
-                if entry.is_dir(follow_symlinks=False):
-                    walked = (not name.startswith(".") or name in WORKFLOWS) and name not in _PASSED_OVER
-                    if walked and not (ignored and ignored.ignores(name, folder=True)):
-                        below = ignored.below(name) if ignored else None
-                        open_folders.append((path + os.sep, *_listed(path, found, below, exclude)))
-                        break
-                    if name.startswith(".") and not walked and not (ignored and ignored.ignores(name, folder=True)):
-                        found.hidden.append(path)
-                    continue
-                read = purpose_of(path, include)
-                if not read or (ignored and ignored.ignores(name, folder=False)):
-                    continue
-                if _is_taken(entry, path, read, folder, found):
-                    yield path
-            except OSError as error:  # a link that leads back to itself
-                found.unreadable.append((path, error_reason(error)))
-        else:
-            open_folders.pop()
-
-
-def _is_taken(entry: os.DirEntry[str], path: str, read: int, top: str, found: Discovery) -> bool:
-    """Return whether an entry of a folder is read. `found` records the entry if it is of interest but not read."""
-    regular = entry.is_file()
-    if (read != READ or not regular) and is_text_of_others(path):
-        found.unread.append(path)
-    if read == UNREAD or not regular:
-        # The lock file of an editor is a link that leads nowhere on purpose.
-        if read == READ and not entry.name.startswith(".") and entry.is_symlink() and not os.path.exists(path):
-            found.unreadable.append((path, "a link to a file that is not there"))
-        return False
-    if read == GLANCE:
-        found.glanced.add(path)
-    if not entry.is_symlink():
-        return True
-    from nodelint.files.links import link_leaves
-
-    if (what := link_leaves(path, top)) is None:
-        return True
-    # Helm installs the files in `crds` unchanged: they are definitions, not manifests.
-    if read != GLANCE and not (what == "chart" and os.path.basename(os.path.dirname(path)) == "crds"):
-        found.unreadable.append((path, f"a link out of the {what}, which is not followed"))
-    return False
-
-
-def _listed(
-    folder: str, found: Discovery, above: Ignored | None, exclude: Excluded
-) -> tuple[Iterator[os.DirEntry[str]], Ignored | None]:
-    """Return the entries of a folder, and the ignore rules of git for them."""
-    try:
-        with os.scandir(folder) as listing:
-            entries = sorted(listing, key=lambda e: e.name)
-    except OSError as error:
-        found.unreadable.append((folder, error_reason(error)))
-        return iter(()), above
-    if exclude.gitignore and any(entry.name in GIT_FILES for entry in entries):
-        from nodelint.files.gitignore import entered
-
-        above = entered(above, folder, [entry.name for entry in entries])
-    return iter(entries), above
-
-
-def _ignored_around(folder: str, exclude: Excluded) -> Ignored | None:
-    """Return the ignore rules of git in a folder. None outside of a repository.
-
-    In a copy of a repository's folder, the rules of the original folder apply.
-    """
-    if repository(os.path.abspath(folder)) is None:
-        folder = exclude.counterpart(folder)
-    if repository(os.path.abspath(folder)) is None:
-        return None
-    from nodelint.files.gitignore import Ignored
-
-    return Ignored.around(folder)
 
 
 def _is_wanted(data: bytes, found: Discovery) -> bool:

@@ -133,6 +133,8 @@ def find_top(folder: str) -> str | None:
 
 def error_reason(error: OSError | ValueError) -> str:
     """Return the reason of an error, as the end of a sentence. Text that is not the system's own is unchanged."""
+    if isinstance(error, IsADirectoryError):
+        return "is a folder: name a file"
     reason = getattr(error, "strerror", None)
     return reason[:1].lower() + reason[1:] if reason else str(error)
 

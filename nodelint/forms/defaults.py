@@ -21,7 +21,9 @@ find_remote_values = list_inputs = find_lost_inputs = state_releases = resolve_r
 find_installs = find_plain_values = list_unread_values = find_including_templates = find_kindless_templates = (
     read_roots
 ) = _nothing
-find_addresses = list_applied_folders = list_remote_uses = list_folders_around = list_read_with = _nothing
+find_addresses = list_owners = list_moves = list_applied_folders = list_remote_uses = list_folders_around = (
+    list_read_with
+) = _nothing
 
 
 def _false(*_: Any) -> bool:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from nodelint.forms.lib.chart_values import RepositoryTree
     from nodelint.forms.lib.controller_install import ControllerFiles
     from nodelint.forms.lib.unread_inputs import UnreadInputs
-    from nodelint.forms.requests import ApplyFolder, BlockAddress, FolderUse, InstallChart
+    from nodelint.forms.requests import AddressMove, ApplyFolder, BlockAddress, FolderUse, InstallChart, ObjectOwner
     from nodelint.model.controller_settings import ControllerInstall
     from nodelint.model.evidence import Evidence
     from nodelint.model.gap import Gap
@@ -260,6 +260,14 @@ class Form(Protocol):
 
         The reason says why the block creates no instance. It is empty if it creates one.
         """
+
+    def list_owners(
+        self, objects: Sequence[Object], sources: Sequence[Source]
+    ) -> Iterator[tuple[Object, ObjectOwner]]:
+        """Return the objects that blocks with a state make, and the addresses of these."""
+
+    def list_moves(self, folders: Iterable[str], sources: Sequence[Source]) -> Iterator[AddressMove]:
+        """Return what the files of some folders say of addresses that have changed."""
 
     def make_input_finder(self, sources: Sequence[Source]) -> InputFinder | None:
         """Return a finder of the inputs of unknown values. None if the form renders nothing."""

@@ -42,7 +42,7 @@ def change_value(place: Node, new: object, built: Node) -> Sequence[Edit]:
     if isinstance(new, list) and texts and place.kind == "sequence" and _in_a_document(place):
         return set_values(place, new)
     if not _in_a_document(place):
-        raise NotEditable("it is no value of one line")
+        raise NotEditable("the value goes over several lines: edit it by hand")
     return restructure(place, _merge_written(new, built.plain(), place.plain()))
 
 
@@ -55,24 +55,24 @@ def _merge_written(new: object, built: object, written: object) -> object:
         return written
     if isinstance(built, dict) and isinstance(written, dict) and isinstance(new, dict):
         if built.keys() != written.keys():
-            raise NotEditable("something adds keys to what is written")
+            raise NotEditable("a base or a template adds keys to those that are written here: edit it by hand")
         return {
             name: _merge_written(value, built[name], written[name]) if name in built else value
             for name, value in new.items()
         }
     if isinstance(built, list) and isinstance(written, list) and isinstance(new, list):
         if len(built) != len(written):
-            raise NotEditable("something adds items to what is written")
+            raise NotEditable("a base or a template adds items to those that are written here: edit it by hand")
         left = list(zip(built, written, strict=True))
         found = []
         for item in new:
             same = next((n for n, (own, _) in enumerate(left) if own == item), None)
             found.append(item if same is None else left.pop(same)[1])
         if any(own != as_written for own, as_written in left):
-            raise NotEditable("an item goes in which something is filled in")
+            raise NotEditable("the fix would remove an item that is filled in from elsewhere: edit it by hand")
         return found
     if _holds_unknown(new):
-        raise NotEditable("a part of it is filled in")
+        raise NotEditable("a part of the value is filled in from elsewhere: edit it by hand")
     return new
 
 

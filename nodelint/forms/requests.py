@@ -28,14 +28,13 @@ class ApplyFolder(NamedTuple):
 
 
 class FolderUse(NamedTuple):
-    """A folder that an object applies.
+    """A folder that an object applies: the name of the object, the absolute path of the folder, and its place.
 
-    - `name`: the name of the object.
-    - `folder`: the absolute path of the folder. A placeholder in it is known only in the cluster.
-    - `at`: the place.
-    - `terms`: fields that decide what is applied and where, and that no rendered manifest shows: the revision, the
-      cluster.
-    - `release_terms`: fields that matter for objects with the name or namespace of their release.
+    A placeholder in the path stands for what the cluster alone knows. `terms` are fields of the object, and of what
+    it refers to, that decide what is applied and where, and that no rendered manifest shows: the revision, the
+    cluster. `release_terms` count for objects that take the name or the namespace of their release. `deletes` says in
+    words what deletes the applied objects once the object is gone; empty if nothing does. `is_suspended` says that
+    changes of the folder are not applied for now.
     """
 
     name: str
@@ -43,6 +42,8 @@ class FolderUse(NamedTuple):
     at: Span
     terms: tuple[tuple[str, str], ...] = ()
     release_terms: tuple[tuple[str, str], ...] = ()
+    deletes: str = ""
+    is_suspended: bool = False
 
 
 _DEFAULT_BRANCHES = ("HEAD", "main", "master", "refs/heads/main", "refs/heads/master")
@@ -85,6 +86,26 @@ class BlockAddress(NamedTuple):
     path: str
     type: str = ""
     name: str = ""
+
+
+class ObjectOwner(NamedTuple):
+    """What makes an object and keeps a state of its own, so that it destroys what is no longer at its address.
+
+    `state` is what else makes it another one, such as the name of a release. `at` is its place, `folders` are those
+    in which it, and what leads to it, stands.
+    """
+
+    address: str
+    state: str
+    at: Span
+    folders: tuple[str, ...]
+
+
+class AddressMove(NamedTuple):
+    """What stood at an address and is at another one now; None if it is only forgotten."""
+
+    old: str
+    new: str | None
 
 
 Request = ApplyFolder | InstallChart | FillTemplate

@@ -218,6 +218,10 @@ def _read_and_build(found: Discovery, each_release: bool) -> Inventory:
         from nodelint.forms.rendered import find_parts
 
         found.sources += find_parts(inventory.built, found)
+    if found.read_with:
+        read_with = {os.path.abspath(path) for path in found.read_with}
+        for source in found.sources:
+            source.is_editable = os.path.abspath(source.path) not in read_with
     return inventory
 
 

@@ -138,7 +138,7 @@ def target(text: str) -> Version:
         return Version(NEWEST.major, NEWEST.minor + 1, 0)
     numbers = _numbers(text)
     if numbers is None or not 1 <= len(numbers) <= 3:
-        raise ValueError(f"`{text}` is not a Karpenter version: use one such as 1.4.0 or 1.4")
+        raise ValueError(f"`{text}` is not a Karpenter version: use one such as {NEWEST}, the newest known, or 1.4")
     if numbers < (1,):
         raise ValueError(f"Karpenter {text} is too old: releases from {OLDEST} on are known")
     if len(numbers) == 3:

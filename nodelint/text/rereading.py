@@ -22,6 +22,7 @@ def _take_marks(new: Source, source: SourceText) -> None:
     """Copy the settings of a source (encoding, `part`, named on the command line) to its new version."""
     new.part, new.encoding = source.part, source.encoding
     new.is_named, new.values_order = source.is_named, source.values_order
+    new.is_editable = source.is_editable
 
 
 def reread_document(source: SourceText, index: int, text: str) -> Source:

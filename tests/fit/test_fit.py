@@ -18,6 +18,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.manifests import nodeclass
+from tests.plain_yaml import dump_all_yaml, load_yaml
 from tests.repositories import write_files
 
 Run = Callable[..., CompletedProcess[str]]
@@ -44,10 +45,9 @@ POOLS = """
 
 
 def pools() -> str:
-    import yaml
 
     found = []
-    for name, facts in yaml.safe_load(textwrap.dedent(POOLS)).items():
+    for name, facts in load_yaml(textwrap.dedent(POOLS)).items():
         family: dict[str, Any] = {
             "key": "karpenter.k8s.aws/instance-family",
             "operator": "In",
@@ -68,7 +68,7 @@ def pools() -> str:
         pool: dict[str, Any] = {"template": template}
         pool |= {key: facts[key] for key in ("limits", "weight") if key in facts}
         found.append({"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": name}, "spec": pool})
-    return str(yaml.safe_dump_all(found))
+    return dump_all_yaml(found)
 
 
 def pod(text: str, kind: str = "Deployment", name: str = "web") -> str:

@@ -17,7 +17,6 @@ from typing import Any
 
 import jsonschema
 import pytest
-import yaml
 from click.testing import CliRunner
 
 from nodelint.base.budget import RUN
@@ -33,6 +32,7 @@ from nodelint.why.events import meanings
 from nodelint.why.objects import read_objects
 from tests.conftest import ROOT
 from tests.forked import Command
+from tests.plain_yaml import dump_all_yaml, dump_yaml
 from tests.why.clusters import (
     NOW,
     POOL_REQUIREMENTS,
@@ -665,7 +665,7 @@ def test_dumps_are_read_as_kubectl_writes_them(nodelint: Command, tmp_path: Path
     folder = tmp_path / "dumps"
     folder.mkdir()
     as_list = {"apiVersion": "v1", "kind": "List", "items": objects}
-    (folder / "a.yaml").write_text(yaml.safe_dump(as_list, sort_keys=False), encoding="utf-8")
+    (folder / "a.yaml").write_text(dump_yaml(as_list, sort_keys=False), encoding="utf-8")
     nodes = {
         "kind": "NodeList",
         "apiVersion": "v1",
@@ -674,10 +674,10 @@ def test_dumps_are_read_as_kubectl_writes_them(nodelint: Command, tmp_path: Path
         ],
     }
     (folder / "b.json").write_text(json.dumps([nodes]), encoding="utf-8")
-    text = yaml.safe_dump_all([o for o in objects if o["kind"] != "Node"])
+    text = dump_all_yaml([o for o in objects if o["kind"] != "Node"])
     for arguments, stdin in (
         (["dumps/a.yaml"], None),
-        (["-"], text + "---\n" + yaml.safe_dump(nodes)),
+        (["-"], text + "---\n" + dump_yaml(nodes)),
         (["dumps"], None),
     ):
         done = nodelint(
@@ -690,7 +690,7 @@ def test_dumps_are_read_as_kubectl_writes_them(nodelint: Command, tmp_path: Path
 def test_edits_name_the_line_of_the_manifest(nodelint: Command, tmp_path: Path) -> None:
     pool = nodepool(disruption={"consolidationPolicy": "WhenEmpty"})
     (tmp_path / "dump.json").write_text(kubectl_list(_cluster(node(), pod(), pool)), encoding="utf-8")
-    manifest = yaml.safe_dump({k: v for k, v in pool.items() if k != "status"}, sort_keys=False)
+    manifest = dump_yaml({k: v for k, v in pool.items() if k != "status"}, sort_keys=False)
     (tmp_path / "pools.yaml").write_text(manifest, encoding="utf-8")
     line = next(n for n, text in enumerate(manifest.splitlines(), 1) if "consolidationPolicy" in text)
     done = nodelint("why", "dump.json", "--manifests", "pools.yaml", "--format", "json", env={"NODELINT_NOW": NOW})

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from nodelint.model.releases import NEWEST
 from nodelint.why import Known, explain
@@ -20,6 +19,7 @@ from nodelint.why.dump import read_dump
 from nodelint.why.kubectl_yaml import NotPlain, read_plain
 from nodelint.why.objects import read_objects
 from tests.forked import Command
+from tests.plain_yaml import load_all_yaml
 from tests.why.clusters import NOW, cluster, daemon, event, kubectl_list, node, nodepool, pdb, pod
 from tests.why.test_why import APART, DELETED, SPREAD, WAITS
 
@@ -160,7 +160,7 @@ WRITTEN = {
 @pytest.mark.parametrize("case", WRITTEN)
 def test_lines_of_kubectl_are_read_as_yaml(case: str) -> None:
     text = WRITTEN[case]
-    wanted = [document for document in yaml.safe_load_all(text) if document is not None]
+    wanted = [document for document in load_all_yaml(text) if document is not None]
     assert read_plain(text) == wanted
 
 

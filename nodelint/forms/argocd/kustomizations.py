@@ -17,7 +17,7 @@ from nodelint.forms.requests import ApplyFolder, FolderUse, name_repository, nam
 from nodelint.model.finding import span_of
 from nodelint.model.gap import Gap
 from nodelint.text import Node
-from nodelint.text.missing import text_of
+from nodelint.text.missing import items_of, text_of
 from nodelint.text.reading import nodes_of
 
 
@@ -65,6 +65,13 @@ https://argo-cd.readthedocs.io/en/stable/user-guide/kustomize/
 """
 
 
+_FINALIZER = "resources-finalizer.argocd.argoproj.io"
+"""Deletes what an Application has applied when that is deleted.
+
+https://argo-cd.readthedocs.io/en/stable/user-guide/app_deletion/
+"""
+
+
 def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
     """Yield the folders of the sources of Applications, also of Applications that ApplicationSets create."""
     for path in files.paths:
@@ -80,6 +87,7 @@ def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
 def _list_uses(root: Node, tops: Sequence[str], files: UnreadInputs) -> Iterator[FolderUse]:
     name = f"{text_of(root.get('kind'))} {text_of(root.find('metadata', 'name'))}"
     generators = tuple(("generators", in_one_line(part)) for part in list_unread_generators(root))
+    deletes = _explain_deletion(root)
     for spec in list_specs(root, files.read):
         sources = [*list_sources_of(spec)]
         for part in sources:
@@ -93,7 +101,22 @@ def _list_uses(root: Node, tops: Sequence[str], files: UnreadInputs) -> Iterator
                     ("destination.namespace", _read_text(spec.find("destination", "namespace"))),
                 )
                 terms = (*_list_terms(spec, sources, part), *generators)
-                yield FolderUse(name, found, span_of(root), terms, of_release)
+                yield FolderUse(name, found, span_of(root), terms, of_release, deletes)
+
+
+def _explain_deletion(root: Node) -> str:
+    """Return what deletes the objects of an Application, or of those of a set, once it is gone; empty if nothing
+    does.
+    """
+    if text_of(root.get("kind")) == "ApplicationSet":
+        keeps = root.find("spec", "syncPolicy", "preserveResourcesOnDeletion")
+        if keeps is not None and keeps.value is True:
+            return ""
+        return "Argo CD deletes what the Applications of a set have applied once it is gone"
+    finalizers = map(_read_text, items_of(root.find("metadata", "finalizers")))
+    if any(name.startswith(_FINALIZER) for name in finalizers):
+        return f"Argo CD deletes what an Application with `{_FINALIZER}` has applied once it is gone"
+    return ""
 
 
 def _list_terms(spec: Node, sources: Sequence[Node], own: Node) -> Iterator[tuple[str, str]]:

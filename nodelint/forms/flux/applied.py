@@ -23,12 +23,15 @@ def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
     repositories = _Repositories(files)
     for root in list_kustomizations([*files.by_path.values()]):
         prune, folder = root.find("spec", "prune"), find_folder(root)
-        if folder is not None and (prune is None or prune.value is not False):
+        is_suspended = _is_suspended(root)
+        if folder is not None and (is_suspended or prune is None or prune.value is not False):
             terms = (
                 *repositories.list_terms(root, root.find("spec", "sourceRef")),
                 *_list_fields(root, "kubeConfig"),
             )
-            yield FolderUse(_name(root), folder, span_of(root), terms)
+            keeps = is_suspended or text_of(root.find("spec", "deletionPolicy")) == "Orphan"
+            deletes = "" if keeps else "Flux deletes what a Kustomization with `prune` has applied once it is gone"
+            yield FolderUse(_name(root), folder, span_of(root), terms, (), deletes, is_suspended)
     for source in [*files.by_path.values()]:
         if "HelmRelease" not in source.text or source.may_be_template:
             continue
@@ -38,11 +41,19 @@ def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
             if chart and reference is not None and text_of(reference.get("kind")) == _REPOSITORY:
                 home = find_top(os.path.dirname(os.path.abspath(source.path))) or files.top
                 terms = (*repositories.list_terms(root, reference), *_list_release_terms(root))
-                yield FolderUse(_name(root), os.path.normpath(os.path.join(home, chart)), span_of(root), terms)
+                is_suspended = _is_suspended(root)
+                deletes = "" if is_suspended else "Flux uninstalls the release of a HelmRelease that is gone"
+                place = os.path.normpath(os.path.join(home, chart))
+                yield FolderUse(_name(root), place, span_of(root), terms, (), deletes, is_suspended)
 
 
 def _name(root: Node) -> str:
     return f"{text_of(root.get('kind'))} {text_of(root.find('metadata', 'name'))}"
+
+
+def _is_suspended(root: Node) -> bool:
+    suspend = root.find("spec", "suspend")
+    return suspend is not None and suspend.value is True
 
 
 def _list_release_terms(root: Node) -> Iterator[tuple[str, str]]:

@@ -325,7 +325,7 @@ class _FluxBack(Back):
         for step in find_steps(node):
             place = member_at(place, step) if place is not None and step < len(members_of(place)) else None
         if place is None or place.kind != node.kind:
-            raise NotEditable("a variable has a part in it")
+            raise NotEditable("a variable makes a part of the value: edit it by hand")
         return place
 
 

@@ -185,7 +185,7 @@ def list_remote_uses(sources: Sequence[Source], reported: Collection[tuple[str, 
 
 
 def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
-    """Yield the values of charts that depend on a chart, and values files that nothing names."""
+    """Return the commands that give values to a chart, and values files that nobody names."""
     from nodelint.forms.helm import unread_values
 
     return unread_values.list_unread_values(chart, files)

@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from nodelint.base.tuples import NamedTuple
 from nodelint.files import safe_read
 from nodelint.files.gate import gate
 from nodelint.forms.lib.chart_places import (
@@ -54,34 +53,13 @@ def values_place(path: str) -> str | None:
     return os.path.join(chart, _VALUES)
 
 
-class VendoredChart(NamedTuple):
-    """A chart in the folder `charts` of another chart.
-
-    - `names`: the keys under which the outer chart passes values to it.
-    - `values`, `outer_values`: the paths of both default values; None if there is no such file.
-    """
-
-    names: tuple[str, ...]
-    values: str | None
-    outer_values: str | None
-
-
-def vendored_chart(path: str) -> VendoredChart | None:
-    """Return the vendored chart of a template. None for any other file, and for a chart nested twice."""
+def vendored_place(path: str) -> str | None:
+    """Return where the default values of a chart in the folder of another stand; None for any other template."""
     folder = templates_around(path)
-    chart = os.path.dirname(folder) if folder is not None else ""
-    outer = chart_around(chart or os.curdir) if folder is not None else None
-    own = _root(os.path.join(chart, CHART)) if outer is not None else None
-    if outer is None or own is None or chart_around(outer) is not None:
+    chart = os.path.dirname(folder) if folder is not None else None
+    if chart is None or not gate.is_file(os.path.join(chart, CHART)) or chart_around(chart) is None:
         return None
-    outer = outer if os.path.isabs(path) else os.path.relpath(outer)
-    name = _name(own)
-    around = _root(os.path.join(outer, CHART))
-    listed = around.get("dependencies") if around is not None else None
-    mine = [node for node in (listed.items if listed is not None else ()) if _name(node) == name]
-    names = tuple(_name(item, "alias") or name for item in mine) or (name,)
-    values, given = os.path.join(chart, _VALUES), os.path.join(outer, _VALUES)
-    return VendoredChart(names, values if gate.is_file(values) else None, given if gate.is_file(given) else None)
+    return os.path.join(chart, _VALUES)
 
 
 def _name(node: Node, key: str = "name") -> str:

@@ -121,6 +121,21 @@ def _note_unused(source: Source, fitting: Sequence[str], defaults: Mapping[str, 
             return
 
 
+def note_near_values(path: str, keys: set[str], charts: Mapping[str, set[str]]) -> None:
+    """Note a file that is not read as values of a chart because of a few keys, of which the chart has no other.
+
+    `charts` are the keys of default values by their paths. Of files for charts elsewhere nothing is noted: most of
+    their keys are others.
+    """
+    near = [own for own in charts if _FEWEST_KEYS <= len(keys & charts[own]) >= 2 * len(keys - charts[own])]
+    if len(near) == 1:
+        unknown, chart = min(keys - charts[near[0]]), os.path.basename(os.path.dirname(os.path.abspath(near[0])))
+        reason = (
+            f"not read as values: values.yaml of chart {chart} has no key `{unknown}`; to judge it with this file,"
+        )
+        note_left_out(path.replace(os.sep, "/"), f"{reason} {_BY_FLAG}")
+
+
 _BY_FLAG = "name it by --values"
 
 

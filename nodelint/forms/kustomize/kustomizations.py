@@ -9,8 +9,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from functools import cache
+from itertools import islice
 
 from nodelint.files.gate import gate
+from nodelint.files.safe_read import repository
 
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _PATCHES = ("patches", "patchesStrategicMerge")
@@ -21,6 +23,9 @@ _WHOLES = ("resources", "bases", "components")
 _HIGHEST = 64
 
 _MOST_FOLDERS = 2000
+_MOST_WALKED = 5000
+"""Folders of a repository in which overlays are looked for."""
+
 _DEEPEST = 6
 """The most folders between a file and the kustomization that names it."""
 
@@ -81,16 +86,42 @@ def builds_on(patch: str, base: str) -> bool:
 
 
 def list_read_with(path: str) -> Iterator[str]:
-    """Yield the kustomization next to a file or above it that names the file, and the files that it includes."""
+    """Yield the kustomizations that name a file, next to it or above it, with the overlays that take their folders
+    and the files that all of them take.
+    """
     file = os.path.abspath(path)
     folder = os.path.dirname(file)
     for _ in range(_DEEPEST):
         named = _read_kustomization(folder)
         if named is not None and (file in named[0] or file in named[1] or _names(folder, file)):
-            yield from _list_taken(folder)
+            for user in (folder, *_list_users(folder)):
+                yield from _list_taken(user)
         folder = os.path.dirname(folder)
         if gate.refusal(folder) is not None:
             return
+
+
+def _list_users(base: str) -> list[str]:
+    """Return the folders of the repository whose kustomizations take a folder, directly or by way of others."""
+    top = repository(base)
+    users = _map_users(top) if top is not None else {}
+    found, pending = {base: None}, [base]
+    while pending:
+        more = [user for user in users.get(pending.pop(), ()) if user not in found]
+        found.update(dict.fromkeys(more))
+        pending += more
+    return [folder for folder in found if folder != base]
+
+
+@cache
+def _map_users(top: str) -> dict[str, list[str]]:
+    """Return the folders below `top` that kustomizations take, each with the folders of these kustomizations."""
+    users: dict[str, list[str]] = {}
+    for folder, folders, names in islice(gate.walk(top), _MOST_WALKED):
+        folders[:] = [name for name in folders if not name.startswith(".") and name != "node_modules"]
+        for taken in _takes(folder)[1] if any(name in KUSTOMIZATIONS for name in names) else ():
+            users.setdefault(taken, []).append(folder)
+    return users
 
 
 def _names(folder: str, file: str) -> bool:
@@ -119,6 +150,7 @@ def forget() -> None:
     """Clear the cache of kustomizations. A server calls it when one changes."""
     _above.cache_clear()
     _takes.cache_clear()
+    _map_users.cache_clear()
 
 
 def _called_patch(folder: str, name: str) -> bool:

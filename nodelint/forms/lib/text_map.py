@@ -46,22 +46,45 @@ def make_built(
             return led
         return Withheld("shared", detail=_CHANGES_CHART)
 
-    own = next(iter(given), None)
     files = (template.path, *variants[0].included, values.path, *(source.path for source in given))
-    chart = os.path.dirname(os.path.abspath(values.path))
+    cluster, label = _find_cluster(values, given)
     return Built(
         variants[0].result,
         find_origin,
         parts=tuple(map(os.path.abspath, files)),
         replaces=(os.path.abspath(template.path), *variants[0].included),
-        cluster=chart if own is None else os.path.abspath(own.path),
-        label="" if own is None else os.path.relpath(own.path, chart).replace(os.sep, "/"),
+        cluster=cluster,
+        label=label,
         by_default=True,
         given=tuple(given),
         readings=tuple(back.result for back in variants[1:]),
         find_object=find_object,
         map_edits=map_edits,
     )
+
+
+def leave_out(template: Source, values: SourceText, given: Sequence[SourceText] = ()) -> Built:
+    """Return what comes of a template of a chart that a release leaves out: nothing."""
+    cluster, label = _find_cluster(values, given)
+    return Built(
+        Source.from_text(template.path, ""),
+        lambda _: None,
+        parts=tuple(os.path.abspath(file.path) for file in (template, values, *given)),
+        replaces=(os.path.abspath(template.path),),
+        cluster=cluster,
+        label=label,
+        by_default=True,
+        given=tuple(given),
+    )
+
+
+def _find_cluster(values: SourceText, given: Sequence[SourceText]) -> tuple[str, str]:
+    """Return the cluster of a chart that is filled with its values and those of other files, and its label."""
+    chart = os.path.dirname(os.path.abspath(values.path))
+    own = next(iter(given), None)
+    if own is None:
+        return chart, ""
+    return os.path.abspath(own.path), os.path.relpath(own.path, chart).replace(os.sep, "/")
 
 
 _CHANGES_CHART = "it would change the chart, which is installed with other values too"
@@ -302,7 +325,7 @@ class Back:
         """
         value = self.value(node)
         if value is None or value.kind != node.kind:
-            raise NotEditable("the template has a part in it")
+            raise NotEditable("the template makes a part of the value: edit it by hand")
         over = self._over(node.start, node.end)
         code = over[0][0].code
         bare = node.style == "plain" and not isinstance(node.value, str) and new == node.text

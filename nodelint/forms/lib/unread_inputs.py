@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterator, Sequence
-from functools import cached_property
 
 from nodelint.files.gate import gate
 from nodelint.forms.input_text import InputText, make_rest
-from nodelint.forms.lib.chart_places import CHART
 from nodelint.forms.lib.file_patterns import match_files
 from nodelint.model.finding import Span
 from nodelint.text import Node, Source
@@ -38,12 +36,6 @@ class UnreadInputs:
         self.paths = sorted({*map(os.path.abspath, paths), *self.by_path})
         self.top = os.path.abspath(top)
         self._texts: dict[str, Source | None] = {}
-
-    @cached_property
-    def depending_charts(self) -> list[str]:
-        """The Chart.yaml files of charts that depend on another chart by a path."""
-        charts = (path for path in self.paths if os.path.basename(path) == CHART)
-        return [path for path in charts if (source := self.read(path)) is not None and "file://" in source.text]
 
     def read(self, path: str) -> Source | None:
         """Return a file by its absolute path. None if it cannot be read."""

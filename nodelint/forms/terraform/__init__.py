@@ -14,14 +14,14 @@ import re
 from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from nodelint.edits.writer import Dialect
     from nodelint.forms.input_text import InputText, RemoteUse
     from nodelint.forms.interface import FormRun
     from nodelint.forms.lib.controller_install import ControllerFiles
     from nodelint.forms.rendered import Built
-    from nodelint.forms.requests import BlockAddress, InstallChart
+    from nodelint.forms.requests import AddressMove, BlockAddress, InstallChart, ObjectOwner
     from nodelint.forms.terraform.inputs import TerraformInputs
     from nodelint.model.controller_settings import ControllerInstall
     from nodelint.model.evidence import Evidence
@@ -201,6 +201,20 @@ def find_addresses(
     from nodelint.forms.terraform import switched_off
 
     return switched_off.find_addresses(objects, sources)
+
+
+def list_owners(objects: Sequence[Object], sources: Sequence[Source]) -> Iterator[tuple[Object, ObjectOwner]]:
+    """Return the objects that resources make, and the addresses of these."""
+    from nodelint.forms.terraform import addresses
+
+    return addresses.list_owners(objects, sources)
+
+
+def list_moves(folders: Iterable[str], sources: Sequence[Source]) -> Iterator[AddressMove]:
+    """Return what the `moved` and `removed` blocks of some folders say."""
+    from nodelint.forms.terraform import addresses
+
+    return addresses.list_moves(folders, sources)
 
 
 def make_input_finder(sources: Sequence[Source]) -> TerraformInputs:

@@ -20,6 +20,7 @@ ENDINGS = (".tf", ".tofu", _TERRAGRUNT)
 _REST = r"[ \t]*(?:(?:#|//)[^\n]*)?\r?$"
 _BLOCK = re.compile(rf'(?m)^(resource|module|data)[ \t]+("[^"\n]*")(?:[ \t]+"([^"\n]*)")?[ \t]*\{{{_REST}')
 _LOCALS = re.compile(rf"(?m)^locals[ \t]*\{{(?:{_REST}|(?P<line>[^\n]*)\}}{_REST})")
+_OUTPUT = re.compile(rf'(?m)^output[ \t]+"([^"\n]+)"[ \t]*\{{(?:{_REST}|(?P<line>[^\n]*)\}}{_REST})')
 _SOURCE = re.compile(r'(?m)^([ \t]*source[ \t]*=[ \t]*)("([^"\n]*)")')
 _INPUTS = re.compile(rf"(?m)^inputs[ \t]*=[ \t]*\{{{_REST}")
 _GIT = re.compile(
@@ -78,16 +79,27 @@ def _with_registry_source(body: str) -> str:
     called = _SOURCE.search(body)
     if called is None:
         return body
-    git, registry = _GIT.fullmatch(called[3]), _REGISTRY.fullmatch(called[3])
+    module, version = registry_source(called[3])
+    if module == called[3]:
+        return body
+    pinned = f'\n  version = "{version}"' if version else ""
+    return f'{body[: called.start()]}{called[1]}"{module}"{pinned}{body[called.end() :]}'
+
+
+def registry_source(source: str) -> tuple[str, str | None]:
+    """Return what the registry calls a module of GitHub, and the version that its address names; None if it names
+    none.
+
+    Any other source is returned as it is.
+    """
+    git, registry = _GIT.fullmatch(source), _REGISTRY.fullmatch(source)
     if git is not None:
         owner, provider, name, below, version = git.groups()
     elif registry is not None:
         owner, name, provider, below, version = registry.groups()
     else:
-        return body
-    written = f'{called[1]}"{owner}/{name}/{provider}{below or ""}"'
-    pinned = f'\n  version = "{version}"' if version else ""
-    return f"{body[: called.start()]}{written}{pinned}{body[called.end() :]}"
+        return source, None
+    return f"{owner}/{name}/{provider}{below or ''}", version
 
 
 def find_locals(source: Source) -> Sequence[str]:
@@ -99,3 +111,47 @@ def _find_locals(source: Source) -> Iterator[str]:
     for begun in _LOCALS.finditer(source.text):
         end = max(source.text.find("\n}", begun.end()), begun.end())
         yield source.text[begun.end() : end] if begun["line"] is None else begun["line"]
+
+
+def find_outputs(source: Source) -> Sequence[tuple[str, str]]:
+    """Return the outputs of a file: the name of each, and what stands between its braces."""
+    return source.once(find_outputs, lambda: tuple(_find_outputs(source)))
+
+
+def _find_outputs(source: Source) -> Iterator[tuple[str, str]]:
+    for begun in _OUTPUT.finditer(source.text):
+        end = max(source.text.find("\n}", begun.end()), begun.end())
+        yield begun[1], source.text[begun.end() : end] if begun["line"] is None else begun["line"]
+
+
+_BESIDE_BRACKETS = re.compile(r'"(?:\\.|[^"\\\n])*+"|(?:#|//)[^\n]*')
+_OWN = re.compile(r'[ \t]*"?([\w-]+)"?[ \t]*=(?![=>])[ \t]*(.*)')
+_HEREDOC = re.compile(r"<<-?[ \t]*(\w+)[ \t]*\r?$")
+
+
+def own_arguments(text: str) -> dict[str, str]:
+    """Return what the text of a block gives its own arguments, as it is written; not those of blocks within it."""
+    found: dict[str, list[str]] = {}
+    depth, current, heredoc = 0, "", ""
+    for line in text.split("\n"):
+        if heredoc:
+            heredoc = "" if line.strip() == heredoc else heredoc
+            continue
+        given = _OWN.match(line) if depth == 0 else None
+        current = given[1] if given is not None else current if depth else ""
+        if given is not None:
+            found[current] = [given[2]]
+        elif current:
+            found[current].append(line)
+        signs = _BESIDE_BRACKETS.sub("", line)
+        depth = max(depth + sum(map(signs.count, "{[(")) - sum(map(signs.count, "}])")), 0)
+        begun = _HEREDOC.search(signs)
+        heredoc = begun[1] if begun is not None else ""
+    return {name: _without_comment("\n".join(lines)) for name, lines in found.items()}
+
+
+def _without_comment(written: str) -> str:
+    """Return an expression without the comment behind it, if it stands on one line."""
+    if "\n" in written:
+        return written.strip()
+    return re.sub(r'^((?:"(?:\\.|[^"\\])*+"|[^"#/]|/(?!/))*+)(?:#|//).*', r"\1", written).strip()

@@ -104,7 +104,7 @@ def remove(node: Node) -> list[Edit]:
     members = members_of(parent)
     index = index_of(node)
     if index is None:
-        raise NotEditable("it comes from a merge")
+        raise NotEditable("merge() brings the value: edit it by hand")
     first, last = members[index]
     if len(members) == 1:
         return [edit_of(parent, parent.start + 1, parent.end - 1, "")]
@@ -157,7 +157,7 @@ def _fill(node: Node, parts: list[str], indent: str | None) -> list[Edit]:
     With `indent`, each is on a separate line.
     """
     if node.source.text[node.start + 1 : node.end - 1].strip():
-        raise NotEditable("there is a comment in between")
+        raise NotEditable("a comment stands between the lines of the edit: edit it by hand")
     if indent is None:
         return [edit_of(node, node.start + 1, node.end - 1, ", ".join(parts))]
     newline = node.source.newline
@@ -273,7 +273,7 @@ def change_literal(node: Node, value: object) -> list[Edit]:
     """Return the fewest edits that replace a literal. Raise `NotEditable`."""
     own = _read_literal(node.source, node)
     if own is None or own.kind != node.kind:
-        raise NotEditable("it is no literal")
+        raise NotEditable("the value is an expression: edit it by hand")
     if own.kind == "scalar" and isinstance(value, str | int | float):
         return set_value(own, value)
     if (
@@ -300,7 +300,7 @@ def _apply(node: Node, edits: list[Edit]) -> Node:
         text = text[: edit.start] + edit.text + text[edit.end :]
     again = _read_literal(SourceText(node.source.path, text), node)
     if again is None:
-        raise NotEditable("the edited text could not be read again")
+        raise NotEditable("nodelint could not read the file with this edit: edit it by hand")
     return again
 
 

@@ -236,7 +236,7 @@ class _Composer:
                 first = mapping.key(name)
                 raise Unreadable(
                     key.start,
-                    f"the key `{shortened(name)}` is there twice",
+                    f"the key `{shortened(name)}` is set twice",
                     max(1, key.end - key.start),
                     None if first is None else first.start,
                 )
