@@ -8,6 +8,7 @@ anchor in use), or if the value is within template code.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 
@@ -32,7 +33,7 @@ from nodelint.edits.several import difference, find_again, find_steps, member_at
 from nodelint.edits.writer import dialect_of
 from nodelint.forms.registry import TABLE
 from nodelint.model.finding import Edit, NoEdits, PendingEdits
-from nodelint.text import Document, Source, SourceText, reread, reread_document
+from nodelint.text import Document, Source, SourceText, reread, reread_document, reread_documents
 from nodelint.text.nodes import Node
 
 if TYPE_CHECKING:
@@ -292,7 +293,23 @@ def reread_edited(source: SourceText, edits: Sequence[Edit]) -> Source:
     for document in source.documents:
         if document.start < start and end <= document.end:
             return reread_document(source, document.index, text)
-    return reread(source, text)
+    growth = _growth_of_documents(source, edits)
+    return (reread_documents(source, growth, text) if growth else None) or reread(source, text)
+
+
+def _growth_of_documents(source: SourceText, edits: Sequence[Edit]) -> dict[int, int]:
+    """Return by how many characters each document that edits change grows, by its number.
+
+    Empty where an edit is not within one document, or where most are changed: then all is read again.
+    """
+    growth: dict[int, int] = {}
+    starts = [document.start for document in source.documents]
+    for edit in edits:
+        number = bisect_left(starts, edit.start) - 1
+        if number < 0 or edit.end >= source.documents[number].end:
+            return {}
+        growth[number] = growth.get(number, 0) + len(edit.text) - (edit.end - edit.start)
+    return growth if 2 * len(growth) <= len(starts) else {}
 
 
 def restructure(place: Node, new: object) -> list[Edit]:

@@ -14,7 +14,7 @@ from nodelint.model.finding import Also, Edit, Span, Withheld, by_source, overla
 from nodelint.text import Node, Source, SourceText
 
 if TYPE_CHECKING:
-    from nodelint.files.discover import Discovery
+    from nodelint.files.folders import Discovery
     from nodelint.model.gap import Gap
     from nodelint.model.manifest import Object
     from nodelint.text import SourceText

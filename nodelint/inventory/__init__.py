@@ -19,7 +19,7 @@ from nodelint.text.limits import LeftOutNotes, note_left_out
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from nodelint.files.discover import Discovery
+    from nodelint.files.folders import Discovery
     from nodelint.forms.registry import FormRow
     from nodelint.forms.rendered import Built
     from nodelint.model.manifest import Object

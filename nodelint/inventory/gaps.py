@@ -14,7 +14,7 @@ from nodelint.model.gap import CHART_ELSEWHERE, FilePlace, Gap, line_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from nodelint.files.discover import Discovery
+    from nodelint.files.folders import Discovery
     from nodelint.forms.rendered import Built
     from nodelint.inventory import Inventory
     from nodelint.text import Source
@@ -37,7 +37,7 @@ def list_gaps_of_texts(texts: Sequence[Source], inventory: Inventory, folder: st
     Broken documents and skipped objects are not among them: the report of the texts has them. `inventory` was
     rendered from the texts.
     """
-    from nodelint.files.discover import Discovery
+    from nodelint.files.folders import Discovery
     from nodelint.inventory import note_unread
 
     found = Discovery()

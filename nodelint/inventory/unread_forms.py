@@ -14,7 +14,7 @@ from nodelint.forms.lib.chart_places import CHART
 from nodelint.forms.registry import TABLE
 
 if TYPE_CHECKING:
-    from nodelint.files.discover import Discovery
+    from nodelint.files.folders import Discovery
     from nodelint.forms.rendered import Built
     from nodelint.model.manifest import Object
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from nodelint.base.budget import RUN
 from nodelint.files import safe_read
-from nodelint.files.discover import Discovery
+from nodelint.files.folders import Discovery
 from nodelint.files.gate import gate
 from nodelint.forms.lib.chart_places import chart_of
 from nodelint.forms.registry import TABLE, FormRow

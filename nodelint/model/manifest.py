@@ -107,6 +107,10 @@ class Object:
         result: _T = found[1]
         return result
 
+    def forget(self) -> None:
+        """Let go of what `once` keeps: where there are thousands of objects, that is as large as their files."""
+        self._known.clear()
+
     def shows_all(self, mapping: Node) -> bool:
         """Return whether a mapping of the object has all its keys: no template code or patch adds others.
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from nodelint.text.lines import Position
     from nodelint.text.nodes import Document, MappingEntry, Node, Scalar, SourceText
-    from nodelint.text.rereading import read_alone, reread, reread_document
+    from nodelint.text.rereading import read_alone, reread, reread_document, reread_documents
     from nodelint.text.source import Source
     from nodelint.text.unknown_value import UNKNOWN, UnknownValue
 
@@ -32,13 +32,14 @@ __all__ = [
     "read_alone",
     "reread",
     "reread_document",
+    "reread_documents",
 ]
 
 _NODES = ("Document", "MappingEntry", "Node", "Scalar", "SourceText")
 _MODULES = {
     **dict.fromkeys(_NODES, "nodelint.text.nodes"),
     **dict.fromkeys(("UNKNOWN", "UnknownValue"), "nodelint.text.unknown_value"),
-    **dict.fromkeys(("read_alone", "reread", "reread_document"), "nodelint.text.rereading"),
+    **dict.fromkeys(("read_alone", "reread", "reread_document", "reread_documents"), "nodelint.text.rereading"),
     "Position": "nodelint.text.lines",
     "Source": "nodelint.text.source",
 }

@@ -54,15 +54,14 @@ class Node:
 
     __slots__ = (
         "alias",
-        "aliased",
         "end",
         "entries",
         "items",
         "kind",
+        "marks",
         "merges",
         "parent",
         "raw",
-        "shared",
         "source",
         "start",
         "style",
@@ -84,11 +83,9 @@ class Node:
     parent: Node | None
     """The collection that contains the node, also for a key. None for the root of a document."""
     alias: bool
-    """The node is written as an alias (`*x`): an edit may replace it as a whole, but nothing inside it."""
-    shared: bool
-    """The node is part of an alias or a merge, and is written elsewhere: no edit may change it."""
-    aliased: bool
-    """An alias or a merge refers to the node: an edit changes the other place as well."""
+    """It is written as `*x`: it may be replaced whole, but nothing inside it."""
+    marks: int
+    """`shared` and `aliased`, in one field: a file of thousands of objects has half a million nodes."""
     tag: str | None
     """The tag of the node, such as `tag:yaml.org,2002:str`."""
     merges: list[MappingEntry]
@@ -112,12 +109,29 @@ class Node:
         self.merges = _NO_ENTRIES
         self.parent = None
         self.alias = False
-        self.shared = False
-        self.aliased = False
+        self.marks = 0
         self.tag = None
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.start}-{self.end} {self.text[:40]!r}>"
+
+    @property
+    def shared(self) -> bool:
+        """Whether it lies inside an alias or a merge and is written elsewhere: no edit may touch it."""
+        return self.marks & 1 > 0
+
+    @shared.setter
+    def shared(self, value: bool) -> None:
+        self.marks = self.marks & 2 | value
+
+    @property
+    def aliased(self) -> bool:
+        """Whether an alias or a merge refers to it: an edit here changes another place too."""
+        return self.marks & 2 > 0
+
+    @aliased.setter
+    def aliased(self, value: bool) -> None:
+        self.marks = self.marks & 1 | 2 * value
 
     def entry(self, key: str) -> MappingEntry | None:
         """Return the entry of a key. None if there is no such key, or if the node is not a mapping."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from nodelint.forms.registry import TABLE
 from nodelint.text.nodes import Document, Node, SourceText
 from nodelint.text.reading import nodes_of
@@ -38,19 +40,54 @@ def reread_document(source: SourceText, index: int, text: str) -> Source:
     return new
 
 
+def reread_documents(source: SourceText, growth: Mapping[int, int], text: str) -> Source | None:
+    """Return the same file with another text, as `reread_document` does, where several documents differ.
+
+    `growth` says by how many characters each of them is longer. None where a document is not read by itself, or does
+    not stay what it was: then all of the file must be read.
+    """
+    if source.holds("nodelint:") or not is_yaml_alone(source.path) or source.masked:
+        return None
+    new, by, replaced = _begin_reread(source, text), 0, {}
+    for index in sorted(growth):
+        start, end = source.documents[index].start + by, source.documents[index].end + by + growth[index]
+        if not _read_one(source, index, new, start, end) or new.documents[-1].root is None:
+            return None
+        replaced[index] = new.documents[-1]
+        by += growth[index]
+    for index, document in replaced.items():
+        document.index = index
+    new.documents = [replaced.get(index, document) for index, document in enumerate(source.documents)]
+    _add_others(source, new)
+    return new
+
+
+def _begin_reread(source: SourceText, text: str) -> Source:
+    new = Source(source.path, text, source.also)
+    _take_marks(new, source)
+    new.tabbed = source.tabbed
+    return new
+
+
+def _read_one(source: SourceText, index: int, new: Source, start: int, end: int) -> bool:
+    """Add the document that stands between two places of a new text; False where that is not one document alone."""
+    text, document, count = new.text, source.documents[index], len(new.documents)
+    ends = end == len(text) or text[end - 1] == "\n"
+    if document.root is None or document.host is not None or not ends:
+        return False
+    if chunks(text[start:end], 0) != [(0, end - start)]:
+        return False
+    return new.read_part(start, end) and len(new.documents) == count + 1 and not new.masked
+
+
 def _reread_document(source: SourceText, index: int, text: str) -> Source:
     document = source.documents[index]
     if document.host is not None:
         return _reread_embedded(source, index, text) or reread(source, text)
     end = document.end + len(text) - len(source.text)
-    apart = is_yaml_alone(source.path) and not source.masked and document.root is not None
-    ends = end == len(text) or text[end - 1] == "\n"
-    if not apart or not ends or chunks(text[document.start : end], 0) != [(0, end - document.start)]:
-        return reread(source, text)
-    new = Source(source.path, text, source.also)
-    _take_marks(new, source)
-    new.tabbed = source.tabbed
-    if not new.read_part(document.start, end) or len(new.documents) != 1 or new.masked:
+    new = _begin_reread(source, text)
+    apart = is_yaml_alone(source.path) and not source.masked
+    if not apart or not _read_one(source, index, new, document.start, end):
         return reread(source, text)
     return _between_others(source, index, new, new.documents[0])
 
@@ -130,11 +167,16 @@ def _between_others(source: SourceText, index: int, new: Source, document: Docum
     document.index = index
     new.documents = [*source.documents[:index], document, *source.documents[index + 1 :]]
     new.noted = document
+    _add_others(source, new)
+    return new
+
+
+def _add_others(source: SourceText, new: Source) -> None:
+    """Add what is known of the documents that stay to a text of which some documents were read."""
     new.problems = [*source.problems, *new.problems]
     new.set_aside = [*source.set_aside, *new.set_aside]
     if source.held is not None:  # their objects stay the same as well
         new.held = None, source.held[1]
-    return new
 
 
 def read_alone(source: SourceText, document: Document) -> Node | None:

@@ -65,7 +65,7 @@ def filled_charts(
     given = [
         ChartRelease(path, (source,), merged(next(iter(own_roots(defaults[path])), root), root))
         for path, source, root in overrides(defaults, sources)
-        if os.path.abspath(source.path) not in taken  # what a release gives beside it counts too
+        if os.path.abspath(source.path) not in taken  # the values that a release passes in addition also count
     ]
     overlaid = [release for release in of_overlays if release.given]
     subcharts.add_releases([*given, *releases, *overlaid], installed)
@@ -204,7 +204,7 @@ def _charts(sources: Sequence[Source], with_plain: bool = False, vendored: bool 
         whole = os.path.abspath(path)
         values = by_path.get(whole) or read(path)
         if values is None and not gate.exists(path):
-            values = Source.from_text(path, "{}\n")  # a chart may leave all values to whom it is installed by
+            values = Source.from_text(path, "{}\n")  # a chart may leave all values to its installations
         if values is not None:
             by_path[whole] = values
             found.setdefault(whole, (values, []))[1].append(source)

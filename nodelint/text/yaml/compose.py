@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from sys import intern
 
 from nodelint.base.budget import BudgetSpent
 from nodelint.base.types import TYPE_CHECKING
@@ -59,6 +60,10 @@ _IDENTITY = ("apiVersion", "kind")
 _BYTE_ORDER_MARK = "[\n\r\x85\u2028\u2029](\ufeff)"
 """A byte order mark at the beginning of a line. libyaml skips it, Go's parser reads it as text."""
 _SLASH = r"(?<!\\)(?:\\\\)*(\\/)"
+
+
+_SHORT = 40
+"""Characters of a scalar that is kept once: keys, kinds and values of labels stand in every object."""
 
 
 class _Frame:
@@ -137,6 +142,7 @@ class _Composer:
         while True:
             kind, anchor, tag, text, start, end, form = next_event()
             if kind == SCALAR:
+                text = intern(text) if len(text) <= _SHORT else text
                 style = _SHORT_STYLES.get(form) if plainly and tag is None and anchor is None else None
                 value = resolve(text) if style == "plain" else text
                 if style is None or type(value) is float:
