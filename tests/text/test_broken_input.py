@@ -25,6 +25,7 @@ from nodelint.model.releases import NEWEST
 from nodelint.report.text import finding_text
 from nodelint.rule.definition import Rule
 from nodelint.text import Source
+from tests.commands.test_cli import CLASS, TYPO
 from tests.conftest import by_place
 from tests.ec2.test_facts import ACCOUNT, snapshot_of
 from tests.manifests import nodepool
@@ -33,19 +34,6 @@ from tests.repositories import write_files
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 HEAD = "apiVersion: karpenter.sh/v1\nkind: NodePool\n"
-CLASS = """\
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  detailedMonitoring: true
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-"""
-TYPO = CLASS.replace("securityGroupSelectorTerms", "securityGroupSelectorTerm")
 FOUND = "securityGroupSelectorTerm"
 
 # What is in the file; the line and column of what is said of it, and a part of the sentence.
