@@ -8,9 +8,10 @@ from nodelint.apiserver import Schemas
 from nodelint.ec2.fake_account import FakeAccount
 from nodelint.inventory import Inventory
 from nodelint.model.documents import objects
-from nodelint.model.manifest import EC2NodeClass
+from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.model.releases import Version
 from nodelint.plan import PlanOptions, PoolPlan, Side, make
+from nodelint.plan.stops import find_lacking_room
 from nodelint.text import Source
 
 POOL = """\
@@ -324,6 +325,16 @@ def test_a_refused_pool_keeps_its_requirements_and_gets_the_class_that_is_not_re
     (change,) = planned(BOTH, new)
     assert verdict_and_reasons(change) == CLASS_ALL
     assert change.launch.lost == ()
+
+
+@pytest.mark.parametrize(
+    ("replicas", "nodes", "lacks"), [(3, 3, True), (3, 4, False), (0, 0, False), (-1, 0, False), ("'3'", 3, False)]
+)
+def test_a_static_pool_lacks_room_where_its_limit_is_its_number(replicas: object, nodes: int, lacks: bool) -> None:
+    text = edited(POOL, ("  limits: {cpu: 100}\n", f"  replicas: {replicas}\n  limits: {{nodes: {nodes}}}\n"))
+    (pool,) = objects(Source.from_text("a.yaml", text))
+    assert isinstance(pool, NodePool)
+    assert (find_lacking_room(pool, Version(1, 14, 1)) is not None) is lacks
 
 
 def test_a_renamed_pool_takes_its_nodes_with_it() -> None:
