@@ -211,13 +211,24 @@ def test_a_requirement_on_a_reservation_is_met_by_nodes_outside_if_they_may_lack
     assert change.verdict.replaced == expected
 
 
-@pytest.mark.parametrize(("bound", "expected"), [("5", NOT), ("6", SOME)])
-def test_an_open_range_is_met_up_to_its_own_bound(bound: str, expected: tuple[str, ...]) -> None:
-    """A label of one's own with any number above 5: also above 5, but not 3, is the same."""
-    line = "        - {key: example.com/level, operator: Gt, values: ['5']}\n"
-    old = edited(BOTH, (REQ, REQ + line))
-    excluded = "        - {key: example.com/level, operator: NotIn, values: ['3']}\n"
-    (change,) = planned(old, edited(old, (line, line.replace("5", bound) + excluded)))
+@pytest.mark.parametrize(
+    ("new", "expected"),
+    [
+        ([("Gt", "5")], NOT),
+        ([("Lt", "21")], NOT),
+        ([("Gt", "6")], SOME),
+        ([("Gt", "5"), ("Lt", "20")], SOME),
+    ],
+)
+def test_an_open_range_is_met_up_to_its_own_bounds(new: list[tuple[str, str]], expected: tuple[str, ...]) -> None:
+    """A label of one's own with any number from 6 to 20: without one of the bounds, no node drifts."""
+
+    def lines(bounds: list[tuple[str, str]]) -> str:
+        line = "        - {{key: example.com/level, operator: {}, values: ['{}']}}\n"
+        return "".join(line.format(*bound) for bound in bounds)
+
+    old, after = (edited(BOTH, (REQ, REQ + lines(bounds))) for bounds in ([("Gt", "5"), ("Lt", "21")], new))
+    (change,) = planned(old, after)
     assert verdict_and_reasons(change) == expected
 
 
