@@ -989,7 +989,7 @@ class TestBranches:
     def test_a_key_twice_in_one_branch_is_a_mistake(self) -> None:
         text = pool("spot").replace("spec:\n", "spec:\n  weight: 1\n  weight: 2\n  {{ include }}\n", 1)
         (aside,) = Source.from_text("a.yaml", text).set_aside
-        assert aside.message.endswith(": the key `weight` is there twice")
+        assert aside.message.endswith(": the key `weight` is set twice")
 
     @pytest.mark.parametrize("first", ["v1", "v1beta1"])
     def test_an_api_version_that_a_template_chooses(self, first: str) -> None:

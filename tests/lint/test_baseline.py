@@ -147,8 +147,8 @@ def test_a_path_that_is_no_text_survives(report: Report) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("", "line 1: no JSON: expecting value"),
-        ('{\n"findings": [\n<<<<<<< ours\n', "line 3: no JSON: expecting value"),
+        ("", "not a baseline: line 1 is not JSON (expecting value)"),
+        ('{\n"findings": [\n<<<<<<< ours\n', "not a baseline: line 3 is not JSON (expecting value)"),
         ("[" * 200_000, "no baseline of nodelint: nested too deeply"),
         ("[]", "no baseline of nodelint: `nodelint-baseline` is missing"),
         ('{"nodelint-snapshot": 1}', "no baseline of nodelint: `nodelint-baseline` is missing"),

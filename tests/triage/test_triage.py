@@ -459,7 +459,7 @@ def test_text_that_is_no_log_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "\n\n"])
 def test_an_empty_log_is_called_empty(text: str) -> None:
-    with pytest.raises(NoLog, match=r"^is empty$"):
+    with pytest.raises(NoLog, match=r"^is empty: `kubectl logs "):
         triage(io.BytesIO(text.encode()))
 
 
