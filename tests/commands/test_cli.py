@@ -32,6 +32,17 @@ spec:
   securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
 """
 TYPO = CLASS.replace("securityGroupSelectorTerms", "securityGroupSelectorTerm")
+BREAK_A_RULE = """\
+import nodelint.rule.definition as r, sys
+real = r.load_bundled
+def broken():
+    rules = {**real()}
+    def check(obj, context): raise KeyError('x'); yield
+    rules['removed-api'] = rules['removed-api']._replace(check=check)
+    return rules
+r.load_bundled = broken
+"""
+"""The beginning of a program in which a rule breaks down."""
 
 
 def put(folder: Path, text: str, name: str = "class.yaml") -> Path:
@@ -199,18 +210,7 @@ def test_a_manifest_cannot_steer_the_terminal() -> None:
 def test_a_fault_of_ours_is_said_as_one(tmp_path: Path, nodelint: Run) -> None:
     """A rule that breaks down has not judged the object; what the others found is still printed."""
     put(tmp_path, TYPO)
-    code = (
-        "import nodelint.rule.definition as r, sys\n"
-        "real = r.load_bundled\n"
-        "def broken():\n"
-        "    rules = {**real()}\n"
-        "    def check(obj, context): raise KeyError('x'); yield\n"
-        "    rules['removed-api'] = rules['removed-api']._replace(check=check)\n"
-        "    return rules\n"
-        "r.load_bundled = broken\n"
-        "sys.argv = ['nodelint', 'check']\n"
-        "from nodelint.__main__ import main\nmain()\n"
-    )
+    code = f"{BREAK_A_RULE}sys.argv = ['nodelint', 'check']\nfrom nodelint.__main__ import main\nmain()\n"
     import sys
 
     for strict, ends in ({}, 1), ({"NODELINT_FAIL_ON_FAULT": "1"}, 3):

@@ -12,6 +12,7 @@ from subprocess import CompletedProcess
 import pytest
 
 from nodelint.ec2.snapshot import Answer, snapshot_text
+from tests.commands.test_cli import BREAK_A_RULE
 from tests.ec2.test_facts import ACCOUNT, CLASS, ONE_RULE, WITHOUT_SUBNETS, put, snapshot_of
 
 Run = Callable[..., CompletedProcess[str]]
@@ -98,14 +99,7 @@ def test_a_rule_that_does_not_report_misses_nothing(nodelint: Run, tmp_path: Pat
 def test_a_fault_of_ours_wins_over_all(nodelint: Run, tmp_path: Path) -> None:
     put(tmp_path, ACCOUNT + "denied: [subnets]\n")
     code = (
-        "import nodelint.rule.definition as r, sys\n"
-        "real = r.load_bundled\n"
-        "def broken():\n"
-        "    rules = {**real()}\n"
-        "    def check(obj, context): raise KeyError('x'); yield\n"
-        "    rules['removed-api'] = rules['removed-api']._replace(check=check)\n"
-        "    return rules\n"
-        "r.load_bundled = broken\n"
+        f"{BREAK_A_RULE}"
         "sys.argv = ['nodelint', 'check', '--snapshot', 'facts.json', '--require-facts', 'class.yaml', 'no.yaml']\n"
         "from nodelint.__main__ import main\nmain()\n"
     )

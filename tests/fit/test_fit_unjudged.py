@@ -10,6 +10,7 @@ from subprocess import CompletedProcess
 import pytest
 
 from nodelint.fit.admission import tolerations_for
+from nodelint.fit.crowding import counts_itself
 from nodelint.fit.pods import pod_of
 from nodelint.model.cluster_objects import PATTERN, Workload
 from nodelint.model.documents import objects
@@ -71,3 +72,38 @@ def test_eks_adds_tolerations_for_extended_resources_alone() -> None:
     pod = pod_of(workload)
     assert pod is not None
     assert [toleration.key for toleration in tolerations_for(pod)] == ["example.com/a"]
+
+
+APART = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 9
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers: [{name: a, image: a}]
+      affinity:
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            - topologyKey: topology.kubernetes.io/zone
+              labelSelector: SELECTOR
+"""
+
+
+@pytest.mark.parametrize(
+    ("selector", "counts"),
+    [
+        ("{matchLabels: {app: web}}", True),
+        ("{matchLabels: {app: web, tier: a}}", False),
+        ("{matchLabels: {app: web}, matchExpressions: [{key: app, operator: NotIn, values: [web]}]}", False),
+        ("{matchLabels: {app: '${x}'}}", False),
+    ],
+)
+def test_pods_keep_apart_from_each_other_for_certain_by_labels_alone(selector: str, counts: bool) -> None:
+    (workload,) = objects(Source.from_text("web.yaml", APART.replace("SELECTOR", selector), PATTERN), more=True)
+    assert isinstance(workload, Workload)
+    pod = pod_of(workload)
+    assert pod is not None
+    assert [counts_itself(workload, topology) for topology in pod.topologies] == [counts]

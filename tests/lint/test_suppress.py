@@ -81,8 +81,10 @@ def test_a_comment_for_a_rule_that_did_not_run_is_left_in_peace(check: Check) ->
     assert rules_of(check(text, select=["unused-suppression", "invalid-field"])) == []
 
 
-def test_a_comment_of_another_linter_at_a_finding_names_what_it_would_silence(check: Check) -> None:
-    (message,) = [r.message for r in check(CLASS + "  # noqa\n  volumes: 3\n").results if "silences" in r.message]
+@pytest.mark.parametrize("indent", ["", "  "])
+def test_a_comment_of_another_linter_at_a_finding_names_what_it_would_silence(check: Check, indent: str) -> None:
+    report = check(f"{CLASS}{indent}# noqa\n{indent}volumes: 3\n")
+    (message,) = [result.message for result in report.results if "silences" in result.message]
     assert message == "this comment silences nothing here: write `# nodelint: ignore[unknown-field] reason`"
     assert rules_of(check(CLASS.replace("spec:\n", "spec: # noqa\n", 1))) == []
 

@@ -8,9 +8,10 @@ from nodelint.apiserver import Schemas
 from nodelint.ec2.fake_account import FakeAccount
 from nodelint.inventory import Inventory
 from nodelint.model.documents import objects
-from nodelint.model.manifest import EC2NodeClass
+from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.model.releases import Version
 from nodelint.plan import PlanOptions, PoolPlan, Side, make
+from nodelint.plan.stops import find_lacking_room
 from nodelint.text import Source
 
 POOL = """\
@@ -210,13 +211,24 @@ def test_a_requirement_on_a_reservation_is_met_by_nodes_outside_if_they_may_lack
     assert change.verdict.replaced == expected
 
 
-@pytest.mark.parametrize(("bound", "expected"), [("5", NOT), ("6", SOME)])
-def test_an_open_range_is_met_up_to_its_own_bound(bound: str, expected: tuple[str, ...]) -> None:
-    """A label of one's own with any number above 5: also above 5, but not 3, is the same."""
-    line = "        - {key: example.com/level, operator: Gt, values: ['5']}\n"
-    old = edited(BOTH, (REQ, REQ + line))
-    excluded = "        - {key: example.com/level, operator: NotIn, values: ['3']}\n"
-    (change,) = planned(old, edited(old, (line, line.replace("5", bound) + excluded)))
+@pytest.mark.parametrize(
+    ("new", "expected"),
+    [
+        ([("Gt", "5")], NOT),
+        ([("Lt", "21")], NOT),
+        ([("Gt", "6")], SOME),
+        ([("Gt", "5"), ("Lt", "20")], SOME),
+    ],
+)
+def test_an_open_range_is_met_up_to_its_own_bounds(new: list[tuple[str, str]], expected: tuple[str, ...]) -> None:
+    """A label of one's own with any number from 6 to 20: without one of the bounds, no node drifts."""
+
+    def lines(bounds: list[tuple[str, str]]) -> str:
+        line = "        - {{key: example.com/level, operator: {}, values: ['{}']}}\n"
+        return "".join(line.format(*bound) for bound in bounds)
+
+    old, after = (edited(BOTH, (REQ, REQ + lines(bounds))) for bounds in ([("Gt", "5"), ("Lt", "21")], new))
+    (change,) = planned(old, after)
     assert verdict_and_reasons(change) == expected
 
 
@@ -324,6 +336,16 @@ def test_a_refused_pool_keeps_its_requirements_and_gets_the_class_that_is_not_re
     (change,) = planned(BOTH, new)
     assert verdict_and_reasons(change) == CLASS_ALL
     assert change.launch.lost == ()
+
+
+@pytest.mark.parametrize(
+    ("replicas", "nodes", "lacks"), [(3, 3, True), (3, 4, False), (0, 0, False), (-1, 0, False), ("'3'", 3, False)]
+)
+def test_a_static_pool_lacks_room_where_its_limit_is_its_number(replicas: object, nodes: int, lacks: bool) -> None:
+    text = edited(POOL, ("  limits: {cpu: 100}\n", f"  replicas: {replicas}\n  limits: {{nodes: {nodes}}}\n"))
+    (pool,) = objects(Source.from_text("a.yaml", text))
+    assert isinstance(pool, NodePool)
+    assert (find_lacking_room(pool, Version(1, 14, 1)) is not None) is lacks
 
 
 def test_a_renamed_pool_takes_its_nodes_with_it() -> None:

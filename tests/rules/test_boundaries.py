@@ -283,3 +283,52 @@ def test_what_holds_for_most_pools_is_shown_on_request(
         for flags in ([], ["--profile", "strict"], ["--select", rule], ["--extend-select", rule])
     ]
     assert shown == [False, in_strict, True, True]
+
+
+FAMILIES = ("m5", "c5", "r5", "m6i", "c6i", "r6i")
+TYPES = [f"{family}.{size}" for family in FAMILIES for size in ("large", "xlarge")]
+
+
+@pytest.mark.parametrize(
+    ("rule", "capacity", "count", "found"),
+    [
+        ("narrow-spot", "spot", 5, True),
+        ("narrow-spot", "spot", 6, False),
+        ("few-spot-types", "spot, on-demand", 2, False),
+        ("few-spot-types", "spot, on-demand", 3, True),
+        ("few-spot-types", "spot, on-demand", 9, True),
+        ("few-spot-types", "spot, on-demand", 10, False),
+    ],
+)
+def test_a_pool_has_few_types_for_spot_up_to_a_number(
+    check: Callable[..., Report], rule: str, capacity: str, count: int, found: bool
+) -> None:
+    text = nodepool(
+        f"key: karpenter.sh/capacity-type, operator: In, values: [{capacity}]",
+        f"key: node.kubernetes.io/instance-type, operator: In, values: [{', '.join(TYPES[:count])}]",
+    )
+    assert (rule in [result.rule.name for result in check(text, select=[rule]).results]) is found
+
+
+@pytest.mark.parametrize(
+    ("policy", "count", "found"),
+    [
+        ("WhenEmptyOrUnderutilized", 11, True),
+        ("WhenEmpty", 11, False),
+        ("WhenEmptyOrUnderutilized", 0, False),
+    ],
+)
+def test_spot_to_spot_needs_types_where_nodes_are_consolidated(
+    nodelint: Run, tmp_path: Path, policy: str, count: int, found: bool
+) -> None:
+    text = nodepool(
+        "key: karpenter.sh/capacity-type, operator: In, values: [spot]",
+        *([f"key: node.kubernetes.io/instance-type, operator: In, values: [{', '.join(TYPES)}]"] if count else []),
+        spec=f"  disruption: {{consolidationPolicy: {policy}, consolidateAfter: 1m}}\n",
+    )
+    (tmp_path / "pool.yaml").write_text(text, encoding="utf-8")
+    (tmp_path / "values.yaml").write_text(
+        "settings: {clusterName: main, featureGates: {spotToSpotConsolidation: true}}\n", encoding="utf-8"
+    )
+    done = nodelint("check", "--select", "few-spot-types", ".")
+    assert ("replaces no spot node by a cheaper one" in done.stdout) is found, done.stdout

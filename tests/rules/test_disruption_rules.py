@@ -159,6 +159,13 @@ def test_a_limit_of_nodes_before_pending_pods_counted_them(
     assert len(check(text, karpenter=karpenter, select=["overrun-node-limit"]).results) == count
 
 
+@pytest.mark.parametrize(("limits", "severity"), [("nodes: 3", "warning"), ("nodes: 3, cpu: 10", "info")])
+def test_a_limit_of_nodes_beside_another_is_a_hint(check: Check, limits: str, severity: str) -> None:
+    text = nodepool("key: kubernetes.io/arch, operator: In, values: [amd64]", spec=f"  limits: {{{limits}}}\n")
+    (result,) = check(text, karpenter="1.10.1", select=["overrun-node-limit"]).results
+    assert result.severity == severity
+
+
 def test_the_hint_says_the_week_in_words(check: Check) -> None:
     (result,) = check(pool(WEEKDAYS), select=["budget-gap"]).results
     assert result.finding.note == "a week of these budgets: Mon-Fri 09:00-17:00 UTC: nothing; otherwise no limit"
@@ -168,6 +175,7 @@ def test_the_hint_says_the_week_in_words(check: Check) -> None:
     ("budgets", "safe", "added"),
     [
         ([WEEKDAYS], True, '- {nodes: "10%"}'),
+        ([{**WEEKDAYS, "nodes": '"0%"'}], True, '- {nodes: "10%"}'),
         ([{"nodes": '"5"', "reasons": "[Underutilized, Empty]"}], True, '- {nodes: "10%", reasons: [Drifted]}'),
         ([{"nodes": '"50%"', "schedule": '"0 9 * * *"', "duration": "8h"}], False, '- {nodes: "10%"}'),
     ],

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from nodelint.forms.argocd.application_sets import list_applications
+from nodelint.text import Source
 from tests.manifests import nodeclass
 from tests.repositories import write_files
 
@@ -175,3 +177,18 @@ def test_pools_of_a_set_have_the_classes_of_their_own_application(nodelint: Node
     files |= {"pools/templates/pool.yaml": template, "pools/values.yaml": CHART["pools/values.yaml"] + "team: a\n"}
     write_files(tmp_path, files | {".git/HEAD": ""})
     assert "several classes" not in nodelint("explain", ".", cwd=tmp_path).stdout
+
+
+def test_a_truth_value_of_an_element_is_written_as_yaml_writes_it() -> None:
+    text = """\
+kind: ApplicationSet
+metadata: {name: karpenter}
+spec:
+  generators: [{list: {elements: [{spot: true, arm: false, count: 3}]}}]
+  template: {spec: {source: {path: "{{spot}}-{{arm}}-{{count}}"}}}
+"""
+    root = Source.from_text("set.yaml", text, "karpenter").documents[0].root
+    assert root is not None
+    (spec,) = list_applications(root, lambda *_: None)
+    path = spec.find("source", "path")
+    assert path is not None and path.value == "true-false-3"

@@ -270,6 +270,16 @@ def test_what_flux_changes_is_what_kustomize_changes(tmp_path: Path, nodelint: R
     assert (expected == plain) is (title in ("labels and annotations", "a namespace"))
 
 
+@pytest.mark.parametrize(("field", "found"), [("annotations", True), ("labels", False)])
+def test_annotations_that_flux_adds_are_judged_as_annotations(
+    tmp_path: Path, nodelint: Run, field: str, found: bool
+) -> None:
+    added = f'commonMetadata: {{{field}: {{karpenter.sh/do-not-disrupt: "true"}}}}\n'
+    pool = nodepool("key: kubernetes.io/arch, operator: In, values: [amd64]")
+    write(tmp_path, {"infra/pool.yaml": pool, "clusters/infra.yaml": PATCHED + textwrap.indent(added, "  ")})
+    assert ("[misplaced-annotation]" in nodelint("check", ".").stdout) is found
+
+
 def test_variables_are_filled_in_after_the_patches(tmp_path: Path, nodelint: Run) -> None:
     patched = STRATEGIC.replace("360h", "'${lifetime}'") + "postBuild: {substitute: {lifetime: 12h, family: m5}}\n"
     write(

@@ -345,3 +345,17 @@ def test_items_with_names_are_merged_and_new_ones_come_first() -> None:
     merged = Merge(keyed=True).apply(old, new)
     assert merged is not None
     assert merged.plain() == {"a": [{"name": "z", "v": 3}, {"name": "x", "v": 1}, {"name": "y", "v": 4}]}
+
+
+def test_the_source_of_a_replacement_that_stands_in_no_namespace_is_found_with_any(tmp_path: Path) -> None:
+    """`ResId.EffectiveNamespace` of kustomize: a kind of the whole cluster has the same one, whatever is written."""
+    role = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: spare}\n"
+    select = "group: rbac.authorization.k8s.io, kind: ClusterRole, name: spare, namespace: apps"
+    text = (
+        f"replacements:\n  - source: {{{select}}}\n"
+        "    targets: [{select: {kind: NodePool}, fieldPaths: [metadata.name]}]\n"
+    )
+    base = {"base/role.yaml": role, "base/kustomization.yaml": "resources: [pool.yaml, role.yaml]\n"}
+    outcome = build_files(tmp_path, text, base)
+    assert isinstance(outcome, BuiltOverlay)
+    assert "kind: NodePool\nmetadata:\n  name: spare\n" in outcome.built.source.text

@@ -369,6 +369,8 @@ def test_no_expression_breaks_the_evaluator(words: list[str]) -> None:
         ("-1 + 2 * 3", 5),
         ("7 / 0", UNKNOWN),
         ("element(l, 3)", "a"),
+        ("element(l, 2)", "b"),
+        ("slice(l, 1, 1)", []),
         ('flatten([["a"], [["b"]]])', ["a", "b"]),
         ("one([])", None),
         ('{ (l[0]) = 1, "${l[1]}" = 2 }', {"b": 1, "a": 2}),
