@@ -3,7 +3,7 @@
 Without a name the controller stops at its start: "missing field, cluster-name". With another name it looks up the
 endpoint of that cluster, and nodes try to join it. So no node ever joins the cluster in which Karpenter runs.
 
-The rule reports a missing name only if all values of the chart are known. It compares names only if the files install
+The rule reports a missing name only if all values of the chart are known, and others are set. It compares names only if the files install
 one controller and create one cluster, whose name they say.
 
 ```yaml bad
@@ -85,7 +85,7 @@ def check(source: Source, context: Context) -> Findings:
 def _is_whole(install: controller_settings.ControllerInstall) -> bool:
     """Whether all values of a chart of v1 are known."""
     is_v1 = install.release is not None and install.release >= _FIRST
-    return install.is_complete and not install.has_gaps and install.values is not None and is_v1
+    return install.is_complete and not install.has_gaps and bool(install.settings) and is_v1
 
 
 def _find_clusters(context: Context) -> "dict[str | None, Span]":
