@@ -3,8 +3,8 @@
 Without a name the controller stops at its start: "missing field, cluster-name". With another name it looks up the
 endpoint of that cluster, and nodes try to join it. So no node ever joins the cluster in which Karpenter runs.
 
-The rule reports a missing name only if all values of the chart are known, and others are set. It compares names only if the files install
-one controller and create one cluster, whose name they say.
+The rule reports a missing name only if all values of the chart are known, and others are set. It compares names only
+if the files install one controller and create one cluster, whose name they say.
 
 ```yaml bad
 # file: main.tf
