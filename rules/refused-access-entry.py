@@ -6,6 +6,8 @@ EKS creates an access entry for the role of each managed node group. Another ent
 argument `node_iam_role_arn`. For a role that has an entry, set `create_access_entry = false`. Whether a plan fails at
 once depends on the order in which Terraform creates the node group and the entry.
 
+There is no edit: the author chooses which of the two entries stays.
+
 A cluster in the mode `CONFIG_MAP` accepts no access entries at all. It is the mode of an `aws_eks_cluster` without
 `access_config`, and of version 19 of the module and older ones.
 
@@ -73,7 +75,18 @@ resource "aws_eks_access_entry" "karpenter" {
 import re
 from collections.abc import Iterator, Sequence
 
-from nodelint.api import Also, Context, Finding, Findings, Source, karpenter_calls, node_roles, rule, terraform_trace
+from nodelint.api import (
+    Also,
+    Context,
+    Finding,
+    Findings,
+    Source,
+    karpenter_calls,
+    node_roles,
+    rule,
+    terraform_blocks,
+    terraform_trace,
+)
 
 _MODE = re.compile(r"(?m)^[ \t]*authentication_mode[ \t]*=[ \t]*([^\n#]*)")
 _PER_ITEM = re.compile(r"(?m)^[ \t]*(?:count|for_each)[ \t]*=")
@@ -104,7 +117,7 @@ def check(source: Source, context: Context) -> Findings:
     blocks = context.run_files.terraform
     entries = list(_list_entries(blocks))
     for entry in entries:
-        if entry.block.source is not source:
+        if entry.block.source is not source or node_roles.is_cluster(entry.block):
             continue
         cluster = _find_cluster(entry, blocks)
         other = _find_other(entry, entries, blocks)
@@ -121,10 +134,11 @@ def check(source: Source, context: Context) -> Findings:
 
 
 def _list_entries(blocks: "terraform_trace.TerraformBlocks") -> Iterator[_Entry]:
-    """Yield the entries that the files create for roles that they name."""
-    for block, written, path in node_roles.list_entries(blocks.blocks):
-        if not _PER_ITEM.search(block.text):
-            yield _Entry(block, written, _key(written, path, blocks))
+    """Yield the entries that the files create for roles that they name: a resource after what modules create."""
+    for block in filter(node_roles.is_cluster, blocks.blocks):
+        given = terraform_blocks.own_arguments(block.text).get("access_entries", "")
+        for written in terraform_trace.find_arguments(given, "principal_arn") if given.startswith("{") else ():
+            yield _Entry(block, written, _key(written, block.source.path, blocks))
     for call in karpenter_calls.list_karpenter_calls(blocks):
         if call.makes_entry:
             path, folder = call.block.source.path, terraform_trace.folder_of(call.block.source.path)
@@ -132,6 +146,9 @@ def _list_entries(blocks: "terraform_trace.TerraformBlocks") -> Iterator[_Entry]
                 yield _Entry(call.block, "", (call.block.address, folder))
             elif call.makes_node_role is False and call.node_role_arn:
                 yield _Entry(call.block, call.node_role_arn, _key(call.node_role_arn, path, blocks))
+    for block, written, path in node_roles.list_entries(blocks.blocks):
+        if not _PER_ITEM.search(block.text):
+            yield _Entry(block, written, _key(written, path, blocks))
 
 
 def _key(written: str, path: str, blocks: "terraform_trace.TerraformBlocks") -> object:
@@ -162,12 +179,16 @@ def _find_other(
     if entry.key is None:
         return None
     for block, written, path in node_roles.list_node_groups(blocks.blocks):
-        if block.kind == "aws_eks_node_group" and _key(written, path, blocks) == entry.key:
+        # EKS keeps an entry that it finds: nothing is refused if the node group waits for it.
+        waits = f"{entry.block.address}" in block.text and terraform_trace.folder_of(
+            path
+        ) == terraform_trace.folder_of(entry.block.source.path)
+        if block.kind == "aws_eks_node_group" and not waits and _key(written, path, blocks) == entry.key:
             return block, f"EKS creates one for `{block.address}`"
-    for other in entries:
-        if other.key == entry.key and other.block != entry.block and karpenter_calls.is_karpenter_call(other.block):
-            return other.block, f"`{other.block.address}` creates one"
-    return None
+    earlier = entries[: entries.index(entry)]
+    return next(
+        ((other.block, f"`{other.block.address}` creates one") for other in earlier if other.key == entry.key), None
+    )
 
 
 def _describe_other(
@@ -210,9 +231,14 @@ def _waits_for(
 
 
 def _find_cluster(entry: _Entry, blocks: "terraform_trace.TerraformBlocks") -> "terraform_trace.BlockText | None":
-    """Return the only cluster that the files create; None if there is none, or more than one."""
-    clusters = [block for block in blocks.blocks if node_roles.is_cluster(block)]
-    return clusters[0] if len(clusters) == 1 else None
+    """Return the cluster of an entry: the one that it names, or the only one beside it; None if it is not known."""
+    path = entry.block.source.path
+    named = blocks.trace(terraform_blocks.own_arguments(entry.block.text).get("cluster_name", ""), path)
+    block = blocks.find(named) if named is not None else None
+    if block is not None and node_roles.is_cluster(block):
+        return block
+    clusters = [other for other in blocks.find_beside(path) if node_roles.is_cluster(other)]
+    return clusters[0] if len(clusters) == 1 and named is None else None
 
 
 def _is_refusing(cluster: "terraform_trace.BlockText") -> bool | None:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from nodelint.config.session import Session
     from nodelint.config.settings import Settings
-    from nodelint.files.discover import Discovery
+    from nodelint.files.folders import Discovery
     from nodelint.model.manifest import Object
     from nodelint.model.releases import Version
     from nodelint.text import Source

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from nodelint.commands._output import Output
     from nodelint.config.settings import Settings
     from nodelint.ec2.facts import AwsFacts
-    from nodelint.files.discover import Discovery
+    from nodelint.files.folders import Discovery
     from nodelint.fit.cost import FleetCost
     from nodelint.fit.pools import EmptyPool
     from nodelint.fit.tree import Tree, WorkloadFit

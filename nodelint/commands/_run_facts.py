@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from nodelint.config.settings import Settings
-    from nodelint.files.discover import Discovery
+    from nodelint.files.folders import Discovery
     from nodelint.model.releases import KubernetesVersion, Version
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from nodelint.commands._flags import WhyFlags
     from nodelint.config.session import Session
     from nodelint.config.settings import Settings
-    from nodelint.files.discover import Discovery
+    from nodelint.files.folders import Discovery
     from nodelint.karpenter.resolve import Resolution
     from nodelint.model.manifest import NodePool
     from nodelint.model.releases import Version

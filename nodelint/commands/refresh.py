@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from nodelint.config.settings import Settings
     from nodelint.ec2.questions import ClassesAt
     from nodelint.ec2.snapshot import Region, Reply, Snapshot
-    from nodelint.files.discover import Discovery
+    from nodelint.files.folders import Discovery
     from nodelint.report.snapshot import Asking
 
 _LISTED = 20

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from nodelint.commands._flags import UpgradeFlags
     from nodelint.config.settings import Settings
-    from nodelint.files.discover import Discovery
+    from nodelint.files.folders import Discovery
     from nodelint.model.releases import KubernetesVersion, Version
     from nodelint.upgrade import Upgrade
 

@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
 
 _HIGHEST = 6
-"""Folders between a file and the chart, kustomization or module that reads it."""
+"""The most folders between a file and the chart, kustomization or module that reads it."""
 
 _LARGEST = 1 << 20
-"""Bytes of a file of values."""
+"""The most bytes of a values file."""
 
 _KEPT = 2_000
-"""Of so many files with workloads the contents are kept."""
+"""The most files with workloads whose content is kept."""
 
-# Bytes of files that are searched together: so many that most searches are spared, and so few that most blocks of a
-# repository hold no file that names Karpenter.
+# The number of bytes of files that are searched together. It is large enough to save most searches, and small enough
+# that most blocks contain no file that mentions Karpenter.
 _BLOCK = 1 << 13
 
 
@@ -46,14 +46,15 @@ def discover(
     also: str | None = None,
     known: Mapping[bytes, Source] | None = None,
 ) -> Discovery:
-    """Read files, folders (with all that is below them) and `-` for standard input, each file once.
+    """Read files, folders (recursively) and `-` for standard input, each file once.
 
-    In folders only manifests, their templates and Terraform's files are read, by their endings, and what `include`
-    matches: scripts and Markdown, say. Hidden folders and those of package managers are passed over. `include` and
-    `exclude` are globs over the path as it is printed; what both match is left out. What git ignores in a folder is
-    left out where `exclude` says so; a file or folder of `paths` is read anyway. Files in which the pattern `also` is
-    found are read although they do not hold the word. `known` are sources that were read before, by their bytes: what
-    is the same is not read twice.
+    In folders, only manifests, their templates and Terraform files are read, selected by their endings, and files
+    that match `include`, such as scripts. Hidden folders and those of package managers are skipped. `include` and
+    `exclude` are globs over the printed path; `exclude` wins. With `exclude.gitignore`, files that git ignores are
+    skipped. A file or folder in `paths` is always read.
+
+    `also` is a pattern of further files to read. `known` are sources that were parsed before, by their content, to
+    reuse them.
     """
     found = Discovery()
     found.also = also
@@ -66,7 +67,7 @@ def discover(
             block.sort_in()
             _take_stdin(found, stdin)
         else:
-            if not (file_contents.is_kept and path in gate.admitted):  # in a run, a path is the one of before
+            if not (file_contents.is_kept and path in gate.admitted):  # a path that was read before stays admitted
                 gate.admit(path)
             if os.path.isdir(path):
                 found.folders.append(os.path.abspath(path))
@@ -85,7 +86,7 @@ def discover(
 
 
 def _list_read_with(found: Discovery) -> Iterator[str]:
-    """Yield the files without which a file that was asked for by its path makes no object."""
+    """Yield further files that are needed to render the files that were requested by path."""
     named = sorted(path for path in found.named if path in found.seen)
     for row in TABLE.rows:
         near: dict[str, bool] = {}
@@ -95,9 +96,9 @@ def _list_read_with(found: Discovery) -> Iterator[str]:
 
 
 def _may_be_read_with(row: FormRow, path: str, found: Discovery, near: dict[str, bool]) -> bool:
-    """Return whether a form may read others with a file, told without loading the form.
+    """Return whether a form may read further files together with a file. The form is not loaded.
 
-    `near` remembers the folders that are below one of the form's.
+    `near` caches which folders are below a folder of the form.
     """
     if path.endswith(row.language):
         return True
@@ -108,12 +109,12 @@ def _may_be_read_with(row: FormRow, path: str, found: Discovery, near: dict[str,
         near[folder] = _is_below_form(row, folder)
     if near[folder]:
         return True
-    # Values of a chart elsewhere, or an object that installs one.
+    # Values for a chart elsewhere, or an object that installs a chart.
     return bool(row.folders) and (path in found.installing or _may_be_values(path))
 
 
 def _is_below_form(row: FormRow, folder: str) -> bool:
-    """Return whether a folder, or one of those above it, holds a file of a form's own."""
+    """Return whether a folder, or a folder above it, contains a file of the form."""
     for _ in range(_HIGHEST):
         if any(
             name in row.names or name in row.heads or name.endswith(row.endings)
@@ -127,7 +128,7 @@ def _is_below_form(row: FormRow, folder: str) -> bool:
 
 
 def _may_be_values(path: str) -> bool:
-    """Return whether a file may hold values of a chart: it is YAML, and no Kubernetes object."""
+    """Return whether a file may hold values of a chart: it is YAML, but not a Kubernetes object."""
     if not path.endswith((".yaml", ".yml")):
         return False
     try:
@@ -153,7 +154,10 @@ def _take_stdin(found: Discovery, stdin: Callable[[], bytes] | None) -> None:
 
 
 def name_stdin(found: Discovery, name: str) -> None:
-    """Treat standard input as the text of a file that an editor holds; it replaces the file on disk."""
+    """Treat standard input as the content of the file `name`, which an editor has open.
+
+    It replaces the file on disk.
+    """
     if found.stdin is None:
         return
     gate.admit(name)
@@ -175,7 +179,7 @@ def name_stdin(found: Discovery, name: str) -> None:
 
 
 class _Block:
-    """Contents that were read and wait to be searched together."""
+    """Contents of files that wait to be searched together."""
 
     def __init__(self, found: Discovery, known: Mapping[bytes, Source]) -> None:
         self.found = found
@@ -190,7 +194,7 @@ class _Block:
             self.sort_in()
 
     def sort_in(self) -> None:
-        """Note of each file what it may hold; that is read where a run asks for it."""
+        """Record what each file may hold. It is parsed when a run needs it."""
         files, found = self.files, self.found
         if not files:
             return
@@ -212,9 +216,10 @@ class _Block:
                     self._take(file, data, False, keywords)
 
     def _note(self, files: Sequence[tuple[str, bytes]], keywords: FileKeywords) -> None:
-        """Note the paths of files by what they may hold."""
+        """Record the paths of files by what they may hold."""
         found = self.found
-        # A file that holds nothing is asked one question; the others are asked where the joined contents raise them.
+        # A file without any keyword is checked once. The other checks run only if the joined contents have the
+        # keywords.
         workloads = {file: data for file, data in files if may_make_pods(file, data)}
         found.workloads += workloads
         if workloads and len(found.contents) < _KEPT:
@@ -229,11 +234,11 @@ class _Block:
             found.node_groups += [file for file, data in files if keywords.may_state_node_groups(data)]
 
     def _take(self, file: str, data: bytes, ours: bool, keywords: FileKeywords) -> None:
-        """Read a file that concerns Karpenter, or may state a release."""
+        """Read a file that concerns Karpenter, or that may state a release."""
         from nodelint.text import Source
 
         found = self.found
-        # A file whose name is a dash is not standard input.
+        # A file named `-` is not standard input.
         path, also = display_path(file), (found.also or find_buffers(data)) if ours else None
         source = self._copy_known(path, data) if also is None else None
         if source is None:
@@ -254,7 +259,7 @@ class _Block:
 
 
 def _take_file(file: str, path: str, block: _Block, on_file: Callable[[int], None] | None) -> None:
-    """Read a file that `path` stands for, unless it was read before."""
+    """Read a file that was found for the requested `path`, unless it was read before."""
     found = block.found
     if found.glanced and file in found.glanced and file != os.path.normpath(path):
         block.sort_in()
@@ -279,10 +284,9 @@ def _take_file(file: str, path: str, block: _Block, on_file: Callable[[int], Non
 
 
 def stating(found: Discovery, exclude: Excluded = READ_ALL) -> list[Source]:
-    """Return the files that may state a release: those found, and the others of the repositories that the sources
-    stand in.
+    """Return the files that may state a release, also from the rest of the repositories around the sources.
 
-    What of those others cannot be read is passed over: it was not asked for.
+    Files of the rest that cannot be read are skipped: nobody requested them.
     """
     folders = {os.path.dirname(source.path) for source in found.sources if source.path != "-"}
     roots = sorted({root for folder in map(os.path.abspath, folders) if (root := repository(folder)) is not None})
@@ -297,7 +301,7 @@ def stating(found: Discovery, exclude: Excluded = READ_ALL) -> list[Source]:
 
 
 def stating_around(folder: str, exclude: Excluded = READ_ALL) -> list[Source]:
-    """Return the files that may state a release, of the repository around a folder; none outside of a repository."""
+    """Return the files that may state a release, in the repository around a folder. Empty outside of a repository."""
     root = repository(os.path.abspath(folder))
     found = Discovery()
     for file in list_files(os.path.relpath(root), exclude, NOTHING, found) if root is not None else ():
@@ -316,7 +320,7 @@ def _read_for_release(file: str, found: Discovery) -> None:
 
 
 def context(sources: Iterable[Source], exclude: Excluded = READ_ALL, include: Globs = NOTHING) -> list[Source]:
-    """Return the other manifests of the repositories that the sources stand in; of none if they stand in none."""
+    """Return the other manifests of the repositories around the sources. Empty if there is no repository."""
     sources = list(sources)
     folders = {os.path.dirname(os.path.abspath(source.path)) for source in sources}
     roots = sorted({root for folder in folders if (root := repository(folder)) is not None})

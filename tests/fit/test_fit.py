@@ -379,6 +379,37 @@ def test_the_zones_of_a_storage_class(here: Path, nodelint: Run) -> None:
     assert taking(fit_json(nodelint, "--karpenter-version", "1.12.0")) == ["varied", "soft", "general"]
 
 
+VOLUME = """
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data}
+spec: {volumeName: disk}
+---
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: disk}
+spec:
+  %s
+  nodeAffinity:
+    required:
+      nodeSelectorTerms:
+        - matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [ip-1]}]
+---
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_possible"),
+    [("local: {path: /a}", True), ("hostPath: {path: /a}", True), ("csi: {driver: a}", False)],
+)
+def test_the_name_of_a_node_does_not_count_where_a_volume_is_a_disk_of_it(
+    here: Path, nodelint: Run, kind: str, is_possible: bool
+) -> None:
+    """`getPersistentVolumeRequirements` of volumetopology.go: the volume is lost with its node."""
+    write(here, VOLUME % kind + pod("volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]"))
+    assert bool(taking(fit_json(nodelint))) is is_possible
+
+
 @pytest.mark.parametrize(
     "unknown",
     [

@@ -153,6 +153,7 @@ def test_a_path_that_is_no_text_survives(report: Report) -> None:
         ("[]", "no baseline of nodelint: `nodelint-baseline` is missing"),
         ('{"nodelint-snapshot": 1}', "no baseline of nodelint: `nodelint-baseline` is missing"),
         ('{"nodelint-baseline": 2, "findings": []}', "format 2 is not 1, the one that this release reads"),
+        ('{"nodelint-baseline": 0, "findings": []}', "format 0 is not 1, the one that this release reads"),
         ('{"nodelint-baseline": 1}', "`findings` must be a list"),
         ('{"nodelint-baseline": 1, "findings": [7]}', "finding 1 must be an object"),
         ('{"nodelint-baseline": 1, "findings": [{"path": 7}]}', "finding 1: `path` must be a text"),

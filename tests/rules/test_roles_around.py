@@ -44,7 +44,7 @@ def forms(role: str) -> dict[str, Mapping[str, str]]:
     }
 
 
-def find_messages(nodelint: Run, folder: Path, files: Mapping[str, str], rule: str) -> list[str]:
+def list_severities(nodelint: Run, folder: Path, files: Mapping[str, str], rule: str) -> list[str]:
     write_files(folder, files)
     done = nodelint("check", str(folder), "--format", "json", "--select", rule)
     return [finding["severity"] for finding in json.loads(done.stdout)["findings"]]
@@ -69,7 +69,7 @@ def test_the_name_that_a_module_gives_the_role(
 ) -> None:
     text = EKS + CALLS[call] % ("" if name is None else NAMED[call].format(name, has_suffix))
     for form, files in forms(role).items():
-        found = find_messages(nodelint, tmp_path / form, {"main.tf": text, **files}, "role-of-another-name")
+        found = list_severities(nodelint, tmp_path / form, {"main.tf": text, **files}, "role-of-another-name")
         assert len(found) == count, form
 
 
@@ -83,7 +83,7 @@ def test_the_name_that_a_module_gives_the_role(
 )
 def test_a_role_that_terraform_fills_in(nodelint: Run, tmp_path: Path, role: str, count: int) -> None:
     files = {"main.tf": EKS + CALLS["eks"] % "", **forms(role)["terraform"]}
-    assert len(find_messages(nodelint, tmp_path, files, "role-of-another-name")) == count
+    assert len(list_severities(nodelint, tmp_path, files, "role-of-another-name")) == count
 
 
 ROLE = 'resource "aws_iam_role" "nodes" {\n  name = "karpenter-nodes"\n}\n'
@@ -119,7 +119,7 @@ def modules(role: str, access: str) -> dict[str, str]:
 def test_access_of_a_role_of_a_local_module(nodelint: Run, tmp_path: Path, access: str, found: list[str]) -> None:
     for form in ("yaml", "chart"):
         files = {**modules(ROLE, access), **forms("karpenter-nodes")[form]}
-        assert find_messages(nodelint, tmp_path / form, files, "node-role-without-access") == found, form
+        assert list_severities(nodelint, tmp_path / form, files, "node-role-without-access") == found, form
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_access_of_the_role_of_a_module(nodelint: Run, tmp_path: Path, call: str
     text = EKS + CALLS[call] % "" + more
     output = {"addons": "module.addons.karpenter.node_iam_role_name", "eks": "module.karpenter.node_iam_role_name"}
     files = {"main.tf": text, **forms(f"${{{output[call]}}}")["terraform"]}
-    assert len(find_messages(nodelint, tmp_path, files, "node-role-without-access")) == count
+    assert len(list_severities(nodelint, tmp_path, files, "node-role-without-access")) == count
 
 
 AUTH = 'module "auth" {\n  source = "./modules/aws-auth"\n%s}\n'
@@ -151,13 +151,21 @@ def test_a_module_for_aws_auth_that_gets_no_role(nodelint: Run, tmp_path: Path, 
         "modules/aws-auth/main.tf": f"# karpenter\n{AUTH_MODULE}",
         **forms("karpenter-nodes")["yaml"],
     }
-    assert len(find_messages(nodelint, tmp_path, files, "node-role-without-access")) == count
+    assert len(list_severities(nodelint, tmp_path, files, "node-role-without-access")) == count
 
 
 @pytest.mark.parametrize(
     ("files", "found"),
     [
         ({"main.tf": ROLE + GROUP % "aws_iam_role.nodes.arn" + ENTRY % "aws_iam_role.nodes.arn"}, ["warning"]),
+        (
+            {
+                "main.tf": ROLE
+                + ENTRY % "aws_iam_role.nodes.arn"
+                + GROUP % "aws_iam_role.nodes.arn\n  depends_on = [aws_eks_access_entry.nodes]"
+            },
+            [],
+        ),
         ({"main.tf": ROLE + GROUP % "aws_iam_role.system.arn" + ENTRY % "aws_iam_role.nodes.arn"}, []),
         (modules(ROLE + GROUP % "aws_iam_role.nodes.arn", ENTRY % "var.role_arn"), ["warning"]),
         (
@@ -187,14 +195,134 @@ def test_an_access_entry_that_eks_refuses(
     nodelint: Run, tmp_path: Path, files: Mapping[str, str], found: list[str]
 ) -> None:
     files = {path: f"# karpenter\n{text}" for path, text in files.items()}
-    assert find_messages(nodelint, tmp_path, files, "refused-access-entry") == found
+    assert list_severities(nodelint, tmp_path, files, "refused-access-entry") == found
 
 
 GROUP_ROLE = 'module.eks.eks_managed_node_groups["system"].iam_role_arn'
+
+
+@pytest.mark.parametrize(("principal", "count"), [("aws_iam_role.nodes.arn", 1), ("aws_iam_role.admin.arn", 0)])
+def test_an_entry_of_the_cluster_beside_that_of_the_module(
+    nodelint: Run, tmp_path: Path, principal: str, count: int
+) -> None:
+    entries = f"  access_entries = {{\n    nodes = {{ principal_arn = {principal} }}\n  }}\n}}\n"
+    given = "  create_node_iam_role = false\n  node_iam_role_arn = aws_iam_role.nodes.arn\n"
+    files = {"main.tf": EKS[:-2] + entries + ROLE + CALLS["eks"] % given}
+    assert len(list_severities(nodelint, tmp_path, files, "refused-access-entry")) == count
 
 
 @pytest.mark.parametrize(("more", "count"), [("", 1), ("  create_access_entry = false\n", 0)])
 def test_the_role_of_a_node_group_given_to_the_module(nodelint: Run, tmp_path: Path, more: str, count: int) -> None:
     given = f"  create_node_iam_role = false\n  node_iam_role_arn = {GROUP_ROLE}\n{more}"
     files = {"main.tf": EKS + CALLS["eks"] % given}
-    assert len(find_messages(nodelint, tmp_path, files, "refused-access-entry")) == count
+    assert len(list_severities(nodelint, tmp_path, files, "refused-access-entry")) == count
+
+
+def install(version: str, given: str, values: str = "") -> str:
+    """Return the chart with the module's roles, beside a call of a version of the module."""
+    call = CALLS["eks"].replace("~> 20.31", version) % given
+    return (
+        f'{call}resource "helm_release" "karpenter" {{\n  name = "karpenter"\n  namespace = "kube-system"\n'
+        '  chart = "karpenter"\n  repository = "oci://public.ecr.aws/karpenter"\n'
+        f'  values = [yamlencode({{ settings = {{ clusterName = "main" }}{values} }})]\n}}\n'
+    )
+
+
+ANNOTATED = ', serviceAccount = { annotations = { "eks.amazonaws.com/role-arn" = module.karpenter.iam_role_arn } }'
+ASSOCIATION = 'resource "aws_eks_pod_identity_association" "karpenter" {\n  service_account = "karpenter"\n}\n'
+ADDONS = EKS.replace("}\n", "  cluster_addons = { coredns = {}, %s = {} }\n}\n")
+AGENT = "eks-pod-identity-agent"
+FARGATE = '  fargate_profiles = { karpenter = { selectors = [{ namespace = "%s" }] } }\n}\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (install("~> 20.31", "", ANNOTATED), ["error"]),
+        (install("~> 20.31", ""), ["warning"]),
+        (install("~> 20.31", "", ANNOTATED) + ASSOCIATION, []),
+        (install("~> 20.31", "  enable_irsa = true\n", ANNOTATED), []),
+        (install("~> 20.31", "  enable_irsa = var.irsa\n", ANNOTATED), []),
+        (install("~> 19.0", "", ANNOTATED), []),
+        (install(">= 19.0", "", ANNOTATED), []),
+        (install("~> 21.0", "  create_pod_identity_association = false\n"), ["warning"]),
+        (install("~> 21.0", "") + ADDONS % "vpc-cni", ["warning"]),
+        (install("~> 21.0", "") + ADDONS % AGENT, []),
+        (install("~> 21.0", "") + EKS, []),
+        (install("~> 21.0", "") + ADDONS % AGENT.replace("}\n", FARGATE), []),
+        (install("~> 21.0", "") + (ADDONS % AGENT)[:-2] + FARGATE % "kube-system", ["warning"]),
+        (install("~> 21.0", "") + (ADDONS % AGENT)[:-2] + FARGATE % "default", []),
+    ],
+)
+def test_a_controller_without_credentials(nodelint: Run, tmp_path: Path, text: str, found: list[str]) -> None:
+    assert list_severities(nodelint, tmp_path, {"main.tf": text}, "controller-without-credentials") == found
+
+
+def test_the_chart_of_another_tool_and_its_annotation(nodelint: Run, tmp_path: Path) -> None:
+    release = (
+        "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\n"
+        "metadata: {name: karpenter, namespace: kube-system}\n"
+        "spec:\n  chart: {spec: {chart: karpenter, version: 1.9.1}}\n  values:\n    serviceAccount:\n"
+        "      annotations: {eks.amazonaws.com/role-arn: 'arn:aws:iam::111122223333:role/karpenter'}\n"
+    )
+    for more, found in (("", ["error"]), ("  create_pod_identity_association = true\n", [])):
+        files = {"tf/main.tf": EKS + CALLS["eks"] % more, "flux/release.yaml": release}
+        assert list_severities(nodelint, tmp_path / str(len(found)), files, "controller-without-credentials") == found
+
+
+AWS = "arn:aws:iam::aws:policy/"
+WORKER, CNI, ECR = "AmazonEKSWorkerNodePolicy", "AmazonEKS_CNI_Policy", "AmazonEC2ContainerRegistryReadOnly"
+ATTACHED = (
+    'resource "aws_iam_role_policy_attachment" "{0}" {{\n  role = aws_iam_role.nodes.name\n  policy_arn = {1}\n}}\n'
+)
+
+
+def attached_one_by_one(names: list[str]) -> str:
+    return ROLE + "".join(ATTACHED.format(name, f'"{AWS}{name}"') for name in names)
+
+
+def attached_for_each(names: list[str]) -> str:
+    listed = ", ".join(f'"arn:${{data.aws_partition.current.partition}}:iam::aws:policy/{name}"' for name in names)
+    return ROLE + ATTACHED.format("all", f"each.value\n  for_each = toset([{listed}])")
+
+
+def managed_by_role(names: list[str]) -> str:
+    listed = ", ".join(f'"{AWS}{name}"' for name in names)
+    return ROLE.replace("}\n", f"  managed_policy_arns = [{listed}]\n}}\n")
+
+
+def of_module(names: list[str]) -> str:
+    listed = ", ".join(f'"{AWS}{name}"' for name in names)
+    return (
+        'module "nodes" {\n  source = "git::https://github.com/a/terraform-aws-iam.git//modules/iam-role"\n'
+        f'  name = "karpenter-nodes"\n  services = ["ec2.amazonaws.com"]\n  policies = [{listed}]\n}}\n'
+    )
+
+
+@pytest.mark.parametrize("way", [attached_one_by_one, attached_for_each, managed_by_role, of_module])
+@pytest.mark.parametrize(
+    ("names", "more", "count"),
+    [
+        ([WORKER, CNI, ECR], "", 0),
+        ([WORKER, CNI], "", 1),
+        ([CNI, ECR], "", 1),
+        ([WORKER, ECR], "", 1),
+        ([WORKER, ECR], "# the CNI has a role: kube-system:aws-node\n", 0),
+        ([], "", 0),
+    ],
+)
+def test_the_policies_of_the_role_of_nodes(
+    nodelint: Run, tmp_path: Path, way: Callable[[list[str]], str], names: list[str], more: str, count: int
+) -> None:
+    for form, files in forms("karpenter-nodes").items():
+        found = list_severities(
+            nodelint, tmp_path / form, {"main.tf": way(names) + more, **files}, "node-role-policies"
+        )
+        assert found == ["error"] * count, form
+
+
+@pytest.mark.parametrize("policy", ["aws_iam_policy.own.arn", "var.policy", "each.value"])
+def test_a_policy_that_may_grant_the_rest(nodelint: Run, tmp_path: Path, policy: str) -> None:
+    text = attached_one_by_one([WORKER]) + ATTACHED.format("own", policy)
+    files = {"main.tf": text, **forms("karpenter-nodes")["yaml"]}
+    assert list_severities(nodelint, tmp_path, files, "node-role-policies") == []
