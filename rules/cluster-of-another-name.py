@@ -85,7 +85,17 @@ def check(source: Source, context: Context) -> Findings:
 def _is_whole(install: controller_settings.ControllerInstall) -> bool:
     """Whether all values of a chart of v1 are known."""
     is_v1 = install.release is not None and install.release >= _FIRST
-    return install.is_complete and not install.has_gaps and bool(install.settings) and is_v1
+    # Values by themselves, and an empty name, are there to be filled in by whoever installs the chart.
+    is_named = any(setting.name.lower().endswith("clustername") for setting in install.settings)
+    is_release = install.by in ("the helm_release", "the HelmRelease")
+    return (
+        is_release
+        and is_v1
+        and install.is_complete
+        and not install.has_gaps
+        and bool(install.settings)
+        and not is_named
+    )
 
 
 def _find_clusters(context: Context) -> "dict[str | None, Span]":
