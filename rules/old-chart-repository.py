@@ -22,10 +22,7 @@ resource "helm_release" "karpenter" {
   repository = "oci://public.ecr.aws/karpenter"
   chart      = "karpenter"
   version    = "1.14.1"
-  set {
-    name  = "settings.interruptionQueue"
-    value = "main"
-  }
+  values     = [yamlencode({ settings = { clusterName = "main", interruptionQueue = "main" } })]
 }
 ```
 """

@@ -56,6 +56,10 @@ resource "helm_release" "karpenter" {
   version    = "1.14.1"
 
   set {
+    name  = "settings.clusterName"
+    value = "main"
+  }
+  set {
     name  = "settings.interruptionQueue"
     value = "main"
   }
@@ -74,6 +78,10 @@ resource "helm_release" "karpenter" {
   chart      = "karpenter"
   version    = "1.14.1"
 
+  set {
+    name  = "settings.clusterName"
+    value = "main"
+  }
   set {
     name  = "settings.interruptionQueue"
     value = "main"

@@ -256,3 +256,35 @@ def test_a_queue_that_a_chart_does_not_get_where_both_are_off(nodelint: Run, tmp
     assert len(check(nodelint, tmp_path, {"main.tf": OFF}, "no-interruption-queue")) == 1
     queue = '{ name = "settings.interruptionQueue", value = module.karpenter.queue_name }, {'
     assert check(nodelint, tmp_path, {"main.tf": OFF.replace("[{", f"[{queue}")}, "no-interruption-queue") == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "cluster", "severities"),
+    [
+        ('clusterName = "main"', "main", []),
+        ('clusterName = "main"', "other", ["warning"]),
+        ('interruptionQueue = "main"', "main", ["error"]),
+        ("clusterName = aws_eks_cluster.a.name", "main", []),
+        ('clusterName = "YOUR_CLUSTER"', "main", []),
+    ],
+)
+def test_a_chart_that_names_another_cluster_or_none(
+    nodelint: Run, tmp_path: Path, settings: str, cluster: str, severities: list[str]
+) -> None:
+    values = f"  values = [yamlencode({{ settings = {{ {settings} }} }})]\n}}\n"
+    files = {
+        "main.tf": CHART.removesuffix("}\n") + values,
+        "eks.tf": f'resource "aws_eks_cluster" "a" {{\n  name = "{cluster}"\n}}\n',
+    }
+    found = check(nodelint, tmp_path, files, "cluster-of-another-name")
+    assert [text.partition(":")[0] for text in found] == severities
+    release = {
+        "main.tf": "",
+        "release.yaml": "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\n"
+        "metadata: {name: karpenter, namespace: kube-system}\nspec:\n"
+        "  chart: {spec: {chart: karpenter, version: 1.14.3}}\n"
+        f"  values: {{settings: {{{settings.replace(' =', ':')}}}}}\n",
+    }
+    if "aws_" not in settings:
+        found = check(nodelint, tmp_path, release, "cluster-of-another-name")
+        assert [text.partition(":")[0] for text in found] == severities
