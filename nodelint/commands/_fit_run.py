@@ -244,7 +244,7 @@ def _tree(
 
 
 def _find_contexts(
-    newest: Mapping[NodePool, Target], facts: AwsFacts, every: Sequence[Object], of_auto_mode: Sequence[NodePool]
+    newest: Mapping[NodePool, Target], facts: AwsFacts, every: Sequence[Object], of_auto_mode: Sequence[Object]
 ) -> Callable[[NodePool], Context]:
     """Return what finds the context of a pool: pools of one release share it."""
     from nodelint.rule.context import Context
