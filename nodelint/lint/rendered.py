@@ -277,10 +277,14 @@ class _Environment:
         """Return whether a finding is one of this environment, too. None if the environment does not have its file,
         or does not run its rule.
         """
-        path = _path(result.span.source)
-        if result.rule.name not in self._setup.reporting or all(path not in built.parts for built in self._built):
+        if result.rule.name not in self._setup.reporting or not self.takes(result.span.source):
             return None
         return (result.rule.name, result.span) in self._found
+
+    def takes(self, source: SourceText) -> bool:
+        """Return whether something of this environment is made of a file."""
+        path = _path(source)
+        return any(path in built.parts for built in self._built)
 
     def asks_for(self, at: Node | Span) -> bool:
         """Return whether findings may be reported at a place: its file was requested."""
@@ -460,7 +464,8 @@ def _point_to_values(result: Result, runs: Sequence[_Environment]) -> Result:
     if not parts or not all(runs[0].asks_for(part.at) for part in parts):
         return result
     answers = [answer for run in runs if (answer := run.finds(result)) is not None]
-    if runs[0].asks_for(result.finding.at) and (answers.count(True) != 1 or len(answers) < 2):
+    is_own = all(sum(run.takes(part.span.source) for run in runs) == 1 for part in parts)
+    if runs[0].asks_for(result.finding.at) and (answers.count(True) != 1 or len(answers) < 2 or not is_own):
         return result
     first, *others = parts
     rest = [also for also in result.finding.also if also is not first]
