@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from nodelint.commands._output import Output
     from nodelint.config.settings import Settings
     from nodelint.ec2.facts import AwsFacts
-    from nodelint.files.discover import Discovery
+    from nodelint.files.folders import Discovery
     from nodelint.fit.cost import FleetCost
     from nodelint.fit.pools import EmptyPool
     from nodelint.fit.tree import Tree, WorkloadFit
@@ -286,6 +286,6 @@ def _chosen(tree: Tree, wanted: str | None) -> list[Any]:
         there = sorted({w.label for w in tree.workloads if isinstance(w.name, str)})
         from nodelint.model.messages import list_first
 
-        present = f"they hold {list_first(there, 10)}" if there else "they hold none"
-        stop(f"no workload `{wanted}` is in the files; {present}")
+        present = f"they contain {list_first(there, 10)}" if there else "they contain no workloads"
+        stop(f"the files contain no workload `{wanted}`; {present}")
     return chosen

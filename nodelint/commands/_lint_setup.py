@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from nodelint.commands._flags import FactFlags
     from nodelint.config.session import Session
     from nodelint.config.settings import Settings
-    from nodelint.files.discover import Discovery
+    from nodelint.files.folders import Discovery
     from nodelint.inventory import Inventory
     from nodelint.lint.autofix import Judge
     from nodelint.lint.baseline import KnownFinding

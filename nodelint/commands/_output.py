@@ -101,7 +101,7 @@ def _options(formats: Sequence[str], read: Any, completed: Any) -> tuple[Callabl
             shell_complete=completed,
             multiple=True,
             metavar="FORMAT[=FILE]",
-            help=f"{', '.join(formats)}; with a file, it goes there. May be repeated.  [default: text]",
+            help=f"{', '.join(formats)}. FORMAT=FILE writes to a file. May be repeated.  [default: text]",
         ),
     )
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from nodelint.commands._flags import ExplainFlags
     from nodelint.commands._output import Output
     from nodelint.ec2.facts import AwsFacts
-    from nodelint.files.discover import Discovery
+    from nodelint.files.folders import Discovery
     from nodelint.inventory import Inventory
     from nodelint.karpenter.resolve import Resolution
     from nodelint.model.gap import Gap

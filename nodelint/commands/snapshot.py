@@ -94,7 +94,7 @@ Exit codes:
 def diff(old: str, new: str, paths: tuple[str, ...], form: str, **flags: Unpack[DiffFlags]) -> None:
     """Show what changed between two snapshots: images, subnets, instance types, answers.
 
-    When each was asked is not a difference. With PATHS, the manifests of a cluster, also show which NodePools get
+    The times of the questions are not compared. With PATHS, the manifests of a cluster, also show which NodePools get
     other images, by which EC2NodeClass: their nodes drift.
     """
     from nodelint.ec2 import cache

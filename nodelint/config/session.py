@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from nodelint.config.release_selection import Choose
     from nodelint.ec2.facts import AwsFacts
     from nodelint.ec2.questions import ClassesAt
-    from nodelint.files.discover import Discovery
+    from nodelint.files.folders import Discovery
     from nodelint.lint.baseline import KnownFinding
     from nodelint.lint.engine import Selection, Target
     from nodelint.model.controller_settings import ControllerInstall

@@ -80,7 +80,7 @@ def read(text: str | bytes, path: str) -> tuple[KnownFinding, ...]:
         raise BaselineError(f"{path}: no baseline of nodelint: the file is not UTF-8") from None
     except json.JSONDecodeError as error:
         raise BaselineError(
-            f"{path}: no baseline of nodelint: line {error.lineno}: no JSON: {error.msg.lower()}"
+            f"{path}: not a baseline: line {error.lineno} is not JSON ({error.msg.lower()})"
         ) from None
     except RecursionError:
         raise BaselineError(f"{path}: no baseline of nodelint: nested too deeply") from None

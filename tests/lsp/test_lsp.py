@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from lsprotocol import types
@@ -48,6 +47,7 @@ from nodelint.rule.definition import Rule, bundled, load
 from nodelint.text import Source
 from tests.conftest import ROOT
 from tests.manifests import nodepool
+from tests.plain_yaml import load_yaml
 
 PATIENCE = 120
 """Seconds until a test gives up waiting for the server."""
@@ -631,7 +631,7 @@ def test_a_value_elsewhere_is_completed_by_the_field_that_it_reaches(
 
 
 def test_json_has_no_comments_to_offer(editor: Editor, repository: Path) -> None:
-    pool = yaml.safe_load(POOL)
+    pool = load_yaml(POOL)
     pool["spec"]["wieght"] = 10
     uri = editor.open(repository / "pool.json", json.dumps(pool, indent=2))
     assert editor.codes(uri) == ["unknown-field"]
