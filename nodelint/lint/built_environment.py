@@ -128,10 +128,14 @@ class Environment:
         """Return whether a finding is one of this environment, too. None if the environment does not have its file,
         or does not run its rule.
         """
-        path = path_of(result.span.source)
-        if result.rule.name not in self._setup.reporting or all(path not in built.parts for built in self._built):
+        if result.rule.name not in self._setup.reporting or not self.takes(result.span.source):
             return None
         return (result.rule.name, result.span) in self._found
+
+    def takes(self, source: SourceText) -> bool:
+        """Return whether something of this environment is made of a file."""
+        path = path_of(source)
+        return any(path in built.parts for built in self._built)
 
     def asks_for(self, at: Node | Span) -> bool:
         """Return whether findings may be reported at a place: its file was requested."""

@@ -187,7 +187,8 @@ def _point_to_values(result: Result, runs: Sequence[Environment]) -> Result:
     if not parts or not all(runs[0].asks_for(part.at) for part in parts):
         return result
     answers = [answer for run in runs if (answer := run.finds(result)) is not None]
-    if runs[0].asks_for(result.finding.at) and (answers.count(True) != 1 or len(answers) < 2):
+    is_own = all(sum(run.takes(part.span.source) for run in runs) == 1 for part in parts)
+    if runs[0].asks_for(result.finding.at) and (answers.count(True) != 1 or len(answers) < 2 or not is_own):
         return result
     first, *others = parts
     rest = [also for also in result.finding.also if also is not first]

@@ -57,6 +57,8 @@ def list_given_parts(result: Result, places: Sequence[Node | Span], built: Built
     shown = False
     for node in (result.finding.at, *(place.at for place in result.finding.also)):
         around = node.parent if isinstance(node, Node) else None
+        if around is not None and not files and (around.parent is None or around.parent.kind != "sequence"):
+            continue  # a patch of another field has no part in it
         parts = (part for part in around.walk() if part.kind == "scalar") if around is not None else ()
         origins = (built.find_origin(part) for part in parts)
         written = (origin.at for origin in origins if origin is not None)

@@ -215,7 +215,7 @@ WRONG = {
     "check --output sarif:out.sarif": "write --format sarif --output out.sarif",
     "check --output nosuch/x.json": "nosuch/x.json: not written: the folder nosuch does not exist",
     "check --baseline .": "is a folder: name a file",
-    "check --baseline pool.yaml": "pool.yaml: no baseline of nodelint: line 1",
+    "check --baseline pool.yaml": "pool.yaml: not a baseline: line 1 is not JSON",
     "check --config main.tf": "main.tf: a configuration is a file of YAML, or pyproject.toml",
     "check --rules nosuch": "nosuch: no such file or directory; name a folder of rules",
     "check --snapshot pool.yaml": "not a snapshot: not JSON; `nodelint refresh --output FILE` writes one",
@@ -236,7 +236,7 @@ WRONG = {
     "baseline --output x.json": "write `--baseline`",
     "init sub": "it sets up the folder that you are in: change into the repository first",
     "policy .": "it prints the policies of the rules, and reads no manifest",
-    "fit --workload nosuch": "nodelint: no workload `nosuch` is in the files; they hold none",
+    "fit --workload nosuch": "nodelint: the files contain no workload `nosuch`; they contain no workloads",
     "--versoin": "did you mean `--version`?",
 }
 

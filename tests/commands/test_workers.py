@@ -161,5 +161,5 @@ def test_the_flag_and_the_variable(nodelint: Run, tmp_path: Path) -> None:
         done = nodelint("check", env={"NODELINT_JOBS": wrong})
         assert (done.returncode, done.stderr) == (
             2,
-            f"nodelint: --jobs: `{wrong}` is neither a number of processes nor auto\n",
+            f"nodelint: --jobs: `{wrong}` is neither a number of processes, from 1 on, nor auto\n",
         )

@@ -111,7 +111,8 @@ def test_each_form_of_the_registry_brings_a_tree() -> None:
 def test_every_value_has_an_origin_or_is_not_known(form: str, here: Path) -> None:
     [built] = render(here)
     for node in (node for root in built.source.documents if root.root is not None for node in root.root.walk()):
-        assert node.value is UNKNOWN or built.find_origin(node) is not None
+        has_origin = node.value is UNKNOWN or built.find_origin(node) is not None
+        assert has_origin, f"`find_origin` returns None for `{node.path or 'the document'}`: say where it is written"
     [weight] = weights(built)
     origin = built.find_origin(weight)
     assert origin is not None
@@ -125,7 +126,9 @@ def test_an_edit_at_the_origin_renders_to_what_the_same_edit_of_the_result_gives
     led = built.lead_edits(wanted)
     if isinstance(led, Withheld):  # what only has a part in it is not edited by itself, and says why
         origin = built.find_origin(weight)
-        assert origin is not None and isinstance(origin.at, Node) and led.reason
+        assert origin is not None and led.reason
+        where = "an origin that is a Span cannot be edited by itself: write `map_edits` of `Built`"
+        assert isinstance(origin.at, Node), where
         edits = set_value(origin.at, 20)
     else:
         edits = list(led.edits)
@@ -152,7 +155,8 @@ def test_a_broken_input_is_named(form: str, here: Path, nodelint: Run) -> None:
     assert old in text
     (here / name).write_text(text.replace(old, new))
     done = nodelint("check", ".", cwd=here)
-    assert name in done.stdout + done.stderr
+    printed = done.stdout + done.stderr
+    assert name in printed, f"nothing is said of {name}: write `list_inputs` and `find_fault`; printed is {printed!r}"
     assert done.returncode != 0
 
 

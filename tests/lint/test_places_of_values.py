@@ -66,6 +66,15 @@ def test_a_value_that_is_wrong_in_one_environment_alone_is_the_place(
     assert find_places(nodelint) == [("no-instance-type", path, line)]
 
 
+def test_a_patch_that_is_wrong_itself_is_the_place(nodelint: Run, tmp_path: Path) -> None:
+    """Next to it are values of the base, which other overlays take as well."""
+    wrong = {"prod/kustomization.yaml": "resources: [../base]\n" + PATCH % "arm46"}
+    more = "      - {op: add, path: /spec/wieght, value: 1}\n"
+    write_files(tmp_path, {**OVERLAYS, "prod/kustomization.yaml": wrong["prod/kustomization.yaml"] + more})
+    assert {path for _, path, _ in find_places(nodelint)} == {"prod/kustomization.yaml"}
+    assert "base/pool.yaml" not in nodelint("check", "--select", "unknown-field", "--format", "json").stdout
+
+
 def test_what_is_wrong_in_each_environment_stands_in_the_template(nodelint: Run, tmp_path: Path) -> None:
     write_files(tmp_path, {**CHART, "c/values.yaml": "arch: [arm64]\nfamilies: [m7i]\n"})
     assert "c/templates/pool.yaml" in {path for _, path, _ in find_places(nodelint)}
