@@ -108,7 +108,7 @@ class Object:
         return result
 
     def forget(self) -> None:
-        """Let go of what `once` keeps: where there are thousands of objects, that is as large as their files."""
+        """Clear the cache of `once`: for thousands of objects, it is as large as their files."""
         self._known.clear()
 
     def shows_all(self, mapping: Node) -> bool:
