@@ -108,7 +108,7 @@ class Object:
         return result
 
     def forget(self) -> None:
-        """Clear the cache of `once`: for thousands of objects, it is as large as their files."""
+        """Drop the results that were computed for the object: for thousands of objects they take much memory."""
         self._known.clear()
 
     def shows_all(self, mapping: Node) -> bool:

@@ -190,12 +190,17 @@ class ModuleFolder:
     @cached_property
     def _undeclared(self) -> list[tuple[TerraformFile, TerraformReference]]:
         texts = [file.source.text for file in self._files]
-        return [
+        named = [(file, found) for file in self._files for found in list_references(file)]
+        known = {found.address for _, found in named if self.declared.is_declared(found.address)}
+        missing = [
             (file, found)
-            for file in self._files
-            for found in list_references(file)
-            if not self.declared.is_declared(found.address) and not _may_declare(texts, found.address)
+            for file, found in named
+            if found.address not in known and not _may_declare(texts, found.address)
         ]
+        # A folder that declares less than it lacks is an excerpt, and so is one without a provider and variables.
+        is_excerpt = len({found.address for _, found in missing}) > len(known)
+        kinds = {block.kind for file in self._files for block in file.blocks}
+        return [] if is_excerpt or kinds.isdisjoint(("provider", "terraform", "variable")) else missing
 
     def near_name(self, address: str) -> str | None:
         """Return the declared address of the same kind that is most similar to another address.

@@ -107,12 +107,13 @@ class TerraformBlocks:
         return self._tag_values[key, settled]
 
     def has_text_near(self, path: str, pattern: re.Pattern[str]) -> bool:
-        """Return whether a Terraform file near a file matches a pattern.
+        """Return whether a Terraform file around a file matches a pattern, also one that does not name Karpenter."""
+        return any(pattern.search(file.text) is not None for file in self.files_near(path))
 
-        Files without Karpenter's name are searched too.
-        """
+    def files_near(self, path: str) -> list[Source]:
+        """Return the Terraform files around a file, also those that do not name Karpenter."""
         near = map(self.module_files.source, self.module_files.near(folder_of(path)))
-        return any(file is not None and pattern.search(file.text) is not None for file in near)
+        return [file for file in near if file is not None]
 
     def argument_values(self, block: BlockText, name: str) -> list[ArgumentValue]:
         """Return the values of a block's argument, one for each call of its module and for each instance."""
