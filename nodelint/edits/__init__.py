@@ -298,9 +298,9 @@ def reread_edited(source: SourceText, edits: Sequence[Edit]) -> Source:
 
 
 def _growth_of_documents(source: SourceText, edits: Sequence[Edit]) -> dict[int, int]:
-    """Return by how many characters each document that edits change grows, by its number.
+    """Return the number of characters by which edits lengthen each changed document, by the index of the document.
 
-    Empty where an edit is not within one document, or where most are changed: then all is read again.
+    Empty if an edit is not inside one document, or if most documents change: then the whole text is parsed again.
     """
     growth: dict[int, int] = {}
     starts = [document.start for document in source.documents]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from nodelint.files.globs import Excluded, Globs
     from nodelint.text import Source
 
-# What no manifest of the user's own stands in; a folder that is named on the command line is read all the same.
+# Folders that contain no manifests of the user. If such a folder is named on the command line, it is read.
 _PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
 
 
@@ -113,7 +113,7 @@ def _is_taken(entry: os.DirEntry[str], path: str, read: int, top: str, found: Di
     if (read != READ or not regular) and is_text_of_others(path):
         found.unread.append(path)
     if read == UNREAD or not regular:
-        # An editor's lock is a link that leads nowhere by intent.
+        # The lock file of an editor is a link that leads nowhere on purpose.
         if read == READ and not entry.name.startswith(".") and entry.is_symlink() and not os.path.exists(path):
             found.unreadable.append((path, "a link to a file that is not there"))
         return False
@@ -125,7 +125,7 @@ def _is_taken(entry: os.DirEntry[str], path: str, read: int, top: str, found: Di
 
     if (what := link_leaves(path, top)) is None:
         return True
-    # Helm installs what is in `crds` as it is; definitions are no manifests.
+    # Helm installs the files in `crds` unchanged: they are definitions, not manifests.
     if read != GLANCE and not (what == "chart" and os.path.basename(os.path.dirname(path)) == "crds"):
         found.unreadable.append((path, f"a link out of the {what}, which is not followed"))
     return False

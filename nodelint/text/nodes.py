@@ -83,9 +83,9 @@ class Node:
     parent: Node | None
     """The collection that contains the node, also for a key. None for the root of a document."""
     alias: bool
-    """It is written as `*x`: it may be replaced whole, but nothing inside it."""
+    """The node is written as an alias (`*x`): an edit may replace it as a whole, but nothing inside it."""
     marks: int
-    """`shared` and `aliased`, in one field: a file of thousands of objects has half a million nodes."""
+    """The bits of `shared` (1) and `aliased` (2). One field saves memory: a large file has half a million nodes."""
     tag: str | None
     """The tag of the node, such as `tag:yaml.org,2002:str`."""
     merges: list[MappingEntry]
@@ -117,7 +117,7 @@ class Node:
 
     @property
     def shared(self) -> bool:
-        """Whether it lies inside an alias or a merge and is written elsewhere: no edit may touch it."""
+        """Whether the node is part of an alias or a merge, and is written elsewhere: no edit may change it."""
         return self.marks & 1 > 0
 
     @shared.setter
@@ -126,7 +126,7 @@ class Node:
 
     @property
     def aliased(self) -> bool:
-        """Whether an alias or a merge refers to it: an edit here changes another place too."""
+        """Whether an alias or a merge refers to the node: an edit changes the other place as well."""
         return self.marks & 2 > 0
 
     @aliased.setter

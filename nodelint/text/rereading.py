@@ -41,10 +41,10 @@ def reread_document(source: SourceText, index: int, text: str) -> Source:
 
 
 def reread_documents(source: SourceText, growth: Mapping[int, int], text: str) -> Source | None:
-    """Return the same file with another text, as `reread_document` does, where several documents differ.
+    """Return a source with another text that differs in several documents. Only these are parsed.
 
-    `growth` says by how many characters each of them is longer. None where a document is not read by itself, or does
-    not stay what it was: then all of the file must be read.
+    `growth` is the number of characters by which each of them is longer, by its index. None if a changed document
+    cannot be parsed alone: then the whole file must be parsed.
     """
     if source.holds("nodelint:") or not is_yaml_alone(source.path) or source.masked:
         return None
@@ -70,7 +70,10 @@ def _begin_reread(source: SourceText, text: str) -> Source:
 
 
 def _read_one(source: SourceText, index: int, new: Source, start: int, end: int) -> bool:
-    """Add the document that stands between two places of a new text; False where that is not one document alone."""
+    """Parse the range `start` to `end` of a new text as one document, and add it to `new`.
+
+    Return False if the range is not exactly one document.
+    """
     text, document, count = new.text, source.documents[index], len(new.documents)
     ends = end == len(text) or text[end - 1] == "\n"
     if document.root is None or document.host is not None or not ends:
@@ -172,7 +175,7 @@ def _between_others(source: SourceText, index: int, new: Source, document: Docum
 
 
 def _add_others(source: SourceText, new: Source) -> None:
-    """Add what is known of the documents that stay to a text of which some documents were read."""
+    """Add the problems and cached objects of the unchanged documents to a source with newly parsed documents."""
     new.problems = [*source.problems, *new.problems]
     new.set_aside = [*source.set_aside, *new.set_aside]
     if source.held is not None:  # their objects stay the same as well

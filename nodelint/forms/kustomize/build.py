@@ -276,7 +276,7 @@ class _Graph:
             try:
                 kustomization = read_kustomization(self._files, directory)
             except (OSError, BuildError):
-                continue  # whoever reads it reports that
+                continue  # reported where the overlay is rendered
             for path, at in kustomization.taken() if kustomization is not None else ():
                 whole = os.path.normpath(os.path.join(directory, path))
                 if at is not None and "://" not in path and gate.refusal(whole) == OUTSIDE:

@@ -45,7 +45,7 @@ class ModuleArgument(NamedTuple):
 
 
 class ModuleCall:
-    """A call of a module whose arguments and outputs are known: a public one, or one of the repository."""
+    """A call of a module whose arguments and outputs are known: a public module, or a local one."""
 
     def __init__(
         self,
@@ -265,7 +265,7 @@ class ModuleFolder:
         if "version" in given:
             version = _text(given["version"])
         elif name == source:
-            version = ""  # of the registry: the newest one
+            version = ""  # a module of the registry without `version`: the newest one
         constraint = read_constraint(version) if module is not None and version is not None else None
         if module is None or constraint is None or version is None:
             return None

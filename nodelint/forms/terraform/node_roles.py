@@ -172,7 +172,7 @@ def _names(written: str, path: str, made: MadeRole, blocks: TerraformBlocks) -> 
         block = blocks.find(found)
         if made.is_role_of(found):
             return True
-        # A data source, or an output of what is not read, may be any role.
+        # A data source, or an output of a remote module, may be any role.
         is_other = found.address.startswith("aws_iam_role.") or (
             block is not None and not block.address.startswith("data.")
         )
@@ -240,7 +240,10 @@ _LISTS = re.compile(r"^(?:\w+_)*polic(?:y_arns|ies)$")
 
 
 def find_policies(made: MadeRole, blocks: TerraformBlocks) -> set[str] | None:
-    """Return the policies of AWS that a role of nodes has; None if it may have others, or if they are not known."""
+    """Return the ARNs of AWS managed policies that are attached to a node role.
+
+    None if they are not known, or if other policies may be attached.
+    """
     if made.call is not None:
         return None
     found: set[str] = set()
@@ -268,14 +271,14 @@ def find_policies(made: MadeRole, blocks: TerraformBlocks) -> set[str] | None:
 
 
 def _hides_policies(written: str) -> bool:
-    """Return whether an expression may hold other policies than those of AWS that it names."""
+    """Return whether an expression may contain policies other than the AWS managed policies that it names."""
     plain = re.sub(r"\$\{(?:data\.aws_partition|local\.\w*partition|var\.\w*partition)[\w.\[\]]*\}", "aws", written)
     rest = re.sub(r"\w+(?=\s*=)|\b(?:toset|compact)\(|[\s\[\]{}(),=]", "", _OF_AWS.sub("", plain))
     return bool(rest) or not _OF_AWS.search(plain)
 
 
 def _is_given_away(made: MadeRole, blocks: TerraformBlocks) -> bool:
-    """Return whether a module that is not read gets the role, and may attach policies to it."""
+    """Return whether a role is passed to a remote module, which may attach policies to it."""
     for block in blocks.blocks:
         source = _SOURCE.search(block.text) if block.address.startswith("module.") else None
         if source is not None and not source[1].startswith(".") and f"{made.block.address}." in block.text:

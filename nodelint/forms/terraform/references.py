@@ -81,7 +81,9 @@ def references_of(file: TerraformFile, block: TerraformBlock) -> Iterator[Terraf
     own = {name for found in _LOCAL_NAMES.findall(text, block.start, block.end) for name in found if name}
     for attribute in file.every_attribute(block):
         if attribute.name not in _NOT_REFERENCES:
-            is_order = attribute.name == "depends_on"  # of a module it needs the call, and asks for no output
+            is_order = (
+                attribute.name == "depends_on"
+            )  # a module in `depends_on` must exist; its outputs do not matter
             for found in _walk(attribute.value, frozenset(own)):
                 yield found._replace(attribute="") if is_order else found
 

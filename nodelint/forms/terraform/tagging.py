@@ -102,7 +102,7 @@ def _values_of_block(key: str, file: TerraformFile, block: TerraformBlock, modul
     outer = file.attributes(block)
     variants = modules.variants(os.path.dirname(os.path.abspath(file.source.path)))
     named = [module for module in variants if module.own is not None]
-    # Where variable files are named for environments, nobody runs the module by its defaults alone.
+    # If there are variable files for environments, the module is never run with its defaults alone.
     for module in (named or variants) if modules.settled else variants:
         evaluator = module.evaluator(file.source)
         for names in instances(outer, evaluator):

@@ -63,7 +63,7 @@ _SLASH = r"(?<!\\)(?:\\\\)*(\\/)"
 
 
 _SHORT = 40
-"""Characters of a scalar that is kept once: keys, kinds and values of labels stand in every object."""
+"""The most characters of a scalar of which equal ones share one string: keys, kinds and label values occur often."""
 
 
 class _Frame:
