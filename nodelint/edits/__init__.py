@@ -32,7 +32,7 @@ from nodelint.edits.formatting import Plain, Writer, column, dash_gap, leading, 
 from nodelint.edits.several import difference, find_again, find_steps, member_at, put_back, set_apart
 from nodelint.edits.writer import dialect_of
 from nodelint.forms.registry import TABLE
-from nodelint.model.finding import Edit, NoEdits, PendingEdits
+from nodelint.model.finding import Edit, NoEdits
 from nodelint.text import Document, Source, SourceText, reread, reread_document, reread_documents
 from nodelint.text.nodes import Node
 
@@ -48,7 +48,6 @@ __all__ = [
     "add_document",
     "add_item",
     "add_key",
-    "add_key_later",
     "add_keys",
     "add_object",
     "apply",
@@ -149,19 +148,6 @@ def _hold_to_new_keys(mapping: Node, keys: Iterable[str]) -> None:
     for key in keys:
         if any(entry.name == key and not entry.merged for entry in (*mapping.entries, *mapping.merges)):
             raise NotEditable(f"the key `{key}` is there already")
-
-
-def add_key_later(mapping: Node, key: str, value: Plain) -> Sequence[Edit]:
-    """Return what `add_key` gives, written when it is read. Raise `NotEditable` at once where that would.
-
-    How a document writes things is looked for in all of it: a rule that suggests the same for many objects, of which
-    a report shows a few, spares that. Where text moves below a finding (`Context.recording`) it is no use.
-    """
-    members = mapping.kind == "mapping" and mapping.style == "block" and not mapping.alias and mapping.entries
-    if not members or dialect_of(mapping).SUFFIX != ".yaml":
-        return add_key(mapping, key, value)
-    _hold_to_new_keys(mapping, (key,))
-    return PendingEdits([(mapping.source, lambda: add_key(mapping, key, value))])
 
 
 def remove(node: Node) -> list[Edit]:

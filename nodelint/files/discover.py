@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from nodelint.files.gitignore import Ignored
-    from nodelint.forms.registry import FormRow
+    from nodelint.forms.registry import FormRow, FormTable
     from nodelint.text import Source
 
 
@@ -129,8 +129,10 @@ def discover(
 def _list_read_with(found: Discovery) -> Iterator[str]:
     """Yield the files without which a file that was asked for by its path makes no object."""
     named = sorted(path for path in found.named if path in found.seen)
+    # Most folders have nothing of any form above them, and are listed once for all forms.
+    below = {folder: _is_below_form(TABLE, folder) for folder in {os.path.dirname(path) for path in named}}
     for row in TABLE.rows:
-        near: dict[str, bool] = {}
+        near = {folder: False for folder, is_below in below.items() if not is_below}
         for path in named:
             if _may_be_read_with(row, path, found, near):
                 yield from row.load().list_read_with(path)
@@ -154,13 +156,12 @@ def _may_be_read_with(row: FormRow, path: str, found: Discovery, near: dict[str,
     return bool(row.folders) and (path in found.installing or _may_be_values(path))
 
 
-def _is_below_form(row: FormRow, folder: str) -> bool:
+def _is_below_form(row: FormRow | FormTable, folder: str) -> bool:
     """Return whether a folder, or one of those above it, holds a file of a form's own."""
+    own = {*row.names, *row.heads}
     for _ in range(_HIGHEST):
-        if any(
-            name in row.names or name in row.heads or name.endswith(row.endings)
-            for name in gate.names(folder or os.curdir)
-        ):
+        names = gate.names(folder or os.curdir)
+        if not own.isdisjoint(names) or (row.endings and any(name.endswith(row.endings) for name in names)):
             return True
         folder = os.path.normpath(os.path.join(folder, os.pardir))
         if gate.refusal(folder) is not None:

@@ -105,7 +105,7 @@ class Object:
         return result
 
     def forget(self) -> None:
-        """Let go of what is worked out of it: where there are thousands of objects, that is as large as their files."""
+        """Let go of what `once` keeps: of thousands of objects, that is as large as their files."""
         self._known.clear()
 
     def shows_all(self, mapping: Node) -> bool:
