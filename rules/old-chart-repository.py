@@ -8,7 +8,7 @@ supports no Kubernetes version that EKS still offers. If you set a newer version
 # file: main.tf
 resource "helm_release" "karpenter" {
   name       = "karpenter"
-  namespace  = "karpenter"
+  namespace  = "kube-system"
   repository = "https://charts.karpenter.sh"
   chart      = "karpenter"
 }
@@ -18,7 +18,7 @@ resource "helm_release" "karpenter" {
 # file: main.tf
 resource "helm_release" "karpenter" {
   name       = "karpenter"
-  namespace  = "karpenter"
+  namespace  = "kube-system"
   repository = "oci://public.ecr.aws/karpenter"
   chart      = "karpenter"
   version    = "1.14.1"
@@ -32,7 +32,7 @@ resource "helm_release" "karpenter" {
 
 import re
 
-from nodelint.api import Context, Finding, Findings, Source, Span, rule, terraform_blocks
+from nodelint.api import Context, EC2NodeClass, Finding, Findings, NodePool, Source, Span, rule, terraform_blocks
 
 _REPOSITORY = "charts.karpenter.sh"
 _VERSION = re.compile(r"""(?:version|targetRevision)["']?[ \t]*+[:=\s][ \t]*+["']?v?(\d+\.\d+|[^\s"'#\\][^\s#]*)""")
@@ -56,6 +56,8 @@ def check(source: Source, context: Context) -> Findings:
         text = _find_text_around(source, match.start())
         if line.lstrip().startswith(("#", "//")) or "HelmRepository" in text:
             continue
+        if "repo add" in line and "public.ecr.aws/karpenter" in text:
+            continue  # the repository is added, and the chart comes from the registry
         version = _VERSION.search(text)
         if version is not None and (_OF_OLD.fullmatch(version[1]) or not version[1][0].isdigit()):
             continue
@@ -63,8 +65,14 @@ def check(source: Source, context: Context) -> Findings:
             at=Span(source, match.start(), match.end()),
             message=f"`{_REPOSITORY}` has no chart of Karpenter after 0.16.3: "
             + ("it installs 0.16.3" if version is None else f"{version[1]} is not there"),
+            severity="error" if version is not None or _has_newer_objects(context) else None,
             help="use `oci://public.ecr.aws/karpenter/karpenter`, with a version",
         )
+
+
+def _has_newer_objects(context: Context) -> bool:
+    """Whether the run has objects whose kinds 0.16.3 does not know: the API server refuses them."""
+    return any(isinstance(obj, NodePool | EC2NodeClass) for obj in context.objects)
 
 
 def _find_text_around(source: Source, at: int) -> str:

@@ -155,14 +155,15 @@ def choose_compatible(
     """
     chosen: list[Result] = []
     taken = OccupiedSpans()
-    requested = {id(source) for source in sources}
+    requested = {id(source) for source in sources if source.is_editable}
     for result in results:
         spans = [edit.span for edit in result.finding.edits]
         if not spans or (result.safety == "unsafe" and not unsafe) or (refused and mark_fix(result) in refused):
             continue
         beyond = [span.source.path for span in spans if id(span.source) not in requested]
         if beyond:
-            refused[mark_fix(result)] = (result, f"it changes {beyond[0]} too, which was not named")
+            files = " and ".join(dict.fromkeys(beyond))
+            refused[mark_fix(result)] = (result, f"it changes {files}, which was not named: name it as well")
             continue
         if [span for span in spans if not span.source.whole]:
             refused[mark_fix(result)] = (result, "the file is too long to rewrite")

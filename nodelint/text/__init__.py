@@ -1,9 +1,9 @@
-"""The exact text of a file and the YAML values in it, each with the place where it is written.
+"""Parse the YAML of a file, with the exact position of each value.
 
-A source does not change: an edit makes a new text, and that is read again. Only a language server lets one follow the
-text that is typed (`text.incremental`).
+A source does not change: an edit makes a new text, which is parsed again. Only the language server changes a source
+in place while the user types (`text.incremental`).
 
-What reads YAML is loaded when something of it is first asked for: most files hold nothing of Karpenter's.
+The modules that parse YAML are loaded at first use: most files hold no Karpenter object.
 """
 
 from __future__ import annotations
