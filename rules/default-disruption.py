@@ -144,7 +144,7 @@ def check(pool: NodePool, context: Context, *, seconds: int = 10) -> Findings:
             help="`WhenEmptyOrUnderutilized` does both, at the pace of the budgets"
             if pool.version == "v1"
             else "`WhenUnderutilized` does both; it takes no `consolidateAfter` before v1",
-            suggestions=_ways(pool, None, many is not None, context),
+            suggestions=_ways(pool, None, many is not None),
         )
     elif at is not None:
         yield Finding(
@@ -154,7 +154,7 @@ def check(pool: NodePool, context: Context, *, seconds: int = 10) -> Findings:
             on_request=True,
             note=None if long is None else "a pod that must not be evicted keeps its node forever",
             help=_help(pool, soon, many is not None, long is not None),
-            suggestions=_ways(pool, soon, many is not None, context),
+            suggestions=_ways(pool, soon, many is not None),
         )
 
 
@@ -277,14 +277,13 @@ def _help(pool: NodePool, soon: Node | None, many: bool, long: bool) -> str:
     return f"{first}set what fits the workloads, such as {listed}"
 
 
-def _ways(pool: NodePool, soon: Node | None, many: bool, context: Context) -> list[Suggestion]:
+def _ways(pool: NodePool, soon: Node | None, many: bool) -> list[Suggestion]:
     spec, block = pool.node.get("spec"), pool.find_field("spec", "disruption")
     ways: list[tuple[str, Sequence[Edit]]] = []
     if soon is not None and spec is not None and pool.version == "v1":
         ways.append(("wait for five minutes without a change", edits.if_editable(_calm, spec, block)))
     if many and block is not None and block.kind == "mapping" and block.get("budgets") is None:
-        add = edits.add_key if context.recording else edits.add_key_later
-        quiet = edits.if_editable(add, block, "budgets", QUIET)
+        quiet = edits.if_editable(edits.add_key, block, "budgets", QUIET)
         ways.append(("allow no disruption in working hours (Mon-Fri 9-17 UTC)", quiet))
     return [Suggestion(name, changes) for name, changes in ways if changes]
 

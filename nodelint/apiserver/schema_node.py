@@ -6,6 +6,7 @@ of a CustomResourceDefinition alike. Nothing is read before it is asked for.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
@@ -13,7 +14,7 @@ from functools import cache, cached_property
 from nodelint.apiserver.near_names import NearNames
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.data import read_json, shipped
+from nodelint.data import shipped
 from nodelint.model.releases import Version
 
 if TYPE_CHECKING:
@@ -279,4 +280,4 @@ def _steps(path: str) -> tuple[str, ...]:
 def load(name: str) -> Any:
     """Return a bundled schema by its name, such as `nodepool-v1`."""
     with open(os.path.join(shipped("schemas"), f"{name}.schema.json"), "rb") as file:
-        return read_json(file.read())
+        return json.load(file)

@@ -32,7 +32,7 @@ from nodelint.edits.formatting import Plain, Writer, column, dash_gap, leading, 
 from nodelint.edits.several import difference, find_again, find_steps, member_at, put_back, set_apart
 from nodelint.edits.writer import dialect_of
 from nodelint.forms.registry import TABLE
-from nodelint.model.finding import Edit, NoEdits, PendingEdits
+from nodelint.model.finding import Edit, NoEdits
 from nodelint.text import Document, Source, SourceText, reread, reread_document, reread_documents
 from nodelint.text.nodes import Node
 
@@ -48,7 +48,6 @@ __all__ = [
     "add_document",
     "add_item",
     "add_key",
-    "add_key_later",
     "add_keys",
     "add_object",
     "apply",
@@ -153,19 +152,6 @@ def _hold_to_new_keys(mapping: Node, keys: Iterable[str]) -> None:
     for key in keys:
         if any(entry.name == key and not entry.merged for entry in (*mapping.entries, *mapping.merges)):
             raise NotEditable(f"the key `{key}` is there already")
-
-
-def add_key_later(mapping: Node, key: str, value: Plain) -> Sequence[Edit]:
-    """Return the edits of `add_key`, computed when they are first read. Raise `NotEditable` at once if it would.
-
-    To find the style, a whole document must be searched. A rule that suggests the same key for many objects, of which
-    a report shows a few, saves that time. Do not use it if an earlier fix moves the text (`Context.recording`).
-    """
-    members = mapping.kind == "mapping" and mapping.style == "block" and not mapping.alias and mapping.entries
-    if not members or dialect_of(mapping).SUFFIX != ".yaml":
-        return add_key(mapping, key, value)
-    _hold_to_new_keys(mapping, (key,))
-    return PendingEdits([(mapping.source, lambda: add_key(mapping, key, value))])
 
 
 def remove(node: Node) -> list[Edit]:

@@ -19,7 +19,7 @@ from nodelint.text.keywords import bytes_hold_keyword
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from nodelint.forms.registry import FormRow
+    from nodelint.forms.registry import FormRow, FormTable
     from nodelint.text import Source
 
 
@@ -88,8 +88,10 @@ def discover(
 def _list_read_with(found: Discovery) -> Iterator[str]:
     """Yield further files that are needed to render the files that were requested by path."""
     named = sorted(path for path in found.named if path in found.seen)
+    # Most folders have nothing of any form above them, and are listed once for all forms.
+    below = {folder: _is_below_form(TABLE, folder) for folder in {os.path.dirname(path) for path in named}}
     for row in TABLE.rows:
-        near: dict[str, bool] = {}
+        near = {folder: False for folder, is_below in below.items() if not is_below}
         for path in named:
             if _may_be_read_with(row, path, found, near):
                 yield from row.load().list_read_with(path)
@@ -113,13 +115,12 @@ def _may_be_read_with(row: FormRow, path: str, found: Discovery, near: dict[str,
     return bool(row.folders) and (path in found.installing or _may_be_values(path))
 
 
-def _is_below_form(row: FormRow, folder: str) -> bool:
+def _is_below_form(row: FormRow | FormTable, folder: str) -> bool:
     """Return whether a folder, or a folder above it, contains a file of the form."""
+    own = {*row.names, *row.heads}
     for _ in range(_HIGHEST):
-        if any(
-            name in row.names or name in row.heads or name.endswith(row.endings)
-            for name in gate.names(folder or os.curdir)
-        ):
+        names = gate.names(folder or os.curdir)
+        if not own.isdisjoint(names) or (row.endings and any(name.endswith(row.endings) for name in names)):
             return True
         folder = os.path.normpath(os.path.join(folder, os.pardir))
         if gate.refusal(folder) is not None:

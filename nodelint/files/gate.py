@@ -185,12 +185,12 @@ class Gate:
         finally:
             if handle is not None:
                 os.close(handle)
-        return sorted(entry for entry in found if not _is_git(entry[0]))
+        return sorted([entry for entry in found if not _is_git(entry[0])])
 
     def names(self, folder: str) -> list[str]:
         """Return the names in a folder, in order. Empty if it cannot be listed."""
         try:
-            return [name for name, _ in self.entries(folder)]
+            return [entry[0] for entry in self.entries(folder)]
         except OSError:
             return []
 

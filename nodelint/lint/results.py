@@ -15,13 +15,11 @@ from nodelint.model.finding import (
     Also,
     Finding,
     NoEdits,
-    PendingEdits,
     Safety,
     Severity,
     Span,
     Suggestion,
     Withheld,
-    join_edits,
     overlap,
     span_of,
 )
@@ -107,18 +105,13 @@ def hold_to_known(rule: Rule, finding: Finding, release: Version) -> Finding:
         finding = finding._replace(edits=(), withheld=withheld)
     if finding.edits and overlap(finding.edits):
         finding = finding._replace(edits=(), withheld=Withheld("two-edits-overlap", finding.at))
-    if any(_cannot_be_made(offer) for offer in finding.suggestions):
-        offers = [offer for offer in finding.suggestions if not _cannot_be_made(offer)]
+    if any(overlap(offer.edits) for offer in finding.suggestions):
+        offers = [offer for offer in finding.suggestions if not overlap(offer.edits)]
         finding = finding._replace(suggestions=offers)
     if not is_newer(release) or "admission" not in rule.tags or (finding.severity or rule.severity) != "error":
         return finding
     note = f"as of Karpenter {NEWEST}; whether {release} takes it is not known here"
     return finding._replace(severity="warning", note=f"{finding.note}; {note}" if finding.note else note)
-
-
-def _cannot_be_made(offer: Suggestion) -> bool:
-    """Whether two edits of a suggestion change the same text; those that are not written yet are of one text each."""
-    return not isinstance(offer.edits, PendingEdits) and overlap(offer.edits)
 
 
 class RuleOutput(NamedTuple):
@@ -272,8 +265,8 @@ def _with_object_count(first: Result, others: Sequence[Result]) -> Result:
 def _join(offer: Suggestion, others: Sequence[Result]) -> Suggestion:
     """Return the suggestion of a finding together with those of the same name of other findings."""
     offers = (suggestion for other in others for suggestion in other.finding.suggestions)
-    more = (suggestion.edits for suggestion in offers if suggestion.name == offer.name)
-    return offer._replace(edits=join_edits([offer.edits, *more]))
+    more = [edit for suggestion in offers if suggestion.name == offer.name for edit in suggestion.edits]
+    return offer._replace(edits=list(dict.fromkeys([*offer.edits, *more])))
 
 
 def unique(results: Iterable[Result]) -> Iterable[Result]:

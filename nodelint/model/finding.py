@@ -10,8 +10,7 @@ from nodelint.base.types import TYPE_CHECKING
 from nodelint.text import Node, SourceText
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, Literal
+    from typing import Literal
 
     from nodelint.model.manifest import Object
 
@@ -67,51 +66,6 @@ class Edit(NamedTuple):
     def span(self) -> Span:
         """Return the characters that the edit replaces."""
         return Span(self.source, self.start, self.end)
-
-
-class PendingEdits(Sequence[Edit]):
-    """Edits that are computed when they are first read. Each of `parts` is for one text and has at least one edit.
-
-    If many objects share a suggestion, a report shows only a few, and the number of files that it changes.
-    """
-
-    def __init__(self, parts: Sequence[tuple[SourceText, Callable[[], Sequence[Edit]]]]) -> None:
-        self.parts = parts
-        self._written: list[Edit] = []
-
-    def write(self) -> list[Edit]:
-        """Return the edits without duplicates."""
-        if not self._written:
-            self._written = list(dict.fromkeys(edit for _, write in self.parts for edit in write()))
-        return self._written
-
-    def __len__(self) -> int:
-        return len(self.write())
-
-    def __bool__(self) -> bool:
-        return True
-
-    def __getitem__(self, index: Any) -> Any:
-        return self.write()[index]
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and [*self] == [*other]
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return list, (self.write(),)
-
-
-def join_edits(parts: Sequence[Sequence[Edit]]) -> Sequence[Edit]:
-    """Return the edits of several fixes without duplicates. If one is a `PendingEdits`, the result is one as well."""
-    if not any(isinstance(part, PendingEdits) for part in parts):
-        return list(dict.fromkeys(edit for part in parts for edit in part))
-    joined: list[tuple[SourceText, Callable[[], Sequence[Edit]]]] = []
-    for part in parts:
-        if isinstance(part, PendingEdits):
-            joined += part.parts
-        else:
-            joined += [(group[0].source, lambda group=group: group) for group in by_source(part)]  # type: ignore[misc]
-    return PendingEdits(joined)
 
 
 class NoEdits(list[Edit]):
@@ -246,16 +200,6 @@ def overlap(edits: Sequence[Edit]) -> bool:
         if any(after.start < before.end for before, after in pairwise(ordered)):
             return True
     return False
-
-
-def pending_by_source(edits: Sequence[Edit]) -> list[tuple[SourceText, PendingEdits]]:
-    """Return the changed texts in order, each with its edits, which are not computed yet."""
-    pending = join_edits([edits, PendingEdits(())])
-    assert isinstance(pending, PendingEdits)
-    groups: dict[int, list[tuple[SourceText, Callable[[], Sequence[Edit]]]]] = {}
-    for part in pending.parts:
-        groups.setdefault(id(part[0]), []).append(part)
-    return [(parts[0][0], PendingEdits(parts)) for parts in groups.values()]
 
 
 def span_of(at: Node | Span) -> Span:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from nodelint.base.printable import flat, printable
 from nodelint.base.tuples import NamedTuple
 from nodelint.edits import apply
-from nodelint.model.finding import Edit, pending_by_source
+from nodelint.model.finding import Edit, by_source
 from nodelint.model.messages import counted
 from nodelint.report.snippet import window
 from nodelint.report.style import TextStyle, cells, wrap
@@ -41,8 +41,9 @@ def fix_lines(edits: Sequence[Edit], home: SourceText, look: TextStyle, rest: st
 
     `rest` says where all are shown.
     """
-    groups = sorted(pending_by_source(edits), key=lambda group: group[0] is not home)
-    for source, group in groups[:FILES]:
+    groups = sorted(by_source(dict.fromkeys(edits)), key=lambda group: group[0].source is not home)
+    for group in groups[:FILES]:
+        source = group[0].source
         if len(groups) > 1 or source is not home:
             yield f"    in {printable(source.path)}:"
         changed = list(_changed(source, group))

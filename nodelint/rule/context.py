@@ -224,11 +224,6 @@ class Context(ObjectRelations):
 
         return RunFiles(self, self._target.stated)
 
-    @property
-    def recording(self) -> bool:
-        """Whether what rules say is kept for the next run and moves with the text: edits are written at once."""
-        return type(self) is not Context
-
     def resolution(self, pool: NodePool) -> Resolution:
         """Return what the pool can launch, with which image, and what removed the rest."""
         found = self._resolutions.get(id(pool))

@@ -17,12 +17,14 @@ from nodelint.edits import (
     insert_item,
     remove,
     replace,
+    reread_edited,
     set_key,
     set_value,
     set_values,
 )
 from nodelint.model.finding import Edit
 from nodelint.text import Node, Source
+from tests.manifests import nodepool
 
 POOL = """\
 # karpenter
@@ -309,3 +311,32 @@ def test_items_that_stay_keep_their_comments_unless_very_many_go(count: int, exp
     after = edited(text, lambda root: set_values(node_at("karpenter")(root), ["stays"]))
     assert (after == "karpenter:\n  - stays # here\n") == expected
     assert [str(part) for part in after.split()].count("stays") == 1
+
+
+def test_only_the_documents_that_edits_change_are_read_again() -> None:
+    texts = [nodepool(name=f"p{n}") for n in range(6)]
+    source = Source.from_text("pools.yaml", "---\n".join(texts))
+    changes = [
+        edit
+        for n in (1, 4)
+        for edit in set_value(source.documents[n].root.find("metadata", "name"), f"a-longer-name-{n}")  # type: ignore[union-attr, arg-type]
+    ]
+    new = reread_edited(source, changes)
+    whole = Source.from_text("pools.yaml", apply(source.text, changes))
+    assert new.text == whole.text
+    same = [document is other for document, other in zip(source.documents, new.documents, strict=True)]
+    assert same == [True, False, True, True, False, True]
+    for document, other in zip(new.documents, whole.documents, strict=True):
+        assert document.index == other.index
+        assert document.root.plain() == other.root.plain()  # type: ignore[union-attr]
+    read = new.documents[4].root.find("metadata", "name")  # type: ignore[union-attr]
+    assert (read.start, read.text) == (whole.text.index("a-longer-name-4"), "a-longer-name-4")  # type: ignore[union-attr]
+
+
+def test_documents_that_no_longer_stand_alone_are_read_with_the_others() -> None:
+    source = Source.from_text("pools.yaml", "---\n".join(nodepool(name=f"p{n}") for n in range(6)))
+    first, second = (source.documents[n].root.find("metadata", "name") for n in (1, 4))  # type: ignore[union-attr]
+    parting = Edit(source, first.end, first.end, "\n---\napiVersion: karpenter.sh/v1")  # type: ignore[union-attr]
+    new = reread_edited(source, [parting, Edit(source, second.end, second.end, "x")])  # type: ignore[union-attr]
+    assert len(new.documents) == 7
+    assert not {id(document) for document in source.documents} & {id(document) for document in new.documents}

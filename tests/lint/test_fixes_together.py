@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
 
 import pytest
 
-from nodelint.lint import fix_trials
+from nodelint.lint import broken_fixes, fix_trials
 from nodelint.lint.engine import LintRequest, lint
 from nodelint.lint.incremental import ResultCaches
 from nodelint.lint.rule_reach import asks_of_others, name_words
+from nodelint.model.finding import Edit
 from nodelint.report.page import read_example, target_of
 from nodelint.rule.definition import load_check
+from nodelint.text import Source
 from tests.lint.test_proven_fixes import CLASS, EXAMPLES, POOL, RULES
 from tests.repositories import write_files
 
@@ -121,6 +123,28 @@ def test_fixes_of_one_cause_share_a_trial(
     write_files(tmp_path, {f"{n}/all.yaml": text for n, text in enumerate(texts)})
     assert count_trials(nodelint, monkeypatch) <= 4
     assert count_safe(nodelint) == number + 1
+
+
+def test_fixes_of_one_cause_are_tried_for_breaking_their_file_once(
+    nodelint: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pools = [
+        POOL.format(name=f"team-{chr(97 + n)}", arch="[x86_64]", types="m5.large")
+        + "      taints: [{key: team, value: a, effect: NoSchedule}]\n"
+        for n in range(20)
+    ]
+    write_files(tmp_path, {"all.yaml": "---\n".join([*pools, CLASS])})
+    counts: list[int] = []
+    read = broken_fixes.reread_edited
+
+    def note(source: Source, changes: Sequence[Edit]) -> Source:
+        counts.append(len(changes))
+        return read(source, changes)
+
+    monkeypatch.setattr(broken_fixes, "reread_edited", note)
+    nodelint("check", ".")
+    assert counts[0] <= 6  # some letters are words that rules look for in names
+    assert sum(counts) < 50
 
 
 def test_rules_that_ask_of_others_are_known() -> None:

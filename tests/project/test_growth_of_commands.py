@@ -21,6 +21,7 @@ ROWS = [
     "explain, files",
     "fit, vendored charts",
     "fit, workloads",
+    "plan, helmfile",
     "plan, overlay",
     "plan, terragrunt",
     "plan, vendored charts",

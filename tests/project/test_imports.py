@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import ast
-import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,6 @@ from nodelint.cli import cli
 from nodelint.commands import check, fit, plan
 from nodelint.commands._fast_argv import plain
 from nodelint.commands._output import Output
-from nodelint.data import DATA, read_json, table
 from nodelint.ec2.snapshot import snapshot_text
 from nodelint.model import fact_kinds
 from tests.code import nodes, syntax_tree
@@ -94,7 +92,6 @@ def test_a_check_loads_no_more_than_its_objects_need(tmp_path: Path, path: str) 
         "contextlib",
         "copy",
         "datetime",
-        "json",
         "weakref",
     )
     rooms = ("plan", "upgrade", "triage", "render", "lsp", "drift", "convert", "karpenter.userdata")
@@ -107,12 +104,12 @@ def test_options_with_values_are_taken_without_click(tmp_path: Path) -> None:
     assert "click" not in loaded(tmp_path, "check", *options, "a.yaml")
 
 
-def test_a_snapshot_is_read_without_the_package_json(tmp_path: Path) -> None:
+def test_a_snapshot_is_read_without_click(tmp_path: Path) -> None:
     (tmp_path / "pool.yaml").write_text(POOL, encoding="utf-8")
     (tmp_path / "facts.json").write_text(snapshot_text(SMALL), encoding="utf-8")
     modules = loaded(tmp_path, "check", "--snapshot", "facts.json", "pool.yaml")
     assert "nodelint.karpenter.resolve" in modules
-    assert not modules & {"click", "json", "typing"}
+    assert not modules & {"click", "typing"}
 
 
 @pytest.mark.parametrize("arguments", [("check", "--format", "json", "pool.yaml"), ("explain", "pool.yaml")])
@@ -193,7 +190,7 @@ def test_plan_and_fit_load_no_more_than_their_files_need(tmp_path: Path) -> None
         "spec: {template: {spec: {containers: [{name: a, image: b}]}}}\n",
         encoding="utf-8",
     )
-    slow = {"click", "contextlib", "json", "typing", "html", "textwrap", "hashlib", "tempfile", "fractions"}
+    slow = {"click", "contextlib", "typing", "html", "textwrap", "hashlib", "tempfile", "fractions"}
     modules = loaded(tmp_path, "plan", "--old", "old.yaml", "pool.yaml")
     assert {"nodelint.plan.verdict", "nodelint.report.plan_text"} <= modules
     rooms = (
@@ -203,7 +200,7 @@ def test_plan_and_fit_load_no_more_than_their_files_need(tmp_path: Path) -> None
         "drift.cluster",
         "plan.roll",
     )
-    assert not modules & ({*slow, *(f"nodelint.{room}" for room in rooms)} - {"json", "textwrap"})
+    assert not modules & ({*slow, *(f"nodelint.{room}" for room in rooms)} - {"textwrap"})
     modules = loaded(tmp_path, "fit", ".")
     assert "nodelint.fit.verdict" in modules
     assert not modules & {*slow, "nodelint.fit.ways_out", "nodelint.report.markdown", "nodelint.drift"}
@@ -258,50 +255,6 @@ def test_the_parser_alone_and_the_package_after_it(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout == "refused\n"
-
-
-def test_tables_are_read_as_json_reads_them() -> None:
-    for path in Path(DATA).glob("*.json"):
-        assert table(path.stem) == json.loads(path.read_bytes())
-
-
-def outcome_of(read: Callable[[str | bytes], object], text: str | bytes) -> str:
-    try:
-        return repr(read(text))
-    except ValueError as error:
-        return f"{type(error).__name__}: {error}"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *(
-            '{"a": [1, 2.5, -0, 1e3, null, true, NaN, -Infinity, "\\u00e9"]}',
-            '{"a": 1, "a": 2}',
-            "3",
-            ' {"a": 1} ',
-            "{}\n",
-        ),
-        *(
-            "",
-            "{",
-            "[1,",
-            '{"a": 1} x',
-            '{"a": "\n"}',
-            "\ufeff{}",
-            b"\xef\xbb\xbf{}",
-            b"\xff",
-            '{"a": 1}'.encode("utf-16"),
-        ),
-        "[" * 20,
-    ],
-)
-def test_json_is_read_as_the_package_reads_it(text: str | bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = outcome_of(json.loads, text)
-    assert outcome_of(read_json, text) == expected
-    for name in [name for name in sys.modules if name.partition(".")[0] == "json"]:
-        monkeypatch.delitem(sys.modules, name)  # as in a run that has not loaded the package yet
-    assert outcome_of(read_json, text) == expected
 
 
 def test_kinds_of_facts_are_the_same_for_a_type_checker_and_at_run_time() -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.data import read_json
 
 if TYPE_CHECKING:
     from typing import Any
@@ -93,7 +93,7 @@ class TextColumns:
             self._networks = self._written["networks"].split(" ")
         limits: list[Any] | None = None
         if self._networks[position] != _NOTHING:
-            limits = read_json(self._networks[position])
+            limits = json.loads(self._networks[position])
         return limits
 
     def prices(self, column: int) -> tuple[float | None, ...]:

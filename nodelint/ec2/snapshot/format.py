@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.data import read_json
 from nodelint.ec2.snapshot.records import (
     FORMAT,
     TABLE_OF,
@@ -71,7 +71,7 @@ def read_bundled(text: bytes) -> Snapshot:
 
     What is in the columns of instance types is left to `check_rows`: that takes a third of the time.
     """
-    return _snapshot_of(read_json(text))
+    return _snapshot_of(json.loads(text))
 
 
 def read_columns(written: dict[str, Any]) -> Snapshot:
@@ -98,7 +98,7 @@ def _snapshot_of(data: Any) -> Snapshot:
 def parse_snapshot(text: str | bytes) -> Snapshot:
     """Read the text of a file. Raise SnapshotError where it is not a snapshot of format 1."""
     try:
-        data = read_json(text)
+        data = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise SnapshotError(f"not a snapshot: not JSON; {_WRITES}") from error
     snapshot = _snapshot_of(data)
@@ -115,8 +115,6 @@ def with_region_alone(text: bytes, name: str) -> bytes:
 
     Of the regions that are left out nothing is read: what is wrong with them is not noticed.
     """
-    import json
-
     head, begin, rest = text.partition(_REGIONS)
     regions = rest.removesuffix(_END).split(_NEXT)
     first = b'{\n"region": '
@@ -400,8 +398,6 @@ def _plain(record: Any) -> dict[str, object]:
 
 
 def _json(value: object) -> str:
-    import json
-
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
