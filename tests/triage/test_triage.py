@@ -1000,7 +1000,6 @@ def test_the_page_shows_what_the_command_prints(nodelint: Run) -> None:
     command, _, output = shown.partition("\n")
     done = nodelint(*command.split(), cwd=ROOT)
     parts = [part.strip("\n") for part in output.split("\n…\n")]
-    assert len(parts) == 4
     assert all(part in done.stdout for part in parts), done.stdout
 
 
