@@ -6,6 +6,7 @@ from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.lib.gotemplate.surrounding_code import list_codes, list_codes_around
 from nodelint.model.gap import Gap
 from nodelint.model.manifest import EC2NodeClass, NodePool, Retired, served
+from nodelint.model.releases import FIRST_SERVING
 from nodelint.plan.matching import is_same, written_name
 from nodelint.text import UNKNOWN
 
@@ -135,7 +136,17 @@ def unserved(old: Sequence[Object], new: Sequence[Object], release: Version) -> 
         assert obj is not None
         changed = was is None or now is None or not is_same(was, now)
         reason = f"Karpenter {release} does not serve `{obj.api_version}`"
+        if all(map(_is_never_served, filter(None, (was, now)))):
+            changed = False
+            reason = (
+                f"no release of Karpenter serves `{obj.api_version}`: the API server refuses it, so no node is of it"
+            )
         yield uncompared(obj.name_node, _label(obj), reason, changed)
+
+
+def _is_never_served(obj: Object) -> bool:
+    """Whether no release has an object's API: such an object is in no cluster."""
+    return isinstance(obj, NodePool | EC2NodeClass) and obj.version not in FIRST_SERVING
 
 
 def name_of(pair: Pair) -> tuple[str, str | None]:
