@@ -136,7 +136,7 @@ def unserved(old: Sequence[Object], new: Sequence[Object], release: Version) -> 
         assert obj is not None
         changed = was is None or now is None or not is_same(was, now)
         reason = f"Karpenter {release} does not serve `{obj.api_version}`"
-        if all(map(_is_never_served, filter(None, (was, now)))):
+        if was is not None and _is_never_served(was):
             changed = False
             reason = (
                 f"no release of Karpenter serves `{obj.api_version}`: the API server refuses it, so no node is of it"
