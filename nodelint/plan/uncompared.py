@@ -5,6 +5,7 @@ from __future__ import annotations
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.lib.gotemplate.surrounding_code import list_codes, list_codes_around
 from nodelint.model.gap import Gap
+from nodelint.model.gvk import GROUPS
 from nodelint.model.manifest import EC2NodeClass, NodePool, Retired, served
 from nodelint.model.releases import FIRST_SERVING
 from nodelint.plan.matching import is_same, written_name
@@ -146,7 +147,9 @@ def unserved(old: Sequence[Object], new: Sequence[Object], release: Version) -> 
 
 def _is_never_served(obj: Object) -> bool:
     """Whether no release has an object's API: such an object is in no cluster."""
-    return isinstance(obj, NodePool | EC2NodeClass) and obj.version not in FIRST_SERVING
+    group = obj.api_version.rpartition("/")[0]
+    is_ours = obj.version in FIRST_SERVING and group == GROUPS.get(obj.kind)
+    return isinstance(obj, NodePool | EC2NodeClass) and not is_ours
 
 
 def name_of(pair: Pair) -> tuple[str, str | None]:

@@ -554,11 +554,12 @@ def test_an_entry_beside_code_is_compared(code: str, replaced: str) -> None:
     assert plan_pool(old, new).replaced == replaced
 
 
+@pytest.mark.parametrize("api_version", ["karpenter.sh/v2", "karpenter.k8s.aws/v1"])
 def test_what_no_api_server_has_taken_has_no_nodes(
-    nodelint: Callable[..., CompletedProcess[str]], tmp_path: Path
+    api_version: str, nodelint: Callable[..., CompletedProcess[str]], tmp_path: Path
 ) -> None:
-    write_files(tmp_path / "old", {"a.yaml": BOTH.replace("karpenter.sh/v1\n", "karpenter.sh/v2\n")})
+    write_files(tmp_path / "old", {"a.yaml": BOTH.replace("karpenter.sh/v1\n", f"{api_version}\n")})
     write_files(tmp_path / "new", {"a.yaml": BOTH})
     done = nodelint("plan", "--old", "old", "new", cwd=tmp_path)
     assert done.returncode == 0, done.stdout
-    assert "no release of Karpenter serves `karpenter.sh/v2`" in " ".join(done.stdout.split())
+    assert f"no release of Karpenter serves `{api_version}`" in " ".join(done.stdout.split())

@@ -432,6 +432,14 @@ TREES: dict[str, Tree] = {
         (("up/values.yaml", *NEWER),),
         (("up/values.yaml", "other: 1", "other: 2"),),
     ),
+    "terraform: a list that ends with a comma": Tree(
+        {
+            "main.tf": heredoc("web", class_of(tags="${yamlencode(local.tags)}"))
+            + 'locals {\n  tags = concat(var.tags, [\n    "a",\n  ])\n}\nvariable "tags" {}\n'
+        },
+        (("main.tf", '"a",', '"b",'),),
+        (("main.tf", '"a",', '"a"'), ("main.tf", '"a",', '"a", # one')),
+    ),
     "chart: files that a pattern names": Tree(
         {
             **chart(alias='al2023@{{ (.Files.Glob "sums/*.txt").AsConfig | sha256sum }}-{{ .Release.Name }}'),
