@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from nodelint.config.session import Session
     from nodelint.config.settings import Settings
     from nodelint.drift.cluster import Cluster
-    from nodelint.files.discover import Discovery
+    from nodelint.files.folders import Discovery
     from nodelint.forms.requests import BlockAddress
     from nodelint.lint.autofix import Judge
     from nodelint.lint.engine import LintRequest, Report

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nodelint.config.session import Session
-    from nodelint.files.discover import Discovery
+    from nodelint.files.folders import Discovery
     from nodelint.inventory import Inventory
     from nodelint.plan import Plan
     from nodelint.plan.outcome import Findings

@@ -1,4 +1,4 @@
-"""What Applications of Argo CD make of the overlays that they apply: `kustomize` of a source."""
+"""Change overlays by the `kustomize` fields of the Argo CD Applications that apply them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from nodelint.text.reading import nodes_of
 
 
 def apply_sources(run: FormRun) -> Iterator[Built | Gap]:
-    """Yield what Applications make of overlays, or why that cannot be built."""
+    """Yield the overlays that Applications change, or a gap if one cannot be rendered."""
     for source in run.sources:
         if ARGO not in source.text or "kustomize" not in source.text or source.may_be_template:
             continue
@@ -39,7 +39,10 @@ def apply_sources(run: FormRun) -> Iterator[Built | Gap]:
 
 
 def _apply(root: Node, part: Node, home: str, run: FormRun) -> Built | Gap | None:
-    """Return what an Application makes of the folder of a source; None if it changes nothing."""
+    """Return the rendered manifest of a source's folder with the Application's changes, or a gap.
+
+    None if the Application changes nothing.
+    """
     path, kustomize = part.get("path"), part.get("kustomize")
     if path is None or not isinstance(path.value, str) or kustomize is None or kustomize.kind != "mapping":
         return None
@@ -56,7 +59,7 @@ _FIELDS = (
     *("patches", "namePrefix", "nameSuffix", "components"),
     *("namespace", "commonAnnotations", "commonLabels"),
 )
-"""What an Application says of kustomize for one of its sources, by the names of kustomize.
+"""Fields of a source's `kustomize` that kustomize has by the same name.
 
 https://argo-cd.readthedocs.io/en/stable/user-guide/kustomize/
 """
@@ -70,7 +73,7 @@ https://argo-cd.readthedocs.io/en/stable/user-guide/app_deletion/
 
 
 def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
-    """Yield the folders of the sources of Applications, and of those that sets of them make."""
+    """Yield the folders of the sources of Applications, also of Applications that ApplicationSets create."""
     for path in files.paths:
         source = files.read(path) if path.endswith((".yaml", ".yml")) else None
         if source is None or ARGO not in source.text or source.may_be_template:
@@ -117,7 +120,7 @@ def _explain_deletion(root: Node) -> str:
 
 
 def _list_terms(spec: Node, sources: Sequence[Node], own: Node) -> Iterator[tuple[str, str]]:
-    """Yield the fields of an Application that decide what of a folder it applies, and where."""
+    """Yield (field, text) for the fields of an Application that decide what it applies of a folder, and where."""
     for field in ("server", "name"):
         yield f"destination.{field}", _read_text(spec.find("destination", field))
     for part in sources:
@@ -130,5 +133,5 @@ def _list_terms(spec: Node, sources: Sequence[Node], own: Node) -> Iterator[tupl
 
 
 def _read_text(node: Node | None) -> str:
-    """Return the text of a scalar; one with a placeholder as it is written."""
+    """Return the text of a scalar. With a placeholder, return it as it is written."""
     return text_of(node) or (node.unquoted if node is not None and node.kind == "scalar" else "")

@@ -1,4 +1,4 @@
-"""What Kustomizations and HelmReleases of Flux apply: which folders, at which revision of which repository."""
+"""List the folders that Flux Kustomizations and HelmReleases apply, with the repository and its revision."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _REPOSITORY = "GitRepository"
 
 
 def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
-    """Yield the folders of Kustomizations that delete what is gone from these, and the charts of HelmReleases."""
+    """Yield the folders of Kustomizations that prune removed objects, and the charts of HelmReleases."""
     repositories = _Repositories(files)
     for root in list_kustomizations([*files.by_path.values()]):
         prune, folder = root.find("spec", "prune"), find_folder(root)
@@ -57,8 +57,9 @@ def _is_suspended(root: Node) -> bool:
 
 
 def _list_release_terms(root: Node) -> Iterator[tuple[str, str]]:
-    """Yield the name and namespaces of a release, which Flux installs again if one changes, and what changes its
-    render.
+    """Yield (field, text) for the fields of a HelmRelease that lead to another release or another rendered result.
+
+    These are its name and namespaces, and fields such as `postRenderers`.
     """
     namespace = text_of(root.find("metadata", "namespace"))
     target = text_of(root.find("spec", "targetNamespace"))
@@ -76,14 +77,17 @@ def _list_fields(root: Node, *names: str) -> Iterator[tuple[str, str]]:
 
 
 class _Repositories:
-    """The GitRepositories among the files of a side, read when the first is asked for."""
+    """The GitRepositories in the files of one side of a plan. They are read at first use."""
 
     def __init__(self, files: UnreadInputs) -> None:
         self._files = files
         self._found: dict[str, list[Node]] | None = None
 
     def list_terms(self, root: Node, reference: Node | None) -> Iterator[tuple[str, str]]:
-        """Yield the source of an object: its kind and name, and the repository and revision of a GitRepository."""
+        """Yield (field, text) pairs that identify the source of a Flux object.
+
+        These are `sourceRef`, and for a GitRepository `url` and `ref.*`.
+        """
         if reference is None:
             return
         kind, name = text_of(reference.get("kind")), text_of(reference.get("name"))

@@ -1,4 +1,4 @@
-"""Render the charts of a repository: which templates, with values from which files and releases."""
+"""Decide which chart templates to render, with values from which files and releases."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nodelint.forms.helm.charts import ChartFiles, values_of, values_place, vend
 from nodelint.forms.helm.fill import fill_template
 from nodelint.forms.helm.other_kinds import makes_other_kinds
 from nodelint.forms.helm.subchart_releases import Subcharts, list_values_files
-from nodelint.forms.helm.values_files import beside, list_keys, overrides
+from nodelint.forms.helm.values_files import beside, list_keys, note_near_values, overrides
 from nodelint.forms.lib.chart_dependencies import ChartDependencies, find_depending_charts
 from nodelint.forms.lib.chart_places import CHART, chart_around, chart_of, templates_around
 from nodelint.forms.lib.chart_values import ChartRelease
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
     from nodelint.forms.helm.overlay_releases import OverlayRelease
 
 _LARGEST = 1 << 20
-"""Bytes of a file of values that does not name Karpenter."""
+"""The most bytes of a values file that does not name Karpenter."""
 
 _Charts = dict[str, tuple[Source, list[Source]]]
-"""The default values of charts by their absolute path, and the templates of each."""
+"""For each chart, by the absolute path of its default values: the default values and its templates."""
 
 
 def filled_charts(
     sources: Sequence[Source], overlays: Sequence[Built] = (), each_release: bool = False
 ) -> Iterator[Built]:
-    """Yield the templates of charts among the sources: with default values, and with each other values file.
+    """Yield the rendered chart templates: with default values, and with each other values file or release.
 
-    Releases that are among the objects of `overlays` count as these have them. With `each_release` a template without
-    values is there once for each way in which its chart is installed, so that its objects are those of one cluster.
+    Releases among the objects of `overlays` are used as the overlays render them. With `each_release`, a template
+    without values is rendered for each installation of its chart, so that each environment is complete.
     """
     charts, within = _find_charts(sources, each_release)
     files = ChartFiles({os.path.abspath(source.path): source for source in sources})
@@ -64,7 +64,7 @@ def filled_charts(
     given = [
         ChartRelease(path, (source,), merged(next(iter(own_roots(defaults[path])), root), root))
         for path, source, root in overrides(defaults, sources)
-        if os.path.abspath(source.path) not in taken  # what a release gives beside it counts too
+        if os.path.abspath(source.path) not in taken  # the values that a release passes in addition also count
     ]
     overlaid = [release for release in of_overlays if release.given]
     subcharts.add_releases([*given, *releases, *overlaid], installed)
@@ -105,7 +105,7 @@ def _fill_overlaid(
 
 
 def _list_named_releases(defaults: Mapping[str, Source], sources: Sequence[Source]) -> list[ChartRelease]:
-    """Return the release of each chart with the files of --values, merged in their order as helm does."""
+    """Return a release of each chart with the files of `--values`, merged in order as in helm."""
     ordered = sorted((source for source in sources if source.values_order), key=lambda source: source.values_order)
     roots = [root for source in ordered if (root := values_root(source)) is not None]
     found = []
@@ -147,8 +147,9 @@ def _fill_subcharts(charts: _Charts, files: ChartFiles, subcharts: Subcharts, ea
 def _fill_all(
     templates: Sequence[Source], values: Source, uses: Uses, files: ChartFiles, root: Node | None, all_of_them: bool
 ) -> Iterator[tuple[Back, ...]]:
-    """Yield what the templates of a chart come to that have some of the values; all of them if requested, and one
-    has.
+    """Yield the rendered templates of a chart that use some of the values.
+
+    With `all_of_them`, yield all templates if at least one uses some values.
     """
     found = [_fill(template, values, uses, files, root) for template in templates]
     is_whole = all_of_them and any(found)
@@ -161,14 +162,14 @@ def _fill_all(
 def _fill(
     template: Source, values: Source, uses: Uses, files: ChartFiles, root: Node | None = None, plain: bool = False
 ) -> tuple[Back, ...]:
-    """Return a template with values; nothing if that fails, or where it makes objects of other kinds."""
+    """Return a rendered template. Empty if that fails, or if it only creates objects of other kinds."""
     if makes_other_kinds(template):
         return ()
     return tuple(guarded(template.path, lambda: fill_template(template, values, uses, files, root, plain)))
 
 
 def _list_holders(sources: Sequence[Source], overlays: Sequence[Built]) -> list[Source]:
-    """Return the sources whose releases no overlay takes in."""
+    """Return the sources whose releases are not part of a rendered overlay."""
     from nodelint.forms.helm.overlay_releases import may_hold_releases
 
     taken = {part for overlay in overlays if may_hold_releases(overlay) for part in overlay.replaces}
@@ -220,10 +221,9 @@ def _group_by_folder(sources: Sequence[Source], with_plain: bool = False) -> dic
 
 
 def read_releases(sources: Sequence[Source], paths: Sequence[str], also: str | None) -> list[Source]:
-    """Return the files that may install a chart with values and do not name Karpenter, for templates among the
-    sources.
+    """Return the files that may install a chart with values and do not name Karpenter.
 
-    Overlays that take them in are built with their objects. `also` is the pattern of what the run reads further.
+    Overlays that include them are rendered with their objects. `also` is a pattern of further texts to read.
     """
     if not paths or not any(chart_of(source.path) for source in sources if source.may_be_template):
         return []
@@ -234,9 +234,7 @@ def read_releases(sources: Sequence[Source], paths: Sequence[str], also: str | N
 
 
 def values_beside(sources: Sequence[Source], seen: set[str]) -> list[Source]:
-    """Return the values files of charts with a template among the sources, and those of the charts around them, with
-    the Chart.yaml of those that depend on one by a path; `seen` are the requested ones.
-    """
+    """Return the values files of charts with a template among the sources. `seen` are the requested files."""
     have = {os.path.abspath(source.path) for source in sources}
     first: dict[str, Source] = {}
     for templates in _group_by_folder(sources).values():
@@ -258,7 +256,7 @@ def values_beside(sources: Sequence[Source], seen: set[str]) -> list[Source]:
 
 
 def read_values_in_order(sources: Sequence[Source], paths: Sequence[str]) -> list[Source]:
-    """Return the files of --values that are no sources yet. Each file, also one of the sources, gets its number."""
+    """Return the files of `--values` that are not among the sources. Each file gets its number (`values_order`)."""
     known = {os.path.abspath(source.path): source for source in sources}
     found = []
     for number, path in enumerate(paths, start=1):
@@ -274,19 +272,19 @@ def read_values_in_order(sources: Sequence[Source], paths: Sequence[str]) -> lis
 
 
 def values_elsewhere(sources: Sequence[Source], seen: set[str], named: Collection[str] = ()) -> list[Source]:
-    """Return the values files in other folders of charts with a template among the sources, which do not name
-    Karpenter.
+    """Return the values files in other folders for charts of the sources, if they do not name Karpenter.
 
-    `seen` are all requested files. All keys of one that is taken are keys of one such chart's own values, and not of
-    those of any other chart. Of `named`, the files that were asked for by their paths, one key is enough: `overrides`
-    says what is wrong with the others.
+    `seen` are all requested files. A file counts if all its keys are keys of one such chart's own values, and not of
+    any other chart. For files in `named`, which were requested by path, one key is enough: `overrides` reports the
+    other keys.
     """
     charts_within = _find_charts(sources)
     by_path = {os.path.abspath(source.path): source for source in sources}
     of_charts = {path: values for found in charts_within for path, (values, _) in found.items()}
     defaults = Subcharts(of_charts, by_path).defaults
     outer = [values for path, values in defaults.items() if chart_around(os.path.dirname(path)) is None]
-    charts = [keys for values in outer if (keys := list_keys(values.text))]
+    paths = {values.path: keys for values in outer if (keys := list_keys(values.text))}
+    charts = list(paths.values())
     if not charts:
         return []
     have = {os.path.abspath(source.path) for source in sources}
@@ -299,12 +297,14 @@ def values_elsewhere(sources: Sequence[Source], seen: set[str], named: Collectio
         fitting = [own for own in charts if keys <= own]
         if path in named and any(keys & own for own in charts):
             fitting = fitting[:1] or [keys]
+        if not fitting and not _is_of_chart(path):
+            note_near_values(path, keys, paths)
         if not keys or len(fitting) != 1 or any(keys <= other for other in others):
             continue
         if _is_of_chart(path) and path not in named:
             continue
         shown = "/".join(os.path.abspath(path).split(os.sep)[-2:])
-        if not any(shown in source.text for source in sources):  # whoever names it says what counts beside it
+        if not any(shown in source.text for source in sources):  # another file that names it decides how it is used
             values = Source.from_text(path.replace(os.sep, "/"), text)
             nodes_of(values)
             found.append(values)
@@ -312,8 +312,9 @@ def values_elsewhere(sources: Sequence[Source], seen: set[str], named: Collectio
 
 
 def _read_values(path: str) -> str:
-    """Return the text of a file if it may hold values of a chart: no Kubernetes object stands in it. Else return an
-    empty text.
+    """Return the text of a file if it may hold chart values and contains no Kubernetes object.
+
+    Else return an empty text.
     """
     try:
         data = gate.read_listed(path, _LARGEST)

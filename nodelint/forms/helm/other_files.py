@@ -1,4 +1,4 @@
-"""The files of a chart that its templates may take in by `.Files`."""
+"""Read the files of a chart that its templates may include by `.Files`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FOUND = re.compile(r"\brange\s+(\$\w+)\s*(?:,\s*\$\w+\s*)?:=\s*\(?\s*\$?\.Files
 
 
 def read_taken_files(chart: str, codes: Sequence[str]) -> dict[str, bytes]:
-    """Return the files that code may take in: those that it names; all of them where it works a name out."""
+    """Return the files that template code may include: the files that it names, or all if it computes a name."""
     files = read_other_files(chart)
     named = [_make_pattern(*found) for code in codes for found in _NAMED.findall(code)]
     loops = {name for code in codes for name in _FOUND.findall(code)}
@@ -28,7 +28,7 @@ def read_taken_files(chart: str, codes: Sequence[str]) -> dict[str, bytes]:
     )
     if len(named) + of_loops < sum(code.count(".Files") for code in codes):
         return files
-    # What Helm's patterns match, these match as well: `*` takes folders in.
+    # These patterns match everything that Helm's patterns match: here `*` also matches slashes.
     patterns = [re.sub(r"\{[^{}]*\}", "*", os.path.normpath(name)) for name in named]
     return {
         path: data
@@ -43,9 +43,9 @@ def _make_pattern(formatting: str, quoted: str, raw: str) -> str:
 
 
 def read_other_files(chart: str) -> dict[str, bytes]:
-    """Return the files that are no templates and that Helm does not read itself, by their path in the chart.
+    """Return the files of a chart, by path, that are not templates and that Helm does not read itself.
 
-    They are not too many.
+    Their number is limited.
     """
     found: dict[str, bytes] = {}
     for folder, _, names in gate.walk(chart):

@@ -87,7 +87,8 @@ class Subcharts:
         found = list(self._list_releases(path, ()))
         if len(found) > MOST_RELEASES:
             note_more(self.defaults[path].path, len(found), MOST_RELEASES, "releases of one chart")
-        return found[:MOST_RELEASES]
+            del found[MOST_RELEASES:]
+        return found
 
     def _list_releases(self, path: str, inner: Sequence[str]) -> Iterator[SubchartRelease]:
         if path in inner or len(inner) >= _DEEPEST:

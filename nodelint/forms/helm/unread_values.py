@@ -1,4 +1,4 @@
-"""Texts that may give values to a chart of the repository in ways that are not computed.
+"""Find texts that may set values of a chart in ways that nodelint does not compute.
 
 A command of helm, a values file that nobody names. The objects of the chart may change with them.
 """
@@ -30,16 +30,16 @@ _YAML = (".yaml", ".yml")
 _COMMAND = re.compile(r"\bhelm[ \t]+(?:upgrade|install|template|diff)\b[^\n;&|]{0,2000}")
 _VALUES_FILE = re.compile(r"(?:^|\s)(?:-f|--values|--set-file)[ =]+(?:[\w.]+=)?([^\s$]+)")
 _PASSED_OVER = ("templates", "crds", "charts", "ci", "tests")
-"""Folders of a chart that hold no values for an installation."""
+"""Folders of a chart without values for an installation."""
 
 
 def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
-    """Return what may give values to a chart, by the absolute path of its folder."""
+    """Yield the texts that may set values of a chart. `chart` is the absolute path of its folder."""
     return _UnreadValues(files).list_inputs(chart)
 
 
 class _UnreadValues:
-    """Finds such texts among the files of one side."""
+    """Finds texts that may set values of a chart, in the files of one side of a plan."""
 
     def __init__(self, files: UnreadInputs) -> None:
         self._files = files
@@ -74,13 +74,13 @@ class _UnreadValues:
                         yield from self._files.list_named(folder, name.strip("\"'"))
 
     def _are_read(self, source: Source, chart: str) -> bool:
-        """Whether all that the commands of a text give to a chart is known: the chart is filled in with it."""
+        """Return whether all values that the commands of a text set are known: then they are used for rendering."""
         tree = RepositoryTree(self._files.top, self._files.by_path, False, [])
         releases = list(read_script(source, [chart], tree))
         return bool(releases) and not any(made.unread or holds_unknown(made.layers) for made in releases)
 
     def _list_keys(self, chart: str, templates: Sequence[str]) -> frozenset[str] | None:
-        """Return the keys at the top of values that the templates of a chart use; None if any may count."""
+        """Return the top-level keys of values that the templates of a chart use. None if any key may be used."""
         texts = [source.text for path in templates if (source := self._files.read(path)) is not None]
         texts += other_templates(templates[0]) if templates else []
         keys = set()
@@ -97,10 +97,10 @@ class _UnreadValues:
             if root.kind == "mapping" and root.get("apiVersion") is None:
                 yield from root.entries
 
-    # -- files that nobody names
+    # -- files that nothing names
 
     def _list_unnamed(self, chart: str, keys: frozenset[str] | None, named: Collection[str]) -> Iterator[InputText]:
-        """Yield the values files that nothing is built with and whose keys are those of a chart."""
+        """Yield the values files that no rendering uses and whose keys are those of a chart."""
         own = self._files.read(os.path.join(chart, "values.yaml"))
         known = {*(keys or ()), *(entry.name for entry in self._list_entries(os.path.join(chart, "values.yaml")))}
         for path in self._files.paths:
@@ -129,7 +129,7 @@ class _UnreadValues:
 
 
 def _split_by_keys(found: InputText, keys: frozenset[str] | None) -> Iterator[InputText]:
-    """Yield the entries of a values file that the templates of a chart use; any other text as it is."""
+    """Yield the entries of a values file that the templates of a chart use. Any other text is yielded unchanged."""
     source = found.at.source
     if keys is None or not isinstance(source, Source) or found.text != source.text or not source.path.endswith(_YAML):
         yield found

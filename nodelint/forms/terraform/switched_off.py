@@ -1,4 +1,4 @@
-"""Objects of Terraform of which a block makes none: its `count` is 0, or its `for_each` is empty."""
+"""Find objects of Terraform blocks without instances: `count` is 0, or `for_each` is empty."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from nodelint.text import Source
 
 _PATH = r'"(?:\$\{path\.\w+\}/)?([^"$]+)"'
 _NAMED_FILE = re.compile(rf"\b(?:template)?file\s*\(\s*{_PATH}|^[ \t]*chart\s*=\s*{_PATH}", re.M)
-"""A file that a block reads, or the chart that it installs, by a path that is written out."""
+"""A file that a block reads, or the chart that it installs, by a literal path."""
 
 
 def find_addresses(
     objects: Sequence[Object], sources: Sequence[Source]
 ) -> Iterator[tuple[Object, BlockAddress, str]]:
-    """Yield the objects that resources of Terraform make, and why these have no instance; empty if they have one.
+    """Yield the objects that resources create: the object, the resource's address, and a reason.
 
-    They stand in a resource, in a file that it reads, or in a chart that it installs. A default of a variable counts
-    as its value.
+    The reason says why the resource has no instance. It is empty if it has one. Objects are in a resource, in a file
+    that it reads, or in a chart that it installs. A default of a variable counts as its value.
     """
     modules = Modules(sources)
     files: dict[str, str | None] = {}
@@ -68,7 +68,7 @@ def _find_place(obj: Object, modules: Modules) -> tuple[str, TerraformFile | Non
 
 
 def _explain_unused(path: str, modules: Modules) -> str | None:
-    """Return why no block that reads a file, or installs a chart, has an instance; empty if one has.
+    """Return why no block that reads a file, or installs a chart, has an instance. Empty if one has.
 
     None if no block names the file.
     """
@@ -97,7 +97,7 @@ def _list_users(path: str, modules: Modules) -> Iterator[tuple[TerraformFile, Te
 
 
 def _find_block(file: TerraformFile, offset: int) -> TerraformBlock | None:
-    """Return the resource around a place."""
+    """Return the resource around an offset. None if there is none."""
     for block in file.blocks:
         if block.kind == "resource" and len(block.names) == 2 and block.start <= offset < block.end:
             return block
@@ -105,7 +105,7 @@ def _find_block(file: TerraformFile, offset: int) -> TerraformBlock | None:
 
 
 def _explain_none(file: TerraformFile, block: TerraformBlock, modules: Modules) -> str:
-    """Return why each caller of the module leaves a block without an instance; empty if one has."""
+    """Return why a block has no instance for any caller of its module. Empty if it has one."""
     outer = file.attributes(block)
     folder = os.path.dirname(os.path.abspath(file.source.path))
     if not {"count", "for_each"} & outer.keys() and not any(modules.list_calls(folder)):
