@@ -243,8 +243,8 @@ class TerraformInputs:
         tokens = [token for token in tokens if token.kind != "nl"]
         ends = [next(iter(tokens[index + 1 : index + 2]), token).kind in "])}" for index, token in enumerate(tokens)]
         # A comma behind the last entry says nothing.
-        kept = (token for token, is_last in zip(tokens, ends, strict=True) if not (is_last and token.kind == ","))
-        words = [text[token.start : token.end] for token in kept]
+        written = (token for token, is_last in zip(tokens, ends, strict=True) if not (is_last and token.kind == ","))
+        words = [text[token.start : token.end] for token in written]
         return " ".join(words) or " ".join(text[place.start : place.end].split())
 
     def _list_references(self, place: InputPlace) -> Iterator[InputPlace]:
