@@ -490,8 +490,9 @@ def _check_attached(source: Source, context: Context) -> Findings:
 def _check_written(source: Source, context: Context) -> Findings:
     """Yield what the policies lack that a file holds, or that a Terraform file reads by name."""
     yield from _check_policy(source, iam_statements.list_statements(source), None, context)
-    own = {os.path.abspath(file.path) for file in context.run_files.files_of_run}
-    for at, policy in iam_statements.named_policies(source):
+    policies = [*iam_statements.named_policies(source)]
+    own = {os.path.abspath(file.path) for file in context.run_files.files_of_run} if policies else ()
+    for at, policy in policies:
         if os.path.abspath(policy.path) not in own:
             yield from _check_policy(source, iam_statements.list_statements(policy), at, context)
 

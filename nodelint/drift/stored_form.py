@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nodelint.apiserver import Schemas, check
-from nodelint.apiserver.problems import whole
+from nodelint.apiserver.problems import holds_unknown, whole
 from nodelint.apiserver.schema_node import SchemaNode
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.drift.hashstructure import Unhashable
@@ -34,6 +34,14 @@ class Placeholder(UnknownValue):
 
     def __hash__(self) -> int:
         return hash(self.text)
+
+
+class OpenMap(Placeholder):
+    """A map of which code makes further entries; `known` are those that are written out."""
+
+    def __init__(self, text: str, known: dict[str, Any]) -> None:
+        super().__init__(text)
+        self.known = known
 
 
 def placeholder_text(node: Node) -> str:
@@ -121,7 +129,12 @@ def _value(node: Node, shape: SchemaNode | None, path: Path, parts: OpenParts) -
         is_map = shape is not None and not shape.has_fields
         if is_map and (id(node) in parts.gaining or any(entry.name is None for entry in node.entries)):
             gained = parts.gaining.get(id(node))
-            return _make_placeholder(node, *((gained,) if gained is not None else ()))
+            if gained is None:
+                return _make_placeholder(node)
+            extra = shape.extra if shape is not None else None
+            written = {e.name: _value(e.value, extra, path, parts) for e in node.entries if e.name is not None}
+            known = {name: value for name, value in written.items() if not holds_unknown(value)}
+            return OpenMap(_make_placeholder(node, gained).text, known)
         return _mapping(node, shape, path, parts)
     if node.kind == "sequence":
         items = shape.items if shape is not None else None

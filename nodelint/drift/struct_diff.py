@@ -13,7 +13,7 @@ from nodelint.apiserver.problems import holds_unknown
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.drift.hashstructure import Field, Path, Unhashable, contribution, fields, hash_of, is_zero
-from nodelint.drift.stored_form import Placeholder
+from nodelint.drift.stored_form import OpenMap, Placeholder
 from nodelint.drift.unknown_text import is_conditional, may_be_empty, texts_differ
 from nodelint.model.messages import short
 from nodelint.model.releases import Version
@@ -47,6 +47,10 @@ def _between(kind: str, old: Any, new: Any, release: Version, at: Path, to: Path
         return
     kind = kind.removeprefix("*")
     if isinstance(old, UnknownValue) or isinstance(new, UnknownValue):
+        found = list(_known_entries(kind, old, new, release, at, to))
+        if found:
+            yield from found
+            return
         yield _of_unknown(kind, old, new, at, to)
         return
     if isinstance(old, dict) and isinstance(new, dict) and not kind.startswith("map["):
@@ -62,6 +66,20 @@ def _between(kind: str, old: Any, new: Any, release: Version, at: Path, to: Path
         inner = _maps(kind[11:], old, new, release, at, to)
     found = list(inner)
     yield from found if found or unknown else [ValueDifference(at, to)]
+
+
+def _known_entries(kind: str, old: Any, new: Any, release: Version, at: Path, to: Path) -> Iterator[ValueDifference]:
+    """Yield the entries that both maps have and that differ, whatever code adds to the maps."""
+    before, after = (value.known if isinstance(value, OpenMap) else value for value in (old, new))
+    if not kind.startswith("map[string]") or not isinstance(before, dict) or not isinstance(after, dict):
+        return
+    for key in before.keys() & after.keys():
+        both = (before[key], at), (after[key], to)
+        hashes = {
+            hash_of(kind[11:], value, release, (*path, key)) for value, path in both if not holds_unknown(value)
+        }
+        if len(hashes) > 1:
+            yield ValueDifference((*at, key), (*to, key))
 
 
 def _of_unknown(kind: str, old: Any, new: Any, at: Path, to: Path) -> ValueDifference:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.lib.gotemplate.surrounding_code import list_codes, list_codes_around
 from nodelint.model.gap import Gap
+from nodelint.model.gvk import GROUPS
 from nodelint.model.manifest import EC2NodeClass, NodePool, Retired, served
+from nodelint.model.releases import FIRST_SERVING
 from nodelint.plan.matching import is_same, written_name
 from nodelint.text import UNKNOWN
 
@@ -135,7 +137,19 @@ def unserved(old: Sequence[Object], new: Sequence[Object], release: Version) -> 
         assert obj is not None
         changed = was is None or now is None or not is_same(was, now)
         reason = f"Karpenter {release} does not serve `{obj.api_version}`"
+        if was is not None and _is_never_served(was):
+            changed = False
+            reason = (
+                f"no release of Karpenter serves `{obj.api_version}`: the API server refuses it, so no node is of it"
+            )
         yield uncompared(obj.name_node, _label(obj), reason, changed)
+
+
+def _is_never_served(obj: Object) -> bool:
+    """Whether no release has an object's API: such an object is in no cluster."""
+    group = obj.api_version.rpartition("/")[0]
+    is_ours = obj.version in FIRST_SERVING and group == GROUPS.get(obj.kind)
+    return isinstance(obj, NodePool | EC2NodeClass) and not is_ours
 
 
 def name_of(pair: Pair) -> tuple[str, str | None]:

@@ -10,7 +10,7 @@ from nodelint.forms.registry import TABLE
 from nodelint.model.documents import objects
 from nodelint.model.folders import path_below
 from nodelint.model.gap import Gap
-from nodelint.plan.uncompared import codes_of, holds_unknown, uncompared
+from nodelint.plan.uncompared import codes_of, uncompared
 from nodelint.plan.values import json_value
 from nodelint.text import Node
 
@@ -156,9 +156,9 @@ def _list_taken_files(side: Read) -> dict[str, tuple[Object, Mapping[str, bytes]
     """
     found: dict[str, tuple[Object, Mapping[str, bytes]]] = {}
     for obj in side.inventory.objects():
-        if not (obj.source.masked and holds_unknown(obj)):
-            continue
         codes = codes_of(obj, whole=True)
+        if not codes:
+            continue
         for row in (row for row in TABLE.rows if row.folders):
             taken = row.load().read_files_taken(obj.source.path, codes)
             if taken is not None:

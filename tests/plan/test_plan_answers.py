@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Callable
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 from click.testing import CliRunner
@@ -535,3 +537,29 @@ def test_a_pool_that_an_overlay_comes_to_list_is_new(folders: Path) -> None:
     unlisted = OVERLAYS | {"base/kustomization.yaml": "resources: [class.yaml]\n"}
     _, text = run_plan(folders, unlisted, OVERLAYS, "--format", "json")
     assert [pool["change"] for pool in json.loads(text)["nodePools"]] == ["added", "added"]
+
+
+@pytest.mark.parametrize(
+    ("code", "replaced"),
+    [
+        ("        team: TEAM\n        {{- toYaml .Values.labels | nindent 8 }}\n", "all"),
+        ("        team: TEAM\n        ${indent(8, yamlencode(var.labels))}\n", "all"),
+        ('        {{- if (lookup "v1" "Node" "" "") }}\n        team: TEAM\n        {{- end }}\n', "unknown"),
+        ("        team: a\n        {{- toYaml .Values.TEAM | nindent 8 }}\n", "unknown"),
+    ],
+)
+def test_an_entry_beside_code_is_compared(code: str, replaced: str) -> None:
+    labels = f"      labels:\n        base: x\n{code}"
+    old, new = (edited(BOTH, ("      labels: {team: web}\n", labels.replace("TEAM", team))) for team in ("a", "b"))
+    assert plan_pool(old, new).replaced == replaced
+
+
+@pytest.mark.parametrize("api_version", ["karpenter.sh/v2", "karpenter.k8s.aws/v1"])
+def test_what_no_api_server_has_taken_has_no_nodes(
+    api_version: str, nodelint: Callable[..., CompletedProcess[str]], tmp_path: Path
+) -> None:
+    write_files(tmp_path / "old", {"a.yaml": BOTH.replace("karpenter.sh/v1\n", f"{api_version}\n")})
+    write_files(tmp_path / "new", {"a.yaml": BOTH})
+    done = nodelint("plan", "--old", "old", "new", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
+    assert f"no release of Karpenter serves `{api_version}`" in " ".join(done.stdout.split())

@@ -432,6 +432,33 @@ TREES: dict[str, Tree] = {
         (("up/values.yaml", *NEWER),),
         (("up/values.yaml", "other: 1", "other: 2"),),
     ),
+    "terraform: a list that ends with a comma": Tree(
+        {
+            "main.tf": heredoc("web", class_of(tags="${yamlencode(local.tags)}"))
+            + 'locals {\n  tags = concat(var.tags, [\n    "a",\n  ])\n}\nvariable "tags" {}\n'
+        },
+        (("main.tf", '"a",', '"b",'),),
+        (("main.tf", '"a",', '"a"'), ("main.tf", '"a",', '"a", # one')),
+    ),
+    "chart: files that a pattern names": Tree(
+        {
+            **chart(alias='al2023@{{ (.Files.Glob "sums/*.txt").AsConfig | sha256sum }}-{{ .Release.Name }}'),
+            "chart/sums/a.txt": "a\n",
+            "chart/other.txt": "a\n",
+        },
+        (("chart/sums/a.txt", "a", "b"),),
+        (("chart/other.txt", "a", "b"),),
+    ),
+    "chart: a file that a named template takes in": Tree(
+        {
+            **chart(alias='{{ include "alias" . }}'),
+            "chart/templates/_h.tpl": '{{ define "alias" }}{{ .Files.Get "a.txt" }}{{ .Values.x }}{{ end }}\n',
+            "chart/a.txt": "a\n",
+            "chart/b.txt": "a\n",
+        },
+        (("chart/a.txt", "a", "b"),),
+        (("chart/b.txt", "a", "b"),),
+    ),
     "chart: values of one key elsewhere": Tree(
         {
             **chart(values="tags: {}\n", alias="al2023@v20260618"),

@@ -198,10 +198,14 @@ def read_files_taken(path: str, codes: Sequence[str]) -> tuple[str, Mapping[str,
     """
     from nodelint.forms.lib.chart_places import chart_of
 
-    chart = chart_of(path) if any(".Files" in code for code in codes) else None
+    chart = chart_of(path)
     if chart is None:
         return None
+    from nodelint.forms.helm.chart_inputs import ChartInputs
     from nodelint.forms.helm.other_files import read_taken_files
 
+    codes = [*codes, *(found.text for found in ChartInputs([]).list_definitions(path, codes))]
+    if not any(".Files" in code for code in codes):
+        return None
     chart = os.path.abspath(chart)
     return chart, read_taken_files(chart, codes)

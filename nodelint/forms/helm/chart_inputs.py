@@ -51,7 +51,7 @@ class ChartInputs:
         places = [at for at in places or [span_of(node)] if "{{" in at.source.text]
         codes = [code for at in places for code in _list_lines(at)]
         found = [InputText("template code", code, at) for at in places for code in _list_lines(at)]
-        found += self._list_definitions(node.source.path, codes)
+        found += self.list_definitions(node.source.path, codes)
         texts = [*codes, *(given.text for given in found)]
         found += self._list_of_chart(node.source.path, [*codes, *(given.text for given in found)])
         loops = {tuple(loop[2].split(".")[1:]): loop[1] for text in texts if (loop := _LOOP.fullmatch(text))}
@@ -110,11 +110,13 @@ class ChartInputs:
         for release in (*find_releases(charts, others), *install_known_charts(charts, others)):
             yield release.root
 
-    def _list_definitions(self, path: str, codes: Sequence[str]) -> list[InputText]:
+    def list_definitions(self, path: str, codes: Sequence[str]) -> list[InputText]:
         """Return the named templates that code includes, directly or indirectly.
 
         If a name is computed, return all.
         """
+        if not any(_BY_NAME.search(code) or _INCLUDED.search(code) for code in codes):
+            return []
         definitions = self._files.definitions(path)
         found: dict[str, InputText] = {}
         pending = list(codes)

@@ -14,7 +14,7 @@ from nodelint.forms.helm.other_kinds import makes_other_kinds
 from nodelint.forms.helm.subchart_releases import Subcharts, list_values_files
 from nodelint.forms.helm.values_files import beside, list_keys, note_near_values, overrides
 from nodelint.forms.lib.chart_dependencies import ChartDependencies, find_depending_charts
-from nodelint.forms.lib.chart_places import CHART, chart_around, chart_of
+from nodelint.forms.lib.chart_places import CHART, chart_around, chart_of, templates_around
 from nodelint.forms.lib.chart_values import ChartRelease
 from nodelint.forms.lib.text_map import Back, Uses, leave_out, make_built
 from nodelint.forms.lib.values import merged, own_roots, read, values_root
@@ -42,8 +42,7 @@ def filled_charts(
     Releases among the objects of `overlays` are used as the overlays render them. With `each_release`, a template
     without values is rendered for each installation of its chart, so that each environment is complete.
     """
-    charts = _charts(sources, each_release)
-    within = _charts(sources, each_release, vendored=True)
+    charts, within = _find_charts(sources, each_release)
     files = ChartFiles({os.path.abspath(source.path): source for source in sources})
     uses: Uses = {}
     subcharts = Subcharts({path: values for path, (values, _) in (*charts.items(), *within.items())}, files.sources)
@@ -188,17 +187,16 @@ def _find_overlay_releases(
     return list(find_overlay_releases(defaults, list(files.sources.values()), overlays))
 
 
-def _charts(sources: Sequence[Source], with_plain: bool = False, vendored: bool = False) -> _Charts:
+def _find_charts(sources: Sequence[Source], with_plain: bool = False) -> tuple[_Charts, _Charts]:
     """Return the default values and the templates of each chart, by the absolute path of the default values.
 
-    With `with_plain`, files without template code count as templates. With `vendored`, only vendored charts are
-    returned, else only others.
+    The second mapping has the charts in the folder of another chart, the first all others. With `with_plain`, files
+    without template code count as templates.
     """
     by_path = {os.path.abspath(source.path): source for source in sources}
-    found: _Charts = {}
-    for source in sources:
-        is_template = source.may_be_template or (with_plain and source.path.endswith(YAML_NAMES))
-        path = (vendored_place(source.path) if vendored else values_place(source.path)) if is_template else None
+    found: tuple[_Charts, _Charts] = {}, {}
+    for folder, templates in _group_by_folder(sources, with_plain).items():
+        path = values_place(templates[0].path) or vendored_place(templates[0].path)
         if path is None:
             continue
         whole = os.path.abspath(path)
@@ -207,7 +205,19 @@ def _charts(sources: Sequence[Source], with_plain: bool = False, vendored: bool 
             values = Source.from_text(path, "{}\n")  # a chart may leave all values to its installations
         if values is not None:
             by_path[whole] = values
-            found.setdefault(whole, (values, []))[1].append(source)
+            is_vendored = chart_around(os.path.dirname(folder)) is not None
+            found[is_vendored].setdefault(whole, (values, []))[1].extend(templates)
+    return found
+
+
+def _group_by_folder(sources: Sequence[Source], with_plain: bool = False) -> dict[str, list[Source]]:
+    """Return the templates among sources by the folder that makes them such."""
+    found: dict[str, list[Source]] = {}
+    for source in sources:
+        if source.may_be_template or (with_plain and source.path.endswith(YAML_NAMES)):
+            folder = templates_around(source.path)
+            if folder is not None:
+                found.setdefault(folder, []).append(source)
     return found
 
 
@@ -231,10 +241,10 @@ def values_beside(sources: Sequence[Source], seen: set[str]) -> list[Source]:
     """
     have = {os.path.abspath(source.path) for source in sources}
     first: dict[str, Source] = {}
-    for source in sources:
-        chart = chart_of(source.path) if source.may_be_template else None
+    for templates in _group_by_folder(sources).values():
+        chart = chart_of(templates[0].path)
         if chart is not None:
-            first.setdefault(os.path.abspath(chart), source)
+            first.setdefault(os.path.abspath(chart), templates[0])
     found = [s for s in find_depending_charts(first, seen) if os.path.abspath(s.path) not in have]
     dependencies = ChartDependencies({os.path.abspath(source.path): source for source in (*sources, *found)})
     have |= {os.path.abspath(source.path) for source in found}
@@ -272,9 +282,10 @@ def values_elsewhere(sources: Sequence[Source], seen: set[str], named: Collectio
     any other chart. For files in `named`, which were requested by path, one key is enough: `overrides` reports the
     other keys.
     """
-    of_charts = {**_charts(sources), **_charts(sources, vendored=True)}
+    charts_within = _find_charts(sources)
     by_path = {os.path.abspath(source.path): source for source in sources}
-    defaults = Subcharts({path: values for path, (values, _) in of_charts.items()}, by_path).defaults
+    of_charts = {path: values for found in charts_within for path, (values, _) in found.items()}
+    defaults = Subcharts(of_charts, by_path).defaults
     outer = [values for path, values in defaults.items() if chart_around(os.path.dirname(path)) is None]
     paths = {values.path: keys for values in outer if (keys := list_keys(values.text))}
     charts = list(paths.values())

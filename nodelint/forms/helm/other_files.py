@@ -13,14 +13,20 @@ from nodelint.forms.lib.chart_places import CHART
 _MOST_FILES, _LARGEST = 1000, 1 << 20
 _OWN = (CHART, "Chart.lock", "values.yaml", "values.schema.json", ".helmignore")
 """Files that Helm reads itself."""
-_NAMED = re.compile(r"\.Files\.(?:Get|GetBytes|Lines|Glob)\s+\"([^\"]+)\"")
+_NAMED = re.compile(r"\.Files\.(?:Get|GetBytes|Lines|Glob)\s+(\(\s*printf\s+)?(?:\"([^\"]+)\"|`([^`]+)`)")
+_FOUND = re.compile(r"\brange\s+(\$\w+)\s*(?:,\s*\$\w+\s*)?:=\s*\(?\s*\$?\.Files\.Glob\b")
+"""A loop over the files of a pattern: the variable of their names."""
 
 
 def read_taken_files(chart: str, codes: Sequence[str]) -> dict[str, bytes]:
     """Return the files that template code may include: the files that it names, or all if it computes a name."""
     files = read_other_files(chart)
-    named = [name for code in codes for name in _NAMED.findall(code)]
-    if len(named) < sum(code.count(".Files") for code in codes):
+    named = [_make_pattern(*found) for code in codes for found in _NAMED.findall(code)]
+    loops = {name for code in codes for name in _FOUND.findall(code)}
+    of_loops = sum(
+        len(re.findall(rf"\.Files\.\w+\s+{re.escape(name)}(?!\w)", code)) for name in loops for code in codes
+    )
+    if len(named) + of_loops < sum(code.count(".Files") for code in codes):
         return files
     # These patterns match everything that Helm's patterns match: here `*` also matches slashes.
     patterns = [re.sub(r"\{[^{}]*\}", "*", os.path.normpath(name)) for name in named]
@@ -29,6 +35,11 @@ def read_taken_files(chart: str, codes: Sequence[str]) -> dict[str, bytes]:
         for path, data in files.items()
         if any(fnmatchcase(os.path.normpath(path), pattern) for pattern in patterns)
     }
+
+
+def _make_pattern(formatting: str, quoted: str, raw: str) -> str:
+    """Return the pattern of the names that code writes; what it formats may be anything."""
+    return re.sub(r"%[-+#0-9.]*[a-zA-Z]", "*", quoted or raw) if formatting else quoted or raw
 
 
 def read_other_files(chart: str) -> dict[str, bytes]:

@@ -46,6 +46,7 @@ class ChartDependencies:
         self._sources = sources
         self._roots: dict[str, Node | None] = {}
         self._by_path: dict[str, list[Dependency]] | None = None
+        self._uses: dict[str, list[Dependency]] = {}
 
     def list_uses(self, chart: str) -> list[Dependency]:
         """Return the dependencies of other charts on a chart. `chart` is the absolute path of its folder."""
@@ -55,9 +56,12 @@ class ChartDependencies:
                 if os.path.basename(path) == CHART and BY_PATH in source.text:
                     for use in self._list_named(os.path.dirname(path)):
                         self._by_path.setdefault(use.chart, []).append(use)
-        vendoring = list(self._list_vendoring(chart))
-        users = {use.user for use in vendoring}
-        return [*vendoring, *(use for use in self._by_path.get(chart, ()) if use.user not in users)]
+        if chart not in self._uses:
+            vendoring = list(self._list_vendoring(chart))
+            users = {use.user for use in vendoring}
+            named = (use for use in self._by_path.get(chart, ()) if use.user not in users)
+            self._uses[chart] = [*vendoring, *named]
+        return self._uses[chart]
 
     def list_around(self, charts: Iterable[str]) -> list[str]:
         """Return the charts that use some charts, directly or through other charts."""

@@ -240,7 +240,11 @@ class TerraformInputs:
         if file is None or place.source.path.endswith(JSON_ENDS):
             return " ".join(_COMMENT.sub("", text[place.start : place.end]).split())
         tokens = [token for token in file.words.tokens if place.start <= token.start and token.end <= place.end]
-        words = [text[token.start : token.end] for token in tokens if token.kind != "nl"]
+        tokens = [token for token in tokens if token.kind != "nl"]
+        ends = [next(iter(tokens[index + 1 : index + 2]), token).kind in "])}" for index, token in enumerate(tokens)]
+        # A comma behind the last entry says nothing.
+        written = (token for token, is_last in zip(tokens, ends, strict=True) if not (is_last and token.kind == ","))
+        words = [text[token.start : token.end] for token in written]
         return " ".join(words) or " ".join(text[place.start : place.end].split())
 
     def _list_references(self, place: InputPlace) -> Iterator[InputPlace]:
