@@ -27,6 +27,7 @@ __all__ = [
     "list_entries",
     "list_made_roles",
     "list_node_groups",
+    "list_types",
 ]
 
 _CLUSTER = re.compile(r'(?m)^[ \t]*source[ \t]*=[ \t]*"[^"\n]*terraform-aws-(?:modules/eks/aws|eks(?:\.git)?)["?]')
@@ -148,6 +149,14 @@ def list_entries(blocks: Sequence[BlockText]) -> Iterator[tuple[BlockText, str, 
     for block in blocks:
         if block.kind == "aws_eks_access_entry":
             yield block, own_arguments(block.text).get("principal_arn", ""), block.source.path
+
+
+def list_types(made: MadeRole, blocks: TerraformBlocks) -> Iterator[tuple[BlockText, str]]:
+    """Yield the access entries of a role, each with its type; those whose type is not known are left out."""
+    for block, written, path in list_entries(find_root(made, blocks)):
+        kind = own_arguments(block.text).get("type", '"STANDARD"')
+        if kind.startswith('"') and "$" not in kind and _names(written, path, made, blocks):
+            yield block, kind.strip('"')
 
 
 def list_node_groups(blocks: Sequence[BlockText]) -> Iterator[tuple[BlockText, str, str]]:
