@@ -104,6 +104,8 @@ message says what happens without the call, and the help names all calls that ar
 
 The rule reads statements in JSON, YAML (CloudFormation, eksctl), Terraform (`aws_iam_policy_document`, `jsonencode`)
 and scripts. It counts what any file of the run allows, and is silent if a statement holds actions that are not known.
+A call without which no node is launched is an error. There is no edit: the file that has to grant the action may be
+another one.
 
 ```yaml bad karpenter=1.8.3
 # file: karpenter.tf
@@ -228,6 +230,11 @@ _TAGGED_ALREADY = re.compile(r"(?s)^(?!.*(?:IfExists|\bNull\b|ForAllValues)).*(?
 _OF_CONTROLLER = ("ec2:RunInstances", "ec2:CreateLaunchTemplate", "ec2:TerminateInstances", "iam:PassRole")
 """A policy that grants two of these and `ec2:CreateFleet` is taken for the controller's."""
 _MINOR = (controller_policy.HEALTH, controller_policy.PRICES)
+_SEVERITIES = {
+    **dict.fromkeys(_MINOR, "info"),
+    **dict.fromkeys((controller_policy.START, controller_policy.READY, controller_policy.LAUNCH), "error"),
+}
+"""Without a call on which all nodes depend, nothing works: an error, where others are a warning or information."""
 
 
 @rule(
@@ -526,6 +533,7 @@ def _check_policy(
             if not call.when:
                 yield Finding(
                     at=here,
+                    severity="error",
                     message="`ec2:CreateTags` is allowed only for what has a tag already: no node is launched",
                     note="a launch tags the instance that it makes, which has no tag yet",
                     help="allow it with `ec2:CreateAction` and `aws:RequestTag` in another statement",
@@ -534,6 +542,7 @@ def _check_policy(
             arns = ", ".join(f"`arn:aws:ec2:*:*:{kind}/*`" for kind in missing)
             yield Finding(
                 at=here,
+                severity=_SEVERITIES.get(call.effect),
                 message=f"`{call.action}` is not allowed on `{missing[0]}/*`: {call.consequence}",
                 help=f"add {arns} to the resources of a statement that allows `{call.action}`",
             )
@@ -547,7 +556,7 @@ def _describe_lacking(place: Span, lacking: "Sequence[controller_policy.Call]") 
         at=place,
         message=f"no policy grants {_shorten(actions)}: {lacking[0].consequence}",
         note=_since(lacking),
-        severity="info" if lacking[0].effect in _MINOR else None,
+        severity=_SEVERITIES.get(lacking[0].effect),
         help=f"grant {_name(actions)}"
         + (", or name an instance profile in the class (`instanceProfile`)" if only_role else ""),
     )
