@@ -31,6 +31,7 @@ docstrings say, stay as they are within a major version; everything else in the 
 | `terraform_blocks` | resources and modules of a Terraform file, as texts |
 | `terraform_trace` | which resource or module an expression of Terraform comes from |
 | `karpenter_calls` | what calls of public modules of Terraform make for Karpenter: roles, access, associations |
+| `role_policies` | policies that Terraform attaches to a role |
 | `node_roles` | roles of nodes that Terraform creates, and whether something gives them access to the cluster |
 | `expressions` | CEL in a class's kubelet settings |
 | `cluster_objects`, `fit` | workloads, and which NodePool takes their pods |
@@ -66,7 +67,7 @@ if TYPE_CHECKING:
     from nodelint.ec2 import catalog, questions, snapshot, type_names, type_set
     from nodelint.ec2.facts import AwsFacts, Missing
     from nodelint.ec2.type_set import TypeSet
-    from nodelint.forms.terraform import karpenter_calls, node_roles, terraform_blocks, terraform_trace
+    from nodelint.forms.terraform import karpenter_calls, node_roles, role_policies, terraform_blocks, terraform_trace
     from nodelint.karpenter import (
         controller,
         controller_settings,
@@ -159,6 +160,7 @@ __all__ = [
     "remedies",
     "requirement",
     "resolve",
+    "role_policies",
     "rule",
     "run_checks",
     "scalars",
@@ -195,6 +197,7 @@ _MODULES = {
     "nodelint.forms.terraform": (
         "karpenter_calls",
         "node_roles",
+        "role_policies",
         "terraform_blocks",
         "terraform_trace",
     ),

@@ -219,6 +219,7 @@ from nodelint.api import (
     iam_statements,
     keys,
     releases,
+    role_policies,
     rule,
     terraform_blocks,
 )
@@ -285,7 +286,9 @@ def _check_module(
     """Return the finding about a module of at most a version; None if nothing is known to lack."""
     source = call.source
     oldest = _find_oldest(source, context)
-    added = _list_added(call, module, context)
+    if re.search(rf"\b(?:{module.extra}|iam_role_policies)\s*=", call.text):
+        return None
+    added = role_policies.list_added_statements(call, context.run_files.terraform)
     if added is None:
         return None
     needed = _list_needed(source, context, oldest)
@@ -314,56 +317,6 @@ def _check_module(
             else f"{_describe_switch(module, most)}, or move to version 21 of the module",
         )
     return None if works else _describe_module(at, module, lacking)
-
-
-_ATTACHING = ("aws_iam_role_policy", "aws_iam_role_policy_attachment", "aws_iam_policy_attachment")
-_ROLE = re.compile(r"(?m)^[ \t]*roles?[ \t]*=[ \t]*([^\n]+)")
-_POLICY = re.compile(r"\b(?:data\.aws_iam_policy_document|aws_iam_policy)\.[\w-]+")
-
-
-def _list_added(
-    call: terraform_blocks.BlockText, module: controller_policy.PolicyModule, context: Context
-) -> "list[iam_statements.Statement] | None":
-    """Return the statements that files of the run add to the role that a module makes; None if one is not known."""
-    if re.search(rf"\b(?:{module.extra}|iam_role_policies)\s*=", call.text):
-        return None
-    role = re.compile(rf"\b{re.escape(call.address)}(?:\[[^\]]*\])?(?:\.karpenter)?\.iam_role_(?:name|arn)\b")
-    added: list[iam_statements.Statement] = []
-    for block in context.run_files.terraform.blocks:
-        given = _ROLE.search(block.text) if block.kind in _ATTACHING else None
-        if given is not None and (role.search(given[1]) or _may_be_controllers(block, given[1])):
-            statements = _list_attached(block, context)
-            if not statements or any(statement.actions is None for statement in statements):
-                return None
-            added += statements
-        elif block.address.startswith("module.") and f"{call.address}.iam_role_name" in block.text:
-            return None  # a module that may attach more to the role
-    return added
-
-
-def _may_be_controllers(block: terraform_blocks.BlockText, role: str) -> bool:
-    """Whether a policy may be for the role of the controller, which another module or a local names."""
-    return "karpenter" in f"{block.address} {block.text}".lower() and "node" not in role.lower()
-
-
-def _list_attached(block: terraform_blocks.BlockText, context: Context) -> "list[iam_statements.Statement]":
-    """Return the statements of a policy that a block attaches; none if a part of it is not found."""
-    blocks = {other.address: other for other in context.run_files.terraform.find_beside(block.source.path)}
-    found, waiting, seen = [], [block], {block.address}
-    while waiting:
-        part = waiting.pop()
-        source, start = part.source, part.at.start
-        end = source.text.find("\n}", part.at.end)
-        written = [s for s in iam_statements.list_statements(source) if start <= s.at.start < end]
-        for at, policy in iam_statements.named_policies(source):
-            written += iam_statements.list_statements(policy) if start <= at.start < end else ()
-        named = set(_POLICY.findall(part.text))
-        if not named <= set(blocks) or not (written or named) or "policy_documents" in part.text:
-            return []
-        found += written
-        waiting += [blocks[name] for name in named - seen]
-        seen |= named
-    return found
 
 
 _LISTS_PROFILES = releases.Version(1, 7, 0)
