@@ -30,6 +30,8 @@ docstrings say, stay as they are within a major version; everything else in the 
 | `type_names` | instance types that the catalogue lacks: newer, sold elsewhere, ended |
 | `terraform_blocks` | resources and modules of a Terraform file, as texts |
 | `terraform_trace` | which resource or module an expression of Terraform comes from |
+| `missing_sources` | what Applications of Argo CD name and the repository does not have |
+| `module_folder` | a folder of Terraform: what it declares, and the modules that it calls |
 | `karpenter_calls` | what calls of public modules of Terraform make for Karpenter: roles, access, associations |
 | `role_policies` | policies that Terraform attaches to a role |
 | `node_roles` | roles of nodes that Terraform creates, and whether something gives them access to the cluster |
@@ -67,7 +69,15 @@ if TYPE_CHECKING:
     from nodelint.ec2 import catalog, questions, snapshot, type_names, type_set
     from nodelint.ec2.facts import AwsFacts, Missing
     from nodelint.ec2.type_set import TypeSet
-    from nodelint.forms.terraform import karpenter_calls, node_roles, role_policies, terraform_blocks, terraform_trace
+    from nodelint.forms.argocd import missing_sources
+    from nodelint.forms.terraform import (
+        karpenter_calls,
+        module_folder,
+        node_roles,
+        role_policies,
+        terraform_blocks,
+        terraform_trace,
+    )
     from nodelint.karpenter import (
         controller,
         controller_settings,
@@ -150,6 +160,8 @@ __all__ = [
     "labels",
     "manifest",
     "messages",
+    "missing_sources",
+    "module_folder",
     "node_overlays",
     "node_roles",
     "objects",
@@ -194,8 +206,10 @@ _MODULES = {
         "type_names",
         "type_set",
     ),
+    "nodelint.forms.argocd": ("missing_sources",),
     "nodelint.forms.terraform": (
         "karpenter_calls",
+        "module_folder",
         "node_roles",
         "role_policies",
         "terraform_blocks",

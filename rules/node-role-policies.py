@@ -3,7 +3,7 @@
 A node needs three permissions of AWS. With `AmazonEKSWorkerNodePolicy` it finds out about itself before it joins.
 With `AmazonEC2ContainerRegistryPullOnly` (or `ReadOnly`) it pulls the images of `kube-proxy` and the CNI. With
 `AmazonEKS_CNI_Policy` the VPC CNI gives pods their addresses, unless the CNI has a role of its own or another CNI is
-installed. Karpenter launches nodes all the same, and deletes those that do not join after 15 minutes.
+installed. Karpenter launches nodes anyway, and deletes those that do not join after 15 minutes.
 
 The rule reads the policies that Terraform attaches to the role of a class: `aws_iam_role_policy_attachment`,
 `managed_policy_arns`, and lists that a module for roles gets. It reports nothing if the role gets a policy that is

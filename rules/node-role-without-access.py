@@ -14,7 +14,7 @@ are not in the group `system:nodes`. The rule reports it if Terraform creates th
 
 A cluster in the mode `CONFIG_MAP` accepts nodes only by `mapRoles` of `aws-auth`. A cluster in `API_AND_CONFIG_MAP`
 accepts both. If the repository contains `aws-auth`, as YAML or in Terraform, and each row clearly names another role,
-the rule reports that as well. The finding is information unless the mode is stated, because an entry may exist
+the rule reports that as well. The severity is info unless the mode is stated, because an entry may exist
 elsewhere.
 
 Where Terraform makes both the cluster and the role of Karpenter's nodes, in whatever folders, and no file holds an

@@ -166,10 +166,14 @@ def check(source: Source, context: Context) -> Findings:
         if not never:
             continue
         first = never[0].partition(":")[2]
-        more = f" and {len(never) - 1} more" if never[1:] else ""
+        listed = (
+            " and ".join(f"`{name.partition(chr(58))[2]}`" for name in never[:2])
+            if len(never) < 3
+            else f"these {len(never)} actions"
+        )
         yield Finding(
             at=at,
-            message=f"no request of {first}{more} carries `aws:RequestTag`: the statement never allows it",
+            message=f"no request for {listed} has an `aws:RequestTag`: the statement never allows it",
             note="Karpenter launches nodes that it cannot delete" if first == "TerminateInstances" else None,
             help="give "
             + ", ".join(f"`{name}`" for name in never)

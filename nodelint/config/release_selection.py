@@ -57,7 +57,9 @@ class _Targets:
         # Which API version a chart prints its values in is not known: any release that has NodePools may serve it.
         version = _OF_VALUES if obj.of_values else obj.version
         foreign = obj.foreign
-        name = obj.name if isinstance(obj.name, str) else ""
+        # What a chart makes is of one release, whatever the names that the values give its objects.
+        is_filled_in = obj.source.built is not None and obj.source.built.by_default
+        name = obj.name if isinstance(obj.name, str) and not is_filled_in else ""
         key = (obj.source.path, version, foreign, _module_roots(obj), (obj.kind, name))
         if key not in self.known:
             self.known[key] = self._choose(*key)

@@ -125,7 +125,8 @@ class FleetCost(NamedTuple):
     """What a tree costs with the fewest pods and with the most.
 
     `not_counted` are reasons why the amounts are the least that they can be, `notes` what they do not hold by design.
-    `least` and `most` are None if nothing could be packed.
+    `least` and `most` are None if nothing could be packed. `left_out` are those of `not_counted` that are about whole
+    workloads.
     """
 
     workloads: tuple[WorkloadCost, ...]
@@ -135,6 +136,7 @@ class FleetCost(NamedTuple):
     notes: tuple[str, ...]
     price_region: str
     price_date: str | None
+    left_out: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -145,6 +147,7 @@ class FleetCost(NamedTuple):
 def cost_of(tree: Tree, fits: Sequence[WorkloadFit]) -> FleetCost:
     """Return what the workloads of a tree cost together."""
     counted_workloads, not_counted = _choose(tree, fits)
+    left_out = tuple(not_counted)
     wanted = [sum(workload.replicas.most or 0 for workload in counted_workloads)]
     not_counted += _say_static(tree.pools)
     least = most = None
@@ -165,7 +168,7 @@ def cost_of(tree: Tree, fits: Sequence[WorkloadFit]) -> FleetCost:
     notes = _notes(tree, counted_workloads, most)
     not_counted += _say_types(most) if most is not None else ()
     not_counted += _say_not_packed(counted_workloads)
-    return FleetCost(tuple(counted_workloads), least, most, tuple(not_counted), tuple(notes), region, date)
+    return FleetCost(tuple(counted_workloads), least, most, tuple(not_counted), tuple(notes), region, date, left_out)
 
 
 def _choose(tree: Tree, fits: Sequence[WorkloadFit]) -> tuple[list[WorkloadCost], list[str]]:

@@ -65,13 +65,23 @@ class PlanCost(NamedTuple):
 
     @property
     def difference(self) -> tuple[float, float] | None:
-        """What the workloads cost more an hour with the fewest pods, and with the most. None if it is not known."""
-        sides = [side for side in (self.before, self.after) if side is not None and side.complete]
+        """What the workloads cost more an hour with the fewest pods, and with the most. None if it is not known.
+
+        Workloads that are left out on both sides for the same reason are no part of it.
+        """
+        sides = [side for side in (self.before, self.after) if side is not None and side.not_counted == self.left_out]
         bills = [(side.least, side.most) for side in sides if side.least is not None and side.most is not None]
         if len(bills) < 2:
             return None
         (old_least, old_most), (new_least, new_most) = bills
         return new_least.hourly - old_least.hourly, new_most.hourly - old_most.hourly
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Return why workloads are left out on both sides; nothing if the sides leave out different ones."""
+        if self.before is None or self.after is None or self.before.left_out != self.after.left_out:
+            return ()
+        return self.after.left_out
 
 
 def cost_of_plan(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nodelint.config.session import Session
-    from nodelint.files.discover import Discovery
+    from nodelint.files.folders import Discovery
     from nodelint.inventory import Inventory
     from nodelint.plan import Plan
     from nodelint.plan.outcome import Findings
@@ -104,14 +104,14 @@ def _without_defaults(mine: Read, other: Read) -> Inventory:
     if not any(built.is_installed for built in mine.inventory.built):
         return mine.inventory
     used = {
-        path_below(built.source.path, other.root)
+        (path_below(built.source.path, other.root), built.label)
         for built in other.inventory.built
-        if built.by_default and not built.given and not built.is_installed
+        if built.by_default and not built.is_installed
     }
     left = [
         built
         for built in mine.inventory.built
-        if not built.is_installed or path_below(built.source.path, mine.root) in used
+        if not built.is_installed or (path_below(built.source.path, mine.root), built.label) in used
     ]
     return mine.inventory._replace(built=tuple(left))
 

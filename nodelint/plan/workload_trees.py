@@ -8,7 +8,7 @@ from nodelint.lint.workloads import read_texts
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence, Set
 
-    from nodelint.files.discover import Discovery
+    from nodelint.files.folders import Discovery
     from nodelint.fit.tree import Tree
     from nodelint.inventory import Inventory
     from nodelint.karpenter.resolve import Resolution

@@ -86,7 +86,8 @@ class ObjectRelations(ABC):
             # What is built for one cluster has the class that is built with it.
             own = [c for c in called if c.source.cluster == pool.source.cluster]
             release = _release_of(pool)
-            return [c for c in own if release is not None and _release_of(c) == release] or own or called
+            of_release = [c for c in own if release is not None and _release_of(c) == release]
+            return of_release or own or self._without_own_pool(pool, called) or called
         node = ref.node.get("name")
         return namesakes_of(node, self._classes_by_code) if node is not None else []
 
@@ -105,6 +106,16 @@ class ObjectRelations(ABC):
         if isinstance(same, EC2NodeClass):
             return f"the class `{name}` is {same.version}, which Karpenter {self.karpenter} does not serve"
         return None
+
+    def _without_own_pool(self, pool: NodePool, classes: Sequence[EC2NodeClass]) -> list[EC2NodeClass]:
+        """Return the classes of environments that have no pool of the same name.
+
+        A pool that takes nothing from the variables of an environment is rendered once for all such environments.
+        """
+        if not pool.source.cluster:
+            return []
+        own = {o.source.cluster for o in self.objects if isinstance(o, NodePool) and o.name == pool.name}
+        return [c for c in classes if c.source.cluster not in own]
 
     @cached_property
     def defined_classes(self) -> dict[Text | None, Object]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from nodelint.plan.cost import PlanCost, cost_of_plan
-from nodelint.report.plan_cost import difference_words
+from nodelint.plan.cost import PlanCost, PoolCost, PriceBounds, cost_of_plan
+from nodelint.report.plan_cost import cost_row, difference_words
 
 
 def bills(least: float, most: float) -> Any:
@@ -23,6 +24,7 @@ def bills(least: float, most: float) -> Any:
         ((1, 2), (3, 5), (2, 3), "+$1,460 a month with the fewest pods, +$2,190 with the most"),
         ((3, 5), (1, 4), (-2, -1), "-$1,460 a month with the fewest pods, -$730.00 with the most"),
         ((1, 1), (0.5, 0.5), (-0.5, -0.5), "-$365.00 a month"),
+        ((1, 2), (1, 2), (0, 0), "nothing"),
     ],
 )
 def test_fewest_pods_are_held_against_fewest_and_most_against_most(
@@ -30,6 +32,15 @@ def test_fewest_pods_are_held_against_fewest_and_most_against_most(
 ) -> None:
     cost = PlanCost((), bills(*before), bills(*after), "us-east-1", None)
     assert (cost.difference, difference_words(cost)) == (difference, words)
+
+
+@pytest.mark.parametrize(("count", "more"), [(3, ""), (5, " and 2 more pools")])
+def test_a_row_names_three_pools_and_counts_the_others(count: int, more: str) -> None:
+    bounds = PriceBounds(1, 2, 0, 0.0)
+    pools = tuple(PoolCost(f"p{n}", bounds, None) for n in range(count))
+    row = cost_row(PlanCost(pools, None, None, "us-east-1", None))
+    assert re.findall(r"`(p\d)`", row) == ["p0", "p1", "p2"]
+    assert re.findall(r" and \d+ more pools", row) == ([more] if more else [])
 
 
 @pytest.mark.parametrize(("more", "changes"), [(0.0, False), (1e-9, False), (0.1, True)])

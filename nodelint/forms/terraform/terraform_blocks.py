@@ -1,4 +1,4 @@
-"""The blocks of a Terraform file as texts: for what a rule asks of resources that make no manifest."""
+"""Read the blocks of a Terraform file as texts, for rules about resources without a manifest."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _TERRAGRUNT = "terragrunt.hcl"
 ENDINGS = (".tf", ".tofu", _TERRAGRUNT)
-"""How the names of Terraform's files end, and of those of Terragrunt that call a module."""
+"""Endings of Terraform files, and of Terragrunt files that call a module."""
 
 _REST = r"[ \t]*(?:(?:#|//)[^\n]*)?\r?$"
 _BLOCK = re.compile(rf'(?m)^(resource|module|data)[ \t]+("[^"\n]*")(?:[ \t]+"([^"\n]*)")?[ \t]*\{{{_REST}')
@@ -31,22 +31,23 @@ _REGISTRY = re.compile(r"tfr://[\w.-]*/([\w-]+)/([\w-]+)/([\w-]+)(//[\w./-]*\w)?
 
 
 class BlockText(NamedTuple):
-    """A resource, data source or module."""
+    """The text of a resource, data source or module block."""
 
     source: Source
     kind: str
-    """The type of a resource, `helm_release`; "" for a data source and a module."""
+    """The type of a resource, such as `helm_release`. Empty for a data source and a module."""
     address: str
-    """As Terraform names it: `helm_release.karpenter`, `data.aws_vpc.main`, `module.eks`."""
+    """The address in Terraform: `helm_release.karpenter`, `data.aws_vpc.main`, `module.eks`."""
     at: Span
-    """Its first label, with the quotes: the type of a resource."""
+    """The place of its first label with quotes: the type of a resource."""
     text: str
-    """What stands between its braces; a module of GitHub has the source and version that the registry has for it."""
+    """The text between its braces. A module from GitHub has its source and version in the registry instead."""
 
 
 def find_blocks(source: Source) -> Sequence[BlockText]:
-    """Return the blocks of a file: each ends with the first brace that begins a line, as `terraform fmt` writes
-    it.
+    """Return the blocks of a file.
+
+    As `terraform fmt` writes them, each ends with the first brace at the start of a line.
     """
     return source.once(find_blocks, lambda: tuple(_find_blocks(source)))
 
@@ -74,24 +75,35 @@ def _find_blocks(source: Source) -> Iterator[BlockText]:
 
 
 def _with_registry_source(body: str) -> str:
-    """Return the body of a call with the source and version of the registry, if GitHub has the module."""
+    """Return the body of a module call. A source on GitHub is replaced by the source and version in the registry."""
     called = _SOURCE.search(body)
     if called is None:
         return body
-    git, registry = _GIT.fullmatch(called[3]), _REGISTRY.fullmatch(called[3])
+    module, version = registry_source(called[3])
+    if module == called[3]:
+        return body
+    pinned = f'\n  version = "{version}"' if version else ""
+    return f'{body[: called.start()]}{called[1]}"{module}"{pinned}{body[called.end() :]}'
+
+
+def registry_source(source: str) -> tuple[str, str | None]:
+    """Return what the registry calls a module of GitHub, and the version that its address names; None if it names
+    none.
+
+    Any other source is returned as it is.
+    """
+    git, registry = _GIT.fullmatch(source), _REGISTRY.fullmatch(source)
     if git is not None:
         owner, provider, name, below, version = git.groups()
     elif registry is not None:
         owner, name, provider, below, version = registry.groups()
     else:
-        return body
-    written = f'{called[1]}"{owner}/{name}/{provider}{below or ""}"'
-    pinned = f'\n  version = "{version}"' if version else ""
-    return f"{body[: called.start()]}{written}{pinned}{body[called.end() :]}"
+        return source, None
+    return f"{owner}/{name}/{provider}{below or ''}", version
 
 
 def find_locals(source: Source) -> Sequence[str]:
-    """Return what stands between the braces of each block of locals."""
+    """Return the text between the braces of each block of locals."""
     return source.once(find_locals, lambda: tuple(_find_locals(source)))
 
 

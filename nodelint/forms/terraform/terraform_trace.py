@@ -1,4 +1,4 @@
-"""What an expression of a Terraform file refers to in the end, followed through locals, variables and templates."""
+"""Follow a Terraform expression through locals, variables and templates to the block to which it refers."""
 
 from __future__ import annotations
 
@@ -22,12 +22,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
+    from nodelint.forms.terraform.argument_values import ArgumentValue
+    from nodelint.forms.terraform.module_folder import ModuleFolder
+    from nodelint.forms.terraform.tagging import TagValue
+    from nodelint.forms.terraform.values import Modules
     from nodelint.text import Source
 
 __all__ = ["ENDINGS", "BlockReference", "BlockText", "TerraformBlocks", "find_arguments", "folder_of", "may_be_text"]
 
 STEPS = 5
-"""More steps from an expression to a resource are not followed."""
+"""The most references that are followed from an expression to a resource."""
 
 _REFERENCE = re.compile(r"(?:data\.)?([A-Za-z_][\w-]*)\.([\w-]+)(?:\[[^\][]*\])?((?:\.[\w-]++(?:\[[^\][]*\])?)*+)")
 _WRAPPED = re.compile(r'"?\$\{([^{}"]++)\}"?|(.+)', re.DOTALL)
@@ -42,7 +46,12 @@ _SOURCE = re.compile(r'(?m)^[ \t]*source\s*=\s*"([^"\n]*)"')
 
 
 class BlockReference(NamedTuple):
-    """What an expression names: the address of a block, the attributes asked of it, and the folder that has it."""
+    """A reference to a block.
+
+    - `address`: the address of the block.
+    - `attributes`: the attributes after it.
+    - `folder`: the folder of its module.
+    """
 
     address: str
     attributes: tuple[str, ...]
@@ -52,15 +61,18 @@ class BlockReference(NamedTuple):
 class TerraformBlocks:
     """The blocks of Terraform files, by folder and address.
 
-    Read are the files of a run, and what stands next to them in their folders without naming Karpenter.
+    It reads the files of a run and the other files of their folders.
     """
 
     def __init__(self, files: Sequence[Source]) -> None:
         found = {os.path.abspath(file.path): file for file in files if file.path.endswith(ENDINGS)}
-        reader = ModuleFiles(files)
+        self.module_files = ModuleFiles(files)
         for folder in dict.fromkeys(map(os.path.dirname, found)):
-            for file in reader.read_texts(folder):
+            for file in self.module_files.read_texts(folder):
                 found.setdefault(os.path.abspath(file.path), file)
+        self._folders: dict[str, ModuleFolder] = {}
+        self._evaluated: dict[bool, Modules] = {}
+        self._tag_values: dict[tuple[str, bool], list[TagValue]] = {}
         self.files = [file for place, file in sorted(found.items()) if place.endswith(ENDINGS)]
         self.blocks: list[BlockText] = [block for file in self.files for block in find_blocks(file)]
         self._by_path = {file.path: find_blocks(file) for file in self.files}
@@ -74,12 +86,47 @@ class TerraformBlocks:
             self._by_folder.setdefault(folder, []).extend(find_blocks(file))
             self._by_address.update(((folder, block.address), block) for block in find_blocks(file))
 
+    def references_of(self, path: str) -> ModuleFolder | None:
+        """Return the folder of a file as Terraform reads it; None for a file that is no part of a module."""
+        folder = folder_of(path)
+        if folder not in self._folders:
+            from nodelint.forms.terraform.module_folder import ModuleFolder
+
+            self._folders[folder] = ModuleFolder(folder, self.module_files)
+        return self._folders[folder] if path.endswith((".tf", ".tofu")) else None
+
+    def tag_values(self, key: str, settled: bool) -> list[TagValue]:
+        """Return the values that the files give a tag; with `settled` no default counts that a run may replace."""
+        if (key, settled) not in self._tag_values:
+            from nodelint.forms.terraform.tagging import list_tag_values
+
+            self._tag_values[key, settled] = list_tag_values(key, self.files, self._modules(settled))
+        return self._tag_values[key, settled]
+
+    def has_text_near(self, path: str, pattern: re.Pattern[str]) -> bool:
+        """Return whether a Terraform file around a file matches a pattern, also one that does not name Karpenter."""
+        near = map(self.module_files.source, self.module_files.near(folder_of(path)))
+        return any(file is not None and pattern.search(file.text) is not None for file in near)
+
+    def argument_values(self, block: BlockText, name: str) -> list[ArgumentValue]:
+        """Return what an argument of a block comes to, in each way in which its module is called."""
+        from nodelint.forms.terraform.argument_values import list_argument_values
+
+        return list_argument_values(block.source.path, block.address, name, self._modules(settled=False))
+
+    def _modules(self, settled: bool) -> Modules:
+        if settled not in self._evaluated:
+            from nodelint.forms.terraform.values import Modules
+
+            self._evaluated[settled] = Modules(self.module_files, settled)
+        return self._evaluated[settled]
+
     def find_in(self, path: str) -> Sequence[BlockText]:
-        """Return the blocks of a file."""
+        """Return the blocks of the file at `path`."""
         return self._by_path.get(path, ())
 
     def find_beside(self, path: str) -> Sequence[BlockText]:
-        """Return the blocks of a file and of those in its folder."""
+        """Return the blocks of all files in the folder of a file."""
         return self._by_folder.get(folder_of(path), ())
 
     def once(self, key: object, make: Callable[[], Any]) -> Any:
@@ -104,7 +151,7 @@ class TerraformBlocks:
         return found
 
     def find(self, reference: BlockReference) -> BlockText | None:
-        """Return the block that a reference names; None if no file has it."""
+        """Return the block to which a reference leads. None if no file has it."""
         return self._by_address.get((reference.folder, reference.address))
 
     def trace(self, expression: str, path: str, steps: int = STEPS) -> BlockReference | None:
@@ -141,7 +188,7 @@ class TerraformBlocks:
         return BlockReference(address, attributes, folder)
 
     def literal(self, expression: str, path: str, steps: int = STEPS) -> str | None:
-        """Return the text that an expression in a file comes to; None if it is not one plain text."""
+        """Return the text to which an expression in a file leads. None if it is not one plain text."""
         written = expression.strip().rstrip(",").strip()
         if written.startswith('"') and _PIECE.search(written) is not None and steps > 0:
             written = self.fill(written, path, steps)
@@ -154,7 +201,7 @@ class TerraformBlocks:
         folder = folder_of(path)
         given = self._of_locals(found[2], folder) if found[1] == "local" else self._of_calls(found[2], folder)
         if found[1] == "var" and not given:
-            # A root's own variable may come from files of values: its default is no fact.
+            # A root's variable may be set by variable files: its default is no fact.
             return None
         texts = {self.literal(value, place, steps - 1) for value, place in given}
         return texts.pop() if len(texts) == 1 else None
@@ -223,7 +270,10 @@ class TerraformBlocks:
         ]
 
     def _trace_all(self, written: Sequence[tuple[str, str]], steps: int) -> BlockReference | None:
-        """Return what all of some expressions come from; None if that differs, or there are too many steps."""
+        """Return the block to which all of some expressions lead.
+
+        None if they differ, or if there are too many steps.
+        """
         if not written or steps <= 0:
             return None
         found = {self.trace(expression, path, steps - 1) for expression, path in written}
@@ -238,7 +288,7 @@ class TerraformBlocks:
         ]
 
     def _of_calls(self, name: str, folder: str) -> list[tuple[str, str]]:
-        """Return the values that calls of a folder's module give one of its variables."""
+        """Return the expressions that calls of a folder's module pass to one of its variables."""
         return [
             (value, block.source.path)
             for block in self._calls_of.get(folder, ())
@@ -247,7 +297,7 @@ class TerraformBlocks:
 
     @cached_property
     def _calls_of(self) -> dict[str, list[BlockText]]:
-        """The calls of modules of the repository, by the folder that they name."""
+        """The calls of modules of the repository, by the folder of the module."""
         found: dict[str, list[BlockText]] = {}
         for block in self.blocks:
             folder = _called_folder(block)
@@ -256,7 +306,7 @@ class TerraformBlocks:
         return found
 
     def _given_to_template(self, name: str, template: str) -> list[tuple[str, str]]:
-        """Return the values that `templatefile` gives a name of a template."""
+        """Return the expressions that `templatefile` passes to a name in a template."""
         call = re.compile(
             rf'templatefile\s*+\(\s*+"[^"\n]{{0,300}}\b{re.escape(template)}"\s*+,(.{{0,1000}}?)\)[ \t]*+$',
             re.DOTALL | re.M,
@@ -269,7 +319,7 @@ class TerraformBlocks:
         ]
 
     def _given_to_chart(self, value: str, folder: str) -> list[tuple[str, str]]:
-        """Return the expressions that a helm_release gives a value of the chart whose templates a folder holds."""
+        """Return the expressions that a helm_release passes to a chart value. `folder` has the chart's templates."""
         found = []
         for block in self.blocks if os.path.basename(folder) == "templates" else ():
             chart = find_arguments(block.text, "chart") if block.kind == "helm_release" else []
@@ -290,17 +340,17 @@ def _called_folder(block: BlockText) -> str | None:
 
 
 def folder_of(path: str) -> str:
-    """Return the absolute path of the folder that a file is in."""
+    """Return the absolute path of the folder of a file."""
     return os.path.dirname(os.path.abspath(path))
 
 
 def find_arguments(text: str, name: str) -> list[str]:
-    """Return what a text gives an argument or key, as it is written, in the order of the text."""
+    """Return the values of an argument or key in a text, as they are written, in order."""
     return [value.strip() for value in re.findall(_ARGUMENT.format(re.escape(name)), text)]
 
 
 def may_be_text(written: str, text: str) -> bool:
-    """Return whether an expression, in which references may stand, can come to a text."""
+    """Return whether an expression, possibly with references, can be equal to a text."""
     if not written.startswith('"'):
         return True
     first, *others = re.split(r"\$\{[^{}]*\}", written.strip('"'))
