@@ -11,7 +11,7 @@ rule reports modules of version 20 if all NodePools and EC2NodeClasses next to t
 module "karpenter" {
   source       = "terraform-aws-modules/eks/aws//modules/karpenter"
   version      = "20.36.0"
-  cluster_name = module.eks.cluster_name
+  cluster_name = "main"
 }
 # file: pool.yaml
 apiVersion: karpenter.sh/v1
@@ -31,7 +31,7 @@ spec:
 module "karpenter" {
   source                = "terraform-aws-modules/eks/aws//modules/karpenter"
   version               = "20.36.0"
-  cluster_name          = module.eks.cluster_name
+  cluster_name          = "main"
   enable_v1_permissions = true
 }
 # file: pool.yaml
@@ -59,7 +59,7 @@ if that is not known, or if the call adds its own permissions.
 module "karpenter" {
   source       = "terraform-aws-modules/eks/aws//modules/karpenter"
   version      = "21.1.0"
-  cluster_name = module.eks.cluster_name
+  cluster_name = "main"
 }
 # file: pool.yaml
 apiVersion: karpenter.sh/v1
@@ -79,7 +79,7 @@ spec:
 module "karpenter" {
   source       = "terraform-aws-modules/eks/aws//modules/karpenter"
   version      = "21.2.0"
-  cluster_name = module.eks.cluster_name
+  cluster_name = "main"
 }
 # file: pool.yaml
 apiVersion: karpenter.sh/v1
@@ -117,6 +117,11 @@ data "aws_iam_policy_document" "karpenter" {
       "ssm:GetParameter",
     ]
     resources = ["*"]
+    condition {
+      test     = "StringEquals"
+      variable = "aws:RequestedRegion"
+      values   = ["eu-west-1"]
+    }
   }
 }
 # file: class.yaml
@@ -143,6 +148,11 @@ data "aws_iam_policy_document" "karpenter" {
       "iam:TagInstanceProfile",
     ]
     resources = ["*"]
+    condition {
+      test     = "StringEquals"
+      variable = "aws:RequestedRegion"
+      values   = ["eu-west-1"]
+    }
   }
 }
 # file: class.yaml
@@ -171,7 +181,7 @@ resource "aws_iam_role" "karpenter" {
   assume_role_policy = jsonencode({
     Statement = [{
       Action    = "sts:AssumeRoleWithWebIdentity"
-      Principal = { Federated = aws_iam_openid_connect_provider.main.arn }
+      Principal = { Federated = "arn:aws:iam::111122223333:oidc-provider/main" }
       Condition = { StringEquals = { "oidc:sub" = "system:serviceaccount:karpenter:karpenter" } }
     }]
   })
@@ -189,14 +199,14 @@ resource "aws_iam_role" "karpenter" {
   assume_role_policy = jsonencode({
     Statement = [{
       Action    = "sts:AssumeRoleWithWebIdentity"
-      Principal = { Federated = aws_iam_openid_connect_provider.main.arn }
+      Principal = { Federated = "arn:aws:iam::111122223333:oidc-provider/main" }
       Condition = { StringEquals = { "oidc:sub" = "system:serviceaccount:karpenter:karpenter" } }
     }]
   })
 }
 resource "aws_iam_role_policy_attachment" "karpenter" {
   role       = aws_iam_role.karpenter.name
-  policy_arn = aws_iam_policy.karpenter.arn
+  policy_arn = "arn:aws:iam::111122223333:policy/karpenter"
 }
 ```
 """
@@ -212,6 +222,7 @@ from nodelint.api import (
     Findings,
     NodePool,
     Object,
+    Severity,
     Source,
     Span,
     controller_policy,
@@ -231,9 +242,12 @@ _TAGGED_ALREADY = re.compile(r"(?s)^(?!.*(?:IfExists|\bNull\b|ForAllValues)).*(?
 _OF_CONTROLLER = ("ec2:RunInstances", "ec2:CreateLaunchTemplate", "ec2:TerminateInstances", "iam:PassRole")
 """A policy that grants two of these and `ec2:CreateFleet` is taken for the controller's."""
 _MINOR = (controller_policy.HEALTH, controller_policy.PRICES)
-_SEVERITIES = {
-    **dict.fromkeys(_MINOR, "info"),
-    **dict.fromkeys((controller_policy.START, controller_policy.READY, controller_policy.LAUNCH), "error"),
+_SEVERITIES: "dict[str, Severity]" = {
+    controller_policy.HEALTH: "info",
+    controller_policy.PRICES: "info",
+    controller_policy.START: "error",
+    controller_policy.READY: "error",
+    controller_policy.LAUNCH: "error",
 }
 """Without a call on which all nodes depend, nothing works: an error, where others are a warning or information."""
 

@@ -7,6 +7,9 @@ example `AmazonEKSWorkerNodePolicy`, the nodes of other node groups and clusters
 
 ```yaml bad
 # file: karpenter.tf
+resource "aws_iam_role" "karpenter_nodes" {
+  name = "karpenter-nodes"
+}
 resource "aws_iam_policy_attachment" "worker" {
   name       = "karpenter-worker"
   roles      = [aws_iam_role.karpenter_nodes.name]
@@ -16,6 +19,9 @@ resource "aws_iam_policy_attachment" "worker" {
 
 ```yaml good
 # file: karpenter.tf
+resource "aws_iam_role" "karpenter_nodes" {
+  name = "karpenter-nodes"
+}
 resource "aws_iam_role_policy_attachment" "worker" {
   role       = aws_iam_role.karpenter_nodes.name
   policy_arn = "arn:aws:iam::aws:policy/AmazonEKSWorkerNodePolicy"

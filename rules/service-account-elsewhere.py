@@ -18,6 +18,7 @@ module "karpenter" {
 }
 resource "helm_release" "karpenter" {
   namespace  = "karpenter"
+  create_namespace = true
   name       = "karpenter"
   repository = "oci://public.ecr.aws/karpenter"
   chart      = "karpenter"
@@ -36,6 +37,7 @@ module "karpenter" {
 }
 resource "helm_release" "karpenter" {
   namespace  = "karpenter"
+  create_namespace = true
   name       = "karpenter"
   repository = "oci://public.ecr.aws/karpenter"
   chart      = "karpenter"

@@ -92,7 +92,7 @@ def _may_be_controllers(block: BlockText, role: str) -> bool:
 
 def _list_attached(block: BlockText, blocks: TerraformBlocks) -> list[Statement]:
     """Return the statements of a policy that a block attaches; none if a part of it is not found."""
-    beside = {other.address: other for other in blocks.find_beside(block.source.path)}
+    blocks_by_address = {other.address: other for other in blocks.find_beside(block.source.path)}
     found, waiting, seen = [], [block], {block.address}
     while waiting:
         part = waiting.pop()
@@ -102,9 +102,9 @@ def _list_attached(block: BlockText, blocks: TerraformBlocks) -> list[Statement]
         for at, policy in named_policies(source):
             written += list_statements(policy) if start <= at.start < end else ()
         named = set(_POLICY.findall(part.text))
-        if not named <= set(beside) or not (written or named) or "policy_documents" in part.text:
+        if not named <= set(blocks_by_address) or not (written or named) or "policy_documents" in part.text:
             return []
         found += written
-        waiting += [beside[name] for name in named - seen]
+        waiting += [blocks_by_address[name] for name in named - seen]
         seen |= named
     return found
