@@ -33,6 +33,7 @@ docstrings say, stay as they are within a major version; everything else in the 
 | `missing_sources` | what Applications of Argo CD name and the repository does not have |
 | `module_folder` | a folder of Terraform: what it declares, and the modules that it calls |
 | `karpenter_calls` | what calls of public modules of Terraform make for Karpenter: roles, access, associations |
+| `role_policies` | policies that Terraform attaches to a role |
 | `node_roles` | roles of nodes that Terraform creates, and whether something gives them access to the cluster |
 | `expressions` | CEL in a class's kubelet settings |
 | `cluster_objects`, `fit` | workloads, and which NodePool takes their pods |
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
         karpenter_calls,
         module_folder,
         node_roles,
+        role_policies,
         terraform_blocks,
         terraform_trace,
     )
@@ -170,6 +172,7 @@ __all__ = [
     "remedies",
     "requirement",
     "resolve",
+    "role_policies",
     "rule",
     "run_checks",
     "scalars",
@@ -208,6 +211,7 @@ _MODULES = {
         "karpenter_calls",
         "module_folder",
         "node_roles",
+        "role_policies",
         "terraform_blocks",
         "terraform_trace",
     ),

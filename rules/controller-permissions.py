@@ -11,7 +11,7 @@ rule reports modules of version 20 if all NodePools and EC2NodeClasses next to t
 module "karpenter" {
   source       = "terraform-aws-modules/eks/aws//modules/karpenter"
   version      = "20.36.0"
-  cluster_name = module.eks.cluster_name
+  cluster_name = "main"
 }
 # file: pool.yaml
 apiVersion: karpenter.sh/v1
@@ -31,7 +31,7 @@ spec:
 module "karpenter" {
   source                = "terraform-aws-modules/eks/aws//modules/karpenter"
   version               = "20.36.0"
-  cluster_name          = module.eks.cluster_name
+  cluster_name          = "main"
   enable_v1_permissions = true
 }
 # file: pool.yaml
@@ -59,7 +59,7 @@ if that is not known, or if the call adds its own permissions.
 module "karpenter" {
   source       = "terraform-aws-modules/eks/aws//modules/karpenter"
   version      = "21.1.0"
-  cluster_name = module.eks.cluster_name
+  cluster_name = "main"
 }
 # file: pool.yaml
 apiVersion: karpenter.sh/v1
@@ -79,7 +79,7 @@ spec:
 module "karpenter" {
   source       = "terraform-aws-modules/eks/aws//modules/karpenter"
   version      = "21.2.0"
-  cluster_name = module.eks.cluster_name
+  cluster_name = "main"
 }
 # file: pool.yaml
 apiVersion: karpenter.sh/v1
@@ -104,6 +104,8 @@ message says what happens without the call, and the help names all calls that ar
 
 The rule reads statements in JSON, YAML (CloudFormation, eksctl), Terraform (`aws_iam_policy_document`, `jsonencode`)
 and scripts. It counts what any file of the run allows, and is silent if a statement holds actions that are not known.
+A call without which no node is launched is an error. There is no edit: the file that has to grant the action may be
+another one.
 
 ```yaml bad karpenter=1.8.3
 # file: karpenter.tf
@@ -115,6 +117,11 @@ data "aws_iam_policy_document" "karpenter" {
       "ssm:GetParameter",
     ]
     resources = ["*"]
+    condition {
+      test     = "StringEquals"
+      variable = "aws:RequestedRegion"
+      values   = ["eu-west-1"]
+    }
   }
 }
 # file: class.yaml
@@ -141,6 +148,11 @@ data "aws_iam_policy_document" "karpenter" {
       "iam:TagInstanceProfile",
     ]
     resources = ["*"]
+    condition {
+      test     = "StringEquals"
+      variable = "aws:RequestedRegion"
+      values   = ["eu-west-1"]
+    }
   }
 }
 # file: class.yaml
@@ -169,7 +181,7 @@ resource "aws_iam_role" "karpenter" {
   assume_role_policy = jsonencode({
     Statement = [{
       Action    = "sts:AssumeRoleWithWebIdentity"
-      Principal = { Federated = aws_iam_openid_connect_provider.main.arn }
+      Principal = { Federated = "arn:aws:iam::111122223333:oidc-provider/main" }
       Condition = { StringEquals = { "oidc:sub" = "system:serviceaccount:karpenter:karpenter" } }
     }]
   })
@@ -187,14 +199,14 @@ resource "aws_iam_role" "karpenter" {
   assume_role_policy = jsonencode({
     Statement = [{
       Action    = "sts:AssumeRoleWithWebIdentity"
-      Principal = { Federated = aws_iam_openid_connect_provider.main.arn }
+      Principal = { Federated = "arn:aws:iam::111122223333:oidc-provider/main" }
       Condition = { StringEquals = { "oidc:sub" = "system:serviceaccount:karpenter:karpenter" } }
     }]
   })
 }
 resource "aws_iam_role_policy_attachment" "karpenter" {
   role       = aws_iam_role.karpenter.name
-  policy_arn = aws_iam_policy.karpenter.arn
+  policy_arn = "arn:aws:iam::111122223333:policy/karpenter"
 }
 ```
 """
@@ -210,6 +222,7 @@ from nodelint.api import (
     Findings,
     NodePool,
     Object,
+    Severity,
     Source,
     Span,
     controller_policy,
@@ -217,6 +230,7 @@ from nodelint.api import (
     iam_statements,
     keys,
     releases,
+    role_policies,
     rule,
     terraform_blocks,
 )
@@ -228,6 +242,14 @@ _TAGGED_ALREADY = re.compile(r"(?s)^(?!.*(?:IfExists|\bNull\b|ForAllValues)).*(?
 _OF_CONTROLLER = ("ec2:RunInstances", "ec2:CreateLaunchTemplate", "ec2:TerminateInstances", "iam:PassRole")
 """A policy that grants two of these and `ec2:CreateFleet` is taken for the controller's."""
 _MINOR = (controller_policy.HEALTH, controller_policy.PRICES)
+_SEVERITIES: "dict[str, Severity]" = {
+    controller_policy.HEALTH: "info",
+    controller_policy.PRICES: "info",
+    controller_policy.START: "error",
+    controller_policy.READY: "error",
+    controller_policy.LAUNCH: "error",
+}
+"""Without a call on which all nodes depend, nothing works: an error, where others are a warning or information."""
 
 
 @rule(
@@ -278,7 +300,9 @@ def _check_module(
     """Return the finding about a module of at most a version; None if nothing is known to lack."""
     source = call.source
     oldest = _find_oldest(source, context)
-    added = _list_added(call, module, context)
+    if re.search(rf"\b(?:{module.extra}|iam_role_policies)\s*=", call.text):
+        return None
+    added = role_policies.list_added_statements(call, context.run_files.terraform)
     if added is None:
         return None
     needed = _list_needed(source, context, oldest)
@@ -307,56 +331,6 @@ def _check_module(
             else f"{_describe_switch(module, most)}, or move to version 21 of the module",
         )
     return None if works else _describe_module(at, module, lacking)
-
-
-_ATTACHING = ("aws_iam_role_policy", "aws_iam_role_policy_attachment", "aws_iam_policy_attachment")
-_ROLE = re.compile(r"(?m)^[ \t]*roles?[ \t]*=[ \t]*([^\n]+)")
-_POLICY = re.compile(r"\b(?:data\.aws_iam_policy_document|aws_iam_policy)\.[\w-]+")
-
-
-def _list_added(
-    call: terraform_blocks.BlockText, module: controller_policy.PolicyModule, context: Context
-) -> "list[iam_statements.Statement] | None":
-    """Return the statements that files of the run add to the role that a module makes; None if one is not known."""
-    if re.search(rf"\b(?:{module.extra}|iam_role_policies)\s*=", call.text):
-        return None
-    role = re.compile(rf"\b{re.escape(call.address)}(?:\[[^\]]*\])?(?:\.karpenter)?\.iam_role_(?:name|arn)\b")
-    added: list[iam_statements.Statement] = []
-    for block in context.run_files.terraform.blocks:
-        given = _ROLE.search(block.text) if block.kind in _ATTACHING else None
-        if given is not None and (role.search(given[1]) or _may_be_controllers(block, given[1])):
-            statements = _list_attached(block, context)
-            if not statements or any(statement.actions is None for statement in statements):
-                return None
-            added += statements
-        elif block.address.startswith("module.") and f"{call.address}.iam_role_name" in block.text:
-            return None  # a module that may attach more to the role
-    return added
-
-
-def _may_be_controllers(block: terraform_blocks.BlockText, role: str) -> bool:
-    """Whether a policy may be for the role of the controller, which another module or a local names."""
-    return "karpenter" in f"{block.address} {block.text}".lower() and "node" not in role.lower()
-
-
-def _list_attached(block: terraform_blocks.BlockText, context: Context) -> "list[iam_statements.Statement]":
-    """Return the statements of a policy that a block attaches; none if a part of it is not found."""
-    blocks = {other.address: other for other in context.run_files.terraform.find_beside(block.source.path)}
-    found, waiting, seen = [], [block], {block.address}
-    while waiting:
-        part = waiting.pop()
-        source, start = part.source, part.at.start
-        end = source.text.find("\n}", part.at.end)
-        written = [s for s in iam_statements.list_statements(source) if start <= s.at.start < end]
-        for at, policy in iam_statements.named_policies(source):
-            written += iam_statements.list_statements(policy) if start <= at.start < end else ()
-        named = set(_POLICY.findall(part.text))
-        if not named <= set(blocks) or not (written or named) or "policy_documents" in part.text:
-            return []
-        found += written
-        waiting += [blocks[name] for name in named - seen]
-        seen |= named
-    return found
 
 
 _LISTS_PROFILES = releases.Version(1, 7, 0)
@@ -527,6 +501,7 @@ def _check_policy(
             if not call.when:
                 yield Finding(
                     at=here,
+                    severity="error",
                     message="`ec2:CreateTags` is allowed only for what has a tag already: no node is launched",
                     note="a launch tags the instance that it makes, which has no tag yet",
                     help="allow it with `ec2:CreateAction` and `aws:RequestTag` in another statement",
@@ -535,6 +510,7 @@ def _check_policy(
             arns = ", ".join(f"`arn:aws:ec2:*:*:{kind}/*`" for kind in missing)
             yield Finding(
                 at=here,
+                severity=_SEVERITIES.get(call.effect),
                 message=f"`{call.action}` is not allowed on `{missing[0]}/*`: {call.consequence}",
                 help=f"add {arns} to the resources of a statement that allows `{call.action}`",
             )
@@ -548,7 +524,7 @@ def _describe_lacking(place: Span, lacking: "Sequence[controller_policy.Call]") 
         at=place,
         message=f"no policy grants {_shorten(actions)}: {lacking[0].consequence}",
         note=_since(lacking),
-        severity="info" if lacking[0].effect in _MINOR else None,
+        severity=_SEVERITIES.get(lacking[0].effect),
         help=f"grant {_name(actions)}"
         + (", or name an instance profile in the class (`instanceProfile`)" if only_role else ""),
     )

@@ -107,7 +107,7 @@ spec:
 
 import re
 
-from nodelint.api import UNKNOWN, Context, Finding, Findings, Node, Source, rule, terraform_trace
+from nodelint.api import UNKNOWN, Also, Context, Finding, Findings, Node, Source, node_roles, rule, terraform_trace
 
 _MODULE = r'(?m)^[ \t]*source\s*=\s*"[^"\n]*(?:eks(?:/aws)?(?:\.git)?//modules/karpenter\b|eks-blueprints-addons?\b)'
 _OUTPUTS = {
@@ -117,6 +117,9 @@ _OUTPUTS = {
     "a queue": ("queue_name", "queue_arn", "queue_url"),
 }
 _TRUSTS_PODS = ("pods.eks.amazonaws.com", "sts:AssumeRoleWithWebIdentity")
+_SERVICE = r'"([a-z][\w-]*\.amazonaws\.com)"'
+_MORE_TRUST = r"\b(?:var|local|module|each)\.|\bfile\w*\(|source_policy_documents"
+"""What may hold other principals than those that are written."""
 _ROLE_ARN = "eks.amazonaws.com/role-arn"
 
 
@@ -148,6 +151,10 @@ def check(source: Source, context: Context) -> Findings:
                 "join",
                 help="use a role for nodes: it trusts `ec2.amazonaws.com` and has the policies of EKS nodes",
             )
+        elif isinstance(role.value, str) and context.run_files.has_terraform:
+            made = node_roles.find_made_role(role, context.run_files.terraform)
+            if made is not None and made.block.kind == "aws_iam_role":
+                yield from _trusting(role, made.block, context.run_files.terraform)
 
 
 def _referred(role: Node, blocks: "terraform_trace.TerraformBlocks") -> Findings:
@@ -168,16 +175,31 @@ def _referred(role: Node, blocks: "terraform_trace.TerraformBlocks") -> Findings
             help=f"use `{'.'.join((found.address, *found.attributes[:-1], nodes))}`",
         )
     elif block.kind == "aws_iam_role":
-        trust = [block.text]
-        for name in re.findall(r"\bdata\.aws_iam_policy_document\.([\w-]+)", block.text):
-            named = blocks.find(found._replace(address=f"data.aws_iam_policy_document.{name}"))
-            trust += [named.text] if named is not None else []
-        if any(word in text for text in trust for word in _TRUSTS_PODS) and not any("ec2." in text for text in trust):
-            yield Finding(
-                at=role,
-                message=f"`{found.address}` trusts pods, not `ec2.amazonaws.com`: EC2 cannot give it to a node",
-                help="use the role of the nodes",
-            )
+        yield from _trusting(role, block, blocks)
+
+
+def _trusting(role: Node, block: "terraform_trace.BlockText", blocks: "terraform_trace.TerraformBlocks") -> Findings:
+    """Yield a finding for a role whose trust policy does not name EC2."""
+    trust = [block.text]
+    for name in re.findall(r"\bdata\.aws_iam_policy_document\.[\w-]+", block.text):
+        document = blocks.find(terraform_trace.BlockReference(name, (), terraform_trace.folder_of(block.source.path)))
+        if document is None:
+            return
+        trust.append(document.text)
+    services = [name for text in trust for name in re.findall(_SERVICE, text)]
+    if any(word in text for text in trust for word in _TRUSTS_PODS):
+        whom = "pods"
+    elif services and not any(re.search(_MORE_TRUST, text) for text in trust):
+        whom = f"`{services[0]}`"
+    else:
+        return
+    if not any("ec2." in text for text in trust):
+        yield Finding(
+            at=role,
+            message=f"`{block.address}` trusts {whom}, not `ec2.amazonaws.com`: EC2 cannot give it to a node",
+            also=[Also(block.at, "creates the role")],
+            help="use the role of the nodes",
+        )
 
 
 def _controller_roles(context: Context) -> set[str]:

@@ -66,7 +66,7 @@ spec:
 import re
 from collections.abc import Collection
 
-from nodelint.api import Also, Context, Finding, Findings, Source, node_roles, rule
+from nodelint.api import Also, Context, Finding, Findings, Source, node_roles, role_policies, rule
 
 _NEEDED = (
     (
@@ -115,7 +115,7 @@ def check(source: Source, context: Context) -> Findings:
     blocks = context.run_files.terraform
     for role in roles:
         made = node_roles.find_made_role(role, blocks)
-        policies = node_roles.find_policies(made, blocks) if made is not None else None
+        policies = role_policies.find_policies(made, blocks) if made is not None else None
         if made is None or not policies or policies.intersection(_EVERYTHING):
             continue
         lacking = [

@@ -9,6 +9,9 @@ The rule reads `aws_eks_cluster`, and the module `terraform-aws-modules/eks/aws`
 `API` (its default is `API_AND_CONFIG_MAP`). It reports nothing if an access entry of the folder may name the role, if
 a node group has the role, or if another folder may create the entry.
 
+An entry without a `type` is one of type `STANDARD`, for people and tools. Nodes with it have no name of a node and
+are not in the group `system:nodes`. The rule reports it if Terraform creates the entry for the role of the class.
+
 A cluster in the mode `CONFIG_MAP` accepts nodes only by `mapRoles` of `aws-auth`. A cluster in `API_AND_CONFIG_MAP`
 accepts both. If the repository contains `aws-auth`, as YAML or in Terraform, and each row clearly names another role,
 the rule reports that as well. The severity is info unless the mode is stated, because an entry may exist
@@ -182,8 +185,26 @@ def check(source: Source, context: Context) -> Findings:
     profiles = [profile for spec in specs if (profile := spec.get("instanceProfile")) is not None]
     for role in [*roles, *profiles] if clusters else ():
         made = _find_made(role, blocks)
-        if made is not None and node_roles.find_access(made, blocks) is False:
+        if made is None:
+            continue
+        if node_roles.find_access(made, blocks) is False:
             yield from _without_entry(role, made, context)
+        else:
+            yield from _of_people(role, made, blocks)
+
+
+def _of_people(role: Node, made: "node_roles.MadeRole", blocks: "terraform_trace.TerraformBlocks") -> Findings:
+    """Yield a finding for a role whose access entry is one for people, so that its nodes have no identity."""
+    for entry, kind in node_roles.list_types(made, blocks):
+        if kind == "STANDARD":
+            yield Finding(
+                at=role,
+                message="the access entry of this role has type `STANDARD`: its nodes do not join the cluster",
+                note="EKS gives nodes their name and the group `system:nodes` only by an entry of type `EC2_LINUX`",
+                also=[Also(entry.at, "the access entry")],
+                help='set `type = "EC2_LINUX"`, without access policies',
+                once=True,
+            )
 
 
 def _without_entry(role: Node, made: "node_roles.MadeRole", context: Context) -> Findings:

@@ -95,7 +95,7 @@ def test_a_role_that_trusts_pods_alone_is_none_of_nodes(
 
 CLUSTER = 'resource "aws_eks_cluster" "this" {\n  access_config { authentication_mode = "API" }\n}\n'
 OWN_ROLE = 'resource "aws_iam_role" "node" {\n  name = "karpenter-nodes"\n}\n'
-ENTRY = 'resource "aws_eks_access_entry" "node" {\n  principal_arn = %s\n}\n'
+ENTRY = 'resource "aws_eks_access_entry" "node" {\n  principal_arn = %s\n  type = "EC2_LINUX"\n}\n'
 
 
 @pytest.mark.parametrize(

@@ -314,3 +314,38 @@ def test_the_advised_version_of_a_module_grants_all_that_lacks(
     )
     flags = ("--select", "controller-permissions", "--karpenter-version", release)
     assert f"move to version {newer} of the module" in nodelint("check", str(tmp_path), *flags).stdout
+
+
+@pytest.mark.parametrize("form", ["json", "cloudformation", "document", "jsonencode"])
+@pytest.mark.parametrize(
+    ("action", "resource", "count"),
+    [
+        ("iam:PassRole", "*", 1),
+        ("iam:PassRole", "arn:aws:iam::111122223333:role/nodes", 0),
+        ("ec2:TerminateInstances", "*", 1),
+        ("ec2:DescribeInstances", "*", 0),
+    ],
+)
+def test_what_the_controller_may_do_to_the_whole_account(
+    nodelint: Run, tmp_path: Path, form: str, action: str, resource: str, count: int
+) -> None:
+    statements = [
+        {"Effect": "Allow", "Action": actions, "Resource": [on]}
+        for actions, on in ((["ec2:CreateFleet"], "*"), ([action], resource))
+    ]
+    made = {"document": lambda s: {"a.tf": as_documents(s)}, "jsonencode": lambda s: {"a.tf": as_jsonencode(s)}}
+    write_files(tmp_path, (made.get(form) or FORMS[form])(statements))
+    done = nodelint("check", str(tmp_path), "--format", "json", "--select", "wide-controller-policy")
+    assert len(json.loads(done.stdout)["findings"]) == count
+
+
+def test_a_condition_makes_a_policy_narrow(nodelint: Run, tmp_path: Path) -> None:
+    condition = {"StringEquals": {"aws:ResourceTag/kubernetes.io/cluster/main": "owned"}}
+    for name, more in (("wide", {}), ("narrow", {"Condition": condition})):
+        statements: list[Mapping[str, object]] = [
+            {"Effect": "Allow", "Action": ["ec2:CreateFleet"], "Resource": ["*"]},
+            {"Effect": "Allow", "Action": ["ec2:TerminateInstances"], "Resource": ["*"], **more},
+        ]
+        write_files(tmp_path / name, FORMS["json"](statements))
+        done = nodelint("check", str(tmp_path / name), "--format", "json", "--select", "wide-controller-policy")
+        assert len(json.loads(done.stdout)["findings"]) == (not more)

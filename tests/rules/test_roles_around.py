@@ -326,3 +326,28 @@ def test_a_policy_that_may_grant_the_rest(nodelint: Run, tmp_path: Path, policy:
     text = attached_one_by_one([WORKER]) + ATTACHED.format("own", policy)
     files = {"main.tf": text, **forms("karpenter-nodes")["yaml"]}
     assert list_severities(nodelint, tmp_path, files, "node-role-policies") == []
+
+
+@pytest.mark.parametrize(("kind", "count"), [('"EC2_LINUX"', 0), ('"STANDARD"', 1), ("var.type", 0)])
+def test_the_type_of_the_entry_of_nodes(nodelint: Run, tmp_path: Path, kind: str, count: int) -> None:
+    entry = (ENTRY % "aws_iam_role.nodes.arn").replace('"EC2_LINUX"', kind)
+    for form, files in forms("karpenter-nodes").items():
+        text = CLUSTER % API + ROLE + entry
+        assert (
+            len(list_severities(nodelint, tmp_path / form, {"main.tf": text, **files}, "node-role-without-access"))
+            == count
+        )
+
+
+TRUST = '  assume_role_policy = jsonencode({ Statement = [{ Principal = { Service = "%s.amazonaws.com" } }] })\n}\n'
+
+
+@pytest.mark.parametrize(("service", "count"), [("ec2", 0), ("eks", 1), ("pods.eks", 1)])
+def test_the_services_that_the_role_of_nodes_trusts(nodelint: Run, tmp_path: Path, service: str, count: int) -> None:
+    role = ROLE[:-2] + TRUST % service
+    for form, files in (
+        *forms("karpenter-nodes").items(),
+        ("reference", forms("${aws_iam_role.nodes.name}")["terraform"]),
+    ):
+        found = list_severities(nodelint, tmp_path / form, {"main.tf": role, **files}, "controller-role-on-nodes")
+        assert len(found) == count, form

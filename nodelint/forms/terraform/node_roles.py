@@ -21,12 +21,12 @@ __all__ = [
     "MadeRole",
     "find_access",
     "find_made_role",
-    "find_policies",
     "find_root",
     "is_cluster",
     "list_entries",
     "list_made_roles",
     "list_node_groups",
+    "list_types",
 ]
 
 _CLUSTER = re.compile(r'(?m)^[ \t]*source[ \t]*=[ \t]*"[^"\n]*terraform-aws-(?:modules/eks/aws|eks(?:\.git)?)["?]')
@@ -157,6 +157,14 @@ def list_entries(blocks: Sequence[BlockText]) -> Iterator[tuple[BlockText, str, 
             yield block, own_arguments(block.text).get("principal_arn", ""), block.source.path
 
 
+def list_types(made: MadeRole, blocks: TerraformBlocks) -> Iterator[tuple[BlockText, str]]:
+    """Yield the access entries of a role, each with its type; those whose type is not known are left out."""
+    for block, written, path in list_entries(find_root(made, blocks)):
+        kind = own_arguments(block.text).get("type", '"STANDARD"')
+        if kind.startswith('"') and "$" not in kind and _names(written, path, made, blocks):
+            yield block, kind.strip('"')
+
+
 def list_node_groups(blocks: Sequence[BlockText]) -> Iterator[tuple[BlockText, str, str]]:
     """Yield (block, expression of the role, path of the file) for each managed node group and Fargate profile."""
     for block in blocks:
@@ -232,55 +240,3 @@ def _is_of_nodes(block: BlockText) -> bool:
     folder = folder_of(block.source.path).replace("\\", "/").rpartition("/")[2]
     label = " ".join([folder, block.address, own_arguments(block.text).get("name", "")]).lower()
     return "karpenter" in label and "node" in label and "WebIdentity" not in block.text
-
-
-_ATTACHING = ("aws_iam_role_policy_attachment", "aws_iam_policy_attachment", "aws_iam_role_policy")
-_OF_AWS = re.compile(r'"arn:[^"\n]*:iam::aws:policy/(?:[\w-]+/)*(\w+)"')
-_LISTS = re.compile(r"^(?:\w+_)*polic(?:y_arns|ies)$")
-
-
-def find_policies(made: MadeRole, blocks: TerraformBlocks) -> set[str] | None:
-    """Return the ARNs of AWS managed policies that are attached to a node role.
-
-    None if they are not known, or if other policies may be attached.
-    """
-    if made.call is not None:
-        return None
-    found: set[str] = set()
-    for name, written in own_arguments(made.block.text).items():
-        if _LISTS.match(name) and not re.search(r"trust|assum|detach", name):
-            if _hides_policies(written):
-                return None
-            found.update(_OF_AWS.findall(written))
-    if re.search(r"\binline_polic(?:y|ies)\b", made.block.text) or (made.block.kind and _is_given_away(made, blocks)):
-        return None
-    for block in blocks.blocks if made.block.kind else ():
-        if block.kind in _ATTACHING:
-            given = own_arguments(block.text)
-            written = given.get("role") or given.get("roles", "").strip("[] \n,")
-            if not made.is_role_of(blocks.trace(written, block.source.path)):
-                if "each." in written or "element(" in written:
-                    return None
-                continue
-            text = given.get("policy_arn", "")
-            items = given.get("for_each", "") if text in ("each.value", "each.key") else text
-            if not text or _hides_policies(items):
-                return None
-            found.update(_OF_AWS.findall(items))
-    return found
-
-
-def _hides_policies(written: str) -> bool:
-    """Return whether an expression may contain policies other than the AWS managed policies that it names."""
-    plain = re.sub(r"\$\{(?:data\.aws_partition|local\.\w*partition|var\.\w*partition)[\w.\[\]]*\}", "aws", written)
-    rest = re.sub(r"\w+(?=\s*=)|\b(?:toset|compact)\(|[\s\[\]{}(),=]", "", _OF_AWS.sub("", plain))
-    return bool(rest) or not _OF_AWS.search(plain)
-
-
-def _is_given_away(made: MadeRole, blocks: TerraformBlocks) -> bool:
-    """Return whether a role is passed to a remote module, which may attach policies to it."""
-    for block in blocks.blocks:
-        source = _SOURCE.search(block.text) if block.address.startswith("module.") else None
-        if source is not None and not source[1].startswith(".") and f"{made.block.address}." in block.text:
-            return True
-    return False
