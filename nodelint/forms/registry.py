@@ -47,8 +47,8 @@ class FormRow:
     in which it looks for one.
     One of `state_marks` is in any file that names Karpenter and states a release.
 
-    Objects: `pods` is the pattern of what makes pods in the form's language. `values_key` is the key below which
-    values stand wherever a chart is installed with some.
+    Objects: `pods` is the pattern of what makes pods in the form's language. One of `values_keys` is in
+    whatever installs a chart: with values, or by the path of its folder.
 
     Words for users: `style` is how repositories are said to keep objects in the form, `guide` the name of a tool and
     the page of the documentation about it.
@@ -86,7 +86,7 @@ class FormRow:
         uses: tuple[str, ...] = (),
         pods: str = "",
         state_marks: tuple[bytes, ...] = (),
-        values_key: bytes = b"",
+        values_keys: tuple[bytes, ...] = (),
         style: str = "",
         guide: tuple[str, str] | None = None,
     ) -> None:
@@ -99,7 +99,7 @@ class FormRow:
         self.applies, self.kinds = applies, kinds
         self.installing_words, self.commands = installing_words, commands
         self.stating, self.stating_words, self.states = stating, stating_words, states
-        self.uses, self.pods, self.state_marks, self.values_key = uses, pods, state_marks, values_key
+        self.uses, self.pods, self.state_marks, self.values_keys = uses, pods, state_marks, values_keys
         self.style, self.guide = style, guide
         self.language = (*endings, *stating, *[f"{ending}.json" for ending in inputs])
 
@@ -188,7 +188,7 @@ class FormTable:
         self.kinds = _join([row.kinds for row in rows])
         self.pods = tuple([row.pods for row in rows if row.pods])
         self.state_marks = tuple([mark for row in rows for mark in row.state_marks])
-        self.values_keys = tuple([row.values_key for row in rows if row.values_key])
+        self.values_keys = tuple([key for row in rows for key in row.values_keys])
 
     def is_part(self, path: str) -> bool | None:
         """Whether the objects of a file are parts of others, as a form says; None if they have to tell."""
@@ -283,6 +283,7 @@ ARGOCD = FormRow(
     words=("argoproj.io/",),
     installs=("argoproj.io/",),
     applies=(b"kustomize:", b"argoproj.io/"),
+    values_keys=(b"path:",),
     kinds=("Application", "ApplicationSet"),
     style="values of Argo CD Applications",
     guide=("Argo CD", "docs/ci/argo-cd.md"),
@@ -305,7 +306,7 @@ HELM = FormRow(
     states=(".yaml", ".yml", ".json", ".gotmpl", ".tpl", ".tmpl", ".j2", ".lock"),
     uses=("chart", "dependencies"),
     state_marks=(b"helm.sh/chart",),
-    values_key=b"helm",
+    values_keys=(b"helm",),
     style="a Helm chart",
 )
 TERRAFORM = FormRow(

@@ -79,7 +79,11 @@ class Built(NamedTuple):
     only what these values themselves do is a finding. `given` are the files that make it differ from another object
     that is built of the same files, `own` the first of them: what they have no part in is said of the other.
 
+    `applied_by` is what applies it, if that is known, by which both sides of a change are compared: the absolute path of
+    its file, and its name, such as that of an Application or of the call of a module.
+
     `is_installed`: the defaults of a chart that is installed with other values, each time that the files install it.
+    `needs_values`: it lacks values for which other files are there, so that nothing applies it without one of them.
     `unread`: it is filled with further values, which cannot be read and may change anything.
 
     `readings` are the same objects where what is not known is there in other ways: what holds of them all is certain.
@@ -115,7 +119,9 @@ class Built(NamedTuple):
     unmatched: tuple[UnmatchedPatch, ...] = ()
     comes_to: Callable[[Mapping[str, Source], Source], bool] | None = None
     release: int | None = None
+    applied_by: tuple[str, str] = ("", "")
     is_installed: bool = False
+    needs_values: bool = False
     unread: Gap | None = None
     values: Node | None = None
     written_in: Callable[[], Iterator[SourceText]] | None = None

@@ -86,9 +86,9 @@ def _make_release(path: str, defaults: Source, made: InstallChart, unread: Node 
         whole = layer.apply(whole)
     given = files_in(made.layers, whole, defaults) if made.layers else ()
     if unread is None:
-        return ChartRelease(path, given, whole)
+        return ChartRelease(path, given, whole, by=made.by)
     # What gives nothing that can be read is a release all the same, and not one with the defaults.
-    return ChartRelease(path, given or (unread.source,), whole, _explain_unread(unread, made.folder))
+    return ChartRelease(path, given or (unread.source,), whole, _explain_unread(unread, made.folder), made.by)
 
 
 def _explain_missing(at: Node | Span, chart: str) -> str | None:

@@ -38,8 +38,9 @@ def filled_charts(
 ) -> Iterator[Built]:
     """Yield the templates of charts among the sources: with default values, and with each other values file.
 
-    Releases that are among the objects of `overlays` count as these have them. With `each_release` a template without
-    values is there once for each way in which its chart is installed, so that its objects are those of one cluster.
+    Releases that are among the objects of `overlays` count as these have them. With `each_release` a chart is there
+    once for each way in which it is installed, also with its defaults, and so is a template without values: its
+    objects are those of one cluster.
     """
     charts = _charts(sources, each_release)
     files = ChartFiles({os.path.abspath(source.path): source for source in sources})
@@ -54,9 +55,12 @@ def filled_charts(
     releases = [*find_releases(defaults, sources, holders), *install_known_charts(defaults, sources)]
     of_overlays = _find_overlay_releases(defaults, files, overlays)
     every: list[ChartRelease | OverlayRelease] = [*releases, *of_overlays]
-    of_defaults = {release.path: release.unread for release in every if not release.given}
+    with_defaults = [release for release in every if not release.given]
+    of_defaults = {release.path: release.unread for release in with_defaults}
     releases = [release for release in releases if release.given]
-    installed = {release.path for release in every} - of_defaults.keys()
+    installed = {release.path for release in every}
+    if not each_release:
+        installed -= of_defaults.keys()
     for path, (values, templates) in charts.items():
         for variants in _fill_all(templates, values, uses, files, None, each_release):
             made = make_built(variants, values, fixing=True)
@@ -77,8 +81,10 @@ def filled_charts(
         filled = _fill_all(templates, values, {}, files, overlaid.root, each_release) if overlaid.given else ()
         for variants in filled:
             made = make_built(variants, values, overlaid.given)
-            made = made._replace(values=overlaid.root, unread=overlaid.unread)
+            made = made._replace(values=overlaid.root, unread=overlaid.unread, applied_by=overlaid.by)
             yield lead_through(made, overlaid.overlay)
+    if each_release:
+        yield from _fill_defaults(charts, files, with_defaults)
     yield from _fill_vendored(sources, files)
 
 
@@ -90,7 +96,26 @@ def _fill_releases(
         values, templates = charts[release.path]
         for variants in _fill_all(templates, values, {}, files, release.root, each_release):
             made = make_built(variants, values, release.given)
-            yield made._replace(release=number, values=release.root, unread=release.unread)
+            yield made._replace(
+                release=number, values=release.root, unread=release.unread, applied_by=release.by
+            )
+
+
+def _fill_defaults(
+    charts: _Charts, files: ChartFiles, releases: Sequence[ChartRelease | OverlayRelease]
+) -> Iterator[Built]:
+    """Yield the templates of charts for each release that gives them no values."""
+    for number, release in enumerate(releases):
+        values, templates = charts[release.path]
+        for variants in _fill_all(templates, values, {}, files, None, True):
+            made = make_built(variants, values, fixing=True)
+            yield made._replace(
+                # Counted downwards: releases with values have the numbers from 0.
+                release=-1 - number,
+                values=release.root,
+                unread=release.unread,
+                applied_by=release.by,
+            )
 
 
 def _list_named_releases(defaults: Mapping[str, Source], sources: Sequence[Source]) -> list[ChartRelease]:

@@ -16,7 +16,7 @@ from nodelint.text import Node, Source, SourceText
 class OverlayRelease(NamedTuple):
     """What an overlay gives to a chart: the path of its own values, the files with a part in them, and all values.
 
-    One that gives no values is a release with the defaults.
+    One that gives no values is a release with the defaults. `by` is that of `InstallChart`.
     """
 
     path: str
@@ -24,6 +24,7 @@ class OverlayRelease(NamedTuple):
     root: Node
     overlay: Built
     unread: Gap | None = None
+    by: tuple[str, str] = ("", "")
 
 
 def may_hold_releases(overlay: Built) -> bool:
@@ -36,12 +37,12 @@ def find_overlay_releases(
 ) -> Iterator[OverlayRelease]:
     """Yield what the objects of overlays give to charts, with the files in which the values of these are written."""
     for overlay in filter(may_hold_releases, overlays):
-        for path, given, root, unread in find_releases(charts, sources, [overlay.source]):
+        for path, given, root, unread, by in find_releases(charts, sources, [overlay.source]):
             files: dict[int, SourceText] = {}
             for source in given:
                 texts = [source] if source is not overlay.source else _list_files(overlay, root)
                 files.update((id(text), text) for text in texts)
-            yield OverlayRelease(path, tuple(files.values()), root, overlay, unread)
+            yield OverlayRelease(path, tuple(files.values()), root, overlay, unread, (overlay.cluster, by[1]))
 
 
 def _list_files(overlay: Built, root: Node) -> list[SourceText]:

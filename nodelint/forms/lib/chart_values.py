@@ -79,13 +79,14 @@ class ChartRelease(NamedTuple):
     """A release of a chart: the path of the chart's own values, the files that give others, and all values.
 
     The strongest of the files is the first. `unread` says which further values it takes that cannot be read. One that
-    gives no values is a release with the defaults.
+    gives no values is a release with the defaults. `by` is that of `InstallChart`.
     """
 
     path: str
     given: tuple[SourceText, ...]
     root: Node
     unread: Gap | None = None
+    by: tuple[str, str] = ("", "")
 
 
 class ValuesLayer(NamedTuple):

@@ -60,6 +60,8 @@ class _TerraformRun:
             label=text.caller,
             given=() if own is None else (own,),
             parts=parts,
+            applied_by=(cluster, text.caller),
+            needs_values=text.needs_values,
             written_in=back.list_texts,
         )
 
