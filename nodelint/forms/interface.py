@@ -47,7 +47,7 @@ class FormRun:
     `sources` are the files that were read, `seen` the paths of all that were asked for, `named` of those
     that were asked for by their paths, `values` the values files of --values; `folder_files` those of files
     that stand for their folder (`FormRow.names`). With `each_release`
-    a template without values is there once for each way in which its chart is installed.
+    a text without values is there once for each way in which its chart is installed, or its module is applied.
     """
 
     def __init__(

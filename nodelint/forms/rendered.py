@@ -79,8 +79,8 @@ class Built(NamedTuple):
     only what these values themselves do is a finding. `given` are the files that make it differ from another object
     that is built of the same files, `own` the first of them: what they have no part in is said of the other.
 
-    `applied_by` is what applies it, if that is known, by which both sides of a change are compared: the absolute path of
-    its file, and its name, such as that of an Application or of the call of a module.
+    `applied_by` is what applies it, if that is known, by which both sides of a change are compared: the absolute path
+    of its file, and its name, such as that of an Application or of the call of a module.
 
     `is_installed`: the defaults of a chart that is installed with other values, each time that the files install it.
     `needs_values`: it lacks values for which other files are there, so that nothing applies it without one of them.

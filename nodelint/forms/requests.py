@@ -57,8 +57,8 @@ def name_repository(address: str) -> str:
 class InstallChart(NamedTuple):
     """A release of a chart of the repository: the absolute path of its folder, and its values, the weakest first.
 
-    `unread` is the place of further values that cannot be read. `by` is the absolute path of the file of what installs
-    it, and the name of that, such as `HelmRelease fleet`.
+    `unread` is the place of further values that cannot be read. `by` is the absolute path of the file of what
+    installs it, and the name of that, such as `HelmRelease fleet`.
     """
 
     folder: str

@@ -33,9 +33,9 @@ def match_objects(
     """Pair the objects of one kind by name. An object under another name is another object for Karpenter.
 
     Where several files define an object of one name (an overlay for each environment), those whose files have the
-    same `place` belong together, then those with the same file of `values`, whoever gives it. A name with a placeholder
-    is compared as it is written; an object without a name is left out. The order is that of the new side; what was
-    removed comes last.
+    same `place` belong together, then those with the same file of `values`, whoever gives it. A name with a
+    placeholder is compared as it is written; an object without a name is left out. The order is that of the new side;
+    what was removed comes last.
     """
     before: dict[str, list[_O]] = {}
     for obj in old:

@@ -140,7 +140,9 @@ class Planner:
     def _pairs(self, kind: type[Any], old: Sequence[Object], new: Sequence[Object]) -> list[Pair]:
         places = name_places(self.sides, (old, new))
         before, after = (_of_kind(objs, kind, self.options.release) for objs in (old, new))
-        values = {id(obj): side.values_of(obj) for side, objs in zip(self.sides, (old, new), strict=True) for obj in objs}
+        values = {
+            id(obj): side.values_of(obj) for side, objs in zip(self.sides, (old, new), strict=True) for obj in objs
+        }
         pairs = match_objects(before, after, lambda obj: places[id(obj.source)], lambda obj: values[id(obj)])
         taken = {(written_name(o), values[id(o)]) for o in (*old, *new) if _is_applied(o)}
         # What is made of a values file alone is none of its own where a release takes this file on the other side.

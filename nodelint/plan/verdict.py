@@ -28,6 +28,7 @@ from nodelint.plan.requirements import requirement_drift
 from nodelint.plan.selection import dynamic_drift
 from nodelint.plan.selector_drift import by_facts
 from nodelint.plan.sides import keep_hop_limit
+from nodelint.plan.stops import is_without_nodes
 from nodelint.plan.values import ValueChange, change_between, change_of, text_of
 from nodelint.text import UnknownValue
 
@@ -106,7 +107,7 @@ def verdict(sides: Sides, before: Resolution, after: Resolution | None, schemas:
     """
     # Nodes from before may run although none like them can be launched now: their image has ended, for example.
     nodes = before.launchable or before.candidates
-    has_none = not nodes and not running and before.complete
+    has_none = not running and is_without_nodes(before)
     found: list[Reason] = []
     gone = NONE
     unread: Unhashable | None = None

@@ -1,4 +1,4 @@
-"""What applies a chart, a root module or an overlay is the same on both sides, whatever it gives: nothing comes or goes.
+"""What applies a chart, a root module or an overlay is the same on both sides, whatever it gives.
 
 Each file of variables and of values, each release and each call of a module is compared with itself.
 """
@@ -64,6 +64,8 @@ resource "kubectl_manifest" "pool" {
 }
 """
 OWN_CLASS = manifest("class", CLASS.replace("ROLE", "role-${var.cluster}"))
+OWN_POOL = manifest("pool", POOL.replace("FAMILIES", "[m6i]"))
+READ_POOL = 'resource "kubectl_manifest" "pool" {\n  yaml_body = file("${path.module}/pool.yaml")\n}\n'
 ROOT = {
     "main.tf": VARIABLES + FILLED + OWN_CLASS,
     "pool.yaml.tftpl": TEMPLATE,
@@ -115,7 +117,8 @@ FLUX = {**CHART, "prod/release.yaml": release("{families: [r6i]}")}
 
 def helmfile(values: str = "") -> str:
     own = f"  values: [{values}]\n" if values else ""
-    return f"releases:\n- name: dev\n  chart: ./chart\n{own}- name: prod\n  chart: ./chart\n  values: [{{families: [r6i]}}]\n"
+    of_prod = "- name: prod\n  chart: ./chart\n  values: [{families: [r6i]}]\n"
+    return f"releases:\n- name: dev\n  chart: ./chart\n{own}{of_prod}"
 
 
 def terraform_release(values: str = "") -> str:
@@ -136,9 +139,7 @@ OVERLAYS = {
 
 
 def patch(kind: str, path: str, value: str) -> str:
-    return (
-        f"patches:\n- target: {{kind: {kind}}}\n  patch: |-\n    - {{op: replace, path: {path}, value: {value}}}\n"
-    )
+    return f"patches:\n- target: {{kind: {kind}}}\n  patch: |-\n    - {{op: replace, path: {path}, value: {value}}}\n"
 
 
 OTHER_FAMILIES = patch("NodePool", "/spec/template/spec/requirements/0/values", "[c7i]")
@@ -162,12 +163,33 @@ REPLACED: dict[str, Case] = {
     ),
     "tfvars, empty before": (DEFAULTED, "envs/dev.tfvars", "", 'families = ["c7i"]\n'),
     "tfvars, no variable of the root before": (DEFAULTED, "dev.tfvars", "x = 1\n", 'x = 1\nfamilies = ["c7i"]\n'),
-    "tfvars, the class alone": (ROOT, "envs/prod.tfvars", ROOT["envs/prod.tfvars"], 'cluster = "new"\nfamilies = ["r6i"]\n'),
+    "tfvars, the class alone": (
+        ROOT,
+        "envs/prod.tfvars",
+        ROOT["envs/prod.tfvars"],
+        'cluster = "new"\nfamilies = ["r6i"]\n',
+    ),
     "tfvars of a root that calls a module": (
         {**MODULE, "live/main.tf": PASSED_ON, "live/prod.tfvars": ROOT["envs/prod.tfvars"]},
         "live/dev.tfvars",
         'cluster = "dev"\n',
         'cluster = "dev"\nfamilies = ["c7i"]\n',
+    ),
+    "a pool without variables in a root with environments": (
+        {"main.tf": VARIABLES + OWN_CLASS, "dev.tfvars": 'cluster = "dev"\n', "pool.tf": OWN_POOL},
+        "prod.tfvars",
+        'cluster = "prod"\n',
+        'cluster = "new"\n',
+    ),
+    "a pool in a file that such a root reads": (
+        {
+            "main.tf": VARIABLES + OWN_CLASS + READ_POOL,
+            "dev.tfvars": 'cluster = "dev"\n',
+            "pool.yaml": POOL.replace("FAMILIES", "[m6i]"),
+        },
+        "prod.tfvars",
+        'cluster = "prod"\n',
+        'cluster = "new"\n',
     ),
     "a module called twice": (MODULE, "live/main.tf", call("a") + call("b"), call("a") + call("b", '["c7i"]')),
     "a module called twice, the class alone": (

@@ -96,9 +96,7 @@ def _fill_releases(
         values, templates = charts[release.path]
         for variants in _fill_all(templates, values, {}, files, release.root, each_release):
             made = make_built(variants, values, release.given)
-            yield made._replace(
-                release=number, values=release.root, unread=release.unread, applied_by=release.by
-            )
+            yield made._replace(release=number, values=release.root, unread=release.unread, applied_by=release.by)
 
 
 def _fill_defaults(

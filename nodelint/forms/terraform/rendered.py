@@ -27,10 +27,18 @@ _FOR_WAY = 50
 """Characters that each call of a module counts for, which is worked out anew, too."""
 
 
-def filled_by_terraform(sources: Sequence[Source]) -> Iterator[Built]:
-    """Yield the texts among the sources that Terraform fills in, with what it would."""
+def filled_by_terraform(sources: Sequence[Source], each_release: bool = False) -> Iterator[Built]:
+    """Yield the texts among the sources that Terraform fills in, with what it would.
+
+    With `each_release` a text without values is there once for each way in which its module is applied.
+    """
     run = _TerraformRun(sources)
-    for text in filled_texts(sources, run.files):
+    filled = list(filled_texts(sources, run.files))
+    if each_release and filled:
+        from nodelint.forms.terraform.plain_texts import list_plain_texts
+
+        filled += list_plain_texts(sources, run.files, filled)
+    for text in filled:
         path = os.path.abspath(text.template.path)
         yield run.build(text)._replace(settle=run.settle(path))
 
