@@ -39,8 +39,8 @@ def difference_words(cost: PlanCost) -> str:
     """Return what all workloads cost more or less a month, as bounds."""
     found = cost.difference
     if found is None:
-        sides = [side for side in (cost.before, cost.after) if side is not None and side.not_counted]
-        why = sides[-1].not_counted[0] if sides else "no workload is known on both sides"
+        sides = [cost.list_open_reasons(side) for side in (cost.before, cost.after) if side is not None]
+        why = next((reasons[0] for reasons in reversed(sides) if reasons), "no workload is known on both sides")
         return f"not known ({why})"
     fewest, most = (amount * HOURS_A_MONTH for amount in found)
     if round(fewest, 2) == round(most, 2):
