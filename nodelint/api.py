@@ -30,6 +30,10 @@ docstrings say, stay as they are within a major version; everything else in the 
 | `type_names` | instance types that the catalogue lacks: newer, sold elsewhere, ended |
 | `terraform_blocks` | resources and modules of a Terraform file, as texts |
 | `terraform_trace` | which resource or module an expression of Terraform comes from |
+| `missing_sources` | what Applications of Argo CD name and the repository does not have |
+| `module_folder` | a folder of Terraform: what it declares, and the modules that it calls |
+| `karpenter_calls` | what calls of public modules of Terraform make for Karpenter: roles, access, associations |
+| `node_roles` | roles of nodes that Terraform creates, and whether something gives them access to the cluster |
 | `expressions` | CEL in a class's kubelet settings |
 | `cluster_objects`, `fit` | workloads, and which NodePool takes their pods |
 | `images`, `selectors`, `resolve` | what terms find, and what a pool can launch |
@@ -64,7 +68,14 @@ if TYPE_CHECKING:
     from nodelint.ec2 import catalog, questions, snapshot, type_names, type_set
     from nodelint.ec2.facts import AwsFacts, Missing
     from nodelint.ec2.type_set import TypeSet
-    from nodelint.forms.terraform import terraform_blocks, terraform_trace
+    from nodelint.forms.argocd import missing_sources
+    from nodelint.forms.terraform import (
+        karpenter_calls,
+        module_folder,
+        node_roles,
+        terraform_blocks,
+        terraform_trace,
+    )
     from nodelint.karpenter import (
         controller,
         controller_settings,
@@ -142,11 +153,15 @@ __all__ = [
     "hashes",
     "iam_statements",
     "images",
+    "karpenter_calls",
     "keys",
     "labels",
     "manifest",
     "messages",
+    "missing_sources",
+    "module_folder",
     "node_overlays",
+    "node_roles",
     "objects",
     "pool_requirements",
     "quantities",
@@ -188,7 +203,11 @@ _MODULES = {
         "type_names",
         "type_set",
     ),
+    "nodelint.forms.argocd": ("missing_sources",),
     "nodelint.forms.terraform": (
+        "karpenter_calls",
+        "module_folder",
+        "node_roles",
         "terraform_blocks",
         "terraform_trace",
     ),

@@ -1,8 +1,8 @@
 r"""A NodePool without a taint allows categories of GPU or accelerator types together with categories of CPU types.
 
-If a pod asks for a GPU, Karpenter launches a `g` type for it. From then on every pod fits the node. Pods that need no
-GPU keep the node busy, and you pay for it even after the last GPU pod is gone. If a zone or spot capacity has no
-cheaper type, Karpenter launches a GPU type for ordinary pods as well.
+If a pod asks for a GPU, Karpenter launches a `g` type for it. From then on, any pod of the pool can run on that
+node. Pods that need no GPU keep the node busy, and you pay for it even after the last GPU pod is gone. If a zone or
+spot capacity has no cheaper type, Karpenter launches a GPU type for ordinary pods as well.
 
 Give GPU types a NodePool of their own with a taint, such as `nvidia.com/gpu`. Then only pods that tolerate the taint
 run there. The rule reports nothing if the pool has a taint, or if a requirement excludes the accelerators.

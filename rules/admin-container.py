@@ -39,5 +39,5 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         at=data.places.locate(found.start, found.end),
         message="the admin container is enabled: every node of this class offers a root shell",
         edits=edits.if_editable(data.places.replace, *found.literal, "false") if found.literal else (),
-        help="disable it; to debug a node, enable it from the control container of that node",
+        help="disable the admin container; to debug a node, enable it from the control container of that node",
     )

@@ -10,7 +10,7 @@ Budgets do not apply to nodes that expire, nor to interruptions. So a pool that 
 such a budget on purpose. To protect nodes at certain times, give the budget a `schedule` (in UTC) and a `duration`.
 To keep Karpenter only from moving pods, name the reason: `reasons: [Underutilized]`. The rule does not report that,
 nor a budget that a template writes under a condition. If a budget of 0 names `Drifted` in its `reasons`, the author
-chose it: the finding is information in the strict profile. It stays a warning if another budget allows drift at
+chose it: the severity is info in the strict profile. It stays a warning if another budget allows drift at
 certain times.
 
 ```yaml bad frame=pool

@@ -86,5 +86,5 @@ def _finding(line: resolve.LineEffect, reason: resolve.LineEffect) -> Finding:
             f"{bound} excludes nothing that another requirement allows",
         ),
         also=[Also(reason.at.key_node, "already excludes the types that the bound excludes")],
-        help=f"remove it, or correct the number{f' ({unit})' if unit is not None else ''}",
+        help=f"remove this requirement, or correct the number{f' ({unit})' if unit is not None else ''}",
     )

@@ -308,7 +308,7 @@ def _check_clusters(node_class: EC2NodeClass, context: Context) -> Findings:
         message=f"security groups are selected by the tag of `{messages.short(theirs, 30)}`, and subnets by the "
         "tag of "
         f"`{messages.short(ours, 30)}`",
-        also=[Also(place, "the tag of the subnets")],
+        also=[Also(place, "this is the tag of the subnets")],
         help="select both by the tags of one cluster, unless the two share the subnets",
     )
 
@@ -347,7 +347,7 @@ def _check_any_value(node_class: EC2NodeClass, context: Context) -> Findings:
                 yield Finding(
                     at=name,
                     message=f"`name: {messages.short(term.name, 20)}` finds all {what} of the region",
-                    note="this includes {what} of other VPCs and other clusters",
+                    note=f"this includes {what} of other VPCs and other clusters",
                     help=f"select by a tag that only this cluster's {what} have: `karpenter.sh/discovery: <cluster>`",
                 )
             if not term.tags or term.id or term.name:
@@ -357,7 +357,7 @@ def _check_any_value(node_class: EC2NodeClass, context: Context) -> Findings:
                 yield Finding(
                     at=tag.key_node,
                     message=f"`{messages.short(str(tag.key), 30)}: *` finds all {what} of the region with this tag",
-                    note="this includes {what} of other VPCs and other clusters",
+                    note=f"this includes {what} of other VPCs and other clusters",
                     help=f"select by a tag that only this cluster's {what} have: `karpenter.sh/discovery: <cluster>`",
                 )
 

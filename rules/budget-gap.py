@@ -95,10 +95,10 @@ _HELP = (
 
 def _describe_windows(budgets_node: Node, week: str, is_open: bool) -> str:
     """What the budgets allow over a week; where each has a schedule, that it restricts only in its window."""
-    allowed = "" if "times more" in week else f"; the budgets allow, by hour: {week}"
+    allowed = "" if "times more" in week else f"; a week of these budgets: {week}"
     if is_open and all(item.get("schedule") is not None for item in budgets_node.items):
         return f"a budget with a schedule restricts only while its window is open{allowed}"
-    return f"the budgets allow, by hour: {week}"
+    return f"a week of these budgets: {week}"
 
 
 def _open(pool: NodePool, reason: str) -> float | None:

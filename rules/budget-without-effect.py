@@ -144,7 +144,7 @@ def _check_smaller(pool: NodePool, context: Context) -> Findings:
             message=f"this budget of `{shown}` {what}: the budget of `{limit}` {when}, and the smallest counts",
             severity=None if more else "info",
             edits=[] if more else edits.if_editable(edits.remove, entry),
-            also=[Also(other, "the budget that counts")],
+            also=[Also(other, "only this budget counts")],
             covers=[entry],
             help=_widen_advice(limit, always) if more else None,
         )

@@ -39,5 +39,5 @@ def check(pool: NodePool, context: Context) -> Findings:
         yield Finding(
             at=fixes.key_of(policy),
             message=f"`consolidationPolicy: {policy.value}` has no effect: static pools are not consolidated",
-            help="remove it; to have fewer nodes, lower `replicas`",
+            help="remove `consolidationPolicy`; to have fewer nodes, lower `replicas`",
         )

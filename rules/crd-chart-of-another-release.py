@@ -80,7 +80,7 @@ def check(source: Source, context: Context) -> Findings:
         yield Finding(
             at=at,
             message=f"the CRDs are from {version}, but the controller is {install.version}: {what}",
-            also=[Also(install.at, f"the controller's chart, {install.version}")]
+            also=[Also(install.at, f"the controller's chart is {install.version}")]
             if isinstance(install.at.source, Source)
             else [],
             help=f"install karpenter-crd {install.version}",

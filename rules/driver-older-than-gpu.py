@@ -80,7 +80,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     yield Finding(
         at=at or fixes.place(pool),
         message=f"`{alias.family}@{alias.version}` has no NVIDIA driver for {names}: a node launches, but {happens}",
-        also=[Also(node, "its driver is older than 595, which these GPUs need")] if node is not None else [],
+        also=[Also(node, "the NVIDIA driver of this image is older than 595")] if node is not None else [],
         help=f"use `{alias.family}@{first}` or newer, or exclude {names}"
         if first is not None
         else f"exclude {names}, or use an image with driver 595",

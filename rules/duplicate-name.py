@@ -4,7 +4,7 @@ NodePools and EC2NodeClasses are cluster-scoped, so a name stands for one object
 applies both objects of a file and keeps the second. Kustomize refuses to build. If you need both objects, rename one
 of them, and update the pools that refer to it.
 
-Two objects in one file are a warning. Two files of one folder can hold alternatives, so the finding is information.
+Two objects in one file are a warning. Two files of one folder can hold alternatives, so their severity is info.
 The rule reports nothing if the files are named for environments, if they are Terraform templates (`.tpl`, `.tftpl`),
 because an expression may choose one, or if the folder holds examples.
 

@@ -58,6 +58,6 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             at=finds.terms[0].place if len(finds.terms) == 1 else finds.at,
             message=f"no subnet in `{messages.short(', '.join(spent), 60)}` has a free IP address",
             severity="warning" if used & free else "error",
-            note="no node can launch in these zones",
+            note=f"no node can launch in {'these zones' if spent[1:] else 'this zone'}",
             help=f"free addresses in {messages.short(ids, 80)}, or select more subnets",
         )

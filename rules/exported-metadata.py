@@ -53,7 +53,7 @@ def check(obj: Object, context: Context) -> Findings:
         covers=[node for _, node in found],
         severity="info" if _BACKUP.search(obj.source.path) else None,
         note=_ignored(obj),
-        help="remove it: it was copied from a cluster",
+        help=f"remove `{name}`: it was copied from a cluster",
     )
 
 

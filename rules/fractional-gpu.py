@@ -95,5 +95,5 @@ def check(pool: NodePool, context: Context) -> Findings:
         severity="info",
         edits=changes,
         note="pods that request `nvidia.com/gpu` run on the other types only",
-        help="exclude them, or require `instance-gpu-count Gt 0`",
+        help=f"exclude {names}, or require `instance-gpu-count Gt 0`",
     )

@@ -127,7 +127,7 @@ def _gap(pool: NodePool, context: Context, gap: resolve.Unlaunchable, variant: s
     family = image_set.alias.family if image_set.alias else "alias"
     types = _types(resolution, gap.types)
     message = f"`{family}` has no image for {gap.arch} {WORDS[variant]}: {types} cannot launch"
-    also = [Also(image_set.alias_node, "the images of the class")] if image_set.alias_node is not None else []
+    also = [Also(image_set.alias_node, "this selects the images")] if image_set.alias_node is not None else []
     meant = _find_gpu_intent(pool, resolution, gap.types, variant)
     ways = _ways_out(resolution, gap, context)
     if meant is None:
@@ -138,11 +138,11 @@ def _gap(pool: NodePool, context: Context, gap: resolve.Unlaunchable, variant: s
             edits=_kept_out(pool, resolution, gap.types, variant),
             safety="safe",
             also=also,
-            help=f"if the pool is meant for them, {', or '.join(ways)}" if ways else None,
+            help=f"if you need {types}, {', or '.join(ways)}" if ways else None,
         )
     changes, moves = _moves(resolution, gap, context, ways)
     if changes:
-        ways[0] = "or exclude these types from the pool"
+        ways[0] = "you can also exclude these types from the pool"
     out = _taken_out(pool, resolution, gap.types, variant)
     return Finding(
         at=meant,

@@ -113,7 +113,7 @@ def _find_refused(spec: Node) -> Iterator[Finding]:
     elif template is not None and spec.get("replicas") is None and spec.get("limits") is None:
         yield Finding(
             at=template,
-            message="`podTemplateRef` without `replicas` or `limits`: the API server refuses the buffer",
+            message="the buffer has `podTemplateRef` but neither `replicas` nor `limits`: the API server refuses it",
             severity="error",
             edits=edits.if_editable(edits.add_key, spec, "replicas", 1),
         )

@@ -117,7 +117,7 @@ def check(workload: "cluster_objects.Workload", context: Context) -> Findings:
             at=key,
             message=f"`{_KEPT}` on a {workload.kind} has no effect: Karpenter reads it on pods",
             note="consolidation and drift replace the nodes of its pods",
-            help="move it to the annotations of the pod template",
+            help="move the annotation to the pod template",
         )
 
 

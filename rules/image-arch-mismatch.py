@@ -216,6 +216,6 @@ def _other_way(resolution: resolve.Resolution, gap: resolve.Unlaunchable) -> str
     if family.startswith("Windows") and gap.arch != "amd64":
         return "AWS publishes Windows images only for amd64"
     if not gap.aliases:
-        return f"or select an {gap.arch} image as well"
+        return f"you can also select an {gap.arch} image"
     alias = fixes.nearest_alias(gap.aliases, resolution.images.ami_family)
-    return f"or select an {gap.arch} image as well, for example with the alias `{alias}`"
+    return f"you can also select an {gap.arch} image, for example with the alias `{alias}`"

@@ -90,7 +90,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             at=tag.key_node,
             message=f"this class finds its subnets or security groups by the tag `{tag.key}`: images rarely have it",
             covers=[block] if block is not None else (),
-            also=[Also(same.key_node, "the same tag")],
+            also=[Also(same.key_node, "this term uses the same tag")],
             note="without an image the class never becomes ready",
             help=f"use `alias: {example}` for the published images" if example else None,
         )

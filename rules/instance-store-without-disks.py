@@ -69,7 +69,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             at=policy,
             message="Karpenter does not pass `RAID0` to Windows nodes: their local disks stay unused",
             note="if a type has local disks, Karpenter still plans pods with their size",
-            help="remove it, and size the root volume in blockDeviceMappings",
+            help="remove `instanceStorePolicy`, and set the size of the root volume in `blockDeviceMappings`",
         )
         return
     if family == "Custom" and _leaves_disks(node_class):
@@ -79,7 +79,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             "local disks",
             severity="info",
             note="if a type has local disks, Karpenter still plans pods with their size",
-            help="remove it unless the image itself prepares the disks, or prepare them in `userData`",
+            help="remove `instanceStorePolicy` unless the image prepares the disks, or prepare them in `userData`",
         )
         return
     pools = context.pools(node_class) or context.chart_pair(node_class)

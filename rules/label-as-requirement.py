@@ -72,7 +72,7 @@ def check(pool: NodePool, context: Context) -> Findings:
             message=messages.first_fitting(message, f"the label {shown} is also a requirement"),
             severity=severity,
             edits=[] if lost else edits.if_editable(_moved, pool, label, key, bool(lines)),
-            also=[Also(line.node, "the requirement of the same key") for line in lines],
+            also=[Also(line.node, "this requirement has the same key") for line in lines],
             help="remove the label: Karpenter sets it itself" if lines else "write it as a requirement",
             # Beside a requirement of this value alone the label changes nothing but the hash.
             strict=written and not lost,

@@ -79,7 +79,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         yield Finding(
             at=last.at.node,
             message=f"each of the {len(resolution.candidates):,} instance types exceeds one of the limits",
-            also=[Also(limit.at.node, f"the {limit.resource} limit") for limit, _ in others],
+            also=[Also(limit.at.node, f"this is the {limit.resource} limit") for limit, _ in others],
             suggestions=ways,
         )
 

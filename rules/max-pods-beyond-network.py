@@ -48,7 +48,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     if fewer:
         yield Finding(
             at=fixes.visible_node(node),
-            message=f"maxPods `{most}` is more than {len(fewer):,} of {len(carried):,} instance types support: "
+            message=f"{len(fewer):,} of {len(carried):,} instance types support fewer pods than maxPods `{most}`: "
             f"`{fewer[0][1]}` supports {fewer[0][0]}",
             note="without prefix delegation, the VPC CNI has no IP address for further pods",
             help="enable prefix delegation in the VPC CNI, or remove maxPods",

@@ -62,5 +62,5 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
                 edits=edits.if_editable(edits.set_value, question.node, meant) if meant is not None else [],
                 help=f"`{meant}` exists"
                 if meant is not None
-                else f"create it, or use `{field}` if the name is meant for that field",
+                else f"create the {what}, or use `{field}` if this is the name of that",
             )

@@ -65,7 +65,7 @@ def check(pool: NodePool, context: Context) -> Findings:
                 at=node,
                 message=f"`{taint.value}` is an operator of tolerations, but this taint has it as its value",
                 edits=edits.if_editable(edits.remove, node),
-                help="remove it, or set the value that pods tolerate",
+                help="remove the value, or set the one that pods tolerate",
             )
     for startup, listed in ((False, pool.taints), (True, pool.startup_taints)):
         for taint in listed:

@@ -59,7 +59,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     yield Finding(
         at=fixes.place(pool),
         message=f"the NodePool sets no capacity type: Karpenter tries {reserved}spot before on-demand",
-        help="require `karpenter.sh/capacity-type In [on-demand]`, or `[spot, on-demand]` if that is meant",
+        help="require `karpenter.sh/capacity-type In [on-demand]`, or `[spot, on-demand]` to allow both",
         suggestions=_ways(pool),
     )
 

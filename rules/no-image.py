@@ -157,7 +157,7 @@ def _describe_term(term: images.TermImages, context: Context) -> str:
 def _explain_rejection(passed: images.Passed, context: Context) -> str:
     image = passed.image
     if passed.why == "state":
-        return f"is {image.state}"
+        return "has failed" if image.state == "failed" else f"is {image.state}"
     if passed.why == "architecture":
         return f"is for {image.arch or 'no architecture'}"
     return f"is deprecated, which Karpenter {context.karpenter} ignores"

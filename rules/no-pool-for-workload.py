@@ -8,7 +8,7 @@ placeholder, a label or a taint is not known, nothing is impossible because of i
 The rule reports what `nodelint fit` calls impossible, whichever rules are selected. It counts the DaemonSets of the
 repository. A workload is meant for Karpenter's nodes if it selects a label of Karpenter or of a NodePool, or if it
 tolerates a taint of a NodePool. Then the finding is a warning. Other workloads may be meant for nodes outside of
-Karpenter, so the finding is information. If several of them fail for the same reason, the rule reports only the
+Karpenter, so the severity is info. If several of them fail for the same reason, the rule reports only the
 first.
 
 With `pools: complete` you state that the cluster has no other nodes, and all findings are errors:

@@ -69,7 +69,7 @@ def check(pool: NodePool, context: Context) -> Findings:
             message=message,
             edits=[] if auto or _is_anothers(ref, pool) else _mended(ref, *_right_names(pool)),
             covers=[ref.node, key or ref.node],
-            help="or use `eks.amazonaws.com`, if the class is one of EKS Auto Mode" if auto else None,
+            help="if the class is one of EKS Auto Mode, use `eks.amazonaws.com`" if auto else None,
             suggestions=_choose_kind(ref, pool),
         )
 

@@ -72,7 +72,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             yield Finding(
                 at=at,
                 message=f"Karpenter sets the label `{key}` itself",
-                help="remove it: the NodePool's requirements choose the nodes",
+                help="remove the label: the NodePool's requirements choose the nodes",
             )
         elif label.refused:
             yield Finding(
@@ -89,7 +89,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             at=data.places.locate(start, end),
             message="taints in a kubelet flag replace those that Karpenter sets",
             note="Karpenter plans pods only with the taints of the NodePool",
-            help="set them in the NodePool's template",
+            help="set the taints in the NodePool's template",
         )
 
 

@@ -11,7 +11,7 @@ a node group has the role, or if another folder may create the entry.
 
 A cluster in the mode `CONFIG_MAP` accepts nodes only by `mapRoles` of `aws-auth`. A cluster in `API_AND_CONFIG_MAP`
 accepts both. If the repository contains `aws-auth`, as YAML or in Terraform, and each row clearly names another role,
-the rule reports that as well. The finding is information unless the mode is stated, because an entry may exist
+the rule reports that as well. The severity is info unless the mode is stated, because an entry may exist
 elsewhere.
 
 Where Terraform makes both the cluster and the role of Karpenter's nodes, in whatever folders, and no file holds an
@@ -136,27 +136,26 @@ from nodelint.api import (
     Node,
     Source,
     Span,
+    karpenter_calls,
+    node_roles,
     rule,
     terraform_blocks,
     terraform_trace,
 )
 
 _MODE = r'(?m)\bauthentication_mode\s*=\s*"API"'
-_ENTRIES = r"(?m)^[ \t]*access_entries\s*="
-_CLUSTER = r'(?m)^[ \t]*source\s*=\s*"[^"\n]*(?:terraform-aws-modules/eks/aws|terraform-aws-eks(?:\.git)?)["?]'
-_BRINGS_ENTRY = r"modules/karpenter\b|access[-_]entr|blueprints"
-_ROLE = r"aws_iam_role\.[\w-]+\.arn"
 _OTHER_ACCESS = r"(?i)access[-_ ]?entr|identity[-_]?mapping|modules/karpenter\b|eks-blueprints-addon"
 _ONLY_MAP = r'(?m)\bauthentication_?[mM]ode["\']?\s*[=:]\s*["\']?CONFIG_MAP\b'
 _MODE_WITH_ENTRIES = r'(?m)\bauthentication_?[mM]ode["\']?\s*[=:]\s*["\']?API'
 _MAP = r"\bmapRoles\b|\baws_auth_roles\b"
 _ROW = r"""(?m)\brole_?arn["']?[ \t]*+[=:][ \t]*+([^\n,}]++)"""
 _LINE_START = r"(?m)^([ \t]*+)(?=[^\s#\-\]})])"
-_ANY_ACCESS = (
-    r"(?i)EC2_(?:LINUX|WINDOWS)|aws[-_]auth|map_?roles|identity[-_]?mapping|//modules/karpenter\b|eks-blueprints"
-)
-_OUTPUT = r'(?m)^output[ \t]+"([\w-]+)"[ \t]*\{([^}]{0,2000})'
+_BY_ENTRY = r"(?i)EC2_(?:LINUX|WINDOWS)|create-access-entry"
+_ANY_ACCESS = rf"{_BY_ENTRY}|aws[-_]auth|map_?roles|identity[-_]?mapping"
+_AUTH_MODULE = r'(?m)^[ \t]*source[ \t]*=[ \t]*"\.[^"\n]*aws[-_]auth[^"\n]*"'
 _PLAIN_ARN = r"arn:aws[\w-]*:iam::\d+:role/(?:[\w+=,.@/-]+/)?([\w+=,.@-]+)"
+_WITH_ENTRIES = 20
+"""The first major version of terraform-aws-modules/eks whose clusters accept access entries by default."""
 _NODE_GROUPS = ("aws_eks_node_group", "aws_eks_fargate_profile")
 
 
@@ -179,161 +178,110 @@ def check(source: Source, context: Context) -> Findings:
     if not specs or not context.run_files.has_terraform:
         return
     blocks = context.run_files.terraform
-    reported = False
-    for role in roles:
-        made = _find_role(role, blocks)
-        if made is None:
-            continue
-        folder = os.path.dirname(made.source.path)
-        every = [block for block in blocks.blocks if _is_cluster(block)]
-        clusters = [block for block in every if os.path.dirname(block.source.path) == folder]
-        if len(clusters) != 1 or not re.search(_MODE, clusters[0].text):
-            continue
-        # Of several clusters each has its entries beside it; those of the only one may stand in another folder.
-        near = [b for b in blocks.blocks if len(every) == 1 or os.path.dirname(b.source.path) == folder]
-        if any(_may_admit(block, made.address) for block in near):
-            continue
-        yield Finding(
-            at=role,
-            message=f"no access entry names `{made.address}`: nodes with this role never join the cluster",
-            also=[Also(clusters[0].at, "accepts access entries only (`API`)"), Also(made.at, "the role")],
-            help="add `aws_eks_access_entry` with the role's ARN and type `EC2_LINUX`",
-        )
-        reported = True
-    if not reported:
-        profiles = [profile for spec in specs if (profile := spec.get("instanceProfile")) is not None]
-        yield from _without_anything([*roles, *profiles], context, blocks)
+    clusters = [block for block in blocks.blocks if node_roles.is_cluster(block)]
+    profiles = [profile for spec in specs if (profile := spec.get("instanceProfile")) is not None]
+    for role in [*roles, *profiles] if clusters else ():
+        made = _find_made(role, blocks)
+        if made is not None and node_roles.find_access(made, blocks) is False:
+            yield from _without_entry(role, made, context)
 
 
-def _without_anything(roles: Sequence[Node], context: Context, blocks: "terraform_trace.TerraformBlocks") -> Findings:
-    """Roles to which nothing in the files gives access, while Terraform makes the cluster and the role."""
-    clusters = [block for block in blocks.blocks if _is_cluster(block)]
-    made = [block for block in blocks.blocks if block.kind == "aws_iam_role" and _is_of_nodes(block)]
-    stating = context.run_files.files_with(re.compile(_ANY_ACCESS), around=True) if clusters and made else ()
-    if not clusters or not made or any(not file.path.endswith(".md") for file in stating):
+def _without_entry(role: Node, made: "node_roles.MadeRole", context: Context) -> Findings:
+    """Yield a finding for a role to which no entry and no node group gives access, unless `aws-auth` may do so."""
+    blocks = context.run_files.terraform
+    folder = os.path.dirname(made.block.source.path)
+    near = node_roles.find_root(made, blocks)
+    clusters = [block for block in near if node_roles.is_cluster(block)]
+    own_clusters = [block for block in clusters if os.path.dirname(block.source.path) == folder]
+    ours = own_clusters if len(own_clusters) == 1 else clusters
+    only_entries = all(re.search(_MODE, block.text) for block in ours)
+    paths = {block.source.path for block in near}
+    if any(_may_admit(file, only_entries, blocks) for file in blocks.files if file.path in paths):
         return
-    if any(re.search(_ANY_ACCESS, file.text) for file in blocks.files) or any(map(_may_name_entries, blocks.blocks)):
+    stating = context.run_files.files_with(re.compile(_BY_ENTRY if only_entries else _ANY_ACCESS), around=True)
+    if any(not file.path.endswith((".md", *terraform_blocks.ENDINGS)) for file in stating):
         return
-    for role in roles:
-        ours = [block for block in made if _may_be_made_by(role, block, blocks)]
-        if len(ours) != 1 or _is_given_elsewhere(ours[0], blocks):
-            continue
-        if any(b.kind == "aws_eks_access_entry" and _may_admit(b, ours[0].address) for b in blocks.blocks):
-            continue
-        only_entries = all(re.search(_MODE, block.text) for block in clusters)
-        yield Finding(
-            at=role,
-            message="nothing here gives the role of the nodes access to the cluster: its nodes never join"
-            if only_entries
-            else "nothing here gives the role of the nodes access to the cluster: its nodes join only if it has it",
-            severity=None if only_entries else "info",
-            also=[Also(ours[0].at, "the role"), Also(clusters[0].at, "the cluster")],
-            help="add `aws_eks_access_entry` with the role's ARN and type `EC2_LINUX`",
-            once=True,
-        )
-
-
-def _is_of_nodes(block: "terraform_trace.BlockText") -> bool:
-    """Whether a role is, by its names and its folder, that of Karpenter's nodes."""
-    folder = os.path.basename(os.path.dirname(block.source.path))
-    label = " ".join([folder, block.address, *terraform_trace.find_arguments(block.text, "name")[:1]]).lower()
-    return "karpenter" in label and "node" in label and "WebIdentity" not in block.text
-
-
-def _may_be_made_by(
-    role: Node, block: "terraform_trace.BlockText", blocks: "terraform_trace.TerraformBlocks"
-) -> bool:
-    """Whether a class's role, or the role of its profile, may be one that a block makes, by its name as written."""
-    if not isinstance(role.value, str):
-        made = _find_role(role, blocks) if role.value is UNKNOWN else None
-        return made is not None and made.address == block.address
-    parent = role.parent
-    if parent is None or parent.get("role") is role:
-        named = [block]
-    else:
-        profiles = (
-            other for other in blocks.find_beside(block.source.path) if other.kind == "aws_iam_instance_profile"
-        )
-        named = [profile for profile in profiles if f"{block.address}." in profile.text]
-    written = [name for other in named for name in terraform_trace.find_arguments(other.text, "name")[:1]]
-    return any(terraform_trace.may_be_text(text, role.value) for text in _follow_locals(written, block, blocks))
-
-
-def _follow_locals(
-    written: Sequence[str], near: "terraform_trace.BlockText", blocks: "terraform_trace.TerraformBlocks"
-) -> Iterator[str]:
-    """The texts that expressions are, those of locals in the place of their names; none for any other expression."""
-    for text in written:
-        if text.startswith('"'):
-            yield text
-        elif text.startswith("local."):
-            name = re.compile(rf'(?m)^[ \t]*+{re.escape(text[6:])}[ \t]*+=[ \t]*+("[^"\n]*")')
-            folder = os.path.dirname(near.source.path)
-            for file in blocks.files:
-                if os.path.dirname(file.path) == folder:
-                    yield from name.findall(file.text)[:1]
-
-
-def _may_name_entries(block: "terraform_trace.BlockText") -> bool:
-    """Whether a block takes access entries, or their types, from elsewhere."""
-    entries = terraform_trace.find_arguments(block.text, "access_entries")
-    if any(re.match(r"(?:var|local|module|data)\.", text) for text in entries):
-        return True
-    types = terraform_trace.find_arguments(block.text, "type") if block.kind == "aws_eks_access_entry" else []
-    return any(not text.startswith('"') for text in types)
-
-
-def _is_given_elsewhere(made: "terraform_trace.BlockText", blocks: "terraform_trace.TerraformBlocks") -> bool:
-    """Whether a node group or a module takes the role, by its address or by an output of its folder."""
-    folder = os.path.dirname(made.source.path)
-    near = [file for file in blocks.files if os.path.dirname(file.path) == folder]
-    outputs = [name for file in near for name, body in re.findall(_OUTPUT, file.text) if f"{made.address}." in body]
-    named = (
-        re.compile(rf"\b(?:module|dependency)\.[^\n]{{0,200}}\.(?:{'|'.join(map(re.escape, outputs))})\b")
-        if outputs
-        else None
-    )
-    return any(
-        (block.kind in _NODE_GROUPS or block.address.startswith("module."))
-        and (f"{made.address}." in block.text or (named is not None and named.search(block.text) is not None))
-        for block in blocks.blocks
+    # Rows of `aws-auth` are often added by hand to a cluster of the old way.
+    has_entries = only_entries or all(_accepts_entries(block) for block in ours)
+    address = made.block.address
+    yield Finding(
+        at=role,
+        message=f"no access entry names the role of `{address}`: its nodes never join the cluster"
+        if only_entries
+        else f"nothing here gives the role of `{address}` access to the cluster: its nodes never join without it",
+        severity=None if has_entries else "info",
+        also=[
+            Also(made.block.at, "creates the role"),
+            Also(ours[0].at, "accepts access entries only (`API`)" if only_entries else "the cluster"),
+        ],
+        help="add `aws_eks_access_entry` with the role's ARN and type `EC2_LINUX`",
+        once=True,
     )
 
 
-def _find_role(role: Node, blocks: "terraform_trace.TerraformBlocks") -> "terraform_trace.BlockText | None":
-    """Return the `aws_iam_role` that a class names, by a reference or by its name; None if no file makes it."""
-    if role.value is UNKNOWN:
-        found = blocks.trace(role.source.text[role.start : role.end], role.source.path)
-        made = blocks.find(found) if found is not None else None
-        return made if made is not None and made.kind == "aws_iam_role" else None
-    named = [
-        block
-        for block in blocks.blocks
-        if block.kind == "aws_iam_role"
-        and terraform_trace.find_arguments(block.text, "name")[:1] == [f'"{role.value}"']
+def _accepts_entries(cluster: "terraform_trace.BlockText") -> bool:
+    """Whether a cluster accepts access entries, as a mode or a version of its module states."""
+    majors = karpenter_calls.majors_of(cluster)
+    return re.search(_MODE_WITH_ENTRIES, cluster.text) is not None or (
+        majors is not None and majors[0] >= _WITH_ENTRIES
+    )
+
+
+def _find_made(role: Node, blocks: "terraform_trace.TerraformBlocks") -> "node_roles.MadeRole | None":
+    """Return what creates the role that a class names, or the role of its profile."""
+    is_role = role.parent is None or role.parent.get("role") is role
+    found = node_roles.find_made_role(role, blocks) if is_role or role.value is UNKNOWN else None
+    if found is not None or not isinstance(role.value, str):
+        return found
+    made = node_roles.list_made_roles(blocks)
+    if is_role:
+        named = [
+            candidate for candidate in made if candidate.find_name(blocks) and candidate.may_have(role.value, blocks)
+        ]
+        # The roles of a module that adds a suffix have no name that a class could state: `role-of-another-name`.
+        return named[0] if len(named) == 1 else made[0] if len(made) == 1 and made[0].call is not None else None
+    profiles = [block for block in blocks.blocks if block.kind == "aws_iam_instance_profile"]
+    ours = [
+        candidate
+        for candidate in made
+        for profile in profiles
+        if any(
+            candidate.is_role_of(blocks.trace(text, profile.source.path))
+            for text in terraform_trace.find_arguments(profile.text, "role")[:1]
+        )
+        and any(
+            terraform_trace.may_be_text(text, role.value) and text.startswith('"')
+            for name in terraform_trace.find_arguments(profile.text, "name")[:1]
+            for text in [blocks.fill(name, profile.source.path)]
+        )
     ]
-    return named[0] if len(named) == 1 else None
+    return ours[0] if len(ours) == 1 else None
 
 
-def _is_cluster(block: "terraform_trace.BlockText") -> bool:
-    return block.kind == "aws_eks_cluster" or (
-        block.address.startswith("module.") and re.search(_CLUSTER, block.text) is not None
-    )
-
-
-def _may_admit(block: "terraform_trace.BlockText", role: str) -> bool:
-    """Whether a block gives a role access to the cluster, or may: an entry may name it in a form that is not read."""
-    if block.kind == "aws_eks_access_entry":
-        named = terraform_trace.find_arguments(block.text, "principal_arn")
-        # An entry that is written in another form, with `for_each` for instance, may name any role.
-        return not named or any(not re.fullmatch(_ROLE, text) or f"{role}." in text for text in named)
-    if block.kind in _NODE_GROUPS:
-        return f"{role}." in block.text
-    if not block.address.startswith("module."):
+def _may_admit(file: Source, only_entries: bool, blocks: "terraform_trace.TerraformBlocks") -> bool:
+    """Whether a Terraform file may give a role access in a form that is not read: by a row, or in a text."""
+    text = file.text
+    for block in blocks.find_in(file.path):
+        # Entries that are read name another role, and so do the modules whose calls are read.
+        if block.kind == "aws_eks_access_entry" or karpenter_calls.is_karpenter_call(block):
+            text = text.replace(block.text, "")
+        elif _makes_no_row(block):
+            text = text.replace(block.text, "").replace(block.address.partition(".")[2], "")
+    if re.search(_BY_ENTRY if only_entries else _ANY_ACCESS, text) is None:
         return False
-    return re.search(_BRINGS_ENTRY, block.text) is not None or (
-        (re.search(_ENTRIES, block.text) is not None or not _is_cluster(block)) and f"{role}." in block.text
-    )
+    return only_entries or not _is_uncalled_map(file, blocks)
+
+
+def _is_uncalled_map(file: Source, blocks: "terraform_trace.TerraformBlocks") -> bool:
+    """Whether a file is of a module that makes `aws-auth`, and all calls of it give no role."""
+    calls = blocks.calls_of(terraform_trace.folder_of(file.path))
+    return bool(calls) and all(map(_makes_no_row, calls))
+
+
+def _makes_no_row(call: "terraform_trace.BlockText") -> bool:
+    """Whether a call of a module of the repository for `aws-auth` gives it no role."""
+    of_module = re.search(_AUTH_MODULE, call.text)
+    return of_module is not None and "role" not in call.text.replace(of_module[0], "").lower()
 
 
 def _without_row(roles: Sequence[Node], context: Context) -> Findings:
@@ -364,10 +312,11 @@ def _without_row(roles: Sequence[Node], context: Context) -> Findings:
         re.compile(_MODE_WITH_ENTRIES), context
     )
     for role in roles:
-        made = _find_role(role, blocks) if context.run_files.has_terraform else None
+        found = node_roles.find_made_role(role, blocks) if context.run_files.has_terraform else None
+        made = found.block if found is not None and found.call is None else None
         names = {made.address} if made is not None else set()
-        if made is not None:
-            names.update(text.strip('"') for text in terraform_trace.find_arguments(made.text, "name")[:1])
+        if found is not None and made is not None:
+            names.add((found.find_name(blocks) or made.address).strip('"'))
         if isinstance(role.value, str):
             names.add(role.value)
         if not names or names & listed or (made is not None and any(_admits(b, made.address) for b in blocks.blocks)):

@@ -32,7 +32,7 @@ resource "helm_release" "karpenter" {
 
 import re
 
-from nodelint.api import Context, Finding, Findings, Source, Span, rule, terraform_blocks
+from nodelint.api import Context, EC2NodeClass, Finding, Findings, NodePool, Source, Span, rule, terraform_blocks
 
 _REPOSITORY = "charts.karpenter.sh"
 _VERSION = re.compile(r"""(?:version|targetRevision)["']?[ \t]*+[:=\s][ \t]*+["']?v?(\d+\.\d+|[^\s"'#\\][^\s#]*)""")
@@ -63,8 +63,14 @@ def check(source: Source, context: Context) -> Findings:
             at=Span(source, match.start(), match.end()),
             message=f"`{_REPOSITORY}` has no chart of Karpenter after 0.16.3: "
             + ("it installs 0.16.3" if version is None else f"{version[1]} is not there"),
+            severity="error" if version is not None or _has_newer_objects(context) else None,
             help="use `oci://public.ecr.aws/karpenter/karpenter`, with a version",
         )
+
+
+def _has_newer_objects(context: Context) -> bool:
+    """Whether the run has objects whose kinds 0.16.3 does not know: the API server refuses them."""
+    return any(isinstance(obj, NodePool | EC2NodeClass) for obj in context.objects)
 
 
 def _find_text_around(source: Source, at: int) -> str:

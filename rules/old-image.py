@@ -67,8 +67,8 @@ def _old(node: Node, family: str, version: str, image_set: images.ImageSet, cont
     changes = edits.if_editable(fixes.set_alias, image_set, family, newest) if image_set.alias and newest else []
     yield Finding(
         at=node,
-        message=f"`{messages.short(version, 50)}` was published by {day}: it lacks the patches of {months} months",
-        note=f"counted to {today}, the date of nodelint's image facts",
+        message=f"`{messages.short(version, 50)}` is from {day} or earlier: {months} months of patches are missing",
+        note=f"the months end on {today}, the date of nodelint's image facts",
         help="pin a newer version, in one environment first: nodes drift to the new image",
         suggestions=[Suggestion(f"pin {family}@{newest}, the newest version known then", changes)] if changes else [],
     )

@@ -78,8 +78,7 @@ def _check_karpenter(release: releases.Version, today: int) -> list[_End]:
     return [
         (
             f"Karpenter {release}{older} out of support since {until}",
-            f"Karpenter's support policy promises no more fixes for {release.major}.{release.minor},"
-            " not even for security holes",
+            f"Karpenter's support policy promises fixes for newer releases than {release.major}.{release.minor}",
             f"upgrade Karpenter to {newer}; `nodelint upgrade` lists what changes",
             False,
         )

@@ -9,7 +9,7 @@ the offers of their classes. Their requirements do not count.
 
 Give one overlay a higher weight, which wins if both apply, or add requirements that separate them.
 
-The rule compares overlays of one file or of one cluster. For other files of a folder, the finding is information,
+The rule compares overlays of one file or of one cluster. For other files of a folder, the severity is info,
 because they may be alternatives.
 
 ```yaml bad

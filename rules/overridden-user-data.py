@@ -83,5 +83,5 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             at=data.places.locate(*cluster),
             message="Karpenter overwrites the cluster settings in userData: it sets name, endpoint and certificate",
             severity="info",
-            help="remove it",
+            help="remove these settings",
         )

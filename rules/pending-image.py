@@ -6,14 +6,14 @@ failed image stays the newest match forever. 1.2.2 and 1.3.0 fix this; 1.1 and o
 
 Upgrade Karpenter. Until then, let the pipeline set a second tag when the image is available or tested. The fix adds
 such a tag to the term. It is unsafe, because no image may have the tag yet. If `owner` is an account id, there is no
-fix: tags of another account are not visible. An id does not change to another image. An alias selects images of AWS,
-which nobody else sees while they are pending.
+fix: tags of another account are not visible. The rule does not report ids and aliases: an id always means the same
+image, and AWS publishes an image of an alias only when it is available.
 
-With facts from AWS (`nodelint refresh`), the finding names the image. If Karpenter uses it, the finding is an error,
-also for an id. The fix pins the newest available image: running nodes use it already or drift to it anyway. If
-Karpenter skips the image, the finding is information: it says whether nodes are replaced later, keep an older image,
-or get no image for their architecture. The fix adds no tag to a term that is known to find images, because they may
-lack it.
+With facts from AWS (`nodelint refresh`), the finding names the image. If Karpenter uses it, the finding is an
+error, also for an id. The fix pins the newest available image: running nodes use it already or drift to it anyway.
+If Karpenter skips the image, the severity is info: the finding says whether nodes are replaced later, keep an older
+image, or get no image for their architecture. The fix adds no tag to a term that is known to find images, because
+they may lack it.
 
 ```yaml bad frame=class karpenter=1.2.1
 spec.amiFamily: AL2023
@@ -172,8 +172,8 @@ def _passed_over(
     return Finding(
         at=term.node,
         message=messages.first_fitting(
-            f"`{messages.short(image.name, 28)}` ({image.id}) is {image.state}: {then}",
-            f"`{image.id}` is {image.state}: {brief}",
+            f"`{messages.short(image.name, 28)}` ({image.id}) {_say_state(image)}: {then}",
+            f"`{image.id}` {_say_state(image)}: {brief}",
         ),
         severity="info",
         also=[Also(term.node, _describe_image(candidate)) for candidate in (image, instead) if candidate is not None],
@@ -186,13 +186,13 @@ def _taken(
     # What another term finds too is not kept out by pinning this one.
     good = fixes.pinnable(term, context.karpenter, context.facts.now)
     first, release = taken[0], releases.fixed_for(DEFECT, context.karpenter)
+    state = _say_state(first)
     way = f"pin an available image, or upgrade to {release}" if good else "choose an available image"
     return Finding(
         at=term.node,
         message=messages.first_fitting(
-            f"`{messages.short(first.name, 36)}` ({first.id}) is {first.state}:"
-            f" Karpenter {context.karpenter} uses it",
-            f"`{first.id}` is {first.state}: Karpenter {context.karpenter} uses it",
+            f"`{messages.short(first.name, 36)}` ({first.id}) {state}: Karpenter {context.karpenter} uses it",
+            f"`{first.id}` {state}: Karpenter {context.karpenter} uses it",
         ),
         severity="error",
         edits=edits.if_editable(fixes.pin, term, good) if not others else (),
@@ -201,7 +201,8 @@ def _taken(
             *(Also(term.node, _describe_image(image)) for image in (*taken, *good)),
             *(Also(other.node, "also matches it") for other in others),
         ],
-        note="Karpenter replaces nodes to move to this image, but no node can start from it yet",
+        note="Karpenter replaces nodes to move to this image, but no node can "
+        + ("ever start from it" if first.state == "failed" else "start from it yet"),
         help=way,
     )
 
@@ -211,6 +212,10 @@ def _of_a_stranger(image: snapshot.MachineImage, term: images.TermImages) -> boo
     by_id = term.question is not None and term.question.value("image-id") is not None
     named = term.term is None or term.term.owner is not None or by_id
     return not named and image.owner not in questions.DEFAULT_OWNERS
+
+
+def _say_state(image: snapshot.MachineImage) -> str:
+    return "has failed" if image.state == "failed" else f"is {image.state}"
 
 
 def _describe_image(image: snapshot.MachineImage) -> str:

@@ -93,7 +93,7 @@ def _report(places: list[tuple[Node | Span, str]]) -> Findings:
     yield Finding(
         at=node,
         message=f"nobody replaced the placeholder `{messages.short(written)}`{more}",
-        also=[Also(place, "another placeholder") for place, _ in places[1:6]],
+        also=[Also(place, "this is also a placeholder") for place, _ in places[1:6]],
         note="no tool replaces it in this file, so Kubernetes uses it as the value",
     )
 

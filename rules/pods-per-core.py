@@ -58,10 +58,14 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             f"has no effect: types have {min(vcpus)} or more vCPUs, so `maxPods: {most.value}` is always smaller"
         )
         name = f"podsPerCore: {node.value}"
+        ways = "remove `podsPerCore`, or set it below `maxPods` divided by the number of vCPUs"
     elif node.value * max(vcpus) <= most.value:
         at, other = kubelet.key("maxPods") or most, kubelet.key("podsPerCore") or node
         message = f"has no effect: types have at most {max(vcpus)} vCPUs, so `podsPerCore: {node.value}` is smaller"
         name = f"maxPods: {most.value}"
+        ways = "remove `maxPods`, or set it below `podsPerCore` multiplied by the number of vCPUs"
     else:
         return
-    yield Finding(at=at, message=f"`{name}` {message}", also=[Also(other, "the kubelet takes the smaller one")])
+    yield Finding(
+        at=at, message=f"`{name}` {message}", also=[Also(other, "the kubelet uses the smaller number")], help=ways
+    )

@@ -5,9 +5,9 @@ Karpenter deletes the pods. If the field is set, Karpenter also replaces a drift
 otherwise leave alone.
 
 The rule reports a period that is shorter than the pod's `terminationGracePeriodSeconds` or a Job's
-`activeDeadlineSeconds`, and a period of half an hour or less. It reports only if every NodePool that accepts the pods
-has such a short period. It reports nothing if that is not known, or if nodes outside of Karpenter may accept the
-pods.
+`activeDeadlineSeconds`, and a period of half an hour or less. It reports only if every NodePool that accepts the
+pods has such a short period. It reports nothing if nodelint does not know which NodePools accept the pods, or if
+nodes outside of Karpenter may accept the pods.
 
 ```yaml bad frame=pool
 spec.template.spec.terminationGracePeriod: 20m

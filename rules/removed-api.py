@@ -1,14 +1,14 @@
 r"""An object has an API version that the target release does not serve, so `kubectl apply` refuses it.
 
 Karpenter 1.0 and older serve `v1beta1`, and 1.0 converts it. 1.1 and later serve only `v1`. If the target is 1.0,
-such an object still works, and the finding is information: the next upgrade refuses it. Provisioner and
-AWSNodeTemplate ended with 0.32.
+such an object still works, and its severity is info: the next release refuses the object.
+0.32 is the last release that serves Provisioner and AWSNodeTemplate.
 
 The fix writes the object as v1: it moves and renames fields, moves `kubelet` to the class of the pool, and adds
 `group` and `kind` to the reference. Comments stay in place. The help names what v1 cannot express.
 
-`v1` exists since 1.0, and in the last patches of the five minor releases before it. Older charts refuse objects of v1
-as well. nodelint judges these objects for the newest release.
+`v1` came with 1.0, and with the last patches of the five minor releases before 1.0. The CRDs of older charts do not
+know v1, so they refuse such objects as well. nodelint judges these objects for the newest release.
 
 The rule also reports a kind in Karpenter's API groups that no release had, such as `AWSNodeInstanceProfile`, and a
 NodePool or EC2NodeClass without `kind` or `apiVersion`.
@@ -210,14 +210,25 @@ def _too_early(obj: Object, at: Node, context: Context) -> Findings:
 
 
 def _refused_before(obj: Object, context: Context) -> Findings:
-    """What of consolidation v1beta1 refused and v1 takes, so that nothing else says it of the object."""
-    block = obj.node.find("spec", "disruption") if obj.version == "v1beta1" else None
-    if block is None or obj.partial:
+    """What v1beta1 refused and v1 takes, so that nothing else says it of the object.
+
+    If no file states the release, the cluster may still have v1beta1: fields that only v1 knows are refused there.
+    """
+    if obj.version != "v1beta1" or obj.partial:
         return
+    block = obj.node.find("spec", "disruption")
     last = [release for release in releases.RELEASES if releases.behaves("serves-v1beta1", release)][-1]
-    own = {id(node) for node in (block, block.get("consolidateAfter"), block.get("consolidationPolicy"))}
+    names = ("consolidateAfter", "consolidationPolicy")
+    own = {id(node) for node in (block, *(block.get(name) for name in names))} if block is not None else set()
     for problem in apiserver.check(obj, last, context.schemas):
-        if problem.layer == "validation" and id(problem.node) in own:
+        if problem.layer == "unknown" and context.is_assumed:
+            yield Finding(
+                at=problem.node,
+                message=f"v1beta1 refuses this as well: {problem.message}",
+                severity="warning",
+                help="convert the object to v1, or write the field as v1beta1 has it",
+            )
+        elif problem.layer == "validation" and id(problem.node) in own:
             yield Finding(
                 at=problem.node,
                 message=f"v1beta1 refused this too: {problem.message}",

@@ -55,7 +55,7 @@ def check(obj: Object, context: Context) -> Findings:
             yield Finding(
                 at=Span(source, start, end),
                 message="the loop writes no `---` between its documents: with two items they become one document",
-                also=[Also(Span(source, *loop), "the loop")],
+                also=[Also(Span(source, *loop), "this loop repeats the object")],
                 note="kubectl silently keeps the last of each key; kustomize and Flux refuse the object",
                 help="begin the body of the loop with a line `---`",
             )
@@ -69,7 +69,7 @@ def check(obj: Object, context: Context) -> Findings:
         yield Finding(
             at=Span(source, start, end),
             message=f"`{key}` is written in each round of a loop: with two items it appears twice",
-            also=[Also(Span(source, *loop), "the loop")],
+            also=[Also(Span(source, *loop), "this loop repeats the object")],
             note="kubectl silently drops the first; kustomize and Flux refuse the object",
             help=f"write `{key}:` above the loop",
         )

@@ -34,7 +34,7 @@ def check(pool: NodePool, context: Context) -> Findings:
                 message=f"this requirement on {labels.name_of(str(line.key))} adds nothing to another requirement",
                 also=[Also(twin.key_node, "this requirement already covers it")],
                 edits=edits.if_editable(edits.remove, line.node),
-                help="remove it: the pool launches the same nodes",
+                help="remove this requirement: the pool launches the same nodes",
             )
 
 

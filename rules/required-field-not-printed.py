@@ -119,7 +119,7 @@ def _check_condition(obj: Object, context: Context) -> Findings:
                 at=entries[0].value,
                 message=f"`{name}` is required, but the template writes it only under a condition: "
                 f"`{messages.short(code)}`",
-                also=[Also(Span(source, *region.head), "the condition")],
+                also=[Also(Span(source, *region.head), "this is the condition")],
                 note="without the field the API server refuses the object",
                 help=f"print `{name}` always, with a `default` or with `required`",
                 # For a list or a mapping a chart has no default: who installs it hears what is missing in any case.

@@ -4,10 +4,15 @@ If no role has the name in the class, Karpenter cannot add it to an instance pro
 ready. Getting-started guides call the role `KarpenterNodeRole-<cluster>`. Roles from Terraform often have a name
 without the cluster.
 
-The rule looks at a repository only if Terraform creates exactly one role for Karpenter's nodes, the role's `name` is
-a quoted text that does not begin with a reference, and no other file may create such a role (CloudFormation, a module
-with roles for Karpenter). It reports nothing if another file, or a row of `aws-auth`, contains the name of the role
-of the class.
+Modules have names of their own. `terraform-aws-modules/eks/aws//modules/karpenter` calls the role
+`Karpenter-<cluster>` followed by a suffix that nobody can guess, unless `node_iam_role_name` is set and
+`node_iam_role_use_name_prefix` is `false`. `aws-ia/eks-blueprints-addons` calls it `karpenter-<cluster>` with such a
+suffix. Use the output of the module, or turn the suffix off.
+
+The rule looks at a repository only if Terraform creates exactly one role for Karpenter's nodes, or modules create
+all of them, and no other file may create such a role (CloudFormation, a script). It follows names through locals,
+arguments of modules and the name of the cluster. It reports nothing if another file, or a row of `aws-auth`, contains
+the name of the role of the class.
 
 ```yaml bad
 # file: main.tf
@@ -48,15 +53,72 @@ spec:
   subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
   securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
 ```
+
+```yaml bad
+# file: main.tf
+module "karpenter" {
+  source       = "terraform-aws-modules/eks/aws//modules/karpenter"
+  version      = "21.9.0"
+  cluster_name = "main"
+}
+# file: class.yaml
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20260714}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good
+# file: main.tf
+module "karpenter" {
+  source                        = "terraform-aws-modules/eks/aws//modules/karpenter"
+  version                       = "21.9.0"
+  cluster_name                  = "main"
+  node_iam_role_name            = "KarpenterNodeRole-main"
+  node_iam_role_use_name_prefix = false
+}
+# file: class.yaml
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20260714}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
 """
 
 import re
+from collections.abc import Sequence
 
-from nodelint.api import Also, Context, Finding, Findings, Source, rule, terraform_trace
+from nodelint.api import (
+    UNKNOWN,
+    Also,
+    Context,
+    Finding,
+    Findings,
+    Node,
+    Source,
+    karpenter_calls,
+    messages,
+    rule,
+    terraform_trace,
+)
 
-_OTHER_MAKERS = r"AWS::IAM::Role|modules/karpenter\b|eks-blueprints|iam create-role|iamserviceaccount"
+_OTHER_MAKERS = r"AWS::IAM::Role|iam create-role|iamserviceaccount|aws-cdk|@pulumi|aws_cdk"
+_PUBLIC = r"modules/karpenter\b|eks-blueprints"
 _MANIFESTS = (".yaml", ".yml", ".json", ".tpl")
 _OF_NODES = r"(?i)karpenter[-_]?node"
+_MAY_HOLD_SUFFIX = r"(?i)role|iam|node|karpenter|suffix|random|\bid\b"
+_ROLE_NAME = r"[\w+=,.@-]+"
+_SUFFIX = r"-\d{18,26}"
 
 
 def _may_make_node_roles(text: str) -> bool:
@@ -73,36 +135,44 @@ def _may_make_node_roles(text: str) -> bool:
     source=[
         "provider:pkg/controllers/nodeclass/instanceprofile.go@v1.14.1:59",
         "https://karpenter.sh/docs/getting-started/getting-started-with-karpenter/",
+        "https://github.com/terraform-aws-modules/terraform-aws-eks/blob/v21.18.0/modules/karpenter/main.tf",
+        "https://github.com/aws-ia/terraform-aws-eks-blueprints-addons/blob/v1.23.0/main.tf",
     ],
 )
 def check(source: Source, context: Context) -> Findings:
     roles = [
         role for obj in context.run_files.classes_of(source) if (role := obj.node.find("spec", "role")) is not None
     ]
-    plain = [role for role in roles if isinstance(role.value, str) and "karpenter" in role.value.lower()]
-    if not plain or not context.run_files.has_terraform:
+    if not roles or not context.run_files.has_terraform:
         return
     makers = context.run_files.files_with(re.compile(_OTHER_MAKERS), around=True)
     if any(_may_make_node_roles(file.text) for file in makers):
         return
-    made = [block for block in context.run_files.terraform.blocks if block.kind == "aws_iam_role"]
-    names = [terraform_trace.find_arguments(block.text, "name")[:1] for block in made]
-    ours = [(b, n[0]) for b, n in zip(made, names, strict=True) if n and re.search(_OF_NODES, f"{b.address} {n[0]}")]
+    blocks = context.run_files.terraform
+    calls = karpenter_calls.list_karpenter_calls(blocks)
+    plain = [role for role in roles if isinstance(role.value, str) and "karpenter" in role.value.lower()]
+    if calls:
+        texts = [role for role in roles if role.value is UNKNOWN and _is_text_with_names(role)]
+        yield from _of_modules([*plain, *texts], calls, blocks, context)
+    elif plain and not context.run_files.is_in_files(re.compile(_PUBLIC), around=True):
+        yield from _of_resource(plain, blocks, context)
+
+
+def _of_resource(plain: Sequence[Node], blocks: "terraform_trace.TerraformBlocks", context: Context) -> Findings:
+    """Yield the roles that have another name than the only role of nodes that the files create."""
+    made = [block for block in blocks.blocks if block.kind == "aws_iam_role"]
+    names = [_filled_name(block, blocks) for block in made]
+    ours = [(b, n) for b, n in zip(made, names, strict=True) if n and re.search(_OF_NODES, f"{b.address} {n}")]
     if len(ours) != 1 or re.fullmatch(r'"[^"$]{4,}+[^"]*+"', ours[0][1]) is None:
         return
     block, literal = ours[0][0], ours[0][1].strip('"')
     for role in plain:
         name = str(role.value)
-        elsewhere = any(
-            f"role/{name}" in file.text
-            or (name in file.text and "EC2NodeClass" not in file.text and not file.path.endswith(_MANIFESTS))
-            for file in context.run_files.files_of_run
-        )
         if (
             name == literal
             or name.startswith("arn:")
-            or elsewhere
-            or any(not n or terraform_trace.may_be_text(n[0], name) for n in names)
+            or _is_elsewhere(name, context)
+            or any(not n or terraform_trace.may_be_text(n, name) for n in names)
         ):
             continue
         yield Finding(
@@ -111,3 +181,108 @@ def check(source: Source, context: Context) -> Findings:
             also=[Also(block.at, "the role of the nodes")],
             help=f"write `{literal}`, or rename the role",
         )
+
+
+def _of_modules(
+    roles: Sequence[Node],
+    calls: "Sequence[karpenter_calls.KarpenterCall]",
+    blocks: "terraform_trace.TerraformBlocks",
+    context: Context,
+) -> Findings:
+    """Yield the roles that are none of those that modules create, if these create all of the run's."""
+    made = [call.node_role_name for call in calls]
+    others = [
+        name for block in blocks.blocks if block.kind == "aws_iam_role" for name in [_filled_name(block, blocks)]
+    ]
+    if any(may_make_role(block) for block in blocks.blocks):
+        return
+    for role in roles:
+        text = _text_of(role, blocks)
+        shown = text.strip('"')
+        lacks_suffix = (text, True) in made
+        if not re.fullmatch(_ROLE_NAME, re.sub(r"\$\{[^{}]*\}", "", shown)):
+            continue
+        if not lacks_suffix and _is_elsewhere(shown, context):
+            continue
+        if any(not name or _may_be(name, text) for name in others):
+            continue
+        if any(name is None or _may_be(name[0], text, name[1]) for name in made):
+            continue
+        call, (name, has_suffix) = calls[0], made[0] or ("", False)
+        inner = name.strip('"') + ("-<suffix>" if has_suffix else "")
+        way = "karpenter.node_iam_role_name" if call.is_addons else "node_iam_role_name"
+        yield Finding(
+            at=role,
+            severity="error" if lacks_suffix else None,
+            message=messages.first_fitting(
+                f"no file creates the role `{shown}`: the module creates `{inner}`",
+                f"no file creates the role `{messages.short(shown, 40)}`: the module's has another name",
+            ),
+            note="IAM adds the instance profile no role that does not exist: the EC2NodeClass is never ready",
+            also=[Also(call.block.at, "creates the role of the nodes")],
+            help=f"use `{call.block.address}.{way}`" + (_without_suffix(call) if has_suffix else ""),
+        )
+
+
+def _without_suffix(call: "karpenter_calls.KarpenterCall") -> str:
+    if call.is_addons:
+        return ", or set `iam_role_name`, and `iam_role_use_name_prefix` to `false`, in `karpenter_node`"
+    key = "iam_role" if call.allows_majors(18, 19) else "node_iam_role"
+    return f", or set `{key}_name`, and `{key}_use_name_prefix` to `false`"
+
+
+def may_make_role(block: "terraform_trace.BlockText") -> bool:
+    """Whether a call of a module that is not read may make a role of Karpenter's nodes."""
+    if not block.address.startswith("module."):
+        return False
+    source = re.search(r'(?m)^[ \t]*source[ \t]*=[ \t]*"([^"\n]*)"', block.text)
+    if source is None or source[1].startswith(".") or re.search(_PUBLIC, source[1]):
+        return False
+    return re.search(r"(?i)karpenter", f"{block.address} {source[1]}") is not None or (
+        re.search(r"(?i)iam.*role", source[1]) is not None and "ec2.amazonaws.com" in block.text
+    )
+
+
+def _filled_name(block: "terraform_trace.BlockText", blocks: "terraform_trace.TerraformBlocks") -> str:
+    """Return the name of a role as a quoted text, as far as it is known; "" for one without a name."""
+    written = terraform_trace.find_arguments(block.text, "name")[:1]
+    return blocks.fill(written[0], block.source.path) if written else ""
+
+
+def _is_text_with_names(role: Node) -> bool:
+    """Whether a role is a text of its own around references, and not one reference as a whole."""
+    written = role.source.text[role.start : role.end].strip("\"' ")
+    plain_text = re.sub(r"\$\{[^{}]*\}", "", written)
+    return plain_text != written and "karpenter" in plain_text.lower()
+
+
+def _text_of(role: Node, blocks: "terraform_trace.TerraformBlocks") -> str:
+    """Return a role as a quoted text in which references may stand."""
+    if isinstance(role.value, str):
+        return f'"{role.value}"'
+    written = role.source.text[role.start : role.end].strip("\"' ")
+    return blocks.fill(f'"{written}"', role.source.path)
+
+
+def _may_be(name: str, text: str, has_suffix: bool = False) -> bool:
+    """Whether a name, to which Terraform may add a suffix, can come to a text; references may stand in both."""
+    if "${" in text:
+        split = re.compile(r"(\$\{[^{}]*\})").split
+        ours, theirs = split(text.strip('"')), split(name.strip('"'))
+        if has_suffix:  # only the module knows it
+            return any(re.search(_MAY_HOLD_SUFFIX, reference) for reference in ours[1::2])
+        return ours[1::2] != theirs[1::2] or ours == theirs  # of different references nothing is known
+    plain = text.strip('"')
+    if not has_suffix:
+        return terraform_trace.may_be_text(name, plain)
+    found = re.search(_SUFFIX + "$", plain)
+    return found is not None and terraform_trace.may_be_text(name, plain[: found.start()])
+
+
+def _is_elsewhere(name: str, context: Context) -> bool:
+    """Whether another file than manifests names a role, or a row of `aws-auth` does."""
+    return any(
+        f"role/{name}" in file.text
+        or (name in file.text and "EC2NodeClass" not in file.text and not file.path.endswith(_MANIFESTS))
+        for file in context.run_files.files_of_run
+    )

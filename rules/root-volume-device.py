@@ -121,7 +121,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             at=last,
             message=f"`{given[-1]}` adds a second disk: the root device of {family} is `{wanted}`",
             edits=edits.if_editable(edits.set_value, last, wanted) if len(given) == 1 else (),
-            note=f"a volume that is not mapped keeps the image's {gib} GiB",
+            note=f"the root volume `{wanted}` keeps the {gib} GiB of the image",
             help=f"map `{wanted}`",
         )
 

@@ -81,8 +81,8 @@ def check(source: Source, context: Context) -> Findings:
                     at=at,
                     message=f"Karpenter is also installed in `{elsewhere}` for cluster `{cluster[1]}`: one of the two"
                     " fails, or both launch nodes",
-                    note="releases of one name share ClusterRoles, so Helm refuses the second; with two names,"
-                    " each controller elects its own leader, and both run",
+                    note="if both Helm releases have the same name, Helm refuses the second because of shared"
+                    " ClusterRoles; if the names differ, both controllers run",
                     also=[Also(other.at, f"installed in `{elsewhere}`")]
                     if isinstance(other.at.source, Source)
                     else [],

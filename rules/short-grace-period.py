@@ -66,5 +66,5 @@ def check(pool: NodePool, context: Context, *, minutes: int = 10, jobs: int = 30
         message=f"after a drain of `{written}` {left} deleted, also pods that a PDB protects",
         strict=length > minutes * 60,
         note="`karpenter.sh/do-not-disrupt` does not keep them either",
-        help="set it to the longest job or replacement, for example `1h` or `24h`",
+        help="set `terminationGracePeriod` to the time that the longest job needs, for example `1h` or `24h`",
     )

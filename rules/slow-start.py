@@ -48,5 +48,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             Also(script.places.locate(action.start, action.end), f"{action.what} as well") for action in found[1:6]
         ],
         note="pods wait for the node, and Karpenter deletes a node that does not join within 15 minutes",
-        help="do this in the image, or start it in the background",
+        help="remove the pause, or wait in the background for what the script needs"
+        if "pause" in first.what
+        else "do this when you build the image, or start it in the background",
     )

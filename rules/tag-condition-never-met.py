@@ -5,6 +5,12 @@ CreateLaunchTemplate pass tags for what they create. TerminateInstances, DeleteL
 instance profiles pass none. Then the condition is not met, and the statement allows nothing: Karpenter launches nodes
 that it can never delete. For existing resources, use `aws:ResourceTag/...`.
 
+A condition about `ResourceTag` is never met if no instance has the tag. Karpenter tags its instances with
+`karpenter.sh/nodepool`, `karpenter.k8s.aws/ec2nodeclass` and `kubernetes.io/cluster/<cluster>`. The tag `Name` is the
+name of the node (`ip-10-0-0-1...`), unless `tags` of the EC2NodeClass set it. `karpenter.sh/provisioner-name` is a
+tag of releases before 0.32. `StringEquals` takes `*` as a plain character: patterns need `StringLike`. The rule
+reports `TerminateInstances` if each statement that allows it has such a condition.
+
 The rule reads statements of `aws_iam_policy_document`, and policies in JSON or `jsonencode`. It reports nothing if
 another statement of the files grants the call without the condition.
 
@@ -47,12 +53,72 @@ resource "aws_iam_role_policy" "karpenter" {
   policy = data.aws_iam_policy_document.controller.json
 }
 ```
+
+```yaml bad
+# file: policy.json
+{
+  "Statement": [
+    {"Effect": "Allow", "Action": "ec2:CreateFleet", "Resource": "*"},
+    {
+      "Effect": "Allow",
+      "Action": "ec2:TerminateInstances",
+      "Resource": "*",
+      "Condition": {"StringLike": {"ec2:ResourceTag/karpenter.sh/provisioner-name": "*"}}
+    }
+  ]
+}
+# file: class.yaml
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  instanceProfile: nodes
+  amiSelectorTerms: [{alias: al2023@v20260714}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good
+# file: policy.json
+{
+  "Statement": [
+    {"Effect": "Allow", "Action": "ec2:CreateFleet", "Resource": "*"},
+    {
+      "Effect": "Allow",
+      "Action": "ec2:TerminateInstances",
+      "Resource": "*",
+      "Condition": {"StringLike": {"ec2:ResourceTag/karpenter.sh/nodepool": "*"}}
+    }
+  ]
+}
+# file: class.yaml
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  instanceProfile: nodes
+  amiSelectorTerms: [{alias: al2023@v20260714}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
-from nodelint.api import Context, Finding, Findings, Source, Span, rule, terraform_trace
+from nodelint.api import (
+    Context,
+    EC2NodeClass,
+    Finding,
+    Findings,
+    Source,
+    Span,
+    iam_statements,
+    rule,
+    terraform_trace,
+)
 
 _KEY = re.compile(r"aws:RequestTag/[\w./:${}-]+")
 _ACTIONS = re.compile(r"""(?i)\bactions?["']?\s*+[=:]\s*+(?:\[([^\][]{0,5000})\]|["']([^"'\n]{0,500})["'])""")
@@ -76,13 +142,17 @@ _LONGEST = 20_000
     group="correctness",
     severity="warning",
     subject="security",
-    mentions=["aws:RequestTag"],
+    mentions=["aws:RequestTag", ":ResourceTag/"],
     source=[
         "https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonec2.html",
         "https://karpenter.sh/docs/reference/cloudformation/",
+        "provider:pkg/controllers/nodeclaim/tagging/controller.go@v1.14.1:107",
+        "https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_condition_operators.html",
     ],
 )
 def check(source: Source, context: Context) -> Findings:
+    if source.holds(":ResourceTag/"):
+        yield from _about_resources(source, context)
     statements = list(_find_statements(source))
     if not statements:
         return
@@ -96,10 +166,14 @@ def check(source: Source, context: Context) -> Findings:
         if not never:
             continue
         first = never[0].partition(":")[2]
-        more = f" and {len(never) - 1} more" if never[1:] else ""
+        listed = (
+            " and ".join(f"`{name.partition(chr(58))[2]}`" for name in never[:2])
+            if len(never) < 3
+            else f"these {len(never)} actions"
+        )
         yield Finding(
             at=at,
-            message=f"no request of {first}{more} carries `aws:RequestTag`: the statement never allows it",
+            message=f"no request for {listed} has an `aws:RequestTag`: the statement never allows it",
             note="Karpenter launches nodes that it cannot delete" if first == "TerminateInstances" else None,
             help="give "
             + ", ".join(f"`{name}`" for name in never)
@@ -164,3 +238,90 @@ def _count(action: str) -> Callable[[str], int]:
     pattern = re.compile(rf"""(?i)["'](?:\*|{service}:(?:{name}|{prefixes}))["']""")
     resources = re.compile(r"""(?i)\b(?:not_?)?resources?["']?\s*+[=:]\s*+\[?\s*+["']\*["']""")
     return lambda text: len(pattern.findall(resources.sub("", text)))
+
+
+_RESOURCE_KEY = re.compile(r"(?:aws|ec2):ResourceTag/([\w./-]+)")
+_TEST = re.compile(r"\b((?:For\w+Values:)?(?:String|Arn)\w+|Null)\b")
+_VALUES = re.compile(
+    r"""["']?\s*+[=:]?\s*+(?:values\s*=\s*)?(\[[^\][]{0,2000}\]|"[^"\n]*"|'[^'\n]*'|[^\s{}\[\]"']+)"""
+)
+_NODE_NAMES = ("ip-10-0-0-1.eu-west-1.compute.internal", "i-0123456789abcdef0")
+"""What Karpenter calls instances: by the names of their nodes."""
+_FORMER_TAG = "karpenter.sh/provisioner-name"
+_TERMINATE = "ec2:TerminateInstances"
+
+
+def _about_resources(source: Source, context: Context) -> Findings:
+    """Yield a finding if all statements that allow Karpenter to end instances have a condition that is never met."""
+    folder = terraform_trace.folder_of(source.path)
+    files = {
+        file.path: file for file in (*context.run_files.terraform.files, *context.run_files.files_of_run, source)
+    }
+    near = [file for path, file in files.items() if terraform_trace.folder_of(path) == folder]
+    statements = [s for file in near for s in iam_statements.list_statements(file)]
+    if not any(statement.grants("ec2:CreateFleet") for statement in statements):
+        return
+    ending = [statement for statement in statements if statement.grants(_TERMINATE) is not False]
+    classes = context.run_files.objects_near(source, EC2NodeClass)
+    reasons = [_find_reason(statement, classes, context) for statement in ending]
+    for statement, reason in zip(ending, reasons, strict=True) if all(reasons) and classes else ():
+        if reason is not None and statement.at.source.path == source.path:
+            yield Finding(
+                at=Span(source, statement.at.start, statement.at.end),
+                message=f"{reason}: `TerminateInstances` is never allowed",
+                note="Karpenter launches nodes that it cannot delete",
+                help="use `StringLike` with the pattern `*` for `aws:ResourceTag/karpenter.sh/nodepool`",
+            )
+            return
+
+
+def _find_reason(
+    statement: "iam_statements.Statement", classes: "Sequence[EC2NodeClass]", context: Context
+) -> str | None:
+    """Return why a condition of a statement is never met, as a clause; None if it may be."""
+    if statement.actions is None or "Deny" in _DENY.findall(statement.text):
+        return None
+    for key in _RESOURCE_KEY.finditer(statement.text):
+        operators = _TEST.findall(statement.text[: key.start()])
+        operator = operators[-1] if operators else ""
+        written = _VALUES.match(statement.text, key.end())
+        if operator not in ("StringEquals", "StringLike") or written is None:
+            continue
+        path = statement.at.source.path
+        texts = re.findall(r"""["']([^"']*)["']""", written[1]) or [written[1]]
+        values = [context.run_files.terraform.fill(f'"{text}"', path).strip('"') for text in texts]
+        if not values or any("$" in value or "{" in value for value in values):
+            continue
+        if key[1] == _FORMER_TAG:
+            return f"no instance has the tag `{_FORMER_TAG}` since Karpenter 0.32"
+        if operator == "StringEquals" and all(re.search(r"[*?]", value) for value in values):
+            return f"`StringEquals` compares the tag with `{values[0]}` as it is written"
+        names = _list_names(classes) if key[1] == "Name" else None
+        if names and not any(_is_like(name, value) or _is_node_name(value) for name in names for value in values):
+            return f"no instance is named `{values[0]}`"
+    return None
+
+
+def _list_names(classes: "Sequence[EC2NodeClass]") -> list[str] | None:
+    """Return the names of the instances of some classes, or examples of them; None if one is not known."""
+    names: list[str] = []
+    for node_class in classes:
+        tag = node_class.node.find("spec", "tags", "Name")
+        tags = node_class.node.find("spec", "tags")
+        if tag is None and (tags is None or tags.kind == "mapping"):
+            names += _NODE_NAMES
+        elif tag is not None and isinstance(tag.value, str):
+            names.append(tag.value)
+        else:
+            return None
+    return names
+
+
+def _is_node_name(pattern: str) -> bool:
+    """Whether a pattern is for the names of nodes, which are not known in full."""
+    return re.match(r"ip-|i-|\*\.", pattern) is not None
+
+
+def _is_like(name: str, pattern: str) -> bool:
+    written = re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
+    return re.fullmatch(written, name) is not None

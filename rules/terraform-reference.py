@@ -77,7 +77,7 @@ def check(obj: Object, context: Context) -> Findings:
     yield Finding(
         at=first,
         message=f"`{written}` is a Terraform reference, and nothing replaces it {where}",
-        also=[Also(place, "another one") for place in places[1 : SEVERAL + 1]],
+        also=[Also(place, "this reference also fails") for place in places[1 : SEVERAL + 1]],
         note="the API server refuses it as a name" if is_name else "Kubernetes takes it as the value",
         help=f"write `${{{written}}}`" if is_terraform else HELP,
         covers=bare,

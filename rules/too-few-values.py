@@ -2,7 +2,7 @@ r"""The allowed instance types can never meet a `minValues`, so Karpenter launch
 
 Karpenter counts the different values of the key among all instance types that meet the pool's requirements. If there
 are fewer than `minValues`, it launches nothing, unless the controller runs with the policy `BestEffort` (since
-1.6.0). If the values of its chart set that policy, the finding is information. The API server only compares
+1.6.0). If the values of its chart set that policy, the severity is info. The API server only compares
 `minValues` with the length of the list.
 
 ```yaml bad frame=pool
@@ -126,7 +126,7 @@ def _finding(line: RequirementLine, key: str, wanted: int, have: int | None, cov
     ]
     return Finding(
         at=line.node.get("minValues") or line.node,
-        message=f"minValues `{wanted}` of {labels.name_of(key)} cannot be met: {count} possible",
+        message=f"minValues `{wanted}` of {labels.name_of(key)} cannot be met: the requirements allow only {count}",
         covers=covers,
         help="lower minValues, or let the other requirements allow more instance types",
         suggestions=[Suggestion(name, changes) for name, changes in offers if changes],

@@ -109,7 +109,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         " estimate",
         edits=changes,
         safety="safe" if sure else "unsafe",
-        also=[Also(image_set.alias_node, "one alias, several images")],
+        also=[Also(image_set.alias_node, "this alias selects several images")],
         once=True,
         note=f"{matches} {len(matching)} images ({_listed(matching)}), and the node's real memory is never recorded",
         help=f"upgrade to Karpenter {release}" + (f", or use {otherwise}" if otherwise else ""),

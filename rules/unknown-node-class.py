@@ -10,6 +10,7 @@ spec.template.spec.nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, 
 ```
 """
 
+import os
 from collections.abc import Mapping
 
 from nodelint.api import Also, Context, Finding, Findings, NodePool, Object, edits, gvk, manifest, remedies, rule
@@ -56,6 +57,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         yield Finding(
             at=node,
             message=message,
+            severity="error" if _is_meant_for_another(pool, classes, context) else None,
             help=f"defined are {others}" if len(names) > MOST_CLASSES else None,
             suggestions=remedies.list_suggestions(ways),
         )
@@ -66,6 +68,17 @@ def check(pool: NodePool, context: Context) -> Findings:
         edits=edits.if_editable(edits.set_value, node, near[0]),
         also=[Also(classes[near[0]].name_node, f"`{near[0]}` is defined here")],
     )
+
+
+def _is_meant_for_another(pool: NodePool, classes: Mapping[manifest.Text | None, Object], context: Context) -> bool:
+    """Whether a class in the folder of a pool has no pool: it was renamed, or the pool was."""
+    if pool.source.built is not None or pool.document.host is not None or context.run_files.has_unread_text:
+        return False
+    folder = os.path.dirname(pool.source.path)
+    near_names = {name for name, obj in classes.items() if os.path.dirname(obj.source.path) == folder}
+    pools = [obj for obj in context.objects if isinstance(obj, NodePool)]
+    named = {other.class_ref.name for other in pools if other.class_ref is not None}
+    return bool(near_names - named) and not any(obj.partial for obj in pools)
 
 
 MOST_CLASSES = 3

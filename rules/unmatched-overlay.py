@@ -71,6 +71,7 @@ def check(overlay: "manifest.NodeOverlay", context: Context) -> Findings:
         yield Finding(
             at=overlay.name_node,
             message=f"the overlay has no effect: no instance type {where} meets all of its requirements",
+            help="compare the requirements with `nodelint explain`, which lists the types of each NodePool",
         )
         return
     key = messages.short(str(line.key), 40)
@@ -87,6 +88,7 @@ def check(overlay: "manifest.NodeOverlay", context: Context) -> Findings:
             "the overlay has no effect: no instance type meets this requirement",
         ),
         note=None if is_of_type else "an overlay sees only the name of a NodePool and the labels of its template",
+        help="correct the value, or compare it with `nodelint explain`" if is_of_type else "correct the value",
     )
 
 
@@ -104,7 +106,8 @@ def _find_dead_values(line: RequirementLine, context: Context) -> list[tuple[boo
         message = f"no instance type has {labels.name_of(key)} `{shown}`"
         meant = f", did you mean `{near}`?" if near is not None else ""
         note = "the overlay has no effect" if wholly else "the overlay applies to the other values only"
-        found.append((wholly, Finding(at=value.node, message=f"{message}{meant}", note=note)))
+        help_text = "correct the value or remove it"
+        found.append((wholly, Finding(at=value.node, message=f"{message}{meant}", note=note, help=help_text)))
     return found
 
 

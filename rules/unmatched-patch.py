@@ -76,7 +76,7 @@ def check(source: Source, context: Context) -> Findings:
         yield Finding(
             at=patch.at,
             message=messages.first_fitting(f"{begin} has {patch.wanted}{meant}", f"{begin} meets its target{meant}"),
-            note="kustomize builds the overlay without the change and says nothing",
+            note="kustomize builds the overlay without the change and prints no error",
             suggestions=_correct(patch.at, nearest) if nearest else [],
         )
 

@@ -45,5 +45,5 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         message=f"`{program}` {first.what} each time a node starts",
         also=[Also(script.places.locate(action.start, action.end), action.what) for action in found[1:6]],
         note="nodes of one class can differ; if the server cannot be reached, a node starts without it",
-        help="put it into the image, or pin its version and serve it from S3",
+        help="put the program into the image, or pin its version and serve it from S3",
     )

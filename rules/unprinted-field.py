@@ -76,9 +76,9 @@ def _picked(obj: Object, context: Context) -> Findings:
             message=f"the loop over `{name}` never prints {names}",
             severity="warning" if missing[0] == "value" else "info",
             strict=set(missing) <= {"minValues", "reasons"},
-            also=[Also(Span(obj.source, *loops[-1].head), "the loop")],
+            also=[Also(Span(obj.source, *loops[-1].head), "this is the loop")],
             note=f"the template silently drops {names}: {known[missing[0]]}",
-            help="print it where it is set, or print each item with `toYaml`",
+            help="print the field if it is set, or print each item with `toYaml`",
         )
 
 

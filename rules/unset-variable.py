@@ -45,7 +45,7 @@ FILLED = r"\$\{[A-Za-z_][\w.]*[}:]|\{\{|\{%|%\{"
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     script = context.script(node_class)
-    if script is None or "$" not in script.text or script.is_windows or not script.unset:
+    if script is None or "$" not in script.text or "#!" not in script.text or script.is_windows or not script.unset:
         return
     if node_class.document.host is not None or node_class.document.templated or _is_filled_in(node_class, context):
         return
@@ -58,7 +58,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             for use in script.unset[1:6]
         ],
         note="neither kubectl nor Karpenter replaces variables of userData",
-        help="set it in the script, or give it a default: `${X:-value}`",
+        help="set the variable in the script, or give it a default: `${X:-value}`",
     )
 
 

@@ -55,7 +55,7 @@ def check(pool: NodePool, context: Context) -> Findings:
             message=f"Karpenter {context.karpenter} supports Kubernetes from {supported.least} on, but the cluster "
             "runs "
             f"{kubernetes}",
-            note="the controller logs an error and continues untested",
+            note="the controller logs an error and continues; this combination is not tested",
             help=f"upgrade the cluster to {supported.least} first"
             + (f"; Karpenter {fitting[-1]} is the last for {kubernetes}" if fitting else ""),
             once=True,
@@ -67,7 +67,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         at=pool.name_node,
         message=f"Karpenter {context.karpenter}{older} Kubernetes up to {supported.most}, but the cluster runs "
         f"{kubernetes}",
-        note="the controller logs an error and continues untested",
+        note="the controller logs an error and continues; this combination is not tested",
         help=f"upgrade Karpenter to {fitting[0]} or newer, before the cluster" if fitting else None,
         once=True,
     )

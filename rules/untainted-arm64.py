@@ -105,7 +105,10 @@ def _check_untainted(pool: NodePool, context: Context) -> Findings:
         at=pool.name_node,
         message=_message(pool, alike),
         also=[
-            Also(other.name_node, f"amd64, for the same pods: tried {_order_text(other, pool)} this one")
+            Also(
+                other.name_node,
+                f"Karpenter tries this amd64 pool {_order_text(other, pool)} the arm64 one",
+            )
             for other in alike
         ],
         help="unless all images are built for both architectures, add a taint to this pool",

@@ -39,6 +39,6 @@ def check(pool: NodePool, context: Context) -> Findings:
     yield Finding(
         at=pool.name_node,
         message="the Windows nodes have no taint, so they also get Linux pods that select no operating system",
-        also=[Also(images.alias_node, "the class has Windows images")] if images.alias_node is not None else (),
+        also=[Also(images.alias_node, "this selects Windows images")] if images.alias_node is not None else (),
         help="add `taints: [{key: os, value: windows, effect: NoSchedule}]`, and the toleration to Windows pods",
     )

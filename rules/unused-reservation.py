@@ -2,8 +2,9 @@ r"""A class selects capacity reservations, but no NodePool of the class may use 
 
 Karpenter launches a node into a selected reservation only with the capacity type `reserved`. If a NodePool allows
 only `on-demand` or `spot`, Karpenter launches nodes outside of every reservation, and you pay for the nodes and for
-the reservation. If you add `reserved`, Karpenter uses the reservation first, and the other types when it is full. The
-same is true for EKS Auto Mode, which does not use open reservations once a class selects some.
+the reservation. If you add `reserved`, Karpenter uses the reservation first. If the reservation is full, it uses
+the other capacity types. The same is true for EKS Auto Mode, which does not use open reservations once a class
+selects some.
 
 The rule reports nothing if another NodePool of the class may use reserved capacity. Before 1.6.0 it also reports
 nothing: the feature gate ReservedCapacity is off by default, Karpenter does not read the terms, and nodes use open

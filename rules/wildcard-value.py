@@ -94,7 +94,7 @@ def check(pool: NodePool, context: Context) -> Findings:
             at=first,
             message=f"`{shown}` is not a valid label value: Karpenter has no wildcards",
             edits=changes,
-            also=[Also(node, "another wildcard") for node in more],
+            also=[Also(node, "this is also a wildcard") for node in more],
             covers=more,
             note="the NodePool never becomes ready and launches nothing",
             help=hint,

@@ -84,15 +84,15 @@ def _finding(pool: NodePool, resolution: resolve.Resolution, wrong: TypeSet, ven
     alias = f"`{resolution.images.alias.family}`" if resolution.images.alias is not None else "the class"
     makers = sorted(resolution.catalog.distinct(key, wrong))
     names = ", ".join(f"`{family}`" for family in families)
-    also = [Also(resolution.images.alias_node, "the alias")] if resolution.images.alias_node is not None else []
+    also = [Also(resolution.images.alias_node, "this alias")] if resolution.images.alias_node is not None else []
     yield Finding(
         at=at or fixes.place(pool),
-        message=f"{alias} gives {names} ({', '.join(makers)}) the image for {vendor} devices",
+        message=f"{alias} starts {names} ({', '.join(makers)}) with the image for other devices ({vendor})",
         # Pods that ask for the vendor's resource never meet the others: only what asks for none is put there.
         severity="info" if others else None,
         edits=_remove_wrong_types(pool, resolution, wrong, line),
         also=also,
-        help="exclude it, or use a separate NodePool and a class with the right image",
+        help=f"exclude {names}, or use a separate NodePool and a class with the right image",
     )
 
 

@@ -78,11 +78,11 @@ def check(source: Source, context: Context) -> Findings:
                 at=at,
                 message="another object begins at this line: the line `---` before it is missing",
                 edits=[Edit(source, problem.offset, problem.offset, f"---{_line_break(source.text)}")],
-                also=[Also(Span(source, first, first + problem.length), "the first object")],
+                also=[Also(Span(source, first, first + problem.length), "the first object starts here")],
                 note="kubectl silently drops the first object; kustomize and Flux refuse the file",
             )
             continue
-        also = [] if first is None else [Also(Span(source, first, first + problem.length), "the first one")]
+        also = [] if first is None else [Also(Span(source, first, first + problem.length), "the key is here first")]
         also += [] if opened is None else [Also(Span(source, opened, opened + 1), "it is still open at this line")]
         yield Finding(
             at=at,

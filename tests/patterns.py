@@ -27,8 +27,8 @@ USES = ("compile", "match", "search", "fullmatch", "sub", "subn", "split", "find
 MOST = 2.5
 """By how much CPU may grow where a text is twice as long."""
 
-_LONG = 1 << 11
-"""Characters. Quadratic work on them takes a multiple of a quarter of `_LEAST`."""
+_LONG = 1 << 10
+"""Characters. Quadratic work on them takes a multiple of a sixteenth of `_LEAST`."""
 _LEAST = 0.006
 """Seconds of CPU below which nothing is the matter of twice as many."""
 _ENOUGH = 0.2
@@ -288,7 +288,7 @@ def growth(do: Callable[[str], object], start: str, pump: str, end: str) -> tupl
             total, rounds = total + seconds(do, text), rounds + 1
         return total / rounds
 
-    if cost(_LONG) < _LEAST / 4:
+    if cost(_LONG) < _LEAST / 16:
         return None
     for size in (16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192):
         if (many := cost(size)) < _LEAST:

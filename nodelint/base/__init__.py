@@ -1,1 +1,1 @@
-"""What every module may use: named tuples, kept values, printable text, the project's address."""
+"""Provide basic tools for every module: named tuples, caches, printable text, the address of the project."""

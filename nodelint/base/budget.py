@@ -1,7 +1,7 @@
-"""What a run may use: steps, bytes and time. Whatever works out a text that a repository chooses draws from it.
+"""Limit the steps, bytes and time of a run. Code that evaluates a repository's texts draws from these limits.
 
-A part of a run, such as a chart's template, has a `WorkBudget` of its own: one that asks for too much is not known,
-and the others are computed. All of them together draw from `RUN`, which has the deadline as well.
+Each part of a run, such as a chart's template, has its own `WorkBudget`: if one part asks for too much, its result is
+unknown, and the others are still computed. All parts together draw from `RUN`, which also has the deadline.
 """
 
 from __future__ import annotations
@@ -17,62 +17,63 @@ if TYPE_CHECKING:
     _T = TypeVar("_T")
 
 MOST_STEPS = 200_000
-"""Steps that one part of a run may take, loops and calls counted each time."""
+"""The most steps of one part of a run. Each iteration of a loop and each call is a step."""
 MOST_BYTES = 2_000_000
-"""Bytes that the values of one part of a run may come to."""
+"""The most bytes of the values that one part of a run creates."""
 _STEPS, _TEXT = "more steps than nodelint goes", "more text than nodelint reads"
 MORE_STEPS, _MORE_TEXT = f"take {_STEPS}", f"come to {_TEXT}"
-"""How a message ends that says so."""
+"""The end of the message for a budget that is spent."""
 _RUN_STEPS = 10_000_000
 _RUN_BYTES = 200_000_000
 _SLICE_STEPS = 1000
 _SLICE_BYTES = 100_000
-"""What a part draws from the run at once."""
+"""The number of bytes that a part draws from the run at once."""
 
 
 _AT_ONCE = (1 << 9) - 1
-"""Steps of one kind after which the time is asked for."""
+"""The number of steps after which the clock is read."""
 
 
 class BudgetSpent(Exception):
-    """Raised when a text asks for more work than a file of people needs, or when the time is up; the message says
-    which.
+    """Raised if a text needs more work than realistic files do, or if the deadline has passed.
+
+    The message says which.
     """
 
 
 def is_spent(reason: str) -> bool:
-    """Return whether a reason says that a budget is spent."""
+    """Return whether a reason is that a budget of steps or bytes is spent."""
     return reason.endswith((_STEPS, _TEXT))
 
 
 class RunBudget:
-    """The steps and bytes that a whole run may still use, and its deadline."""
+    """The steps and bytes that are left for the whole run, and its deadline."""
 
     def __init__(self) -> None:
         self.begin()
 
     def begin(self, seconds: float | None = None, shown: str = "") -> None:
-        """Start again; with `seconds` until the deadline, `shown` as the user wrote them."""
+        """Start a run. `seconds` is the time until the deadline, `shown` the same time as the user wrote it."""
         self.refill()
         self._deadline = None if seconds is None else monotonic() + seconds
         self.late_reason = f"the time that `--timeout {shown}` gives was used up"
-        """Why something was left out at the deadline, in words."""
+        """The reason for inputs that are skipped at the deadline."""
         self.has_left_out = False
-        """Whether something was left out at the deadline."""
+        """Whether something was skipped at the deadline."""
 
     def refill(self) -> None:
-        """Give the run its full steps and bytes again, because everything is built again; the deadline stays."""
+        """Reset the steps and bytes of the run, because everything is rendered again. The deadline stays."""
         self._steps = _RUN_STEPS
         self._bytes = _RUN_BYTES
 
     @property
     def taken(self) -> int:
-        """Return the steps that were taken since the run had its full steps."""
+        """Return the number of steps since the last reset."""
         return _RUN_STEPS - self._steps
 
     @property
     def is_timed(self) -> bool:
-        """Whether the run has a deadline."""
+        """Return whether the run has a deadline."""
         return self._deadline is not None
 
     def timed(self, step: Callable[[], _T]) -> Callable[[], _T]:
@@ -90,14 +91,14 @@ class RunBudget:
         return step if self._deadline is None else call
 
     def is_over(self) -> bool:
-        """Whether the deadline has passed; the caller then leaves out the rest of its work."""
+        """Return whether the deadline has passed. The caller then skips the rest of its work."""
         if self._deadline is None or monotonic() < self._deadline:
             return False
         self.has_left_out = True
         return True
 
     def in_time(self, items: Iterable[_T]) -> Iterable[_T]:
-        """Return what some items are. Going through them raises `BudgetSpent` once the deadline has passed."""
+        """Return the items. Iteration raises `BudgetSpent` once the deadline has passed."""
         return items if self._deadline is None else self._watch(items)
 
     def _watch(self, items: Iterable[_T]) -> Iterator[_T]:
@@ -107,8 +108,9 @@ class RunBudget:
             yield item
 
     def note_reasons(self, reasons: Iterable[str]) -> None:
-        """Note that something was left out if a reason is the deadline's: another process of the run may have left it
-        out.
+        """Record that inputs were skipped at the deadline, if one of the reasons says so.
+
+        The reasons come from another process of the run.
         """
         if self._deadline is not None and any(reason == self.late_reason for reason in reasons):
             self.has_left_out = True
@@ -119,7 +121,7 @@ class RunBudget:
             raise BudgetSpent(self.late_reason)
 
     def draw(self, steps: int, size: int) -> None:
-        """Take steps and bytes for a part of the run. Raise `BudgetSpent`."""
+        """Draw steps and bytes for a part of the run. Raise `BudgetSpent` if none are left."""
         self.check_time()
         self._steps -= steps
         self._bytes -= size
@@ -128,13 +130,11 @@ class RunBudget:
 
 
 RUN = RunBudget()
-"""The run of this process."""
+"""The budget of this process."""
 
 
 class WorkBudget:
-    """The steps and bytes that one part of a run may still use. The first slice is not taken from the run's
-    budget.
-    """
+    """The steps and bytes that are left for one part of a run. The first slice is not drawn from the run's budget."""
 
     __slots__ = ("_bytes", "_steps", "_what", "bytes", "steps")
 
@@ -147,7 +147,7 @@ class WorkBudget:
         self._what = what
 
     def spend(self, steps: int = 1, size: int = 0) -> None:
-        """Take steps, and bytes that are about to be made. Raise `BudgetSpent` if too few are left."""
+        """Use up steps and bytes before creating a value. Raise `BudgetSpent` if too few are left."""
         self.steps -= steps
         self.bytes -= size
         if self.steps < 0 or self.bytes < 0:
@@ -168,7 +168,7 @@ class WorkBudget:
         self._bytes -= size
 
     def require(self, size: int) -> None:
-        """Raise `BudgetSpent` if fewer bytes are left than are about to be made."""
+        """Raise `BudgetSpent` if fewer than `size` bytes are left. Nothing is used up."""
         if size > self.bytes and size > self.bytes + self._bytes:
             raise BudgetSpent(f"{self._what} {_MORE_TEXT}")
 

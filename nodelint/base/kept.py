@@ -1,4 +1,4 @@
-"""Keep results computed from a text, so that each is computed once in a run."""
+"""Cache results computed from a text, so that each is computed once in a run."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     _Made = TypeVar("_Made")
 
 _MOST = 16_000_000
-"""Characters of texts of which something is kept; beyond them all is forgotten, for a server lives on."""
+"""The most characters of cached texts. Beyond that the cache is cleared, because a server runs for a long time."""
 
 
 def kept_by_text(make: Callable[[str], _Made]) -> Callable[[str], _Made]:
-    """Return a function that calls another one once for each text; what that raises is not kept."""
+    """Return a function that calls `make` once for each text. Exceptions are not cached."""
     results: dict[str, _Made] = {}
     size = 0
 

@@ -1,8 +1,8 @@
-"""Text that is safe to print: a manifest, a file name or an answer from AWS cannot send codes to a terminal.
+"""Make text safe to print: manifests, file names and answers from AWS cannot send codes to a terminal.
 
-What is printed as an escape: control characters (C0, DEL, C1), characters that reorder or hide text (bidirectional
-formatting, zero width), and what is not UTF-8 in the name of a file. Reports escape each value with `printable`.
-`screened` and `escaped_json` go over a whole output once more before it is written.
+Printed as escapes are: control characters (C0, DEL, C1), characters that reorder or hide text (bidirectional
+formatting, zero width), and bytes of a file name that are not UTF-8. Reports escape each value with `printable`.
+`screened` and `escaped_json` check a whole output again before it is written.
 """
 
 from __future__ import annotations
@@ -14,45 +14,43 @@ _NOT_ASCII = r"[^\n -~]+"
 
 
 def printable(text: str) -> str:
-    r"""Return text in which every character that is not printable is a Python escape: `\x1b`, `\u202e`, `\n`."""
+    r"""Return the text with each character that is not printable as a Python escape: `\x1b`, `\u202e`, `\n`."""
     return text if text.isprintable() else "".join(map(_escaped, text))
 
 
 def printable_path(path: str) -> str:
-    """Return a path that may begin a line: `./` stands before one that GitHub Actions would take for a command."""
+    """Return a path that is safe at the start of a line: with `./` if GitHub Actions would read it as a command."""
     shown = without_commands(printable(path))
     return f"./{shown}" if shown.lstrip().startswith("::") else shown
 
 
 def without_commands(text: str) -> str:
-    r"""Return a text of one line in which a runner of GitHub finds no command of the older form: `##[` becomes
-    `#\x23[`.
+    r"""Return a one-line text in which GitHub Actions finds no command of the old form: `##[` becomes `#\x23[`.
 
-    It looks for that form anywhere in a line, as its source has it (ActionCommand.cs); `::` has to begin the line.
+    GitHub looks for this form anywhere in a line, as its source shows (ActionCommand.cs). `::` must begin the line.
     """
     return text.replace("##[", "#\\x23[")
 
 
 def printable_lines(text: str) -> str:
-    """Return a text of several lines as `printable` does; its line feeds stay."""
+    """Return a text with each line escaped by `printable`. Line feeds stay."""
     return "\n".join(map(printable, text.split("\n")))
 
 
 def flat(line: str) -> str:
-    """Return a line for an excerpt: one character stays one character, so that a mark below stands where it should.
+    """Return a line for an excerpt with the same number of characters, so that marks below it are aligned.
 
-    Tabs and other white space become spaces; control characters become their pictures (U+2400 ff.), all else that is
-    not printable U+FFFD.
+    Tabs and other white space become spaces. Control characters become their pictures (U+2400 ff.). Other characters
+    that are not printable become U+FFFD.
     """
     return line if line.isprintable() else "".join(map(_picture, line))
 
 
 def screened(text: str, colours: bool = False, commands: bool = False) -> str:
-    """Return a whole output without codes for a terminal; line ends and tabs stay, and with `colours` its own
-    colours.
+    """Return a whole output without codes for a terminal. Line ends and tabs stay.
 
-    Nor does a line of it begin with what a runner takes for a command, after white space or not: what a repository
-    holds may do so wherever a line is broken. `commands` leaves them: in nodelint's own commands, or in a diff.
+    No line begins with a command of GitHub Actions, even after white space. With `commands` they stay: in nodelint's
+    own commands, and in a diff. With `colours`, nodelint's own colours stay.
     """
     if not commands and ("::" in text or "##[" in text):
         import re
@@ -67,7 +65,7 @@ def screened(text: str, colours: bool = False, commands: bool = False) -> str:
 
 
 def _hyperlinks() -> str:
-    """Return a pattern of hyperlinks (OSC 8) to the pages of rules: nowhere else, whatever a manifest says."""
+    """Return a pattern of hyperlinks (OSC 8) to pages of rules. Other hyperlinks are not allowed."""
     import re
 
     from nodelint.base import project
@@ -77,7 +75,7 @@ def _hyperlinks() -> str:
 
 
 def has_codes(text: str) -> bool:
-    """Whether `screened` would change the text."""
+    """Return whether `screened` would change the text."""
     if text.replace("\n", "").isprintable():
         return False
     import re
@@ -86,9 +84,7 @@ def has_codes(text: str) -> bool:
 
 
 def escaped_json(text: str) -> str:
-    r"""Return JSON in which every character that is not printable is an escape of JSON's: the same values, safe to
-    print.
-    """
+    r"""Return JSON in which each character that is not printable is a JSON escape. The values do not change."""
     text = text.replace("##[", "#\\u0023[")
     if text.replace("\n", "").isprintable():
         return text
@@ -98,7 +94,7 @@ def escaped_json(text: str) -> str:
 
 
 def writable(text: str) -> str:
-    """Text that is UTF-8: what no reader could decode, as in the name of a file, becomes `\\ufffd`."""
+    """Return the text as valid UTF-8. Characters that cannot be encoded, as in a file name, become `\\ufffd`."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 

@@ -1,8 +1,8 @@
-"""NamedTuple, made in an eighth of the time.
+"""Provide NamedTuple in an eighth of the time of `typing.NamedTuple`.
 
-typing's own compiles every annotation of every field, and collections' own the source of a `__new__`, for each class:
-for all that a check of one file loads, a tenth of the run. Here, classes with as many fields share the code of one
-`__new__`. To a type checker this is typing's.
+For each class, typing compiles every annotation, and collections compiles a `__new__`: a tenth of the time of a check
+of one file. Here, classes with the same number of fields share the code of one `__new__`. A type checker sees
+typing's NamedTuple.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ else:
         return _CODES[count]
 
     class _Tuple(tuple):
-        """What all of them have in common; names and meaning are those of collections.namedtuple."""
+        """The common methods of all named tuples. Names and behaviour are those of `collections.namedtuple`."""
 
         __slots__ = ()
         _fields: tuple[str, ...] = ()
@@ -94,10 +94,10 @@ else:
             return type(name, (_Tuple,), body)
 
     class NamedTuple(metaclass=_Maker):
-        """A tuple whose fields, and their defaults, are those that a class names."""
+        """A replacement for `typing.NamedTuple`: the annotations of a class are the fields of the tuple."""
 
     class Generic:
-        """What a tuple names besides NamedTuple whose fields differ in their types; it says nothing when it runs."""
+        """A replacement for `typing.Generic` as a second base of a named tuple. It has no effect at runtime."""
 
         def __class_getitem__(cls, _: object) -> type:
             return cls

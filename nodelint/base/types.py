@@ -1,6 +1,6 @@
-"""`TYPE_CHECKING` without importing `typing`, which takes as long as a check of an empty file.
+"""Provide `TYPE_CHECKING` without importing `typing`, which takes as long as a check of an empty file.
 
-To a type checker the name is true wherever it is from.
+A type checker considers the name true wherever it comes from.
 """
 
 from __future__ import annotations

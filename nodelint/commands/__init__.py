@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from nodelint.config.session import Session
     from nodelint.config.settings import Settings
-    from nodelint.files.discover import Discovery
+    from nodelint.files.folders import Discovery
     from nodelint.model.manifest import Object
     from nodelint.model.releases import Version
     from nodelint.text import Source
@@ -92,7 +92,7 @@ def include(command: _F) -> _F:
     """Add the option that names scripts and Markdown files that are read too."""
     import click
 
-    text = "Also read these scripts and Markdown files in folders."
+    text = "In folders, also read the scripts and Markdown files that match."
     return click.option("--include", multiple=True, metavar="GLOB,...", help=text)(command)
 
 
@@ -103,8 +103,8 @@ def values(command: _F) -> _F:
     from nodelint.commands._shell_completion import files
 
     text = (
-        "Judge the Helm chart with this values file and no other. May be repeated: a later file replaces values of"
-        " an earlier one, as with `helm -f`."
+        "Judge the Helm chart with this values file instead of the files that nodelint finds. May be repeated: a"
+        " later file wins, as with `helm -f`."
     )
     return click.option("-f", "--values", multiple=True, metavar="FILE", shell_complete=files, help=text)(command)
 
@@ -291,8 +291,25 @@ def _missing_text(path: str) -> str:
     elif re.fullmatch(r"v?\d+\.\d+(\.\d+)?", path):
         hint = "; a release is named by an option: --karpenter-version, or --from and --to of `nodelint upgrade`"
     else:
-        hint = ""
+        hint = _find_near_path(path)
     return f"{path}: no such file or directory{hint}"
+
+
+def _find_near_path(path: str) -> str:
+    """Return the end of a message about a path that is not there: the path that is most like it, or nothing."""
+    from nodelint.model.messages import nearest_name
+
+    folder, rest = os.path.split(os.path.normpath(path))
+    while folder and not os.path.isdir(folder):
+        folder, name = os.path.split(folder)
+        rest = os.path.join(name, rest)
+    first, _, more = rest.partition(os.sep)
+    try:
+        near = nearest_name(first, os.listdir(folder or os.curdir), 0.75)
+    except OSError:
+        return ""
+    meant = os.path.join(folder, near or first, more) if more else os.path.join(folder, near or first)
+    return f", did you mean `{meant}`?" if near is not None and os.path.exists(meant) else ""
 
 
 def say_unknown(releases: Iterable[Version]) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from nodelint.commands._flags import CheckSettingFlags
     from nodelint.commands._lint_setup import Judging
     from nodelint.config.settings import Settings
-    from nodelint.files.discover import Discovery
+    from nodelint.files.folders import Discovery
     from nodelint.forms.rendered import Built
     from nodelint.inventory.unread_forms import UnreadGroup
     from nodelint.lint.autofix import Fixed
@@ -185,9 +185,15 @@ def _takes_from_elsewhere(found: Discovery) -> bool:
     return bool(list_folder_files(found))
 
 
+_MANY = 2000
+"""Objects above which what was worked out for each is let go once all are judged."""
+
+
 def _judged(run: _Run, ready: Judging) -> tuple[Report, _Run]:
     """Return what is wrong, with the fixes that would be written, and the run with what an older release finds."""
     report = judge_of(run.settings.jobs, ready.inventory)(run.found.sources, ready.request)
+    for obj in report.seen if len(report.seen) > _MANY else ():
+        obj.forget()
     if any(result.fixable or result.finding.suggestions for result in report.results):
         report = prover_of(ready).offered(run.found.sources, report)
     if not run.settings.karpenter_named:
@@ -241,7 +247,7 @@ def _less_known(
     from nodelint.lint.baseline import split
 
     root = os.path.dirname(os.path.abspath(str(run.settings.baseline)))
-    parts = split(report, entries, root, paths, ready.reported)
+    parts = split(report, entries, root, paths or (os.curdir,), ready.reported, ready.comparing)
     return parts.new, run._replace(words=run.words._replace(split=parts))
 
 
@@ -329,7 +335,12 @@ def _tell(
     about = about._replace(older=run.words.older, unread=_unread(run, report))
     about = about._replace(repository=os.path.relpath(around).replace(os.sep, "/") if around is not None else "")
     if any(output.form == "html" for output in run.outputs):
-        about = about._replace(time=f"{now():%Y-%m-%d %H:%M} UTC", commit=_find_commit(run.found))
+        from nodelint.report.decisions import list_decisions
+
+        decisions = list_decisions(run.found.sources, run.settings, run.words.split)
+        about = about._replace(
+            time=f"{now():%Y-%m-%d %H:%M} UTC", commit=_find_commit(run.found), decisions=decisions
+        )
     run.found.unreadable += printed(run.outputs, report, about, run.words)
 
 

@@ -68,6 +68,8 @@ def _read_named(path: str) -> bytes:
         else:
             with open(path, "rb") as file:
                 content = file.read(_LARGEST + 1)
+    except FileNotFoundError:
+        stop(f"{path}: no such file; `kubectl get nodes,nodeclaims,nodepools,pods -A -o yaml` prints a dump")
     except OSError as error:
         stop(f"{path}: {error_reason(error)}")
     if len(content) > _LARGEST:

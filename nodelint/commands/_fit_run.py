@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from nodelint.commands._flags import ExplainFlags
     from nodelint.commands._output import Output
     from nodelint.config.settings import Settings
-    from nodelint.files.discover import Discovery
+    from nodelint.ec2.facts import AwsFacts
+    from nodelint.files.folders import Discovery
     from nodelint.fit.cost import FleetCost
     from nodelint.fit.pools import EmptyPool
     from nodelint.fit.tree import Tree, WorkloadFit
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from nodelint.lint.engine import Target
     from nodelint.model.cluster_objects import Workload
     from nodelint.model.gap import Gap
-    from nodelint.model.manifest import NodePool
+    from nodelint.model.manifest import NodePool, Object
     from nodelint.report.style import TextStyle
     from nodelint.rule.context import Context
 
@@ -58,8 +59,10 @@ def fit_workloads(
 
     found = discovered(paths or (".",), settings, PATTERN_WITH_SCALERS if cost else PATTERN)
     say_stated_for_files(found, settings)
-    tree = _tree(found, settings, fact_flags, paths)
-    fits = [tree.fit(style) for style in _chosen(tree, workload) if not RUN.is_over()]
+    tree, say_faults = _tree(found, settings, fact_flags, paths)
+    chosen = _chosen(tree, workload)
+    say_faults()
+    fits = [tree.fit(style) for style in chosen if not RUN.is_over()]
     places = _list_unread(found)
     _give_out(wanted, tree, fits, cost_of_fits(tree, fits) if cost else None, (found.files, places))
     left_out = tree.daemons.left_out()
@@ -192,8 +195,10 @@ def _say_why_no_pool(there: Sequence[NodePool], newest: Mapping[NodePool, Target
     return f"no whole NodePool among the files: {there[0].label} is a part of one, such as a patch"
 
 
-def _tree(found: Discovery, settings: Settings, fact_flags: FactFlags, paths: Sequence[str]) -> Tree:
-    """Return the pools and the other objects of the run."""
+def _tree(
+    found: Discovery, settings: Settings, fact_flags: FactFlags, paths: Sequence[str]
+) -> tuple[Tree, Callable[[], None]]:
+    """Return the pools and the other objects of the run, and what says which pools cannot launch as written."""
     from nodelint.fit.other_capacity import OtherCapacity
     from nodelint.fit.tree import Tree
     from nodelint.inventory import read_inventory
@@ -201,7 +206,6 @@ def _tree(found: Discovery, settings: Settings, fact_flags: FactFlags, paths: Se
     from nodelint.model.cluster_objects import ClusterObject
     from nodelint.model.documents import objects
     from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, served
-    from nodelint.rule.context import Context
 
     inventory = read_inventory(found)
     judged, of_auto_mode = list(inventory.objects()), list(inventory.auto_mode_objects())
@@ -222,15 +226,9 @@ def _tree(found: Discovery, settings: Settings, fact_flags: FactFlags, paths: Se
     facts, _ = facts_for(fact_flags, session, paths, classes, choose)
     overlays = [o for o in others if isinstance(o, NodeOverlay) and id(o) not in absent]
     every = [*judged, *context_objects, *overlays]
-    of_releases = {own.releases: own._replace(facts=facts) for own in newest.values()}
-    contexts = {key: Context(every, own, foreign=of_auto_mode) for key, own in of_releases.items()}
-
-    def context_of(pool: NodePool) -> Context:
-        return contexts[newest[pool].releases]
-
+    context_of = _find_contexts(newest, facts, every, of_auto_mode)
     resolutions = [context_of(pool).resolution_with_overlays(pool) for pool in pools]
-    say_refused(pools, context_of)
-    return Tree(
+    tree = Tree(
         resolutions,
         [o for o in others if isinstance(o, ClusterObject) and id(o) not in absent],
         overlays,
@@ -242,6 +240,18 @@ def _tree(found: Discovery, settings: Settings, fact_flags: FactFlags, paths: Se
             _resolve_built_in(pools, context_of),
         ),
     )
+    return tree, lambda: say_refused(pools, context_of)
+
+
+def _find_contexts(
+    newest: Mapping[NodePool, Target], facts: AwsFacts, every: Sequence[Object], of_auto_mode: Sequence[Object]
+) -> Callable[[NodePool], Context]:
+    """Return what finds the context of a pool: pools of one release share it."""
+    from nodelint.rule.context import Context
+
+    of_releases = {own.releases: own._replace(facts=facts) for own in newest.values()}
+    contexts = {key: Context(every, own, foreign=of_auto_mode) for key, own in of_releases.items()}
+    return lambda pool: contexts[newest[pool].releases]
 
 
 def _resolve_built_in(pools: Sequence[NodePool], context_of: Callable[[NodePool], Context]) -> list[EmptyPool]:
@@ -276,6 +286,6 @@ def _chosen(tree: Tree, wanted: str | None) -> list[Any]:
         there = sorted({w.label for w in tree.workloads if isinstance(w.name, str)})
         from nodelint.model.messages import list_first
 
-        present = f"they hold {list_first(there, 10)}" if there else "they hold none"
-        stop(f"no workload `{wanted}` is in the files; {present}")
+        present = f"they contain {list_first(there, 10)}" if there else "they contain no workloads"
+        stop(f"the files contain no workload `{wanted}`; {present}")
     return chosen

@@ -8,7 +8,7 @@ from nodelint.commands._console import say
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from nodelint.files.discover import Discovery
+    from nodelint.files.folders import Discovery
     from nodelint.inventory import Inventory
     from nodelint.model.gap import Gap
 

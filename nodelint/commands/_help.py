@@ -75,6 +75,7 @@ _MEANT = {
     "--check": "`nodelint check` writes nothing without `--fix`",
     "--namespace": "NodePools and EC2NodeClasses are in no namespace",
     "--facts": "write `--snapshot`",
+    "--output": "write `--baseline`",
     "--severity": "write `--fail-on`",
     "--level": "write `--fail-on`",
     "--rule": "write `--select`",
@@ -89,6 +90,19 @@ _MEANT = {
     "--env": "write `--karpenter-version` and `--kubernetes-version`",
 }
 """What somebody means by an option of other tools."""
+
+
+_EXTRA = {
+    "triage": "one log is read; join logs with `cat`, and name manifests by `--manifests PATH`",
+    "init": "it sets up the folder that you are in: change into the repository first",
+    "clean": "it removes the cache of this user, and takes no path",
+    "rule": "one rule is shown; `nodelint rule WORD` lists those about a word",
+    "policy": "it prints the policies of the rules, and reads no manifest; choose rules by `--select RULE`",
+    "lsp": "the editor names the files",
+    "mcp": "the client names the files",
+    "completion": "name one shell",
+}
+"""What is meant where a command gets an argument more than it takes."""
 
 
 class WordChoice(click.Choice[str]):
@@ -119,11 +133,23 @@ class GroupedCommand(click.Command):
         """Take the arguments. Raise NoSuchOption with what is meant by an option that there is not."""
         try:
             return super().parse_args(ctx, args)
+        except click.BadOptionUsage as error:
+            param = next((param for param in self.get_params(ctx) if error.option_name in param.opts), None)
+            if param is not None and error.message.endswith("requires an argument."):
+                vars(error)["message"] = f"write a value: {error.option_name} {param.make_metavar(ctx)}"
+            raise
         except click.NoSuchOption as error:
             own = {name for param in self.get_params(ctx) for name in param.opts if name.startswith("--")}
             hint = _find_meant_option(error.option_name, own, ctx)
             vars(error)["message"] = error.message.rstrip(".") + hint
             vars(error)["possibilities"] = None
+            raise
+        except click.MissingParameter:
+            raise
+        except click.UsageError as error:
+            extra = _EXTRA.get(str(ctx.info_name))
+            if extra is not None and error.message.startswith("Got unexpected extra argument"):
+                vars(error)["message"] = f"{error.message}: {extra}"
             raise
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

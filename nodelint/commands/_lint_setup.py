@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from nodelint.commands._flags import FactFlags
     from nodelint.config.session import Session
     from nodelint.config.settings import Settings
-    from nodelint.files.discover import Discovery
+    from nodelint.files.folders import Discovery
     from nodelint.inventory import Inventory
     from nodelint.lint.autofix import Judge
     from nodelint.lint.baseline import KnownFinding
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from nodelint.lint.incremental import ResultCaches
     from nodelint.lint.proven_fixes import Prover
     from nodelint.model.gap import Gap
+    from nodelint.rule.definition import Rule
     from nodelint.text import Source
 
     _F = TypeVar("_F", bound=Callable[..., Any])
@@ -133,12 +134,20 @@ class Judging(NamedTuple):
     @property
     def reported(self) -> list[str]:
         """The rules whose findings are reported, by the names that they have and had."""
+        return self._list_names(self.session.selection.enables)
+
+    @property
+    def comparing(self) -> list[str]:
+        """The rules that compare pools with workloads of the whole repository, by the names that they have and
+        had.
+        """
+        return self._list_names(lambda rule: "workloads" in rule.tags)
+
+    def _list_names(self, is_meant: Callable[[Rule], bool]) -> list[str]:
         from nodelint.rule.definition import all_names
 
         rules = self.session.rules
-        return sorted(
-            all_names(rules, (name for name, rule in rules.items() if self.session.selection.enables(rule)))
-        )
+        return sorted(all_names(rules, (name for name, rule in rules.items() if is_meant(rule))))
 
 
 def judging(found: Discovery, fact_flags: FactFlags, settings: Settings, paths: Sequence[str]) -> Judging:

@@ -21,6 +21,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 _KUBECTL = "kubectl"
 _SECONDS = 120
+_TAKES = f"; `--live {_KUBECTL}` asks the cluster that kubectl is set to"
 
 
 def live_option(command: _F) -> _F:
@@ -73,7 +74,7 @@ def _text(path: str) -> str:
     except OSError as error:
         from nodelint.model.messages import did_you_mean
 
-        stop(f"--live {path}: {error_reason(error)}{did_you_mean(path, [_KUBECTL])}")
+        stop(f"--live {path}: {error_reason(error)}{did_you_mean(path, [_KUBECTL]) or _TAKES}")
     except UnicodeDecodeError:
         stop(f"--live {path}: the file is not UTF-8")
 

@@ -101,7 +101,7 @@ def _options(formats: Sequence[str], read: Any, completed: Any) -> tuple[Callabl
             shell_complete=completed,
             multiple=True,
             metavar="FORMAT[=FILE]",
-            help=f"{', '.join(formats)}; with a file, it goes there. May be repeated.  [default: text]",
+            help=f"{', '.join(formats)}. FORMAT=FILE writes to a file. May be repeated.  [default: text]",
         ),
     )
 
@@ -110,6 +110,10 @@ def outputs_of(outputs: Sequence[Output], output: str | None) -> list[Output]:
     """Every format with where it goes. Ends the run where two would go to one place that holds one."""
     wanted = list(outputs) or [Output("text")]
     if output is not None:
+        form = output.partition(":")[0]
+        if form in FORMATS and not os.path.exists(output):
+            to_file = f" --output {output.partition(':')[2]}" if ":" in output else ""
+            stop(f"--output names a file, and `{form}` is a format: write --format {form}{to_file}")
         loose = [wanted_output for wanted_output in wanted if wanted_output.path is None]
         if len(loose) != 1:
             stop("--output takes one format; write others as --format FORMAT=FILE")
@@ -172,7 +176,9 @@ def write_outputs(
         try:
             replace(path, render(form).encode("utf-8", "replace"))
         except OSError as error:
-            bad.append((path, f"not written: {error_reason(error)}"))
+            folder = os.path.dirname(path)
+            missing = f"the folder {folder} does not exist" if folder and not os.path.isdir(folder) else None
+            bad.append((path, f"not written: {missing or error_reason(error)}"))
     return bad
 
 

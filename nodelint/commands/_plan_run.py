@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from nodelint.config.session import Session
     from nodelint.config.settings import Settings
     from nodelint.drift.cluster import Cluster
-    from nodelint.files.discover import Discovery
+    from nodelint.files.folders import Discovery
     from nodelint.plan import Plan
     from nodelint.plan.outcome import Findings
 
@@ -205,7 +205,7 @@ def _compare(
 
 def _read(paths: Sequence[str], session: Session, root: str, whole: bool = False, other: Read | None = None) -> Read:
     """Read a side. What the `other` side holds too is read once."""
-    from nodelint.files.discover import Discovery
+    from nodelint.files.folders import Discovery
 
     known = None
     if other is not None:
@@ -216,7 +216,7 @@ def _read(paths: Sequence[str], session: Session, root: str, whole: bool = False
 
 def _read_old(paths: Sequence[str], session: Session, root: str, new_root: str, whole: bool = False) -> Read:
     """Read the old side; its values files are those at the places that --values names below the new side's root."""
-    from nodelint.files.discover import Discovery
+    from nodelint.files.folders import Discovery
 
     settings, top = session.settings, os.path.realpath(new_root)
     found = discovered(paths, settings._replace(values=())) if paths else Discovery()

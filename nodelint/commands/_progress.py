@@ -36,7 +36,7 @@ class ProgressLine:
     def count_object(self) -> None:
         """Show how many objects have been judged, this one among them."""
         self._judged += 1
-        self.tell(f"judged {self._judged:,} objects …")
+        self.tell(f"judged {self._judged:,} object{'' if self._judged == 1 else 's'} …")
 
     def clear(self) -> None:
         """Take the line away; what follows may stand in its place."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from nodelint.config.settings import Settings
-    from nodelint.files.discover import Discovery
+    from nodelint.files.folders import Discovery
     from nodelint.model.releases import KubernetesVersion, Version
 
 
@@ -31,8 +31,10 @@ def say_unknown_release(release: Version, day: int) -> None:
         from nodelint.report.age import known_releases_text
 
         known = known_releases_text(day)
-        how = f"it is judged as {instead}, and what that would refuse is a warning; a newer nodelint may know it"
-        say(f"Karpenter {release} is newer than the releases that nodelint knows ({known}): {how}")
+        say(
+            f"nodelint does not know Karpenter {release}: its facts go {known}. It judges for {instead}, and "
+            f"reports what {instead} would refuse as a warning. A newer nodelint may know {release}."
+        )
     else:
         say(f"Karpenter {release} is not a release that nodelint knows; it is judged as {instead}")
 

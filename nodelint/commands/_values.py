@@ -11,7 +11,7 @@ from nodelint.files.gate import gate
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nodelint.files.discover import Discovery
+    from nodelint.files.folders import Discovery
 
 _CHART = "Chart.yaml"
 _SHOWN = 3

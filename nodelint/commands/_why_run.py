@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from nodelint.commands._flags import WhyFlags
     from nodelint.config.session import Session
     from nodelint.config.settings import Settings
-    from nodelint.files.discover import Discovery
+    from nodelint.files.folders import Discovery
     from nodelint.karpenter.resolve import Resolution
     from nodelint.model.manifest import NodePool
     from nodelint.model.releases import Version
@@ -66,7 +66,10 @@ def explain_nodes(
     except ValueError as error:
         stop(str(error))
     if not (dump.has_kind("Node") or dump.has_kind("NodeClaim")):
-        stop("the dump holds neither nodes nor NodeClaims: `kubectl get nodes,nodeclaims,nodepools,pods -A -o yaml`")
+        stop(
+            "the dump contains no nodes and no NodeClaims. Create it with"
+            " `kubectl get nodes,nodeclaims,nodepools,pods -A -o yaml`"
+        )
     run = _Run(dump, settings, session_of(settings, runs_rules=False), fact_flags, tuple(manifests), complete_kinds)
     answers = _filter(_explain(run, dumps, wanted), wanted)
     bad = write_outputs(
@@ -112,7 +115,11 @@ def _explain(run: _Run, dumps: Sequence[str], wanted: Wanted) -> Answers:
     answers = explain(run.dump, objects, resolutions, known._replace(unresolved=unresolved), is_wanted)
     if not answers.nodes and not answers.gaps and (names or pools):
         what = ", ".join(sorted([*names, *(f"NodePool/{pool}" for pool in pools)]))
-        stop(f"no node of the dump matches  {what}")
+        from nodelint.model.messages import list_first
+
+        kind = "Node" if names else "NodePool"
+        there = sorted(name for _, name in run.dump.objects_of(kind))
+        stop(f"no node of the dump matches {what}; it holds {list_first(there, 10) if there else f'no {kind}'}")
     return answers
 
 

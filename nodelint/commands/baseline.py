@@ -66,7 +66,7 @@ def command(paths: Sequence[str], prune: bool, **flags: Unpack[BaselineFlags]) -
     settings = settings_over_paths(flags, paths)
     path = settings.baseline or FILE
     if prune and not os.path.exists(path):
-        stop(f"{path}: there is no baseline to prune")
+        stop(f"{path}: there is no baseline to prune; `nodelint baseline` without --prune writes one")
     found = discovered(paths or (".",), settings)
     from nodelint.config.file import ConfigError
     from nodelint.files.atomic_write import replace
@@ -83,7 +83,7 @@ def command(paths: Sequence[str], prune: bool, **flags: Unpack[BaselineFlags]) -
         old = ready.session.baseline(path) if os.path.exists(path) else ()
     except ConfigError as error:
         unusable(error)
-    parts = baseline.split(report, old, root, paths, ready.reported)
+    parts = baseline.split(report, old, root, paths or (os.curdir,), ready.reported, ready.comparing)
     known_findings = parts.kept if prune else parts.unjudged
     written = report._replace(results=()) if prune else report
     try:

@@ -28,8 +28,8 @@ Exit codes:
      not be judged; with --timeout: something was not judged in time
   2  wrong usage or configuration, or a path that could not be read
   3  an error in nodelint itself
-  4  with --require-facts: a fact is missing, and trying again may bring it
-  5  with --require-facts: a fact is missing, and trying again brings none
+  4  with --require-facts: a fact is missing; a retry may help
+  5  with --require-facts: a fact is missing; a retry does not help
 """
 
 

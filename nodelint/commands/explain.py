@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from nodelint.commands._flags import ExplainFlags
     from nodelint.commands._output import Output
     from nodelint.ec2.facts import AwsFacts
-    from nodelint.files.discover import Discovery
+    from nodelint.files.folders import Discovery
     from nodelint.inventory import Inventory
     from nodelint.karpenter.resolve import Resolution
     from nodelint.model.gap import Gap
@@ -121,7 +121,7 @@ def command(
     if pools or all(form == "json" for form, _ in wanted):
         _give_out(wanted, resolutions, facts, None if types else 5)
     elif not found.unreadable:
-        echo(_say_nothing(settings.karpenter, found, gaps))
+        echo(_say_nothing(settings.karpenter if newest else None, found, gaps))
     _end(found)
 
 
@@ -189,10 +189,10 @@ def _called(name: str, pools: Sequence[NodePool], found: Discovery) -> list[Node
     return called
 
 
-def _say_nothing(release: Version, found: Discovery, gaps: Sequence[Gap]) -> str:
+def _say_nothing(release: Version | None, found: Discovery, gaps: Sequence[Gap]) -> str:
     from nodelint.report.all_clear import say_nothing
 
-    missing = f"no NodePool that Karpenter {release} serves"
+    missing = f"no NodePool that Karpenter {release} serves" if release is not None else "no NodePool"
     return f"{say_nothing('explain', missing, f'in {_count_files(found)}', gaps)}."
 
 

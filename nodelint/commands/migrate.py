@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from nodelint.commands._flags import DiffFlags
-    from nodelint.files.discover import Discovery
+    from nodelint.files.folders import Discovery
     from nodelint.migrate import MovedFiles, MoveTarget
     from nodelint.migrate.types import PoolTypes
     from nodelint.text import Source

@@ -47,13 +47,21 @@ Exit codes:
 @click.option("--old", metavar="DIR", shell_complete=files, help="A folder to compare with, instead of a revision.")
 @live_option
 @options_for(PLAN_FORMATS)
-@click.option("--fail-on", "gate", type=WordChoice(GATES), default="drift", show_default=True)
+@click.option(
+    "--fail-on",
+    "gate",
+    type=WordChoice(GATES),
+    default="drift",
+    show_default=True,
+    help="What makes the exit code 1; see `Exit codes` below.",
+)
 @judging_options
 @click.option(
     "--snapshot",
     metavar="FILE",
     shell_complete=files,
-    help="Facts that `nodelint refresh` wrote. Default: those cached for this repository. `bundled` uses none.",
+    help="Facts that `nodelint refresh` wrote. Default: those cached for this repository. `bundled` uses only"
+    " those that ship with nodelint.",
 )
 @click.option("--region", metavar="NAME", help="The AWS region. Default: the snapshot's region, if it has only one.")
 @colour_option

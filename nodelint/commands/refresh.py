@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from nodelint.config.settings import Settings
     from nodelint.ec2.questions import ClassesAt
     from nodelint.ec2.snapshot import Region, Reply, Snapshot
-    from nodelint.files.discover import Discovery
+    from nodelint.files.folders import Discovery
     from nodelint.report.snapshot import Asking
 
 _LISTED = 20
@@ -39,7 +39,7 @@ Exit codes:
   0  AWS answered everything (prices may be missing)
   2  wrong usage or configuration, or a file that could not be read or written
   3  an error in nodelint itself
-  4  something was not answered, and trying again may help
+  4  something was not answered; a retry may help
   5  something was refused, and trying again will not help
 """
 

@@ -18,7 +18,15 @@ if TYPE_CHECKING:
     from nodelint.commands._flags import DiffFlags
 
 
-@click.group(cls=WholeHelp)
+class _Commands(WholeHelp):
+    def suggest(self, word: str, commands: list[str]) -> str:
+        """Return the end of a message about a word that is no command, such as the name of a snapshot."""
+        if word.endswith(".json"):
+            return f"; to see what it holds: `nodelint snapshot show {word}`"
+        return super().suggest(word, commands)
+
+
+@click.group(cls=_Commands)
 def command() -> None:
     """Show or compare the facts that `nodelint refresh` keeps."""
 
@@ -86,7 +94,7 @@ Exit codes:
 def diff(old: str, new: str, paths: tuple[str, ...], form: str, **flags: Unpack[DiffFlags]) -> None:
     """Show what changed between two snapshots: images, subnets, instance types, answers.
 
-    When each was asked is not a difference. With PATHS, the manifests of a cluster, also show which NodePools get
+    The times of the questions are not compared. With PATHS, the manifests of a cluster, also show which NodePools get
     other images, by which EC2NodeClass: their nodes drift.
     """
     from nodelint.ec2 import cache

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 _EXIT = """
 \b
 Exit codes:
-  0  every rule keeps the laws
-  1  a rule breaks one
+  0  every rule passes
+  1  a rule fails a test
   2  wrong usage, a folder or rule that cannot be loaded, or nothing to try
   3  an error in nodelint itself
 """
@@ -83,4 +83,4 @@ def _verdict(tried: Sequence[Rule], pairs: int, broken: Sequence[BrokenLaw]) -> 
     """Return the last line: how many rules were tried with how many pairs of examples, and how many break laws."""
     extent = f"{counted(len(tried), 'rule')}, {pairs:,} {'pair' if pairs == 1 else 'pairs'} of examples"
     breaking = len({difference.rule for difference in broken})
-    return f"{breaking} of {extent}: laws are broken." if breaking else f"{say_all_clear('check', ())}: {extent}."
+    return f"{breaking} of {extent}: tests fail." if breaking else f"{say_all_clear('check', ())}: {extent}."

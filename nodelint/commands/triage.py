@@ -9,7 +9,15 @@ from typing import BinaryIO
 import click
 
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.commands import discovered, exclude, output_format, settings_of, unread, unreadable, versions
+from nodelint.commands import (
+    discovered,
+    exclude,
+    output_format,
+    settings_of,
+    unread,
+    unreadable,
+    versions,
+)
 from nodelint.commands._console import CLEAN, FAULT, FOUND, UNUSABLE, echo, echo_json, say, stop
 from nodelint.commands._facts import facts_options
 from nodelint.commands._flags import FactFlags
@@ -138,6 +146,6 @@ def _findings(paths: Sequence[str], fact_flags: FactFlags, settings: Settings, r
     report = prover_of(ready).offered(found.sources, report)
     found.unreadable += unread(found, "not judged")
     unreadable(found)
-    if not report.objects:
+    if not report.objects and not found.unreadable:
         say(f"no NodePool or EC2NodeClass in {counted(found.files, 'file')} of --manifests")
     return report, bool(found.unreadable)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from nodelint.commands._flags import UpgradeFlags
     from nodelint.config.settings import Settings
-    from nodelint.files.discover import Discovery
+    from nodelint.files.folders import Discovery
     from nodelint.model.releases import KubernetesVersion, Version
     from nodelint.upgrade import Upgrade
 
@@ -86,7 +86,7 @@ def command(
 
     A line shows where a change matters, which need not be a mistake: an `error` is refused or stops working
     unless you change it, a `warning` behaves differently, and an `info` needs no action. VERSION is a release
-    such as 1.4.0, or 1.4 for its newest patch; --from takes 0.32 to 0.37 too.
+    such as 1.4.0, or 1.4 for its newest patch; --from also accepts 0.32 to 0.37.
 
     \b
     Examples:

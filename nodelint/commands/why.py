@@ -67,8 +67,8 @@ def command(
 
     DUMP is the output of kubectl as YAML or JSON: a file, a folder of files, or - for standard input. The
     checks are those of Karpenter's disruption controller, in the order of the cluster's release, at the time
-    of the run; NODELINT_NOW sets another time. The report names unknown values. It never reports that a node
-    will go if the node may stay.
+    of the run; NODELINT_NOW sets another time. The report names unknown values. If one decides
+    about a node, the report says that the node may stay.
 
     \b
     Examples:

@@ -101,6 +101,8 @@ def read_config(path: str) -> ConfigFile:
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: the file is not UTF-8") from error
     except Unreadable as error:
+        if not path.endswith((".yaml", ".yml", ".json")):
+            raise ConfigError(f"{path}: a configuration is a file of YAML, or pyproject.toml") from error
         position = source.position(error.offset)
         raise ConfigError(f"{path}:{position.line}:{position.column}: {error.message}") from error
     root = roots[0] if roots else None

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from nodelint.config.release_selection import Choose
     from nodelint.ec2.facts import AwsFacts
     from nodelint.ec2.questions import ClassesAt
-    from nodelint.files.discover import Discovery
+    from nodelint.files.folders import Discovery
     from nodelint.lint.baseline import KnownFinding
     from nodelint.lint.engine import Selection, Target
     from nodelint.model.controller_settings import ControllerInstall
@@ -85,7 +85,7 @@ class Session:
             try:
                 loaded = load(folder)
             except OSError as error:
-                raise ConfigError(f"rules: {folder}: {error_reason(error)}") from error
+                raise ConfigError(f"rules: {folder}: {error_reason(error)}; name a folder of rules") from error
             except Exception as error:  # a rule is code: whatever it raises while it loads is its author's to mend
                 raise ConfigError(f"rules: {folder}: {type(error).__name__}: {error}") from error
             if not loaded:

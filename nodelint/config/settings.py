@@ -399,7 +399,9 @@ def _rules(given: ConfigFile, flags: Mapping[str, object], folder: str, trusted:
     refused = [path for path in paths if os.path.realpath(path) not in allowed]
     is_own = trusted and not (from_repository is False and any(map(gate.surrounds, refused)))
     if refused and not is_own and not from_repository:
-        hint = "" if from_repository is False else f"; run with --rules {os.path.relpath(refused[0])} to allow it"
+        allowing = f"--rules {os.path.relpath(refused[0])}"
+        refusing = f", and --no-repository-rules refuses them: if you trust the repository, write {allowing} instead"
+        hint = refusing if from_repository is False else f"; run with {allowing} to allow it"
         raise ConfigError(f"{where}: rules are code, and do not run because this file names them{hint}")
     return tuple(dict.fromkeys([*named, *refused]))
 

@@ -86,7 +86,7 @@ def read_jobs(text: object) -> int | None:
         return None
     if str(text).isascii() and str(text).isdigit() and int(str(text)) > 0:
         return int(str(text))
-    raise ConfigError(f"--jobs: `{text}` is neither a number of processes nor auto")
+    raise ConfigError(f"--jobs: `{text}` is neither a number of processes, from 1 on, nor auto")
 
 
 def read_switch(value: object, where: str, *, default: bool = False) -> bool:

@@ -1,13 +1,14 @@
-"""Make edits from a node, in the style of the file: indent, quotes, flow or block, line breaks.
+"""Create edits for a node in the style of the file: indent, quotes, flow or block, line breaks.
 
-Nothing here dumps YAML: an edit replaces a range of characters, and all others stay. Every function
-raises `NotEditable` where the place is written elsewhere (behind an alias), changes another place too
-(an anchor in use), or lies within template code.
+An edit replaces a range of characters; nothing is dumped as YAML, so all other characters stay. Every function raises
+`NotEditable` if the value is written elsewhere (behind an alias), if the edit would change another place as well (an
+anchor in use), or if the value is within template code.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 
@@ -32,7 +33,7 @@ from nodelint.edits.several import difference, find_again, find_steps, member_at
 from nodelint.edits.writer import dialect_of
 from nodelint.forms.registry import TABLE
 from nodelint.model.finding import Edit, NoEdits, PendingEdits
-from nodelint.text import Document, Source, SourceText, reread, reread_document
+from nodelint.text import Document, Source, SourceText, reread, reread_document, reread_documents
 from nodelint.text.nodes import Node
 
 if TYPE_CHECKING:
@@ -74,7 +75,10 @@ __all__ = [
 
 
 def apply(text: str, edits: Iterable[Edit]) -> str:
-    """Return the text with the edits made. Raise ValueError where two of them overlap or one lies outside."""
+    """Return the text with all edits applied.
+
+    Raise ValueError if two edits overlap, or if one is outside the text.
+    """
     out: list[str] = []
     at = 0
     for edit in sorted(edits, key=lambda e: (e.start, e.end)):
@@ -86,7 +90,7 @@ def apply(text: str, edits: Iterable[Edit]) -> str:
 
 
 def if_editable(edit: Callable[_P, _E], *args: _P.args, **kwargs: _P.kwargs) -> _E | list[Edit]:
-    """Return the edits that a call gives; none, and why, where it raises `NotEditable`: a finding needs no fix."""
+    """Return the edits of a call. If it raises `NotEditable`, return an empty list with the reason (`NoEdits`)."""
     try:
         return edit(*args, **kwargs)
     except NotEditable as error:
@@ -94,34 +98,35 @@ def if_editable(edit: Callable[_P, _E], *args: _P.args, **kwargs: _P.kwargs) -> 
 
 
 def set_value(node: Node, value: str | int | float | bool) -> list[Edit]:
-    """Return edits that put another scalar in a node's place. Quotes stay where the new value allows it."""
+    """Return edits that replace the value of a node with a scalar. Quotes stay if the new value allows it."""
     return dialect_of(node).set_value(node, value)
 
 
 def set_key(node_of_key: Node, new: str) -> list[Edit]:
-    """Return edits that give a mapping's key another name."""
+    """Return edits that rename a key of a mapping."""
     return set_value(node_of_key, new)
 
 
 def replace(node: Node, value: Plain) -> list[Edit]:
-    """Return edits that put another value in a node's place, in the style that stands there. Comments inside the old
-    value are removed.
+    """Return edits that replace the value of a node, in the style of the old value.
+
+    Comments inside it are removed.
     """
     return dialect_of(node).replace(node, value)
 
 
 def add_item(sequence: Node, item: Plain) -> list[Edit]:
-    """Return one more item at a list's end, written as the items before it are."""
+    """Return edits that append an item to a list, in the style of the items before it."""
     return insert_items(sequence, len(sequence.items), [item])
 
 
 def insert_item(sequence: Node, index: int, item: Plain) -> list[Edit]:
-    """Return one more item before the one of that index."""
+    """Return edits that insert an item before the item at `index`."""
     return insert_items(sequence, index, [item])
 
 
 def insert_items(sequence: Node, index: int, items: Sequence[Plain]) -> list[Edit]:
-    """Return edits that insert items, in this order, before the item of an index."""
+    """Return edits that insert items, in this order, before the item at `index`."""
     if sequence.kind != "sequence":
         raise NotEditable("there is no list here")
     if not items:
@@ -131,12 +136,12 @@ def insert_items(sequence: Node, index: int, items: Sequence[Plain]) -> list[Edi
 
 
 def add_key(mapping: Node, key: str, value: Plain, after: str | None = None) -> list[Edit]:
-    """Return one more key of a mapping, behind the key `after`, else at the end."""
+    """Return edits that add a key to a mapping: after the key `after`, else at the end."""
     return add_keys(mapping, {key: value}, after)
 
 
 def add_keys(mapping: Node, values: Mapping[str, Plain], after: str | None = None, first: bool = False) -> list[Edit]:
-    """Return edits that add keys to a mapping in their order: behind the key `after`, or `first`, else at the end."""
+    """Return edits that add keys to a mapping: after the key `after`, or at the start (`first`), else at the end."""
     _hold_to_new_keys(mapping, values)
     return dialect_of(mapping).add_keys(mapping, values, after, first)
 
@@ -151,10 +156,10 @@ def _hold_to_new_keys(mapping: Node, keys: Iterable[str]) -> None:
 
 
 def add_key_later(mapping: Node, key: str, value: Plain) -> Sequence[Edit]:
-    """Return what `add_key` gives, written when it is read. Raise `NotEditable` at once where that would.
+    """Return the edits of `add_key`, computed when they are first read. Raise `NotEditable` at once if it would.
 
-    How a document writes things is looked for in all of it: a rule that suggests the same for many objects, of which
-    a report shows a few, spares that. Where text moves below a finding (`Context.recording`) it is no use.
+    To find the style, a whole document must be searched. A rule that suggests the same key for many objects, of which
+    a report shows a few, saves that time. Do not use it if an earlier fix moves the text (`Context.recording`).
     """
     members = mapping.kind == "mapping" and mapping.style == "block" and not mapping.alias and mapping.entries
     if not members or dialect_of(mapping).SUFFIX != ".yaml":
@@ -164,10 +169,10 @@ def add_key_later(mapping: Node, key: str, value: Plain) -> Sequence[Edit]:
 
 
 def remove(node: Node) -> list[Edit]:
-    """Take out an item of a list, or a key with its value (either node names it).
+    """Return edits that remove an item of a list, or a key with its value. `node` is the item, the key or the value.
 
-    The whole lines go, with the comment behind them and the comments directly above. A list or
-    mapping that loses its last member becomes `[]` or `{}`.
+    Whole lines are removed, with the comment at their end and the comments directly above. A list or mapping that
+    loses its last member becomes `[]` or `{}`.
     """
     parent = node.parent
     if parent is None:
@@ -176,7 +181,10 @@ def remove(node: Node) -> list[Edit]:
 
 
 def remove_all(nodes: Sequence[Node]) -> list[Edit]:
-    """Take out several items or keys of one document, none of which lies in another: what goes may touch."""
+    """Return edits that remove several items or keys of one document.
+
+    They may be neighbours, but not contain each other.
+    """
     if len(nodes) > _MOST_AT_ONCE:
         raise NotEditable(f"more than {_MOST_AT_ONCE:,} items would go")
     single = sorted([edit for node in nodes for edit in remove(node)], key=lambda edit: (edit.start, edit.end))
@@ -186,24 +194,24 @@ def remove_all(nodes: Sequence[Node]) -> list[Edit]:
         return single
     apart = set_apart(nodes)
     text = apart[0].source.text
-    # from the back, so that the way to those in front stays what it is
+    # from the back, so that earlier indices do not change
     for node in sorted(apart, key=lambda node: node.start, reverse=True):
         text = apply(text, remove(find_again(node, find_steps(node), text)))
     return [put_back(nodes[0], apart[0], text)]
 
 
 _MOST_AT_ONCE = 200
-"""Of a longer list whose items go one by one, whoever writes it makes another."""
+"""The most items that are removed one by one."""
 
 _BEHIND = 1000
-"""Characters behind a document that an edit's end is looked for in."""
+"""The number of characters after a document that are compared to find the end of an edit."""
 
 _MOST_REMOVED = 100
-"""Each item that goes is a step of its own; a list that loses more is written anew, without its comments."""
+"""Removing an item takes a step. A list that loses more items is written again, without its comments."""
 
 
 def listed(mapping: Node) -> list[Edit]:
-    """Return a mapping becomes the one item of a list, as it is written: `[` and `]` around it, or `- ` before it."""
+    """Return edits that make a mapping the only item of a list: they put `[` and `]` around it, or `- ` before it."""
     if mapping.kind != "mapping":
         raise NotEditable("there is no mapping here")
     guard(mapping, structure=True)
@@ -218,7 +226,7 @@ def listed(mapping: Node) -> list[Edit]:
 
 
 def set_values(sequence: Node, texts: Sequence[str]) -> list[Edit]:
-    """Make a list of texts hold exactly these. Items that stay keep their quotes and comments."""
+    """Return edits that make a list hold exactly these texts. Items that stay keep their quotes and comments."""
     if sequence.kind != "sequence":
         raise NotEditable("there is no list here")
     guard(sequence, structure=True)
@@ -237,7 +245,7 @@ def set_values(sequence: Node, texts: Sequence[str]) -> list[Edit]:
         return [edit]
     (apart,) = set_apart([sequence])
     node, steps, text = apart, find_steps(apart), apart.source.text
-    # from the back, so that the indices in front stay what they are
+    # from the back, so that earlier indices do not change
     for _, a, b, c, d in changes:
         shared = min(b - a, d - c)
         if shared:
@@ -253,7 +261,7 @@ def set_values(sequence: Node, texts: Sequence[str]) -> list[Edit]:
 
 
 def _find_changes(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, int, int, int, int]]:
-    """Return what makes of one list the other, the last first: the indices in front stay what they are."""
+    """Return the opcodes (difflib) from one list to another, the last first, so that earlier indices stay valid."""
     from difflib import SequenceMatcher
 
     codes = SequenceMatcher(None, old, list(new), autojunk=False).get_opcodes()
@@ -261,9 +269,9 @@ def _find_changes(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, int
 
 
 def _take_out(sequence: Node, within: Document, kind: str, start: int, end: int, *_: int) -> Edit | None:
-    """Return the edit by which one item goes; None if more is changed, or what stands around its document.
+    """Return one edit that removes an item. None if the change is not one removal, or if it touches another document.
 
-    No more of the text is looked at: it may be long, and hold many such documents.
+    Only the text of the document `within` is read: the file may be long, with many such documents.
     """
     if kind != "delete" or end - start != 1:
         return None
@@ -276,17 +284,36 @@ def _take_out(sequence: Node, within: Document, kind: str, start: int, end: int,
 
 
 def reread_edited(source: SourceText, edits: Sequence[Edit]) -> Source:
-    """Return a file with edits made, to be looked at: a document that no edit touches stays the same."""
+    """Return the source with edits applied, to inspect the result.
+
+    If possible, only the edited document is parsed.
+    """
     text = apply(source.text, edits)
     start, end = min(edit.start for edit in edits), max(edit.end for edit in edits)
     for document in source.documents:
         if document.start < start and end <= document.end:
             return reread_document(source, document.index, text)
-    return reread(source, text)
+    growth = _growth_of_documents(source, edits)
+    return (reread_documents(source, growth, text) if growth else None) or reread(source, text)
+
+
+def _growth_of_documents(source: SourceText, edits: Sequence[Edit]) -> dict[int, int]:
+    """Return by how many characters each document that edits change grows, by its number.
+
+    Empty where an edit is not within one document, or where most are changed: then all is read again.
+    """
+    growth: dict[int, int] = {}
+    starts = [document.start for document in source.documents]
+    for edit in edits:
+        number = bisect_left(starts, edit.start) - 1
+        if number < 0 or edit.end >= source.documents[number].end:
+            return {}
+        growth[number] = growth.get(number, 0) + len(edit.text) - (edit.end - edit.start)
+    return growth if 2 * len(growth) <= len(starts) else {}
 
 
 def restructure(place: Node, new: object) -> list[Edit]:
-    """Make a mapping or list hold what `new` does, by the fewest edits, as one: for changes that touch each other."""
+    """Return one edit that makes a mapping or list hold `new`, also if changes are next to each other."""
     from nodelint.edits.restructuring import Operations, Restructuring
 
     (apart,) = set_apart([place])
@@ -301,7 +328,7 @@ def restructure(place: Node, new: object) -> list[Edit]:
         documents = reread_document(root.source, document.index, apply(root.source.text, made)).documents
         edited = documents[document.index].root if document.index < len(documents) else None
         if edited is None:
-            raise NotEditable("the edited text could not be read again")
+            raise NotEditable("nodelint could not read the file with this edit: edit it by hand")
         return edited
 
     assert document.root is not None
@@ -311,14 +338,12 @@ def restructure(place: Node, new: object) -> list[Edit]:
 
 
 def plain_fields(mapping: Node) -> dict[str, object]:
-    """Return the plain values of a mapping by their keys: what `restructure` may be given with some of them
-    changed.
-    """
+    """Return the plain values of a mapping by key. A caller changes some of them and passes them to `restructure`."""
     return {str(entry.name): entry.value.plain() for entry in mapping.entries}
 
 
 def add_document(document: Document, text: str) -> list[Edit]:
-    """Return a new YAML document right behind this one. The text may begin with its own `---`."""
+    """Return edits that add a YAML document directly after this one. The text may begin with its own `---`."""
     if document.root is None:
         raise NotEditable("the document is not read")
     source = document.root.source
@@ -341,7 +366,7 @@ def add_document(document: Document, text: str) -> list[Edit]:
 
 
 def _among_others(document: Document) -> bool:
-    """Whether a heredoc holds documents next to this one."""
+    """Return whether a heredoc holds further documents."""
     assert document.root is not None
     text = document.root.source.text
     if re.match(r"[ \t]*---", text[document.start : document.root.start]):
@@ -350,7 +375,10 @@ def _among_others(document: Document) -> bool:
 
 
 def add_object(node: Node, text: str) -> list[Edit]:
-    """Return edits that add an object behind this one: a document, or in a `List` an item. `text` is its YAML."""
+    """Return edits that add an object after this one: a document, or an item if it is in a `List`.
+
+    `text` is its YAML.
+    """
     if node.parent is None:
         return add_document(document_of(node), text)
     sequence = node.parent
@@ -373,7 +401,7 @@ def add_object(node: Node, text: str) -> list[Edit]:
 
 
 def copy_document(node: Node) -> str:
-    """Return the exact text of an object, from its first key to its last value, as it would stand on its own."""
+    """Return the source text of an object, from its first key to its last value, without the indent of its place."""
     text = node.source.text
     if not dialect_of(node).MOVES_TEXT:
         raise NotEditable("an object of HCL is not YAML")

@@ -1,4 +1,4 @@
-"""Where the members of lists and mappings stand, and the edits by which members come and go."""
+"""Find the members of lists and mappings, and create the edits that add or remove members."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from nodelint.text.placeholders import CODE
 
 
 class NotEditable(Exception):
-    """There is no edit that would do this here and nothing else; the reason is in words."""
+    """Raised if no edit can make the change and nothing else. `reason` says why."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -35,7 +35,10 @@ class NotEditable(Exception):
 
 
 def edit_of(node: Node, start: int, end: int, text: str) -> Edit:
-    """Return an edit of the source that a node stands in; a line that it makes begins as those of its document do."""
+    """Return an edit of the source of a node.
+
+    If the lines of its document begin with tabs, its new lines do as well.
+    """
     if node.source.tabbed:
         prefix = document_of(node).prefix
         if "\t" in prefix:
@@ -47,7 +50,7 @@ def edit_of(node: Node, start: int, end: int, text: str) -> Edit:
 
 
 def root_of(node: Node) -> Node:
-    """Return the node of the whole document."""
+    """Return the root node of the document of a node."""
     while node.parent is not None:
         node = node.parent
     return node
@@ -55,20 +58,20 @@ def root_of(node: Node) -> Node:
 
 @lru_cache(maxsize=4)
 def manner_of(root: Node) -> Manner:
-    """Return how the document of a root node is written: indent, quotes, flow or block."""
+    """Return the style of the document of a root node: indent, quotes, flow or block."""
     return Manner(root)
 
 
 def document_of(node: Node) -> Document:
-    """Return the document that a node stands in. Raise NotEditable where it is put together from a patch."""
+    """Return the document of a node. Raise NotEditable if the object was composed from the operations of a patch."""
     found = node.source.document_of(root_of(node))
     if found is None:
-        raise NotEditable("it is put together from the operations of a patch")
+        raise NotEditable("operations of a JSON patch make the value: edit it by hand")
     return found
 
 
 class _Layout:
-    """The members of a collection, worked out once for all fixes of its members."""
+    """The members of a collection, computed once for all fixes of its members."""
 
     def __init__(self, node: Node) -> None:
         self.members = sorted(children(node), key=lambda pair: pair[0].raw)
@@ -83,7 +86,7 @@ class _Layout:
 
     @cached_property
     def explicit(self) -> bool:
-        """Whether a key is written with `?`."""
+        """Return whether a key is written with `?`."""
         return any(is_explicit(first) for first, _ in self.members)
 
 
@@ -93,17 +96,17 @@ def _layout(node: Node) -> _Layout:
 
 
 def members_of(node: Node) -> list[tuple[Node, Node]]:
-    """First and last node of each member, in the order of the text."""
+    """Return the first and the last node of each member, in the order of the text."""
     return _layout(node).members
 
 
 def index_of(node: Node) -> int | None:
-    """Return the number of the member of its parent that a node is first or last of; None for what a merge brings."""
+    """Return the index of the member whose first or last node this is. None if the node comes from a merge."""
     return None if node.parent is None else _layout(node.parent).index.get(id(node))
 
 
 def entry_of(node: Node) -> MappingEntry | None:
-    """Return the entry of a mapping that a node is key or value of."""
+    """Return the mapping entry whose key or value is this node. None for an item of a list and for a root."""
     return None if node.parent is None else _layout(node.parent).entries.get(id(node))
 
 
@@ -113,26 +116,26 @@ def key_column(entry: MappingEntry) -> int:
 
 
 def behind_colon(entry: MappingEntry) -> int | None:
-    """Return the offset behind the `:` of a key. None if the key has none."""
+    """Return the offset after the `:` of a key. None if the key has no `:`."""
     text = entry.key.source.text
     match = re.compile(r"[ \t]*:").match(text, entry.key.end)
     return None if match is None else match.end()
 
 
 def is_explicit(node: Node) -> bool:
-    """Whether a node is a key of a block mapping that is written as `? key`, its value below it."""
+    """Return whether a node is a key of a block mapping that is written as `? key`, with its value below."""
     if node.parent is None or node.parent.kind != "mapping" or node.parent.style != "block":
         return False
     return re.compile(r"[ \t]*:").match(node.source.text, node.end) is None
 
 
 def after_key(line: str, writer: Writer, entry: MappingEntry) -> str:
-    """Return what stands behind the key in a line that was written as an entry."""
+    """Return the text after the key in a line that was written as a mapping entry."""
     return line.removeprefix(writer.key(entry.name or "", False) + ": ")
 
 
 def model_for(model: Node | None, value: Plain) -> Node | None:
-    """Return a model of the same kind as the value; None for another kind."""
+    """Return the model if its kind fits the value: a mapping, a list or a scalar. None otherwise."""
     if model is None:
         return None
     if isinstance(value, Mapping):
@@ -143,7 +146,7 @@ def model_for(model: Node | None, value: Plain) -> Node | None:
 
 
 def opens_block(line: str, value: Plain) -> bool:
-    """Whether one line is a block collection of one member, and so cannot follow a key on its line."""
+    """Return whether a line is a block collection with one member, which cannot be on the line of a key."""
     return isinstance(value, Mapping | list | tuple) and bool(value) and line[0] not in "[{"
 
 
@@ -156,7 +159,7 @@ def later_indent(indent: int, later: bool) -> str:
 
 
 def behind_mark(node: Node, written: str) -> str:
-    """Return what to write behind the `:` or `-` of a value without characters."""
+    """Return the text to write after the `:` or `-` of a value without characters."""
     text = node.source.text
     before = text[node.start - 1 : node.start]
     after = text[node.start : node.start + 1]
@@ -167,13 +170,13 @@ def behind_mark(node: Node, written: str) -> str:
 
 
 def as_text(item: Node) -> str:
-    """Return a text to compare an item by: what is not text itself is like none."""
+    """Return a text to compare an item by. An item that is not a string is equal to no string."""
     value = item.value
     return value if item.kind == "scalar" and isinstance(value, str) else "\0" + item.text
 
 
 def text_model(models: Sequence[Node], items: Sequence[Plain]) -> Node | None:
-    """Return the last text among items, as the model for texts that join them."""
+    """Return the last string among the items, as the model for new strings. None if other items are added."""
     if not all(isinstance(item, str) for item in items):
         return None
     for model in reversed(models):
@@ -183,7 +186,7 @@ def text_model(models: Sequence[Node], items: Sequence[Plain]) -> Node | None:
 
 
 def last_line_end(text: str, node: Node) -> int:
-    """Return the end of the line that a block node ends on, with the blank lines that belong to a `|+` scalar."""
+    """Return the end of the last line of a block node, with the blank lines that belong to a `|+` scalar."""
     last = node
     while last.kind != "scalar" and not last.alias and last.style == "block":
         last = members_of(last)[-1][1]
@@ -196,20 +199,23 @@ def last_line_end(text: str, node: Node) -> int:
 
 
 def is_json(source: SourceText) -> bool:
-    """Whether a text begins as JSON does: with a brace or a bracket."""
+    """Return whether a text begins as JSON: with a brace or a bracket."""
     return source.text.lstrip("\ufeff \t\r\n").startswith(("{", "["))
 
 
 def guard(node: Node, *, structure: bool = False, whole: bool = False) -> None:
-    """Raise NotEditable where an edit would do more than it should; `structure` for members that come or go."""
+    """Raise NotEditable if an edit of the node would change more than intended.
+
+    `structure`: the edit adds or removes members. `whole`: the edit replaces or removes the node as a whole.
+    """
     if node.shared:
-        raise NotEditable("it is written elsewhere, behind an alias or a merge")
+        raise NotEditable("a YAML alias or merge stands for the value: edit the anchor by hand")
     if node.alias and structure and not whole:
-        structure = False  # replaced whole or refused by what calls
+        structure = False  # the caller replaces it as a whole, or refuses
     at: Node | None = node
     while at is not None:
         if at.aliased:
-            raise NotEditable("an alias elsewhere refers to it")
+            raise NotEditable("a YAML alias elsewhere stands for the same value: edit it by hand")
         at = at.parent
     if not structure:
         return
@@ -218,12 +224,12 @@ def guard(node: Node, *, structure: bool = False, whole: bool = False) -> None:
         raise NotEditable("a key is written with `?`, and nodelint does not edit such mappings")
     document = document_of(node)
     if document.templated and _is_among_code(node, document):
-        raise NotEditable("there is template code in between")
+        raise NotEditable("template code stands between the lines of the edit: edit it by hand")
 
 
 @lru_cache(maxsize=2)
 def _is_among_code(node: Node, document: Document) -> bool:
-    """Whether lines of template code stand in a collection, or right below it."""
+    """Return whether lines of template code are in a collection, or directly below it."""
     text = node.source.text
     entry = entry_of(node)
     begin = entry.key.end if entry is not None else node.parent.start if node.parent is not None else document.start
@@ -233,7 +239,7 @@ def _is_among_code(node: Node, document: Document) -> bool:
 
 
 def hold_to_line_feeds(source: SourceText) -> None:
-    """Raise NotEditable where lines end in another way than `\\n` or `\\r\\n`: edits of whole lines know no other."""
+    """Raise NotEditable if a line ends with neither `\\n` nor `\\r\\n`, because edits of whole lines need these."""
     if source.flat is not source.text:
         raise NotEditable("some lines of the file end in neither a line feed nor a carriage return with one")
 
@@ -242,7 +248,7 @@ def _is_code_line(line: str) -> bool:
     return line.lstrip().startswith(CODE)
 
 
-# -- members that come
+# -- add members
 
 
 def insert_member(
@@ -252,12 +258,12 @@ def insert_member(
     flow: Callable[[str | None], list[str]],
     writer: Writer,
 ) -> list[Edit]:
-    """Members before the one of that index; `block` and `flow` write them for an indent (None: on one line).
+    """Return edits that insert members before the member at `index`. Raise NotEditable.
 
-    Raise NotEditable.
+    `block` and `flow` return the lines of the members for an indent (for `flow`, None means on one line).
     """
     if node.alias:
-        raise NotEditable("it is written elsewhere, behind an alias")
+        raise NotEditable("a YAML alias stands for the value: edit the anchor by hand")
     members = members_of(node)
     text, newline = node.source.text, node.source.newline
     if node.style == "block":
@@ -273,7 +279,7 @@ def insert_member(
 
 
 def _fill(node: Node, flow: Callable[[str | None], list[str]], writer: Writer) -> list[Edit]:
-    """Return the first members of an empty flow collection."""
+    """Return edits that fill an empty flow collection with its first members."""
     text, newline = node.source.text, node.source.newline
     inner = text[node.start + 1 : node.end - 1]
     comma = "," if writer.manner.usual.compact else ", "
@@ -326,11 +332,14 @@ def _separator(node: Node, members: list[tuple[Node, Node]], writer: Writer) -> 
     return "," if writer.manner.usual.compact else ", "
 
 
-# -- members that go
+# -- remove members
 
 
 def remove_from_flow(parent: Node, members: list[tuple[Node, Node]], index: int) -> list[Edit]:
-    """Return one of several members of a flow collection goes, with one comma, and with its line where it has one."""
+    """Return edits that remove a member of a flow collection with its comma. It is not the only member.
+
+    If the member has a line of its own, the line is removed.
+    """
     text = parent.source.text
     first, last = members[index]
     start, end = first.raw, last.end
@@ -353,52 +362,50 @@ def remove_from_flow(parent: Node, members: list[tuple[Node, Node]], index: int)
 
 
 def remove_from_block(parent: Node, members: list[tuple[Node, Node]], index: int) -> list[Edit]:
-    """Return one of several members of a block collection goes, with its lines and the comments right above."""
+    """Return edits that remove a member of a block collection, with its lines and the comments directly above."""
     text = parent.source.text
     begin = _beginning(parent, members, index)
     top = line_start(text, begin)
     bottom = last_line_end(text, members[index][1])
     if text[top:begin].strip():
-        # `- key: value`: what follows moves up into its place
+        # `- key: value`: the next key moves up to its place
         following = bottom
         while following < len(text) and text[following] in " \t\r\n":
             following += 1
         return [edit_of(parent, begin, following, "")]
     if index > 0:
         top = _above_comments(text, top, members[index - 1][1].end, column(parent))
-    elif parent.parent is not None:  # above a document's first key stand comments on the document
+    elif parent.parent is not None:  # comments above the first key of a document are about the document
         top = _above_comments(text, top, 0, column(parent))
     if bottom >= len(text):
-        # no line break at the end of the file: the one before goes, so that there is none again
+        # the file has no final line break: remove the one before, so that it has none again
         return [edit_of(parent, len(text[:top].rstrip("\r\n")), len(text), "")]
     bottom = text.index("\n", bottom) + 1
     if top == 0 or not text[line_start(text, top - 1) : top].strip():
         blank = re.compile(r"[ \t]*\r?\n").match(text, bottom)
-        bottom = bottom if blank is None else blank.end()  # not two blank lines in a row
+        bottom = bottom if blank is None else blank.end()  # no two blank lines in a row
     return [edit_of(parent, top, bottom, "")]
 
 
 def _beginning(parent: Node, members: list[tuple[Node, Node]], index: int) -> int:
-    """Return where a member of a block collection begins: its key, or the dash of an item."""
+    """Return the offset at which a member of a block collection begins: its key, or the dash of an item."""
     first, last = members[index]
     if parent.kind != "sequence":
         if behind_colon(MappingEntry(first, last, None)) is None:
-            raise NotEditable("the key is written in a form that is not edited")
+            raise NotEditable("nodelint does not edit a key in this form: edit it by hand")
         return first.raw
     if index == 0:
         return parent.start
-    # tabs: those that `<<-` of a shell drops
+    # the tabs that `<<-` of a shell removes
     dash = re.compile(rf"(?m)^\ufeff?[ \t]{{{column(parent)}}}-(?=[ \t\r\n]|\Z)")
     found = dash.search(parent.source.text, members[index - 1][1].end)
     if found is None:
-        raise NotEditable("the item is written in a form that is not edited")
+        raise NotEditable("nodelint does not edit an item in this form: edit it by hand")
     return found.end() - 1
 
 
 def _above_comments(text: str, top: int, floor: int, indent: int) -> int:
-    """Return where the comments begin that stand right above a line, indented as it is; nothing before `floor`
-    counts.
-    """
+    """Return the offset of the comments directly above a line, with the same indent. Stop at `floor`."""
     while top > floor:
         above = line_start(text, max(top - 1, 0)) if top > 0 else 0
         line = text[above:top]

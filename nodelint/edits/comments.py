@@ -11,9 +11,10 @@ from nodelint.text.nodes import Node
 
 
 def with_comments(added: Sequence[Edit], marker: str, gone: Sequence[Edit], node: Node) -> list[Edit]:
-    """Return the edits that add lines, with the comments of the entry `node`, which the edits `gone` take out.
+    """Return the edits that add lines, with the comments of the entry `node`, which the edits `gone` remove.
 
-    They stand above and behind the first added line that holds `marker`. Between brackets there is no room for them.
+    The comments are written above and after the first added line that contains `marker`. They are dropped if the new
+    text is on one line in brackets.
     """
     above, behind = _comments(gone, node)
     if not above and not behind:
@@ -32,7 +33,7 @@ def with_comments(added: Sequence[Edit], marker: str, gone: Sequence[Edit], node
 
 
 def _comments(gone: Sequence[Edit], node: Node) -> tuple[list[str], str]:
-    """Return the comments above an entry that goes with it, and the one at its line's end."""
+    """Return the comments above an entry that are removed with it, and the comment at the end of its line."""
     text = node.source.text
     start = min((edit.start for edit in gone), default=node.start)
     lines = [line.strip() for line in text[start : node.start].splitlines()]

@@ -1,8 +1,8 @@
 """Write a value in the style of the lines around it.
 
-A value is written after a model: the node that stands in the like place (the same key of the item
-before, the list of the same name elsewhere in the document). The model gives quotes, flow or block
-style, indents and padding; where there is none, what the document does most.
+The style comes from a model: a node in a similar place, such as the same key of the previous item, or a list of the
+same name elsewhere in the document. The model gives the quotes, flow or block style, indents and padding. Without a
+model, the most frequent style of the document is used.
 """
 
 from __future__ import annotations
@@ -18,28 +18,31 @@ Plain = str | int | float | bool | None | Sequence["Plain"] | Mapping[str, "Plai
 
 
 class MovedScalar(str):
-    """The characters of a scalar, quotes and all: what a placeholder in it prints may bring quotes of its own."""
+    """The source text of a scalar with its quotes.
+
+    It is written unchanged: a placeholder in it may print its own quotes.
+    """
 
     __slots__ = ()
 
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._/")
-"""A text of these characters that begins with a letter is safe wherever it reads as a text."""
-# A conservative choice of what every YAML 1.1 and 1.2 reader takes for a text.
+"""A text of these characters that begins with a letter needs no quotes, unless it is a word such as `yes`."""
+# a conservative choice of what every YAML 1.1 and 1.2 parser reads as a string
 _SAFE = r"(?:[^\W\d]|[0-9/.$(_]|-(?=\w))[^\x00-\x1f\x7f-\xa0\u2028\u2029\ufeff\ud800-\udfff\ue000]*+(?<! )"
 _RISKY = r": |:$| #|^---|^\.\.\.|\t"
-_MAYBE_NOT_TEXT = (  # a date, a number in base 60, a number of some other reader, signs with a meaning
+_MAYBE_NOT_TEXT = (  # a date, a base-60 number, a number for other parsers, special signs
     r"\d{4}-\d\d?-\d\d?(?:[Tt\s].*)?|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?"
     r"|[-+]?[0-9._]+(?:[eE][0-9]*)?|<<|="
 )
 _ESCAPED = r"[\x00-\x1f\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]"
-"""Characters that YAML does not allow, or that nobody would see."""
+"""Characters that YAML does not allow, or that are invisible."""
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 @lru_cache(4096)
 def plain_is_safe(text: str, flow: bool) -> bool:
-    """Whether a text can stand without quotes and still be read as this very text."""
+    """Return whether a string can be written without quotes and is still read as the same string."""
     if not text or not reads_as_text(text):
         return False
     if text[0].isalpha() and _PLAIN.issuperset(text):
@@ -52,7 +55,7 @@ def plain_is_safe(text: str, flow: bool) -> bool:
 
 
 def quoted(text: str, style: Style) -> str:
-    """Return a text in single or double quotes; double where single ones cannot hold it."""
+    """Return a string in single or double quotes. Double quotes are used if single quotes cannot hold it."""
     if style == "single" and re.search(_ESCAPED, text) is None:
         return "'" + text.replace("'", "''") + "'"
     out = []
@@ -67,7 +70,7 @@ def quoted(text: str, style: Style) -> str:
 
 
 def scalar(value: str | int | float | bool | None, style: Style, flow: bool, fallback: Style = "double") -> str:
-    """Return a scalar in a quote style; `fallback` is the style where plain would be read as something else."""
+    """Return a scalar in a quote style. `fallback` is the style if the string needs quotes."""
     if value is None:
         return "null"
     if isinstance(value, MovedScalar):
@@ -82,7 +85,7 @@ def scalar(value: str | int | float | bool | None, style: Style, flow: bool, fal
 
 
 class _Counts:
-    """How often a document writes what how, before it is known what it does most."""
+    """Counts of the styles in a document, to find the most frequent ones."""
 
     def __init__(self) -> None:
         self.quotes: dict[Style, int] = {"single": 0, "double": 0}
@@ -92,16 +95,16 @@ class _Counts:
         self.spaced = self.compact = 0
 
     def count_text(self, node: Node) -> None:
-        """Take a scalar into account; the keys of a mapping come before the nodes that they are."""
+        """Count the style of a scalar. The keys of its mapping must be in `keys` already."""
         style = node.style
         if style in self.texts and isinstance(node.value, str) and id(node) not in self.keys:
             if style in self.quotes:
                 self.quotes[style] += 1
-            if plain_is_safe(node.value, False):  # else it had no choice
+            if plain_is_safe(node.value, False):  # otherwise the quotes are needed
                 self.texts[style] += 1
 
     def count_list(self, node: Node) -> None:
-        """Take a list into account."""
+        """Count the style of a list, and the spaces after its commas."""
         if node.items and all(item.kind == "scalar" for item in node.items):
             self.lists[node.style] = self.lists.get(node.style, 0) + 1
         if node.style == "flow" and not node.alias and len(node.items) > 1:
@@ -111,7 +114,7 @@ class _Counts:
 
 
 class Manner:
-    """What a document does, asked when there is no model nearer by; it is looked through when that is asked."""
+    """The style of a document, for places without a model. The document is searched at first use."""
 
     def __init__(self, root: Node) -> None:
         self.root = root
@@ -120,12 +123,12 @@ class Manner:
 
     @cached_property
     def usual(self) -> UsualStyles:
-        """Return how it writes most things."""
+        """Return the most frequent styles of the document."""
         return UsualStyles(self.root, self.json)
 
 
 class UsualStyles:
-    """How a document writes most of its texts, keys and lists, and how far in it puts what is below a key."""
+    """The most frequent styles of a document for strings, keys and lists, and its indents below a key."""
 
     def __init__(self, root: Node, json: bool) -> None:
         self._by_key: dict[str, list[Node]] = {}
@@ -154,7 +157,7 @@ class UsualStyles:
         self.lists: Style = "block" if counts.lists["block"] > counts.lists["flow"] else "flow"
 
     def _see_mapping(self, mapping: Node, counts: _Counts) -> None:
-        """Keep the values of its keys, and how far in the first one of each kind stands."""
+        """Record the values of the keys, and the first indent of a mapping and of a list below a key."""
         for entry in mapping.entries:
             if entry.merged:
                 continue
@@ -170,7 +173,10 @@ class UsualStyles:
                     self.sequence_step = shift
 
     def like(self, key: str, before: int) -> Node | None:
-        """Return the value of the same key that stands nearest above a place, or the first one below."""
+        """Return the nearest value of the same key above an offset, else the first one below.
+
+        None if there is none.
+        """
         found = self._by_key.get(key)
         if not found:
             return None
@@ -179,14 +185,14 @@ class UsualStyles:
 
 
 class Writer:
-    """Writes values for one place of a document."""
+    """Writes values in the style of one place of a document."""
 
     def __init__(self, manner: Manner, at: int) -> None:
         self.manner = manner
         self.at = at
 
     def flow(self, value: Plain, model: Node | None) -> str:
-        """Return a value on one line."""
+        """Return a value in flow style on one line, in the style of `model`."""
         if isinstance(value, Mapping | Sequence) and not value and not isinstance(value, str):
             return "{}" if isinstance(value, Mapping) else "[]"
         manner = self.manner
@@ -208,7 +214,10 @@ class Writer:
         return scalar(value, self.style(value, model), True, manner.usual.quotes)
 
     def broken(self, value: Plain, indent: str, model: Node | None) -> str:
-        """Return a value in flow style over several lines, as in indented JSON; `indent` is its first line's."""
+        """Return a value in flow style over several lines, as in indented JSON.
+
+        `indent` is that of its first line.
+        """
         if isinstance(value, str) or not isinstance(value, Mapping | Sequence) or not value:
             return self.flow(value, model)
         if model is not None and model.style == "flow" and not is_broken(model) and (model.items or model.entries):
@@ -226,11 +235,14 @@ class Writer:
         return opening + newline + inner + f",{newline}{inner}".join(parts) + newline + indent + closing
 
     def unit(self) -> str:
-        """Return one step of indent of a broken flow collection."""
+        """Return the white space of one level of indent in a flow collection over several lines."""
         return step_of_broken(self.manner.root, "flow")
 
     def block(self, value: Plain, indent: int, model: Node | None) -> list[str]:
-        """Return the lines of a value in block style; the first is to stand at column `indent`."""
+        """Return the lines of a value in block style.
+
+        The first line begins at column `indent`, without its indent.
+        """
         if isinstance(value, Mapping) and value and not self.is_flow(model):
             lines: list[str] = []
             for key, item in value.items():
@@ -248,7 +260,10 @@ class Writer:
         return self.one_line(value, indent, model)
 
     def one_line(self, value: Plain, indent: int, model: Node | None) -> list[str]:
-        """Return the lines of a value that begins behind its key or dash; more than one for a literal text alone."""
+        """Return the lines of a value that begins after its key or dash.
+
+        Only a literal block scalar has several lines.
+        """
         if isinstance(value, str):
             literal = None if isinstance(value, MovedScalar) else self.literal(value, indent)
             return literal or [scalar(value, self.style(value, model), False, self.manner.usual.quotes)]
@@ -257,7 +272,11 @@ class Writer:
         return [scalar(value, "plain", False)]
 
     def entry(self, key: str, value: Plain, indent: int, model: Node | None) -> list[str]:
-        """Return the lines of `key: value` in a block mapping whose keys stand at column `indent`."""
+        """Return the lines of `key: value` in a block mapping.
+
+        `indent` is the column of the mapping's keys; the first line is without it. `model` is a node whose style to
+        use.
+        """
         name = self.key(key, False)
         if isinstance(value, Mapping) and value and not self.is_flow(model):
             inner = indent + self.shift(model, self.manner.usual.step, 1)
@@ -271,7 +290,10 @@ class Writer:
         return [f"{name}: {lines[0]}", *lines[1:]]
 
     def literal(self, value: str, indent: int) -> list[str] | None:
-        """Return a text of several lines as a `|` scalar, None if that cannot hold it."""
+        """Return the lines of a `|` scalar for a text of several lines.
+
+        None if such a scalar cannot hold the text.
+        """
         body = value.removesuffix("\n")
         if "\n" not in value or not body or body[0] in " \n\t" or body.endswith("\n"):
             return None
@@ -282,11 +304,11 @@ class Writer:
         return [header, *(pad + line if line else "" for line in body.split("\n"))]
 
     def key(self, key: str, flow: bool) -> str:
-        """Return a key with the quotes that the file's keys have."""
+        """Return a key in the quotes that the keys of the file have."""
         return scalar(key, self.manner.usual.keys, flow, self.manner.usual.quotes)
 
     def style(self, value: Plain, model: Node | None) -> Style:
-        """Return the quotes of a text: those of the model, else the file's usual ones."""
+        """Return the quote style of a string: that of the model, else the most frequent style of the file."""
         if self.manner.json:
             return "double"
         if model is None or model.kind != "scalar" or not isinstance(value, str):
@@ -295,11 +317,11 @@ class Writer:
         return model.style if is_text else self.manner.usual.strings
 
     def model_of(self, model: Node | None, key: str) -> Node | None:
-        """Return what a value of a key is written like: that of the model, else one of the same key in the file."""
+        """Return the model for the value of a key: the same key in the model, else the nearest one in the file."""
         return (model.get(key) if model is not None else None) or self.manner.usual.like(key, self.at)
 
     def shift(self, model: Node | None, usual: int, least: int) -> int:
-        """Return by how many columns a block collection is indented below its key."""
+        """Return the number of columns by which a block collection is indented below its key."""
         if model is None or model.alias or model.style != "block" or model.parent is None:
             return usual
         if model.parent.kind != "mapping" or model.parent.style != "block":
@@ -307,25 +329,25 @@ class Writer:
         return max(least, column(model) - column(model.parent))
 
     def is_flow(self, model: Node | None) -> bool:
-        """Whether the model is a mapping in braces."""
+        """Return whether the model is a non-empty mapping in braces."""
         return model is not None and model.kind == "mapping" and model.style == "flow" and bool(model.entries)
 
     def flow_list(self, value: Sequence[Plain], model: Node | None) -> bool:
-        """Whether a list is written in brackets: as the model is, else as the file's lists of texts are."""
+        """Return whether to write a list in brackets: like the model, else like most lists of the file."""
         if model is not None and model.kind == "sequence" and model.items:
             return model.style == "flow"
         return self.manner.usual.lists == "flow" and not any(isinstance(v, Mapping | list | tuple) for v in value)
 
 
 def item_model(model: Node | None) -> Node | None:
-    """Return the item of a list that a new one is to look like: its last of those written here."""
+    """Return the model for a new item of a list: the last item of `model`. None if there is none."""
     if model is None or model.kind != "sequence" or not model.items:
         return None
     return model.items[-1]
 
 
 def dash_gap(sequence: Node | None) -> str:
-    """Return what stands between a `-` and its item."""
+    """Return the white space between a `-` and its item."""
     if sequence is not None and sequence.style == "block" and not sequence.alias:
         text = sequence.source.text
         match = re.match(r"-( +)[^\s&!#]", text[sequence.start : sequence.start + 12])
@@ -335,12 +357,12 @@ def dash_gap(sequence: Node | None) -> str:
 
 
 def column(node: Node) -> int:
-    """Return characters between the start of the line and the node."""
+    """Return the number of characters between the start of the line and the node."""
     return node.start - line_start(node.source.text, node.start)
 
 
 def leading(node: Node) -> str:
-    """Return the white space that the node's line begins with."""
+    """Return the white space with which the line of a node begins."""
     text = node.source.text
     begin = line_start(text, node.start)
     end = begin
@@ -350,13 +372,13 @@ def leading(node: Node) -> str:
 
 
 def line_start(text: str, offset: int) -> int:
-    """Return where the line of an offset begins, behind a byte order mark."""
+    """Return the offset at which the line of a character begins, after a byte order mark."""
     start = text.rfind("\n", 0, offset) + 1
     return 1 if start == 0 and text.startswith("\ufeff") and offset > 0 else start
 
 
 def line_end(text: str, offset: int) -> int:
-    """Return where the line of an offset ends, before its line break."""
+    """Return the offset at which the line of a character ends, before its line break."""
     end = text.find("\n", offset)
     if end < 0:
         return len(text)
@@ -364,7 +386,7 @@ def line_end(text: str, offset: int) -> int:
 
 
 def children(node: Node) -> Iterator[tuple[Node, Node]]:
-    """First and last node of each member of a collection that is written in it."""
+    """Yield the first and the last node of each member that is written in a collection. Merged keys are left out."""
     for item in node.items:
         yield item, item
     for entry in (*node.entries, *node.merges):
@@ -373,7 +395,7 @@ def children(node: Node) -> Iterator[tuple[Node, Node]]:
 
 
 def is_broken(node: Node) -> bool:
-    """Whether a flow collection's first member begins a line."""
+    """Return whether a flow collection has a line break before its first member."""
     first = next(children(node), None)
     return first is not None and "\n" in node.source.text[node.start : first[0].raw]
 
@@ -387,7 +409,7 @@ def _padding(model: Node | None) -> str:
 
 
 def step_of_broken(root: Node, style: Style) -> str:
-    """Return one step of indent of the first collection of a style that takes several lines, else two blanks."""
+    """Return the indent of the first collection in a style that spans several lines. Two spaces if there is none."""
     for node in root.walk():
         if node.style == style and is_broken(node):
             inner = leading(node.items[0] if node.items else node.entries[0].key)

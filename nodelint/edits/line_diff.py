@@ -1,4 +1,4 @@
-"""How the lines of one text become those of another, in time that grows with their number."""
+"""Compare the lines of two texts in time that grows with their number."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 Opcode = tuple[str, int, int, int, int]
-"""What difflib calls one: `equal`, `replace`, `delete` or `insert`, and the lines of both texts that it is about."""
+"""An opcode of difflib: `equal`, `replace`, `delete` or `insert`, and the ranges of lines in both texts."""
 
 _SMALL = 200 * 200
-"""Pairs of lines up to which difflib, which looks at each, finds the fewest changes."""
+"""The largest number of pairs of lines for which difflib compares all pairs, to find the fewest changes."""
 
 
 def opcodes(old: Sequence[str], new: Sequence[str]) -> list[Opcode]:
-    """Return the steps that make of some lines others, as difflib gives them.
+    """Return the changes from old to new lines, as opcodes of difflib.
 
-    Of long texts, lines that each has once tie them together, and difflib sees no more than what lies between two.
+    In long texts, the lines that occur once in each are matched first. difflib compares only the lines between two
+    matches.
     """
     steps: list[Opcode] = []
     for tag, a, b, c, d in _steps(old, new):
@@ -29,8 +30,9 @@ def opcodes(old: Sequence[str], new: Sequence[str]) -> list[Opcode]:
 
 
 def fewest(old: Sequence[str], new: Sequence[str]) -> Sequence[Opcode]:
-    """Return the changes between two lists of lines: as few as difflib finds, where the lists are short enough for
-    it.
+    """Return the opcodes between two lists of lines.
+
+    If the lists are short, they are the fewest that difflib finds.
     """
     if len(old) * len(new) > _SMALL:
         return opcodes(old, new)
@@ -67,7 +69,7 @@ def _steps(old: Sequence[str], new: Sequence[str]) -> Iterator[Opcode]:
 
 
 def _ends(old: Sequence[str], new: Sequence[str], a: int, b: int, c: int, d: int) -> tuple[int, int]:
-    """Return how many lines both begin with, and how many they end with."""
+    """Return how many lines are equal at the beginning of the two ranges, and how many at the end."""
     most = min(b - a, d - c)
     head = next((n for n in range(most) if old[a + n] != new[c + n]), most)
     most -= head
@@ -75,11 +77,11 @@ def _ends(old: Sequence[str], new: Sequence[str], a: int, b: int, c: int, d: int
 
 
 def _ties(old: Sequence[str], new: Sequence[str], a: int, b: int, c: int, d: int) -> list[tuple[int, int]]:
-    """Lines that both have once, in an order that both have them in: the longest such row."""
+    """Return pairs of lines that occur once in each text: the longest sequence with the same order in both."""
     places = {line: j for j, line in enumerate(new[c:d], c)}
     once, there = Counter(old[a:b]), Counter(new[c:d])
     pairs = [(i, places[line]) for i, line in enumerate(old[a:b], a) if once[line] == there.get(line) == 1]
-    last: list[int] = []  # the smallest end of a row of each length, as its place in `new`, and the pair there
+    last: list[int] = []  # for each length: the least end in `new`, and its pair
     ends: list[int] = []
     before: list[int] = []
     for n, (_, j) in enumerate(pairs):
@@ -96,7 +98,7 @@ def _ties(old: Sequence[str], new: Sequence[str], a: int, b: int, c: int, d: int
 
 def _between(old: Sequence[str], new: Sequence[str], a: int, b: int, c: int, d: int) -> Iterator[Opcode]:
     if (b - a) * (d - c) > _SMALL * 25:
-        yield "replace", a, b, c, d  # long, and without any line that each has once: all of it is written anew
+        yield "replace", a, b, c, d  # long, and without a common unique line: replace all of it
         return
     if a == b or c == d:
         yield "replace", a, b, c, d
@@ -110,9 +112,7 @@ def _between(old: Sequence[str], new: Sequence[str], a: int, b: int, c: int, d: 
 def unified(
     old: Sequence[str], new: Sequence[str], names: tuple[str, str], around: int = 3, end: str = "\n"
 ) -> Iterator[str]:
-    """Yield what `difflib.unified_diff` gives, for texts of any length; `around` lines are shown around
-    each change.
-    """
+    """Yield the lines of a unified diff for texts of any length. `around` is the number of context lines."""
     if len(old) * len(new) <= _SMALL:
         from difflib import unified_diff
 
@@ -133,7 +133,7 @@ def unified(
 
 
 def _hunks(steps: Sequence[Opcode], around: int) -> Iterator[list[Opcode]]:
-    """Changes with what is equal around them; those that are near each other together."""
+    """Yield groups of changes with their context lines. Changes near each other form one group."""
     hunk: list[Opcode] = []
     for number, (tag, a, b, c, d) in enumerate(steps):
         if tag != "equal":
@@ -152,6 +152,6 @@ def _hunks(steps: Sequence[Opcode], around: int) -> Iterator[list[Opcode]]:
 
 
 def _range(start: int, stop: int) -> str:
-    """Lines as a hunk's head names them: the first and how many; of none the line before."""
+    """Return a range of lines as a diff header writes it: first line and length. For no lines, the line before."""
     length = stop - start
     return f"{start + 1}" if length == 1 else f"{start + bool(length)},{length}"

@@ -1,4 +1,4 @@
-"""Replace the content of a mapping or list with the fewest edits, so that style and comments stay."""
+"""Change a mapping or list to hold new values with the fewest edits, so that style and comments stay."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nodelint.text.nodes import Node
 
 
 class Operations(NamedTuple):
-    """The edits of one step, as `nodelint.edits` and the module of a language have them."""
+    """The functions that edit a value, from `nodelint.edits` or from the module of a language."""
 
     set_value: Callable[..., list[Edit]]
     replace: Callable[..., list[Edit]]
@@ -23,13 +23,13 @@ class Operations(NamedTuple):
 
 
 _MOST_STEPS = 50
-"""Each step reads the text again; what takes more is no small change."""
+"""The most steps. Each step parses the text again."""
 
 
 class Restructuring:
-    """Steps that make a value another one; after each the text is read again.
+    """Changes a value in steps. The text is parsed again after each step.
 
-    `read_edited` gives the root with some edits made, `find` the value in a root.
+    `read_edited` returns the root after some edits. `find` returns the value to change in a root.
     """
 
     def __init__(
@@ -41,13 +41,13 @@ class Restructuring:
         self._left = _MOST_STEPS
 
     def run(self, root: Node, new: object) -> Node:
-        """Return the root in which the value is `new`. Raise `NotEditable`, also where it comes to anything else."""
+        """Return a root in which the value is `new`. Raise `NotEditable` if that is not possible."""
         try:
             root = self._change(root, (), new)
-        except ValueError:  # edits of one step that touch each other
+        except ValueError:  # edits of one step overlap
             raise NotEditable("the edits overlap") from None
         if self._find(root).plain() != new:
-            raise NotEditable("the edited text holds something else")
+            raise NotEditable("the file with this edit would mean something else: edit it by hand")
         return root
 
     def _find_at(self, root: Node, path: tuple[str | int, ...]) -> Node:
@@ -55,14 +55,14 @@ class Restructuring:
         for step in path:
             found = node.items[step] if isinstance(step, int) else node.get(step)
             if found is None:
-                raise NotEditable("the edited text could not be read again")
+                raise NotEditable("nodelint could not read the file with this edit: edit it by hand")
             node = found
         return node
 
     def _edit(self, root: Node, made: list[Edit]) -> Node:
         self._left -= 1
         if self._left < 0:
-            raise NotEditable("too much changes")
+            raise NotEditable("the edit would rewrite too many lines: edit it by hand")
         return self._read_edited(root, made)
 
     def _change(self, root: Node, path: tuple[str | int, ...], new: object) -> Node:
@@ -100,7 +100,7 @@ class Restructuring:
 
         now = [_key(item.plain()) for item in self._find_at(root, path).items]
         steps = SequenceMatcher(None, now, [_key(item) for item in new], autojunk=False).get_opcodes()
-        for kind, a, b, c, d in reversed(steps):  # from the back: the indices in front stay what they are
+        for kind, a, b, c, d in reversed(steps):  # from the back, so that earlier indices do not change
             if kind == "equal":
                 continue
             shared = min(b - a, d - c)

@@ -12,9 +12,9 @@ from nodelint.text.nodes import Node
 
 
 def difference(source: SourceText, start: int, old: str, new: str, known: tuple[int, int] = (0, 0)) -> Edit:
-    """Return the one edit that makes the text `old`, which stands at `start`, into another.
+    """Return the single edit that changes the text `old`, at offset `start`, into `new`.
 
-    `known` are how many characters at the beginning and at the end are known to be the same.
+    `known` are the numbers of characters at the beginning and at the end that are known to be equal.
     """
     head = _common(lambda begin, end: (old[begin:end], new[begin:end]), min(len(old), len(new)), known[0])
 
@@ -28,10 +28,12 @@ def difference(source: SourceText, start: int, old: str, new: str, known: tuple[
 
 
 def _common(part: Callable[[int, int], tuple[str, str]], most: int, known: int) -> int:
-    """Return how many characters two texts of at least `most` have in common, where that is known of some.
+    """Return the length of the common beginning of two texts, of at most `most`.
 
-    `part` gives the same range of both. What is compared doubles: of long texts with a difference near the known
-    beginning little is read.
+    The first `known` characters are equal.
+
+    `part` returns the same range of both texts. The compared range doubles, so that little is read if the texts
+    differ near the beginning.
     """
     step = 64
     while known < most:
@@ -44,10 +46,10 @@ def _common(part: Callable[[int, int], tuple[str, str]], most: int, known: int) 
 
 
 def set_apart(nodes: Sequence[Node]) -> Sequence[Node]:
-    """Return the nodes of a document as they stand in a text that holds nothing else; the same where it is not read
-    alone.
+    """Return the nodes as parsed from their document alone. If that is not possible, return the same nodes.
 
-    Each edit of several in a row makes a text again: that of a document, not of the thousands that a file may hold.
+    Each edit in a series builds the text again: this way it is the text of one document, not of a file with
+    thousands.
     """
     source, within = nodes[0].source, document_of(nodes[0])
     if len(source.documents) < 2 or within.host is not None or source.masked:
@@ -65,7 +67,7 @@ def set_apart(nodes: Sequence[Node]) -> Sequence[Node]:
 
 
 def put_back(node: Node, apart: Node, text: str) -> Edit:
-    """Return the edit that makes of a node's document what edits have made of the text in which it was set apart."""
+    """Return the edit of a node's document that makes the same changes as in `text`, where the document was alone."""
     source, within = node.source, document_of(node)
     if apart.source is source:
         return difference(source, 0, source.text, text, (within.start, len(source.text) - within.end))
@@ -73,7 +75,7 @@ def put_back(node: Node, apart: Node, text: str) -> Edit:
 
 
 def find_steps(node: Node) -> list[int]:
-    """Return the way from the root to a node, by the order of what is written."""
+    """Return the index of each step from the root to a node."""
     steps: list[int] = []
     while node.parent is not None:
         members = members_of(node.parent)
@@ -83,9 +85,9 @@ def find_steps(node: Node) -> list[int]:
 
 
 def find_again(node: Node, steps: Sequence[int], text: str) -> Node:
-    """Return the node that stands where this one stood in a text that edits to its document have made.
+    """Return the node at the same place in an edited text of its document.
 
-    Raise NotEditable where that text cannot be read again.
+    `steps` are the indices of `find_steps`. Raise NotEditable if the text cannot be parsed again.
     """
     if text is node.source.text:
         return node
@@ -95,10 +97,10 @@ def find_again(node: Node, steps: Sequence[int], text: str) -> Node:
     for step in steps:
         root = member_at(root, step) if root is not None else None
     if root is None:
-        raise NotEditable("the edited text could not be read again")
+        raise NotEditable("nodelint could not read the file with this edit: edit it by hand")
     return root
 
 
 def member_at(node: Node, step: int) -> Node:
-    """Return the member of a list or mapping that a step of `find_steps` leads to."""
+    """Return the member of a list or mapping for one step of `find_steps`."""
     return members_of(node)[step][1]

@@ -1,4 +1,4 @@
-"""The languages that manifests are written in, behind one surface: YAML (JSON included), and those of forms."""
+"""Define one interface for edits in each language of manifests: YAML (with JSON), and the languages of forms."""
 
 from __future__ import annotations
 
@@ -19,37 +19,37 @@ else:
 
 
 class Dialect(Protocol):
-    """What a language does in its own way.
+    """The edits of one language.
 
-    The callers in `nodelint.edits` have checked the node against what all refuse.
+    The functions of `nodelint.edits` have already made the checks that are common to all languages.
     """
 
     SUFFIX: str
-    """How the name of a file ends whose text is read in this language."""
+    """The ending of the file names of this language."""
 
     MOVES_TEXT: bool
-    """Whether the text of an entry or object means the same in another place, and may be moved or copied there."""
+    """Whether the text of an entry or object has the same meaning elsewhere, so that it can be moved or copied."""
 
     def set_value(self, node: Node, value: str | int | float | bool) -> list[Edit]:
-        """Return edits that put another scalar in a node's place; for a key another name."""
+        """Return edits that replace the value of a node with a scalar. For a key, they rename it."""
 
     def replace(self, node: Node, value: Plain) -> list[Edit]:
-        """Return edits that put another value in a node's place."""
+        """Return edits that replace the value of a node."""
 
     def insert_items(self, sequence: Node, index: int, items: Sequence[Plain]) -> list[Edit]:
-        """Return edits that insert items, in this order, before the item of an index."""
+        """Return edits that insert items, in this order, before the item at `index`."""
 
     def add_keys(
         self, mapping: Node, values: Mapping[str, Plain], after: str | None = None, first: bool = False
     ) -> list[Edit]:
-        """Return edits that add keys in their order: behind the key `after`, or `first`, else at the end."""
+        """Return edits that add keys, in order: after the key `after`, or at the start (`first`), else at the end."""
 
     def remove(self, node: Node) -> list[Edit]:
-        """Take out an item of a list, or a key with its value, with its lines and the comments right above."""
+        """Return edits that remove an item, or a key with its value, with its lines and the comments above them."""
 
 
 def dialect_of(node: Node) -> Dialect:
-    """Return the language that a node is written in. Raise `NotEditable` for one that is not edited."""
+    """Return the language in which a node is written. Raise `NotEditable` if nodelint does not edit it."""
     style = root_of(node).style
     row = TABLE.of_style(style)
     return yaml if row is None else row.load().writer_of(style)

@@ -1,4 +1,4 @@
-"""Edits in YAML and JSON, laid out as the neighbours are: indent, quotes, flow or block."""
+"""Edit YAML and JSON in the layout of the lines around: indent, quotes, flow or block."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _TEXT_TAGS = (None, "!", "tag:yaml.org,2002:str")
 
 
 def set_value(node: Node, value: str | int | float | bool) -> list[Edit]:
-    """Return edits that put another scalar in a node's place. Quotes stay where the new value allows it."""
+    """Return edits that replace the value of a node with a scalar. Quotes stay if the new value allows it."""
     if node.kind != "scalar" or node.alias:
         return replace(node, value)
     guard(node)
@@ -71,15 +71,16 @@ def set_value(node: Node, value: str | int | float | bool) -> list[Edit]:
 
 
 def _hold_to_place(node: Node) -> None:
-    """Raise where a value has no place of its own that is known: `? key`, with or without a `:` below."""
+    """Raise NotEditable if the key is written with `?`, so that the place of the value is not known."""
     entry = entry_of(node)
     if entry is not None and entry.value is node and is_explicit(entry.key):
         raise NotEditable("its key is written with `?`")
 
 
 def replace(node: Node, value: Plain) -> list[Edit]:
-    """Return edits that put another value in a node's place, in the style that stands there. Comments inside the old
-    value are removed.
+    """Return edits that replace the value of a node, in the style of the old value.
+
+    Comments inside it are removed.
     """
     guard(node, structure=node.kind != "scalar")
     hold_to_line_feeds(node.source)
@@ -97,18 +98,18 @@ def replace(node: Node, value: Plain) -> list[Edit]:
 
 
 def _replace_in_flow(node: Node, value: Plain, writer: Writer) -> list[Edit]:
-    """Return a value between brackets, or a document that is one."""
+    """Return edits that replace a value in brackets, or a document that is in brackets."""
     model = None if node.alias else node
     written = writer.broken(value, leading(node), model) if is_broken(node) else writer.flow(value, model)
     return [edit_of(node, node.raw, node.end, behind_mark(node, written) if node.raw == node.end else written)]
 
 
 def _replace_block(node: Node, value: Plain, writer: Writer, entry: MappingEntry | None) -> list[Edit]:
-    """Return a mapping or list that is laid out in lines."""
+    """Return edits that replace a mapping or list in block style with a scalar, or with a value of another layout."""
     text, newline = node.source.text, node.source.newline
     indent, start = column(node), node.start
     if entry is not None and node.kind == "sequence" and isinstance(value, Mapping):
-        # a list may stand right below its key, a mapping must be further in
+        # a list may begin at the column of its key, a mapping must be indented
         indent = max(indent, key_column(entry) + writer.manner.usual.step)
     lines = writer.block(value, indent, node)
     if len(lines) > 1 or opens_block(lines[0], value):
@@ -118,13 +119,13 @@ def _replace_block(node: Node, value: Plain, writer: Writer, entry: MappingEntry
     colon = behind_colon(entry) if entry is not None else None
     if colon is None or "\n" not in text[colon : node.start] or node.raw != node.start:
         return [edit_of(node, node.raw, node.end, lines[0])]
-    # what fits on one line goes behind its key, and its own lines go
+    # a value that fits on one line is written after its key; the old lines are removed
     first = line_end(text, colon)
     return [edit_of(node, colon, colon, " " + lines[0]), edit_of(node, first, line_end(text, node.end), "")]
 
 
 def _replace_in_block(node: Node, value: Plain, writer: Writer, entry: MappingEntry | None) -> list[Edit]:
-    """Return a value on one line, of a mapping or list that is laid out in lines; the new one may take several."""
+    """Return edits that replace a one-line value of a block mapping or list. The new value may span several lines."""
     text, newline = node.source.text, node.source.newline
     model = None if node.alias else node
     start, opens = node.raw, False
@@ -139,7 +140,7 @@ def _replace_in_block(node: Node, value: Plain, writer: Writer, entry: MappingEn
         if opens:
             colon = behind_colon(entry)
             if colon is None:
-                raise NotEditable("the key is written in a form that is not edited")
+                raise NotEditable("nodelint does not edit a key in this form: edit it by hand")
             start = colon
     first_line = lines[0] if node.raw != node.end or opens else behind_mark(node, lines[0])
     rest = "".join(newline + line for line in lines[1:])
@@ -150,7 +151,7 @@ def _replace_in_block(node: Node, value: Plain, writer: Writer, entry: MappingEn
 
 
 def insert_items(sequence: Node, index: int, items: Sequence[Plain]) -> list[Edit]:
-    """Return edits that insert items, in this order, before the item of an index."""
+    """Return edits that insert items, in this order, before the item at `index`."""
     writer = Writer(manner_of(root_of(sequence)), sequence.end)
     models = sequence.items[:index] or sequence.items
     model = text_model(models, items) or (models[-1] if models else None)
@@ -172,7 +173,7 @@ def insert_items(sequence: Node, index: int, items: Sequence[Plain]) -> list[Edi
 
 
 def add_keys(mapping: Node, values: Mapping[str, Plain], after: str | None = None, first: bool = False) -> list[Edit]:
-    """Return edits that add keys in their order: behind the key `after`, or `first`, else at the end."""
+    """Return edits that add keys, in order: after the key `after`, or at the start (`first`), else at the end."""
     members = members_of(mapping)
     if not members and in_block(mapping):
         return replace(mapping, dict(values))
@@ -181,7 +182,7 @@ def add_keys(mapping: Node, values: Mapping[str, Plain], after: str | None = Non
     if previous is not None:
         index = next((i + 1 for i, (start, _) in enumerate(members) if start is previous.key), index)
     if any(entry.merged and entry.name in values for entry in mapping.entries):
-        index = len(members)  # below the merge, which else would replace it
+        index = len(members)  # below the merge, which would otherwise replace it
     writer = Writer(manner_of(root_of(mapping)), mapping.end)
     models = {key: writer.manner.usual.like(key, mapping.end) for key in values}
 
@@ -205,7 +206,7 @@ def add_keys(mapping: Node, values: Mapping[str, Plain], after: str | None = Non
 
 
 def remove(node: Node) -> list[Edit]:
-    """Take out an item of a list, or a key with its value: whole lines, with the comments about them."""
+    """Return edits that remove an item of a list, or a key with its value: whole lines with their comments."""
     parent = node.parent
     if parent is None:
         raise NotEditable("this is a whole document")
@@ -216,9 +217,9 @@ def remove(node: Node) -> list[Edit]:
     members = members_of(parent)
     index = index_of(node)
     if index is None:
-        raise NotEditable("it comes from a merge")
+        raise NotEditable("a YAML merge (<<) brings the value: edit the anchor by hand")
     if any(part.aliased for part in members[index]):
-        raise NotEditable("an alias elsewhere refers to it")
+        raise NotEditable("a YAML alias elsewhere stands for the same value: edit it by hand")
     if len(members) == 1:
         if parent.style == "flow":
             return [edit_of(parent, parent.start + 1, parent.end - 1, "")]

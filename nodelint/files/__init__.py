@@ -1,1 +1,1 @@
-"""Files of a repository: which files are read, how they are read, and how they are replaced."""
+"""Find, read and replace the files of a repository."""

@@ -1,4 +1,4 @@
-"""Write a file completely or not at all, and never through a link out of the repository."""
+"""Write a file completely or not at all, and never through a link that leads out of the repository."""
 
 from __future__ import annotations
 
@@ -17,20 +17,23 @@ from nodelint.files.safe_read import error_reason, is_inside, repository
 
 _TEMPORARY = re.compile(r"\.nodelint-[0-9a-f]{16}\.tmp")
 _STALE = 3600
-"""Seconds after which a temporary is one that a killed run has left."""
+"""The age in seconds of a temporary file that a killed run must have left."""
 
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 _CHANGED = "changed since it was read; run nodelint again"
 _OF_THE_CONTENT = frozenset({"security.evm", "security.ima"})
-"""Attributes that the system makes of a file's content. To keep those of the old content would make it unreadable."""
+"""Extended attributes that the system computes from a file's content.
+
+With those of the old content, the new file would be unreadable.
+"""
 
 
 def place(path: str) -> str:
-    """Return the file that a path leads to when all links are followed.
+    """Return the file to which a path leads when all links are followed.
 
-    Raise PermissionError where a link of the path leads out of its repository, or into its `.git`: whoever wrote the
-    repository would choose the file. Without a repository, a link has to stay in the working folder, or next to
-    itself. Links above both, such as `/tmp` on macOS, lead anywhere.
+    Raise PermissionError if a link of the path leads out of its repository or into its `.git`: otherwise the author
+    of the repository could choose the file. Outside of a repository, a link must stay in the working folder, or in
+    its own folder. Links above both, such as `/tmp` on macOS, may lead anywhere.
     """
     real, link = os.path.realpath(path), os.path.abspath(path)
     last = True
@@ -46,22 +49,23 @@ def place(path: str) -> str:
 def _top(folder: str, last: bool) -> str | None:
     """Return the folder that symlinks must stay inside: the repository, else the working directory.
 
-    `last` says that the link is the last part of a path. None if there is no such folder.
+    `last`: the link is the last part of the path. None if there is no such folder.
     """
     here = os.getcwd()
     return repository(folder) or (here if is_inside(folder, here) else folder if last else None)
 
 
 def replace(path: str, data: bytes, before: bytes | None = None) -> None:
-    """Put a file's new content in place at once: whoever looks sees the old or the new one, never a part.
+    """Replace a file's content in one step: readers see the old or the new content, never a part.
 
-    A link stays a link. A new file has the permissions of the umask, an old one keeps its own, and its owner, group,
-    ACL and extended attributes where that is possible.
+    A link stays a link. A new file has the permissions of the umask. An existing file keeps its permissions, and if
+    possible its owner, group, ACL and extended attributes.
 
-    `before` is what the file held when it was read. A file that holds something else by now, or is gone, is left as
-    it is. So is one whose owner, group or attributes cannot be kept, and one with several hard links, as the other
-    names would keep the old content. Raise OSError, whose `strerror` says why; the file is then as it was, or not
-    there as before.
+    `before` is the content when the file was read. The file is not changed if it was changed or removed since then,
+    if its owner, group or attributes cannot be kept, or if it has several hard links (the other names would keep the
+    old content).
+
+    Raise OSError with the reason in `strerror`. The file is then as before.
     """
     real = place(path)
     file_contents.forget(path)
@@ -72,11 +76,11 @@ def replace(path: str, data: bytes, before: bytes | None = None) -> None:
         if old is None:
             raise FileNotFoundError(errno.ENOENT, "removed since it was read", path)
         if old.content == data:
-            return  # written by another of its names
+            return  # the content was already written under another name of the file
         old.hold_to(before)
     temporary = os.path.join(os.path.dirname(real), f".nodelint-{os.urandom(8).hex()}.tmp")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    # What replaces a private file is private from its first byte on.
+    # The file that replaces a private file is private from its first byte.
     handle = os.open(temporary, flags, 0o666 if old is None else 0o600)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -93,7 +97,7 @@ def replace(path: str, data: bytes, before: bytes | None = None) -> None:
         with suppress(FileNotFoundError):
             os.unlink(temporary)
         raise
-    # The new name outlasts a loss of power too; a file system that knows no such thing has the file all the same.
+    # The new name also survives a power failure. On a file system without that feature, the file is still written.
     with suppress(OSError):
         folder = os.open(os.path.dirname(real), os.O_RDONLY)
         try:
@@ -103,14 +107,14 @@ def replace(path: str, data: bytes, before: bytes | None = None) -> None:
 
 
 def _replace_unchanged(temporary: str, real: str, old: Old) -> None:
-    """Put a temporary in the place of a file that nobody has saved or removed meanwhile; else raise OSError.
+    """Replace a file with a temporary one, unless the file was changed or removed meanwhile. Then raise OSError.
 
-    The two names change places, and only then is the old file looked at: between a look and a replacement it could
-    be saved.
+    The two names are exchanged first, and the old file is compared afterwards: it could change between a comparison
+    and a replacement.
     """
     ours = _identity(temporary)
     if not exchange(temporary, real):
-        # The next best: as late as possible.
+        # The next best way: compare as late as possible.
         if Old.read(real) != old:
             raise OSError(errno.EBUSY, _CHANGED)
         os.replace(temporary, real)
@@ -118,7 +122,8 @@ def _replace_unchanged(temporary: str, real: str, old: Old) -> None:
     if Old.read(temporary) == old:
         os.unlink(temporary)
         return
-    # Theirs goes back. Where it was saved once more meanwhile, that is what comes out, and it goes back instead.
+    # Put the changed file back. If it was saved again meanwhile, the exchange returns the newest content, which is
+    # put back instead.
     there = ours
     while True:
         back = _identity(temporary)
@@ -130,9 +135,9 @@ def _replace_unchanged(temporary: str, real: str, old: Old) -> None:
 
 
 def exchange(path: str, other: str) -> bool:
-    """Let two files change names at once; False where the system cannot. Raise OSError where one is not there.
+    """Exchange the names of two files in one step. False if the system cannot. Raise OSError if one does not exist.
 
-    That is renameat2(2) with RENAME_EXCHANGE, which Python does not offer.
+    It uses renameat2(2) with RENAME_EXCHANGE, which Python does not offer.
     """
     rename = _find_renameat2() if sys.platform == "linux" else None
     if rename is None:
@@ -160,7 +165,13 @@ def _identity(path: str) -> tuple[int, int]:
 
 
 class Old(NamedTuple):
-    """A file that will be replaced: which one it is, what it holds, and what belongs to it besides that."""
+    """A file that will be replaced.
+
+    - `inode`: its device and inode number.
+    - `content`: its bytes.
+    - `owner`, `group`, `mode`, `links`: as in `os.stat`.
+    - `attributes`: its extended attributes.
+    """
 
     inode: tuple[int, int]
     content: bytes
@@ -172,7 +183,7 @@ class Old(NamedTuple):
 
     @classmethod
     def read(cls, path: str) -> Old | None:
-        """Return the file of a path; None if there is none. Raise OSError for what may not be written."""
+        """Return the file at a path. None if there is none. Raise OSError if it may not be written."""
         try:
             about = os.stat(path)
             if not stat.S_ISREG(about.st_mode):
@@ -192,14 +203,17 @@ class Old(NamedTuple):
             return cls(inode, file.read(), about.st_uid, about.st_gid, mode, about.st_nlink, attributes)
 
     def hold_to(self, before: bytes) -> None:
-        """Raise OSError if the file is not the one that was read, or has further hard links."""
+        """Raise OSError if the content is not `before`, or if the file has further hard links."""
         if self.content != before:
             raise OSError(errno.EBUSY, _CHANGED)
         if self.links > 1:
             raise OSError(errno.EMLINK, f"has {self.links} hard links, and the others would keep the old content")
 
     def pass_on(self, handle: int, strict: bool) -> None:
-        """Give an open file what belongs to this one. Raise OSError for what cannot be passed on, if `strict`."""
+        """Give an open file the owner, group, mode and attributes of this file.
+
+        With `strict`, raise OSError if one of them cannot be set.
+        """
         about = os.fstat(handle)
         for what, mine, theirs, ids in (
             ("group", about.st_gid, self.group, (-1, self.group)),
@@ -210,7 +224,7 @@ class Old(NamedTuple):
                     os.fchown(handle, *ids)
         os.fchmod(handle, self.mode)
         given = _attributes(handle)
-        for name in given.keys() - self.attributes.keys():  # an ACL by the folder's default
+        for name in given.keys() - self.attributes.keys():  # an ACL that is the default of the folder
             with _strict_only(f"lack of {name}", strict):
                 os.removexattr(handle, name)
         for name, value in self.attributes.items():
@@ -229,9 +243,9 @@ def _strict_only(what: str, strict: bool) -> Iterator[None]:
 
 
 def _attributes(handle: int) -> dict[str, bytes]:
-    """Return the extended attributes of an open file, ACLs among them.
+    """Return the extended attributes of an open file, with its ACLs.
 
-    None if Python or the file system knows none.
+    The result is empty if Python or the file system does not support them.
     """
     if sys.platform != "linux":
         return {}
@@ -243,7 +257,7 @@ def _attributes(handle: int) -> dict[str, bytes]:
 
 
 def sweep(folder: str) -> None:
-    """Remove the temporaries that killed runs have left in a folder, an hour old or more by its own clock."""
+    """Remove the temporary files of killed runs in a folder, if they are more than an hour old."""
     with suppress(OSError):
         with os.scandir(folder) as listing:
             found = [entry for entry in listing if _TEMPORARY.fullmatch(entry.name)]
@@ -256,7 +270,7 @@ def sweep(folder: str) -> None:
 
 
 def _clock(folder: str) -> float:
-    """Return the file system's time, by a file that is made now: that of a network share may be another than ours."""
+    """Return the time of the file system, from a file that is created now: a network share may have another clock."""
     path = os.path.join(folder, f".nodelint-{os.urandom(8).hex()}.tmp")
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:

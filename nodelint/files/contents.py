@@ -1,4 +1,4 @@
-"""The content of a file, as far as a run reads it."""
+"""Read the content of a file, and check whether it concerns Karpenter."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from nodelint.text import Source
 
 
-# A snapshot holds it too, in the names of labels; one that is committed beside the manifests is not one of them.
+# A snapshot file also has this name, in names of labels; a committed snapshot is not a manifest.
 _SNAPSHOT = b'"nodelint-snapshot"'
 _BEFORE_A_KEY = b"\xef\xbb\xbf{ \t\r\n"
 
-# Bytes. A guard against reading a device or a dump whole, not a limit that a repository meets.
+# Bytes. It protects against reading a device or a dump, and no repository reaches it.
 _LARGEST = 64 << 20
 _AT_MOST = "only files named `.yaml` or `.yml` are read at this size"
 _CHUNK = 1 << 16
@@ -30,10 +30,14 @@ def display_path(file: str) -> str:
 
 
 def read_content(path: str, unreadable: list[tuple[str, str]]) -> bytes | Source | None:
-    """Return the content of a file, or what a long stream of YAML holds; None if it is neither."""
+    """Return the content of a file, or the parsed documents of a long YAML stream.
+
+    None if the file cannot be read: then the path and the reason are added to `unreadable`. None as well for a long
+    stream that does not mention Karpenter.
+    """
     if (before := file_contents.get(path)) is not None:
         return before
-    # os.read spares what open() sets up: over ten thousand small files that is a third of the time.
+    # os.read avoids the setup of open(): a third of the time for ten thousand small files.
     try:
         handle = os.open(path, _FOR_READING)
         try:
@@ -50,7 +54,7 @@ def read_content(path: str, unreadable: list[tuple[str, str]]) -> bytes | Source
 
 
 def _read_on(path: str, handle: int, chunks: list[bytes], unreadable: list[tuple[str, str]]) -> bytes | Source | None:
-    """Return the content of a file that is longer than its first chunks, as `read_content` does."""
+    """Return the content of a file that is longer than its first `chunks`, as `read_content` does."""
     size = sum(map(len, chunks))
     while size <= _LARGEST and (chunk := os.read(handle, _CHUNK)):
         chunks.append(chunk)
@@ -70,7 +74,7 @@ def _read_on(path: str, handle: int, chunks: list[bytes], unreadable: list[tuple
 
 
 def concerns_karpenter(data: bytes) -> bool:
-    """Whether content names Karpenter and is no snapshot of nodelint's own."""
-    # A file in UTF-16 has the letters of the keyword with zeros between them.
+    """Return whether content mentions Karpenter and is not a snapshot written by nodelint."""
+    # In UTF-16, there are zero bytes between the letters of the keyword.
     has_keyword = bytes_hold_keyword(data) or (data.find(b"\0") >= 0 and bytes_hold_keyword(data.replace(b"\0", b"")))
     return has_keyword and not data.lstrip(_BEFORE_A_KEY).startswith(_SNAPSHOT)

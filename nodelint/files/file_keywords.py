@@ -1,4 +1,4 @@
-"""Words that show what a file may contain, so that other files are never parsed."""
+"""Search files for keywords that show what they may contain, so that other files are not parsed."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import AnyStr
 
-# One of these is in a file that states a release of Karpenter, beside the keyword.
+# A file that states a Karpenter release contains one of these and the keyword `karpenter`.
 _STATES = (
     *(b"version", b"targetRevision", b"tag:", b"semver", b"karpenter/controller", b"/karpenter:"),
     *(b"rterVersion", b"artVersion", b"defaultVersion", b"settings"),
     *TABLE.state_marks,
 )
-# What decides about nodes without naming Karpenter is read with those that state a release.
+# Files that affect nodes without naming Karpenter are read together with those that state a release.
 _AROUND = (
     *(b"mapRoles", b"aws_auth_roles", b"access_entr", b"AccessEntr", b"accessEntr"),
     b"aws-load-balancer-controller",
 )
 _STATES_ALONE = (b"KARPENTER_", b"eksctl.io/", *_AROUND)
 
-# One of these is in a file that makes pods, or says where their volumes are.
+# A file that creates pods, or that sets the zone of their volumes, contains one of these.
 _WORKLOADS = (
     *(b"Deployment", b"StatefulSet", b"DaemonSet", b"ReplicaSet", b"CronJob", b"Rollout"),
     *(b": Job", b": Pod\n", b'"Pod"', b'"Job"'),
@@ -31,13 +31,13 @@ _WORKLOADS = (
 _CHART_KEY = b"chart:"
 _WORKLOADS_OF_BLOCKS = b'"kubernetes_'
 _BUFFERS, _BUFFER_GROUP = b"CapacityBuffer", b"autoscaling.x-k8s.io/v"
-# One of these is in a file that states nodes of others than Karpenter; what they have in common is looked for first.
+# A file that declares nodes of other tools than Karpenter contains one of these. The common parts are searched first.
 NODE_GROUPS = (
     *(b"anagedNodeGroups", b"nodeGroups:", b"managed_node_group", b"aws_eks_node_group", b"aws_eks_fargate_profile"),
     *(b"argateProfiles", b"fargate_profiles", b"NodegroupName", b"AWSManagedMachinePool", b"AWS::EKS::Nodegroup"),
 )
 NODE_GROUP_PARTS = (b"roup", b"argate", b"MachinePool")
-# These stand below a key of the chart, also where one is set by its path.
+# These are below the key `settings` of the chart, also if a value is set by its path.
 _ABOVE_SETTINGS, _SETTINGS = (
     b"settings",
     (
@@ -48,14 +48,14 @@ _ABOVE_SETTINGS, _SETTINGS = (
 
 
 def find_keywords(data: AnyStr, keywords: Iterable[AnyStr]) -> tuple[AnyStr, ...]:
-    """Return those of some keywords that are in a content."""
+    """Return the keywords that occur in a content."""
     return tuple([keyword for keyword in keywords if data.find(keyword) >= 0])
 
 
 class FileKeywords:
-    """The keywords that files may hold which are searched together.
+    """The keywords that a group of files contains. The files are searched together.
 
-    Most keywords are in few files. What is not in the joined content of some files is not searched in each of them.
+    Most keywords occur in few files. A keyword that is not in the joined content is not searched in each file.
     """
 
     installs: Sequence[bytes] = ()
@@ -72,47 +72,47 @@ class FileKeywords:
         """Whether a file that does not name Karpenter may state a release."""
 
     def search_forms(self, block: bytes, names: str) -> None:
-        """Search for what installs charts and changes folders, by whatever form."""
+        """Search for the keywords with which any form installs charts or changes folders."""
         self.installs = find_keywords(block, TABLE.installs)
         self.applies = [words for words in TABLE.applies if block.find(words[0]) >= 0 and holds_all(block, words)]
         self.installing_names = find_keywords(names, TABLE.installing_names)
 
     def may_state(self, file: str, data: bytes, ours: bool) -> bool:
-        """Whether a file may state a release; `ours` says that it names Karpenter."""
+        """Return whether a file may state a release. `ours`: the file names Karpenter."""
         if (self.alone and holds_any(data, self.alone)) or (
             file.endswith(TABLE.stating) and holds_any(data, TABLE.stating_words)
         ):
             return True
-        # Of a file of values that does not name Karpenter, these keys are telling enough.
+        # In a values file that does not name Karpenter, these keys are sufficient.
         keywords = _STATES if ours else self.settings
         return bool(keywords) and holds_any(data, keywords)
 
     def may_hold_buffers(self, data: bytes) -> bool:
-        """Whether a file may hold CapacityBuffers."""
+        """Return whether a file may hold CapacityBuffers."""
         return self.buffers and data.find(_BUFFERS) >= 0
 
     def may_install_charts(self, file: str, data: bytes) -> bool:
-        """Whether a file may hold a release of a chart with values."""
+        """Return whether a file may install a chart with values."""
         if self.installs and holds_any(data, TABLE.values_keys) and holds_any(data, self.installs):
             return True
         return data.find(_CHART_KEY) >= 0 and find_keywords(file, self.installing_names) != ()
 
     def may_change_overlays(self, data: bytes) -> bool:
-        """Whether a file may hold what changes the objects of a folder that it applies."""
+        """Return whether a file may change the objects of a folder that it applies."""
         for words in self.applies:  # noqa: SIM110
             if holds_all(data, words):
                 return True
         return False
 
     def may_state_node_groups(self, data: bytes) -> bool:
-        """Whether a file may state nodes of others than Karpenter."""
+        """Return whether a file may declare nodes of other tools than Karpenter."""
         return holds_any(data, self.node_group_parts) and holds_any(data, NODE_GROUPS)
 
 
 def holds_any(data: bytes, keywords: Iterable[bytes]) -> bool:
-    """Whether one of some keywords is in a content."""
-    # Asked of each file: a generator would cost more than the searches, and `in` of bytes first tries its left side
-    # as a number, with an error that is not seen.
+    """Return whether a content contains one of the keywords."""
+    # This is called for each file: a generator would take longer than the searches, and `in` of bytes first tries to
+    # read its left side as a number, which raises a hidden error.
     for keyword in keywords:  # noqa: SIM110
         if data.find(keyword) >= 0:
             return True
@@ -120,7 +120,7 @@ def holds_any(data: bytes, keywords: Iterable[bytes]) -> bool:
 
 
 def holds_all(data: bytes, keywords: Iterable[bytes]) -> bool:
-    """Whether all of some keywords are in a content."""
+    """Return whether a content contains all of the keywords."""
     for keyword in keywords:  # noqa: SIM110
         if data.find(keyword) < 0:
             return False
@@ -128,15 +128,18 @@ def holds_all(data: bytes, keywords: Iterable[bytes]) -> bool:
 
 
 def may_make_pods(file: str, data: bytes) -> bool:
-    """Whether a file may make pods, or place their volumes: by a manifest, or by a block."""
+    """Return whether a file may create pods or place their volumes, by a manifest or by a Terraform block."""
     return holds_any(data, _WORKLOADS) or (file.endswith(TABLE.stating) and data.find(_WORKLOADS_OF_BLOCKS) >= 0)
 
 
 def may_state(file: str, data: bytes, ours: bool) -> bool:
-    """Whether a file may state a release; `ours` says that it names Karpenter."""
+    """Return whether a file may state a release. `ours`: the file names Karpenter."""
     return FileKeywords(data, file).may_state(file, data, ours)
 
 
 def find_buffers(data: bytes) -> str | None:
-    """Return the pattern of documents with CapacityBuffers, where a file may hold any: they lack Karpenter's name."""
+    """Return a pattern for documents with CapacityBuffers if a file may hold any, else None.
+
+    Such documents do not mention Karpenter.
+    """
     return r"\bCapacityBuffer\b" if data.find(_BUFFERS) >= 0 and data.find(_BUFFER_GROUP) >= 0 else None

@@ -1,9 +1,9 @@
-"""Open files that the text of a repository names; no other module does.
+"""Open files that a text of the repository names. No other module does.
 
-A stranger writes the text, so the path may lead anywhere: out by `..` or a link, to a device, into `.git` with the
-token that a checkout leaves there. The gate holds the roots: for each path of the command line the repository that
-it is in, or, outside of any repository, the folder that was named. It opens what lies below a root when every link
-is followed, as long as it is a regular file of limited size or a folder, and nothing of git's own.
+The author of the text is a stranger, so the path may lead anywhere: out by `..` or a link, to a device, or into
+`.git` with the token of a checkout. The gate has roots: for each path of the command line, its repository, or outside
+of any repository the named folder. It opens only folders and regular files of limited size that are below a root when
+all links are followed, and no files of git.
 """
 
 from __future__ import annotations
@@ -34,11 +34,14 @@ _READ = _STAY | os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINA
 
 
 class Refused(PermissionError):
-    """Raised for a path that leads out of the roots, or into git's own files; `strerror` says which."""
+    """Raised for a path that leads out of the roots, or into git's own files. `strerror` has the reason."""
 
 
 class Gate:
-    """Opens what lies below its roots, and nothing else. Without a root it has that of the working folder."""
+    """Opens files below its roots, and nothing else.
+
+    Without roots, the repository of the working folder is the root.
+    """
 
     def __init__(self, *roots: str) -> None:
         self.admitted: set[str] = set()
@@ -46,15 +49,16 @@ class Gate:
         self._roots: list[str] = []
         self._git_folders: set[str] = set()
         self._folders: dict[str, tuple[str, str]] = {}
-        """Folders that are resolved. One that becomes a link meanwhile is not opened any more."""
+        """The real paths of folders. A folder that becomes a link meanwhile is not opened any more."""
         for root in roots:
             self._add(os.path.realpath(root))
 
     def admit(self, named: str) -> None:
-        """Take the root of a path that the command line names: its repository, else the folder itself.
+        """Add the root for a path of the command line: its repository, else the folder itself.
 
-        Outside of a repository, the root of a file is the working folder around it, except the user's home or the
-        whole disk; else its own folder. A file that is a link is at home where it is named, not where it leads.
+        Outside of a repository, the root of a file is the working folder if it contains the file, unless that is the
+        user's home or the whole disk. Otherwise it is the folder of the file. For a link, the place of the link
+        counts, not its target.
         """
         self.admitted.add(named)
         self._folders.clear()
@@ -71,7 +75,7 @@ class Gate:
         self._add(root or folder)
 
     def reset(self) -> None:
-        """Forget all roots, before another run in the same process."""
+        """Remove all roots, before another run in the same process."""
         self.admitted.clear()
         self._roots.clear()
         self._git_folders.clear()
@@ -79,18 +83,21 @@ class Gate:
         file_contents.end()
 
     def holds(self, path: str) -> bool:
-        """Return whether a path, there or not, stays below a root and out of git's own files."""
+        """Return whether a path is below a root and not one of git's own files. The path need not exist."""
         return self.refusal(path) is None
 
     def surrounds(self, path: str) -> bool:
-        """Return whether a path stands below a root, or leads there: a link stands in the repository that has it."""
+        """Return whether a path, or the target of its link, is below a root."""
         whole = os.path.abspath(path)
         around = os.path.join(os.path.realpath(os.path.dirname(whole)), os.path.basename(whole))
         places = (around, os.path.realpath(whole))
         return any(is_below(place, root) for place in places for root in self._roots or [_find_default()])
 
     def refusal(self, path: str) -> str | None:
-        """Return why a path, there or not, is not opened, as the end of a sentence; None if it may be."""
+        """Return why a path may not be opened, as the end of a sentence. None if it may be.
+
+        The path need not exist.
+        """
         try:
             self._resolve(path)
         except OSError as error:
@@ -98,17 +105,20 @@ class Gate:
         return None
 
     def notes_refusal(self, path: str, named: str, source: SourceText, start: int) -> bool:
-        """Return whether a path is not opened, and note as a gap that the text of `source` names it at `start`."""
+        """Return whether a path may not be opened.
+
+        If so, record a gap: the text of `source` names it at offset `start`.
+        """
         reason = self.refusal(path)
         if reason is not None:
             note_left_out(source.path, f"`{named}` is {reason}", source.position(start).line)
         return reason is not None
 
     def holds_git_of(self, folder: str) -> bool:
-        """Return whether the data of a repository may be read: that of a root, or of one that keeps it in the root.
+        """Return whether nodelint may read git's data of a repository: it must belong to a root or be inside one.
 
-        A submodule has its data in that of the repository around it. Another folder with a file `.git` may be made by
-        whoever wrote the repository, and lead anywhere.
+        A submodule has its data in the repository around it. Any other folder may have a file `.git` by the author of
+        the repository, which leads anywhere.
         """
         real = os.path.realpath(folder)
         data = os.path.join(real, _GIT)
@@ -126,14 +136,14 @@ class Gate:
         return os.path.isdir(path) and self.holds(path)
 
     def exists(self, path: str) -> bool:
-        """Return whether a path below a root is there."""
+        """Return whether a path below a root exists."""
         return os.path.exists(path) and self.holds(path)
 
     def read(self, path: str, largest: int = LARGEST, within: str | None = None) -> bytes:
         """Return the content of a regular file of at most `largest` bytes.
 
-        `within` is a folder below a root, such as that of a chart, that no link may leave. Raise `Refused` for a
-        path out of the roots, and OSError, whose `strerror` says why, for all else.
+        `within` is a folder below a root, such as a chart, that no link may leave. Raise `Refused` for a path outside
+        of the roots, and OSError with the reason in `strerror` for any other error.
         """
         root, real = self._resolve(path)
         if within is not None and not is_below(real, os.path.realpath(within)):
@@ -152,9 +162,9 @@ class Gate:
         return data
 
     def read_listed(self, path: str, largest: int = LARGEST) -> bytes:
-        """Return the content of a file that stands in a folder that was listed, and is no link.
+        """Return the content of a file in a folder that was listed before. The file must not be a link.
 
-        It takes a fraction of the time of `read`, for the many files of a folder. Raise OSError as `read` does.
+        It is much faster than `read`, for folders with many files. Raise OSError as `read` does.
         """
         data = file_contents.get(path)
         if data is None or len(data) > largest or os.path.islink(path):
@@ -163,7 +173,7 @@ class Gate:
         return data
 
     def entries(self, folder: str) -> list[tuple[str, bool]]:
-        """Return the names in a folder, in order, each with whether it is a folder (and no link to one).
+        """Return the names in a folder, in order, and for each whether it is a folder (links do not count).
 
         Git's own folder is left out. Raise OSError as `read` does.
         """
@@ -178,14 +188,14 @@ class Gate:
         return sorted(entry for entry in found if not _is_git(entry[0]))
 
     def names(self, folder: str) -> list[str]:
-        """Return the names in a folder, in order; none if it cannot be listed."""
+        """Return the names in a folder, in order. Empty if it cannot be listed."""
         try:
             return [name for name, _ in self.entries(folder)]
         except OSError:
             return []
 
     def walk(self, top: str) -> Iterator[tuple[str, list[str], list[str]]]:
-        """Yield a folder and those below it as `os.walk` does, in order; no link to a folder is followed."""
+        """Yield a folder and those below it as `os.walk` does, in order. Links to folders are not followed."""
         pending = [top]
         while pending:
             around = pending.pop()
@@ -201,13 +211,13 @@ class Gate:
         if root in self._roots:
             return
         self._roots.append(root)
-        # A worktree, a submodule, and a repository with its data in a folder of another name have a file here.
+        # A worktree, a submodule, and a repository whose data has another place have a file `.git`.
         data = os.path.join(root, _GIT)
         if os.path.isfile(data):
             self._git_folders.add(_read_git_file(data))
 
     def _resolve(self, path: str) -> tuple[str, str]:
-        """Return the root of a path and the path without any link. Raise `Refused`."""
+        """Return the root of a path, and its real path. Raise `Refused`."""
         try:
             whole = os.path.abspath(path)
             folder, name = os.path.split(whole)
@@ -229,7 +239,7 @@ class Gate:
             raise OSError(errno.EINVAL, reason, path) from None
 
     def _place(self, real: str, path: str) -> tuple[str, str]:
-        """Return the root of a path that has no link, and that path. Raise `Refused`."""
+        """Return the root of a path without links, and that path. Raise `Refused`."""
         for root in self._roots or [_find_default()]:
             if is_below(real, root):
                 if any(map(_is_git, real[len(root) :].split(os.sep))) or any(
@@ -241,11 +251,13 @@ class Gate:
 
 
 gate = Gate()
-"""The gate of this run: `discover` takes the paths of the command line for it."""
+"""The gate of this run. `discover` adds the paths of the command line."""
 
 
 def read_bounded(path: str, within: str | None) -> bytes:
-    """Return the content of a file that has to lie in a folder; None allows any place, as for what a flag names.
+    """Return the content of a file that must be in the folder `within`.
+
+    None allows any place, for files that a flag names.
 
     Raise OSError as `Gate.read` does.
     """
@@ -258,9 +270,9 @@ def _find_default() -> str:
 
 
 def _is_git(name: str) -> bool:
-    """Return whether a file system may take a name for `.git`.
+    """Return whether a file system may treat a name as `.git`.
 
-    Some pass over case, dots and blanks at the end, what follows a colon, and characters without width.
+    Some ignore case, dots and blanks at the end, the text after a colon, and characters without width.
     """
     if name[:1] != "." and "~" not in name and name.isascii():
         return False
@@ -269,17 +281,17 @@ def _is_git(name: str) -> bool:
 
 
 def _read_git_file(path: str) -> str:
-    """Return the folder that a file `.git` names."""
+    """Return the folder that a `.git` file names."""
     with open(path, "rb") as file:
         named = os.fsdecode(file.read(1 << 12)).partition("\n")[0].removeprefix("gitdir:").strip()
     return os.path.realpath(os.path.join(os.path.dirname(path), named.replace("\0", "")))
 
 
 def _open(root: str, real: str, path: str, flags: int, is_wanted: Callable[[int], bool]) -> int:
-    """Open a path without links and return its descriptor.
+    """Open a path without links and return its file descriptor.
 
-    Each folder is opened in the one before it and no link is followed: a path that changes meanwhile leads nowhere
-    else. Where the system cannot do that, what was opened is compared with what stands there then.
+    Each folder is opened relative to its parent without following links, so that a path that changes meanwhile cannot
+    lead elsewhere. If the system cannot do that, the opened file is compared with the path afterwards.
     """
     if not _HAS_WALK:
         handle = os.open(real, flags)
@@ -294,7 +306,7 @@ def _open(root: str, real: str, path: str, flags: int, is_wanted: Callable[[int]
             inner = os.open(part, _PASS, dir_fd=folder)
             os.close(folder)
             folder = inner
-        # Before it is opened, because that is enough to act on some devices.
+        # Check before opening: opening alone has an effect on some devices.
         if not is_wanted(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
             raise explain_kind(path)
         return _hold_to_kind(os.open(name, flags, dir_fd=folder), path, is_wanted)

@@ -1,9 +1,8 @@
-"""Which files git tracks, as the index of a repository lists them: those count, whatever an ignore pattern says.
+"""Read from the index of a repository which files git tracks: these are read, whatever an ignore pattern says.
 
-An index is read once, and only where something is ignored. Entries of the usual versions hold their paths whole, so
-that one is looked for in the bytes, without reading the others; version 4 stores what a path does not share with the
-one before it. What a split index keeps in its shared file is not seen. Format: git's
-`Documentation/gitformat-index.adoc`.
+An index is read once, and only if something is ignored. Entries of the usual versions contain the whole path, so that
+a path is searched in the bytes. Version 4 stores only the part that differs from the previous path. Entries in the
+shared file of a split index are not seen. Format: git's `Documentation/gitformat-index.adoc`.
 """
 
 from __future__ import annotations
@@ -16,24 +15,25 @@ from nodelint.files.gate import gate
 _LARGEST = 256 << 20
 _HEADER = 12
 _FIXED = 62
-"""Bytes of an entry before its path, in a repository of SHA-1 objects."""
+"""The bytes of an entry before its path, in a repository with SHA-1 objects."""
 _EXTENDED = 0x4000
 _LENGTH = 0xFFF
-"""Bits of an entry's flags: two more bytes of flags follow; how long the path is, at most."""
+"""Bits in the flags of an entry: `_EXTENDED` means two more bytes of flags, `_LENGTH` masks the length of the path.
+"""
 
 
 class GitIndex:
-    """The index of the repository at `root`, read when first asked."""
+    """The git index of the repository at `root`. It is read at first use."""
 
     def __init__(self, root: str) -> None:
         self._root = root
         self._data: bytes | None = None
         self._paths: list[bytes] = []
         self.entered: set[str] = set()
-        """Folders that a pattern matches and that hold tracked files."""
+        """Folders that match an ignore pattern and that contain tracked files."""
 
     def tracks(self, path: str, *, folder: bool) -> bool:
-        """Whether a file is tracked, or a file in a folder; `path` counts from the top, with slashes."""
+        """Return whether git tracks a file, or a file in a folder. `path` is relative to the top, with slashes."""
         if self._data is None:
             self._read()
         wanted = os.fsencode(path) + (b"/" if folder else b"")
@@ -55,7 +55,10 @@ class GitIndex:
             self._paths = _list_compressed(self._data)
 
     def _lists(self, wanted: bytes, folder: bool) -> bool:
-        """Whether an entry has this path, or one that begins so: its length stands before it."""
+        """Return whether an entry has this path, or for a folder, a path that begins with it.
+
+        The length of the path before the entry confirms the match.
+        """
         data = self._data or b""
         at = data.find(wanted, _HEADER)
         while at >= 0:
@@ -69,7 +72,7 @@ class GitIndex:
 
 
 def _own_folder(root: str) -> str:
-    """Return the folder that holds the index of a work tree."""
+    """Return the folder that contains the index of a work tree."""
     path = os.path.join(root, ".git")
     if os.path.isdir(path):
         return path
@@ -81,7 +84,7 @@ def _own_folder(root: str) -> str:
 
 
 def _list_compressed(data: bytes) -> list[bytes]:
-    """Return the paths of an index of version 4; those before the fault where it is broken."""
+    """Return the paths of an index of version 4. If it is broken, return the paths before the fault."""
     found: list[bytes] = []
     at, last = _HEADER, b""
     for _ in range(int.from_bytes(data[8:12], "big")):

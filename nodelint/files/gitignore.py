@@ -1,8 +1,7 @@
-"""What git ignores: the patterns of `.gitignore` files, of `.git/info/exclude` and of the user's own file.
+"""Find out what git ignores, from `.gitignore` files, `.git/info/exclude` and the user's own file.
 
-Patterns without a wildcard are compared as text. `wildmatch` reads the others, when a path comes that one may match.
-
-A file that git tracks is not ignored, whatever pattern matches it or a folder around it.
+Patterns without a wildcard are compared as text. Other patterns are compiled by `wildmatch` when a path may match. A
+file that git tracks is not ignored, whatever pattern matches it or a folder above.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from nodelint.files.gate import gate
 from nodelint.files.git_index import GitIndex
 
 FILE = ".gitignore"
-"""The name of the files that hold patterns for their folder and what is below it."""
+"""The name of files with patterns for their folder and the folders below."""
 
 _LARGEST = 4 << 20
 _WILD = frozenset("*?[\\")
@@ -26,9 +25,14 @@ _EXCLUDES_FILE = r'(?i)\s*+excludesfile\s*+=\s*+(?:"([^"]*+)"\s*+|([^"#;]*+))(?:
 
 
 class _Pattern(NamedTuple):
-    """A line of an ignore file: `text` without `!` and the slash at its end.
+    """A line of an ignore file.
 
-    `anchored` says that it is about paths from the file's folder, not about names. What it matches holds the `hint`.
+    - `text`: the pattern without `!` and without the slash at its end.
+    - `negated`: the line begins with `!`.
+    - `for_folders`: it ends with a slash.
+    - `anchored`: it matches paths from the file's folder, not names.
+    - `wild`: it has a wildcard.
+    - `hint`: a text that every match contains.
     """
 
     text: str
@@ -48,9 +52,7 @@ class _Pattern(NamedTuple):
 
 
 class _Level:
-    """The patterns of one file, for what is below the folder `base`: a path with a slash at its end, or
-    nothing.
-    """
+    """The patterns of one file, for paths below the folder `base` (with a slash at its end; empty for the top)."""
 
     def __init__(self, base: str, patterns: Iterable[_Pattern]) -> None:
         self._base = len(base)
@@ -62,7 +64,7 @@ class _Level:
             of.insert(0, (number, pattern))
 
     def decides(self, path: str, name: str, *, folder: bool) -> bool | None:
-        """Whether a path is ignored; None if no pattern matches. The last that does decides."""
+        """Return whether a path is ignored. None if no pattern matches. The last match decides."""
         inside = path[self._base :]
         last = -1
         ignored = None
@@ -79,9 +81,10 @@ class _Level:
 
 
 class Ignored:
-    """What git ignores in a folder of a repository and below: `levels`, the strongest first.
+    """The ignore rules for a folder of a repository and the folders below.
 
-    `whole`: a pattern matches the folder itself, so that only what is tracked in it counts.
+    - `levels`: the patterns, the strongest first.
+    - `whole`: a pattern matches the folder itself, so that only tracked files in it are read.
     """
 
     def __init__(self, levels: tuple[_Level, ...], inside: str, index: GitIndex, whole: bool = False) -> None:
@@ -92,9 +95,9 @@ class Ignored:
 
     @classmethod
     def around(cls, folder: str) -> Ignored | None:
-        """Return what is ignored in a folder, less what its own `.gitignore` says; None outside of a repository.
+        """Return the ignore rules of a folder without its own `.gitignore`. None outside of a repository.
 
-        The folder itself counts as not ignored, whatever the patterns say.
+        The folder itself is never ignored.
         """
         folder = os.path.abspath(folder)
         root = safe_read.repository(folder)
@@ -113,20 +116,18 @@ class Ignored:
         return cls(tuple(level for file in files if file and (level := _level(file, ""))), "", GitIndex(root))
 
     def below(self, name: str) -> Ignored:
-        """Return what is ignored in a folder of this one, less what its own `.gitignore` says."""
+        """Return the ignore rules of a subfolder, without its own `.gitignore`."""
         whole = self._whole or self._inside + name in self._index.entered
         return Ignored(self._levels, f"{self._inside}{name}/", self._index, whole)
 
     def with_file(self, folder: str) -> Ignored:
-        """Return these patterns and those of the folder's `.gitignore`, if it has one. A link is not followed, as git
-        does not.
-        """
+        """Return these rules together with the folder's own `.gitignore`. Like git, do not follow a link."""
         path = os.path.join(folder, FILE)
         level = None if os.path.islink(path) else _level(path, self._inside)
         return Ignored((level, *self._levels), self._inside, self._index, self._whole) if level else self
 
     def ignores(self, name: str, *, folder: bool) -> bool:
-        """Whether an entry of the folder is ignored, and nothing of it is tracked."""
+        """Return whether an entry of the folder is ignored and contains no tracked file."""
         path = self._inside + name
         return (self._whole or self._matches(path, name, folder)) and not self._index.tracks(path, folder=folder)
 
@@ -145,7 +146,7 @@ def entered(above: Ignored | None, folder: str, names: Iterable[str]) -> Ignored
     is a repository of its own; a `.gitignore` adds its rules.
     """
     names = frozenset(names)
-    if ".git" in names and (above is None or above._inside):  # a repository of its own
+    if ".git" in names and (above is None or above._inside):  # a separate repository
         above = Ignored.around(folder)
     return above.with_file(folder) if above is not None and FILE in names else above
 
@@ -156,7 +157,7 @@ def _level(file: str, base: str) -> _Level | None:
 
 
 def _patterns(file: str) -> Iterator[_Pattern]:
-    """Yield the patterns of a file; nothing if it cannot be read, as for git."""
+    """Yield the patterns of a file. Nothing if it cannot be read, as in git."""
     try:
         data = safe_read.read(file, _LARGEST)
     except OSError:
@@ -172,7 +173,7 @@ def _pattern(line: str) -> _Pattern | None:
         return None
     text = line.rstrip(" ")
     if len(text) < len(line) and (len(text) - len(text.rstrip("\\"))) % 2:
-        text += " "  # a backslash keeps the space behind it
+        text += " "  # a backslash keeps the space after it
     negated = text.startswith("!")
     text = text.removeprefix("!")
     for_folders = text.endswith("/")
@@ -187,18 +188,16 @@ def _pattern(line: str) -> _Pattern | None:
 
 
 def _hint(text: str) -> str:
-    """Return the longest run of a pattern without a wildcard, before the first bracket or backslash."""
+    """Return the longest literal part of a pattern, before the first bracket or backslash."""
     plain = re.split(r"[\[\\]", text, maxsplit=1)[0]
     return max(re.split(r"[*?]", plain), key=len).strip("/")
 
 
-# -- where git keeps them
+# -- the places of git's own files
 
 
 def _git_folder(root: str) -> str | None:
-    """Return the folder of a repository's own data, that of the main work tree for all others; None for one of
-    elsewhere.
-    """
+    """Return the folder of git's data (of the main work tree, for a linked one). None if nodelint may not read it."""
     path = os.path.join(root, ".git")
     if not gate.holds_git_of(root):
         return None
@@ -210,10 +209,10 @@ def _git_folder(root: str) -> str | None:
 
 
 def _of_the_user(root: str) -> str | None:
-    """Return the file that `core.excludesFile` names for the user or the system, else git's default.
+    """Return the file that `core.excludesFile` of the user or of the system names, else git's default file.
 
-    The repository's own configuration is not read: it may hold a token, and it may not be the user's. What a
-    configuration includes from another file is not followed.
+    The repository's own configuration is not read: it may contain a token, and may not be the user's. Includes of
+    other configuration files are not followed.
     """
     home = os.path.expanduser("~")
     xdg = os.path.join(os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config"), "git")

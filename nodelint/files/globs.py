@@ -1,4 +1,4 @@
-"""Patterns over paths, as a configuration writes them."""
+"""Match paths with the patterns of a configuration."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 
 class Globs:
-    """Patterns over paths that start at a folder, `root`: that of the file which they are written in.
+    """Patterns for paths relative to the folder `root`, in which the configuration file is.
 
-    `*` stands for anything, slashes too; a folder stands for all that is below it. Standard input is `-`. What is at
-    or below the first path of `seen_as` is matched as if it were at the second one: so does the old side of a change
-    have the settings of the new one.
+    `*` matches anything, slashes as well. A folder matches everything below it. Standard input is `-`. Paths at or
+    below the first path of `seen_as` are matched as if they were at the second: so the old side of a change has the
+    settings of the new one.
     """
 
     def __init__(self, patterns: Iterable[str], root: str = "", seen_as: tuple[str, str] | None = None) -> None:
@@ -27,7 +27,7 @@ class Globs:
         return bool(self._patterns)
 
     def match(self, path: str) -> bool:
-        """Whether one of the patterns is about the path."""
+        """Return whether one of the patterns matches the path."""
         if not self._patterns:
             return False
         path = self.counterpart(path)
@@ -44,7 +44,7 @@ class Globs:
         )
 
     def counterpart(self, path: str) -> str:
-        """Return the path that another one is seen as; most are seen as themselves."""
+        """Return the path with which a path is matched (see `seen_as`); most paths are unchanged."""
         if self._seen_as is None or path == "-":
             return path
         folder, other = self._seen_as
@@ -55,7 +55,7 @@ class Globs:
 
 
 class Excluded(Globs):
-    """Patterns over paths that are not read; with `gitignore`, what git ignores in a folder is not read either."""
+    """Patterns of paths that are not read. With `gitignore`, files that git ignores are not read either."""
 
     def __init__(
         self,
@@ -73,13 +73,13 @@ NOTHING = Globs(())
 """Patterns that match no path."""
 
 READ_ALL = Excluded()
-"""Nothing is excluded."""
+"""Excludes nothing."""
 
 
 def _matches(name: str, pattern: str) -> bool:
     pattern = pattern.removeprefix("./").rstrip("/")
     forms = [pattern, f"{pattern}/*"]
-    if pattern.startswith("**/"):  # any number of folders, none too
+    if pattern.startswith("**/"):  # any number of folders, also none
         forms += [form[3:] for form in forms]
     from fnmatch import fnmatchcase  # most runs have no pattern
 

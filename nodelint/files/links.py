@@ -1,4 +1,4 @@
-"""Check links of a folder: none is followed out of its chart or repository."""
+"""Check links in a folder: none is followed out of its chart or repository."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from nodelint.forms.registry import TABLE
 
 
 def link_leaves(link: str, top: str) -> str | None:
-    """Return what a link leads out of: its chart, else its repository, else the folder that was asked for;
-    else None.
-    """
+    """Return `chart`, `repository` or `folder` (the requested one) if a link leads out of it. None otherwise."""
     folder = os.path.dirname(os.path.abspath(link))
     root = repository(folder) or os.path.abspath(top)
     chart, above = None, folder

@@ -1,4 +1,4 @@
-"""Where the programs are that nodelint starts."""
+"""Find the programs that nodelint starts."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import shutil
 
 
 def program(name: str) -> str | None:
-    """Return the path of a program on PATH, or None. Relative entries, which may lie in the repository, do not count.
+    """Return the path of a program on PATH. None if there is none.
 
-    Windows looks into the current folder first for a bare name; a path from here is whole.
+    Relative entries of PATH are ignored: they may be in the repository. The result is an absolute path, because
+    Windows searches a bare name in the current folder first.
     """
     for folder in os.get_exec_path():
         if os.path.isabs(folder) and (found := shutil.which(os.path.join(folder, name))):

@@ -1,7 +1,7 @@
 """Read files that a repository names: only regular files of limited size inside the repository.
 
-A pull request decides what a configuration holds and where links lead. Each file that is not a manifest is read
-by `read`, in the commands and in the language server.
+A pull request decides what a configuration contains and where links lead. The commands and the language server read
+each file that is not a manifest with `read`.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 LARGEST = 32 << 20
-"""Bytes of a file: more than a baseline, a snapshot or the CRDs of a cluster take."""
+"""The most bytes of a file: more than a baseline, a snapshot or the CRDs of a cluster need."""
 
 
 _edited: Mapping[str, str] = {}
 
 
 def stand_in(texts: Mapping[str, str]) -> None:
-    """Read these texts in the place of files, by their absolute paths: they are those that an editor has open."""
+    """Use these texts in place of files, by absolute path: they are open in an editor."""
     global _edited
     _edited = texts
 
 
 def edited_text(path: str) -> bytes | None:
-    """Return what an editor has of a file that it has open."""
+    """Return the text of a file that is open in an editor. None if it is not open."""
     text = _edited.get(os.path.abspath(path)) if _edited else None
     return None if text is None else text.encode(errors="replace")
 
@@ -37,8 +37,8 @@ def edited_text(path: str) -> bytes | None:
 def read(path: str, largest: int = LARGEST, within: str | None = None) -> bytes:
     """Return the content of a regular file of at most `largest` bytes.
 
-    `within` is the folder that the file has to lie in when all links are followed; None allows any place. Raise
-    OSError, whose `strerror` says why. Neither a pipe nor a device is opened, so nothing is waited for.
+    `within` is the folder in which the file must be when all links are followed; None allows any place. Raise OSError
+    with the reason in `strerror`. Pipes and devices are not opened, so that nothing blocks.
     """
     if (text := edited_text(path)) is not None:
         return text
@@ -47,7 +47,7 @@ def read(path: str, largest: int = LARGEST, within: str | None = None) -> bytes:
             raise explain_kind(path)
         if within is not None and not is_inside(path, within):
             raise OSError(errno.EPERM, f"a link out of {os.path.abspath(within)}", path)
-        # The file may become a pipe after the check: to open one without O_NONBLOCK would wait for its writer.
+        # The file may become a pipe after the check: without O_NONBLOCK, opening it would wait for a writer.
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except ValueError:
         raise OSError(errno.EINVAL, "no file name holds a null character or half of a surrogate pair") from None
@@ -61,7 +61,7 @@ def read(path: str, largest: int = LARGEST, within: str | None = None) -> bytes:
 
 
 def read_in_place(path: str, largest: int = LARGEST) -> bytes:
-    """Return what `read` gives of a file that is no link, in a fraction of the time: for the many files of a folder.
+    """Return the content of a file that is not a link. It is much faster than `read`, for folders with many files.
 
     A folder above it may be a link. Raise OSError as `read` does, and for a link.
     """
@@ -84,12 +84,12 @@ def read_in_place(path: str, largest: int = LARGEST) -> bytes:
 
 
 def is_below(path: str, folder: str) -> bool:
-    """Whether a path is a folder or stands below it, by the two paths alone (see `is_inside`)."""
+    """Return whether a path is a folder or is below it. Only the two paths are compared (see `is_inside`)."""
     return path == folder or path.startswith(os.path.join(folder, ""))
 
 
 def is_inside(path: str, folder: str) -> bool:
-    """Whether a path is in a folder once every link is followed."""
+    """Return whether a path is in a folder when all links are followed."""
     folder = os.path.realpath(folder)
     try:
         return os.path.commonpath([os.path.realpath(path), folder]) == folder
@@ -98,7 +98,7 @@ def is_inside(path: str, folder: str) -> bool:
 
 
 def repository(folder: str) -> str | None:
-    """Return the nearest folder upwards that holds `.git`."""
+    """Return the nearest folder upwards that contains `.git`. None if there is none."""
     while True:
         if os.path.exists(os.path.join(folder, ".git")):
             return folder
@@ -112,15 +112,15 @@ _tops: frozenset[str] = frozenset()
 
 
 def count_as_repositories(folders: Iterable[str]) -> None:
-    """Count these folders outside of git, and no others, as the tops of repositories that `find_top` returns."""
+    """Treat these folders outside of git, and no others, as tops of repositories for `find_top`."""
     global _tops
     _tops = frozenset(map(os.path.abspath, folders))
 
 
 def find_top(folder: str) -> str | None:
-    """Return the top of the repository around an absolute folder; outside of git, the folder that counts as one.
+    """Return the top of the repository around an absolute folder, or the folder that counts as its top.
 
-    Paths of Argo CD, Flux and Terragrunt begin there. None if there is neither.
+    None if there is neither. Paths of Argo CD, Flux and Terragrunt are relative to the top.
     """
     found = repository(folder)
     if found is not None or not _tops:
@@ -135,12 +135,14 @@ def error_reason(error: OSError | ValueError) -> str:
     """Return what is wrong, as the end of a sentence; what is not the system's own text stays as it is, names above
     all.
     """
+    if isinstance(error, IsADirectoryError):
+        return "is a folder: name a file"
     reason = getattr(error, "strerror", None)
     return reason[:1].lower() + reason[1:] if reason else str(error)
 
 
 def explain_kind(path: str) -> OSError:
-    """Return the error of a path that is no file: a folder, or a device."""
+    """Return the error for a path that is not a regular file: a folder or a device."""
     if os.path.isdir(path):
         return IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     return OSError(errno.EINVAL, "not a regular file", path)

@@ -1,4 +1,4 @@
-"""Read standard input; a run over paths does not load this module."""
+"""Read standard input. A run over paths does not load this module."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import sys
 from functools import cache
 
 _LARGEST = 64 << 20
-"""Bytes: a guard against reading a dump whole."""
+"""The most bytes: it protects against reading a whole dump."""
 
 
 @cache
 def read_standard_input() -> bytes:
-    """Return what standard input brought; the same where a command asks again.
+    """Return the content of standard input. The result is cached for further calls.
 
-    Raises OSError where it is closed, and for more than 64 MiB.
+    Raise OSError if it is closed, or if it is larger than 64 MiB.
     """
     if sys.stdin is None:
         raise OSError("standard input is closed")

@@ -1,7 +1,7 @@
-"""Patterns of ignore files as git matches them, in time that grows with pattern and path: nothing is tried twice.
+"""Match patterns of ignore files as git does, in time linear in pattern and path.
 
-Each `*` takes as little as lets the text behind it match, and that choice stays: of what follows it, every choice
-but the first leaves less. git compares bytes, and so does this.
+Each `*` matches as little as possible, and this choice is never revised: any other choice leaves less for the rest of
+the pattern. git compares bytes, and so does this module.
 """
 
 from __future__ import annotations
@@ -28,11 +28,15 @@ _CLASSES = {
 
 
 class _Unclosed(Exception):
-    """Raised for a bracket without an end, or with an unknown class: git matches nothing by such a pattern."""
+    """Raised for a bracket without an end, or with an unknown class: for git such a pattern matches nothing."""
 
 
 class _Step(NamedTuple):
-    """The part of a pattern between slashes; `deep` for `**`, of at least `least` folders."""
+    """A part of a pattern between slashes.
+
+    - `deep`: the part is `**`, for any number of folders.
+    - `least`: the least number of folders that it matches.
+    """
 
     pattern: bytes
     deep: bool = False
@@ -40,7 +44,10 @@ class _Step(NamedTuple):
 
 
 def matches(pattern: str, path: str) -> bool:
-    """Whether a pattern, without `!` and the slash at its end, is about a path from the ignore file's folder."""
+    """Return whether a pattern matches a path.
+
+    The pattern has no `!` and no slash at its end. The path is relative to the folder of the ignore file.
+    """
     regex = _regex(pattern)
     return regex is not None and regex.match(_bytes(path)) is not None
 
@@ -78,9 +85,9 @@ def _regex(pattern: str) -> re.Pattern[bytes] | None:
 
 
 def _steps(text: str) -> list[_Step]:
-    """Return the parts between slashes. Raise _Unclosed."""
+    """Return the parts of a pattern between slashes. Raise _Unclosed."""
     steps: list[_Step] = []
-    pieces: list[bytes] = []  # what of a part stands before, between and behind its stars
+    pieces: list[bytes] = []  # the texts of a part before, between and after its stars
     piece, at, begin = b"", 0, 0
     while True:
         if at == len(text) or text[at] == "/" or text.startswith("\\/", at):
@@ -105,7 +112,7 @@ def _steps(text: str) -> list[_Step]:
 
 
 def _part(pieces: list[bytes]) -> bytes:
-    """Return a part by its pieces, each as early as it can be, and the last one at the end."""
+    """Return the regular expression of a part: its texts match as early as possible, the last one at the end."""
     first, *rest = pieces
     if not rest:
         return first
@@ -114,7 +121,7 @@ def _part(pieces: list[bytes]) -> bytes:
 
 
 def _character(text: str, at: int) -> tuple[bytes, int]:
-    """Return the pattern of one character, and where the next begins."""
+    """Return the regular expression of one character of the pattern, and the offset of the next one."""
     if text[at] == "?":
         return rb"[^/]", at + 1
     if text[at] == "[":
@@ -127,7 +134,10 @@ def _character(text: str, at: int) -> tuple[bytes, int]:
 
 
 def _bracket(text: str, at: int) -> tuple[bytes, int]:
-    """Return a set of characters as git reads it, from behind its bracket on. A first `]` is one of them."""
+    """Return the regular expression of a character set as git reads it, and the offset after it.
+
+    `at` is the offset after the opening bracket. A `]` directly after it is a member.
+    """
     negated = text[at : at + 1] in ("!", "^")
     at += negated
     found: set[int] = set()
@@ -143,7 +153,11 @@ def _bracket(text: str, at: int) -> tuple[bytes, int]:
 
 
 def _member(text: str, at: int, before: str) -> tuple[str, int, set[int]]:
-    """Return a member of a set: what a range behind it would begin with, where the next is, and the characters."""
+    """Return a member of a character set.
+
+    The result is the character with which a range may begin, the offset of the next member, and the codes of the
+    characters.
+    """
     character = text[at : at + 1]
     if character == "\\":
         at += 1

@@ -125,8 +125,8 @@ class FleetCost(NamedTuple):
     """What a tree costs with the fewest pods and with the most.
 
     `not_counted` are reasons why the amounts are the least that they can be, `notes` what they do not hold by design.
-    `least` and `most` are None if nothing could be packed. `left_out` are the workloads among those reasons, each
-    with its own, `other_reasons` the rest of these.
+    `least` and `most` are None if nothing could be packed. `left_out` are those of `not_counted` that are about whole
+    workloads.
     """
 
     workloads: tuple[WorkloadCost, ...]
@@ -136,8 +136,7 @@ class FleetCost(NamedTuple):
     notes: tuple[str, ...]
     price_region: str
     price_date: str | None
-    left_out: tuple[tuple[WorkloadFit, str], ...] = ()
-    other_reasons: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -147,8 +146,8 @@ class FleetCost(NamedTuple):
 
 def cost_of(tree: Tree, fits: Sequence[WorkloadFit]) -> FleetCost:
     """Return what the workloads of a tree cost together."""
-    counted_workloads, left_out = _choose(tree, fits)
-    not_counted: list[str] = []
+    counted_workloads, not_counted = _choose(tree, fits)
+    left_out = tuple(not_counted)
     wanted = [sum(workload.replicas.most or 0 for workload in counted_workloads)]
     not_counted += _say_static(tree.pools)
     least = most = None
@@ -169,25 +168,14 @@ def cost_of(tree: Tree, fits: Sequence[WorkloadFit]) -> FleetCost:
     notes = _notes(tree, counted_workloads, most)
     not_counted += _say_types(most) if most is not None else ()
     not_counted += _say_not_packed(counted_workloads)
-    reasons = (*_say_left_out(left_out), *not_counted)
-    return FleetCost(
-        tuple(counted_workloads),
-        least,
-        most,
-        reasons,
-        tuple(notes),
-        region,
-        date,
-        tuple(left_out),
-        tuple(not_counted),
-    )
+    return FleetCost(tuple(counted_workloads), least, most, tuple(not_counted), tuple(notes), region, date, left_out)
 
 
-def _choose(tree: Tree, fits: Sequence[WorkloadFit]) -> tuple[list[WorkloadCost], list[tuple[WorkloadFit, str]]]:
-    """Return the workloads that can be packed, and the others, each with the reason."""
+def _choose(tree: Tree, fits: Sequence[WorkloadFit]) -> tuple[list[WorkloadCost], list[str]]:
+    """Return the workloads that can be packed, and what is said of the others."""
     scalers = Scalers(tree.objects)
     found: list[WorkloadCost] = []
-    left_out: list[tuple[WorkloadFit, str]] = []
+    reasons: dict[str, list[str]] = {}
     for fit in fits:
         if fit.workload.is_daemon or (fit.ignored is not None and fit.ignored.on_purpose):
             continue
@@ -197,15 +185,8 @@ def _choose(tree: Tree, fits: Sequence[WorkloadFit]) -> tuple[list[WorkloadCost]
             bounds = replicas._replace(least=0) if fit.elsewhere or fit.static_pools else replicas
             found.append(WorkloadCost(fit, bounds))
         else:
-            left_out.append((fit, why))
-    return found, left_out
-
-
-def _say_left_out(left_out: Iterable[tuple[WorkloadFit, str]]) -> list[str]:
-    reasons: dict[str, list[str]] = {}
-    for fit, why in left_out:
-        reasons.setdefault(why, []).append(fit.workload.label)
-    return [
+            reasons.setdefault(why, []).append(fit.workload.label)
+    return found, [
         f"{counted(len(names), 'workload')} ({', '.join(names[:3])}{', …' if len(names) > 3 else ''}): {why}"
         for why, names in reasons.items()
     ]

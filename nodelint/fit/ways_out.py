@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from nodelint.fit.attempt import PoolVerdict
 from nodelint.fit.ignored import NODE_POOL
+from nodelint.fit.intended import find_nearest
 from nodelint.fit.pod_terms import LabelExpression
 from nodelint.fit.pods import Pod, pod_of
 from nodelint.fit.pools import EmptyPool
@@ -22,7 +23,7 @@ from nodelint.model.requirement import Requirement, normalize
 
 
 def suggestions(fit: WorkloadFit) -> list[WayOut]:
-    """Return what would help, each way once.
+    """Return what would help, each way once; that of the pool which the workload is written for comes first.
 
     Nothing if a pool takes the pods, or where they are to stay off nodes.
     """
@@ -30,11 +31,13 @@ def suggestions(fit: WorkloadFit) -> list[WayOut]:
     if fit.possible or pod is None or (fit.ignored is not None and fit.ignored.on_purpose):
         return []
     found: dict[str, WayOut] = {}
-    for verdict in fit.verdicts:
+    nearest = find_nearest(fit) if fit.verdicts else None
+    verdicts = sorted(fit.verdicts, key=lambda verdict: verdict is not nearest)
+    for verdict in verdicts:
         for way_out in _for_pool(pod, verdict, fit):
             found.setdefault(way_out.message, way_out)
     if fit.ignored is None and not fit.workload.is_daemon and not any(map(_changes_workload, found.values())):
-        for verdict in fit.verdicts:
+        for verdict in verdicts:
             for way_out in widening(pod, verdict):
                 found.setdefault(way_out.message, way_out)
         if not found:

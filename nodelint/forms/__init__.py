@@ -1,1 +1,1 @@
-"""One package for each form in which repositories write manifests, and what they share."""
+"""Render each form in which repositories write manifests: one package for each, and shared modules."""

@@ -1,4 +1,4 @@
-"""Default functions for an input form that needs less than the full interface."""
+"""Provide default functions for an input form that does not need the full interface."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def _nothing(*_: Any, **__: Any) -> Iterator[Any]:
-    """Return nothing, whatever is asked."""
+    """Return an empty iterator for any arguments."""
     return iter(())
 
 
@@ -21,11 +21,13 @@ find_remote_values = list_inputs = find_lost_inputs = state_releases = resolve_r
 find_installs = find_plain_values = list_unread_values = find_including_templates = find_kindless_templates = (
     read_roots
 ) = _nothing
-find_addresses = list_applied_folders = list_remote_uses = list_folders_around = list_read_with = _nothing
+find_addresses = list_owners = list_moves = list_applied_folders = list_remote_uses = list_folders_around = (
+    list_read_with
+) = _nothing
 
 
 def _false(*_: Any) -> bool:
-    """Return that it is not so."""
+    """Return False for any arguments."""
     return False
 
 
@@ -33,12 +35,12 @@ may_embed = is_part = may_fill = owns = builds_on = _false
 
 
 def is_required(path: str) -> bool:
-    """Return that the tool of the form reads every such file."""
+    """Return True: the tool of the form reads every such file."""
     return True
 
 
 def _none(*_: Any) -> None:
-    """Return that there is none."""
+    """Return None for any arguments."""
 
 
 apply_folder = find_fault = find_root_fault = find_missing_path = _none
@@ -47,12 +49,12 @@ make_input_finder = read_files_taken = _none
 
 
 def list_unread_releases(charts: Any, top: str, sources: Any) -> dict[str, Any]:
-    """Return no chart."""
+    """Return an empty mapping."""
     return {}
 
 
 def writer_of(style: str) -> Any:
-    """Raise `NotEditable`: nodes of the form are edited by hand."""
+    """Raise `NotEditable`, because nodelint does not edit nodes of the form."""
     from nodelint.edits.collections import NotEditable
 
     raise NotEditable("it is edited by hand")

@@ -1,4 +1,4 @@
-"""Texts of files that an unknown value can depend on."""
+"""Describe the texts on which an unknown value can depend, and compare them between two sides."""
 
 from __future__ import annotations
 
@@ -12,9 +12,13 @@ if TYPE_CHECKING:
 
 
 class InputText(NamedTuple):
-    """An input: how it is called, what is written there without layout and comments, and where.
+    """An input on which an unknown value can depend.
 
-    `caller` says which call of a module gives it; empty for what holds for all calls. `is_call` is the call itself.
+    - `name`: its name.
+    - `text`: its text without layout and comments.
+    - `at`: its place.
+    - `caller`: the module call that passes it; empty if it applies to all calls.
+    - `is_call`: it is the call itself.
     """
 
     name: str
@@ -25,10 +29,12 @@ class InputText(NamedTuple):
 
 
 class RemoteUse(NamedTuple):
-    """A use of a module or chart that is not in the repository and may make pools.
+    """A use of a module or chart that is not in the repository and may create pools.
 
-    `place` is the path of the file, or of the folder, in which its name is unique. `reason` says that an input of it
-    changes, with `{}` for the name of the input.
+    - `place`: the path of the file, or of the folder, in which its name is unique.
+    - `name`: the name.
+    - `inputs`: its inputs.
+    - `reason`: a text that an input changes, with `{}` for the input's name.
     """
 
     place: str
@@ -38,10 +44,10 @@ class RemoteUse(NamedTuple):
 
 
 def list_changed_inputs(old: Collection[InputText], new: Collection[InputText]) -> list[InputText]:
-    """Return the inputs that one side alone has, those of the new side first.
+    """Return the inputs that only one side has. Those of the new side come first.
 
-    The file of an input does not count: a module that moves to another folder keeps its inputs. What one more call of
-    a module gives it changes nothing of what the other calls make. A call that is gone is a change.
+    The file of an input does not count: a module that moves to another folder keeps its inputs. The inputs of an
+    additional module call do not count, because they do not affect other calls. A removed call is a change.
     """
     found: list[InputText] = []
     for mine, others in ((new, old), (old, new)):
@@ -60,7 +66,7 @@ def list_changed_inputs(old: Collection[InputText], new: Collection[InputText]) 
 
 
 def make_rest(texts: Iterable[str], at: Span) -> InputText:
-    """Return one input for texts that are too many to follow each: it changes where any of them does."""
+    """Return one input that represents many texts: its text, a hash, changes if any of them changes."""
     import hashlib
 
     found = hashlib.sha256()

@@ -1,7 +1,7 @@
-"""The interface of an input form: the functions of its package, and what a run gives it.
+"""Define the interface of an input form: the functions of its package, and the state of a run.
 
 A form is a module with these functions; `forms.defaults` has those that it does not need. A form reads and edits its
-own language. It renders objects that know where each value is written. It imports no other form: it sends requests.
+own language, and renders objects with the position of each value. It imports no other form, but sends requests.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from nodelint.forms.lib.chart_values import RepositoryTree
     from nodelint.forms.lib.controller_install import ControllerFiles
     from nodelint.forms.lib.unread_inputs import UnreadInputs
-    from nodelint.forms.requests import ApplyFolder, BlockAddress, FolderUse, InstallChart
+    from nodelint.forms.requests import AddressMove, ApplyFolder, BlockAddress, FolderUse, InstallChart, ObjectOwner
     from nodelint.model.controller_settings import ControllerInstall
     from nodelint.model.evidence import Evidence
     from nodelint.model.gap import Gap
@@ -42,12 +42,16 @@ _LARGEST = 16 << 20
 
 
 class FormRun:
-    """What a form sees of a run: its files, and what other forms have made of them.
+    """The state of a run for forms.
 
-    `sources` are the files that were read, `seen` the paths of all that were asked for, `named` of those
-    that were asked for by their paths, `values` the values files of --values; `folder_files` those of files
-    that stand for their folder (`FormRow.names`). With `each_release`
-    a text without values is there once for each way in which its chart is installed, or its module is applied.
+    - `sources`: the files that were read.
+    - `folder_files`: paths of kustomizations and other files that represent a folder (`FormRow.names`).
+    - `each_release`: render a text without values once for each installation of its chart, or for each way
+      of applying its module.
+    - `seen`: paths of all requested files; `named`: those requested by path.
+    - `values`: the files of `--values`.
+    - `installing`, `applying`, `also`: as in `files.discover.Discovery`.
+    - `built`: the rendered manifests so far; `unbuilt`: gaps for inputs that cannot be rendered.
     """
 
     def __init__(
@@ -71,17 +75,17 @@ class FormRun:
 
     @cached_property
     def by_path(self) -> dict[str, Source]:
-        """The files that were read, by their absolute path."""
+        """The files that were read, by absolute path."""
         return {os.path.abspath(source.path): source for source in self.sources}
 
     def keep(self, name: str, make: Callable[[], _Kept]) -> _Kept:
-        """Return what a form makes once for a run, by a name of its own."""
+        """Return the result of `make`, which is called once in a run for each name."""
         if name not in self._kept:
             self._kept[name] = make()
         return self._kept[name]  # type: ignore[return-value]
 
     def read(self, path: str) -> Source | None:
-        """Return a file of the repository by its absolute path; None if it is not there, or cannot be read."""
+        """Return a file of the repository by its absolute path. None if it does not exist or cannot be read."""
         found = self.by_path.get(path)
         if found is None and gate.is_file(path):
             shown = os.path.relpath(path)
@@ -94,7 +98,10 @@ class FormRun:
         return found
 
     def apply(self, request: ApplyFolder) -> Built | Gap | None:
-        """Return what the form that answers makes of a folder; None if no object is Karpenter's, or none answers."""
+        """Return the rendered manifest of a request's folder, or the gap if it could not be rendered.
+
+        None if no form can render the folder, or if it has no Karpenter object.
+        """
         for row in TABLE.rows:
             if type(request).__name__ in row.answers:
                 form: Form = row.load()
@@ -102,173 +109,204 @@ class FormRun:
         return None
 
     def put_in_place(self, made: Iterable[Built | Gap]) -> None:
-        """Take what a controller makes of folders in the place of what stands for them as they are."""
+        """Replace rendered folders with the same folders as a controller changes them.
+
+        Gaps are added to `unbuilt`.
+        """
         results = list(made)
         self.unbuilt += [result for result in results if isinstance(result, Gap)]
         self.built = put_in_place(self.built, [result for result in results if isinstance(result, Built)])
 
 
 class InputFinder(Protocol):
-    """Finds the inputs of unknown values among the files of one side."""
+    """Finds the inputs of unknown values in the files of one side of a plan."""
 
     def list_inputs(self, node: Node) -> list[InputText]:
-        """Return the inputs of an unknown value; none of one that the form does not fill in."""
+        """Return the inputs of an unknown value. Empty if the form does not render it."""
 
     def list_existence_inputs(self, node: Node) -> list[InputText]:
-        """Return the inputs of whether the object with a value is there at all."""
+        """Return the inputs that decide whether the object with a value exists."""
 
 
 class Form(Protocol):
     """The functions of a form's package. Each has a default that does nothing, in `forms.defaults`."""
 
-    # -- from text to nodes, where the language is not YAML
+    # -- from text to nodes, if the language is not YAML
 
     def may_embed(self, source: SourceText) -> bool:
-        """Whether a text of the form may hold an object that its `apiVersion` does not tell."""
+        """Return whether a text of the form may contain an object that cannot be recognized by an `apiVersion`."""
 
     def read_embedded(self, source: SourceText, start: int, end: int, lenient: bool = False) -> Iterator[Reading]:
-        """Return the manifests in a part of a text of the form, in their order. Nothing is raised."""
+        """Yield the manifests in a range of a text of the form, in order. Nothing is raised."""
 
     def read_roots(self, source: Source) -> Sequence[Node]:
-        """Return the manifests in a text of the form that install Karpenter's controller."""
+        """Return the roots in a text of the form that install Karpenter's controller."""
 
     def writer_of(self, style: str) -> Dialect:
-        """Return what edits nodes of one of the form's styles. Raise `NotEditable` for any other style."""
+        """Return the editor for nodes of one of the form's styles. Raise `NotEditable` for any other style."""
 
     def is_part(self, path: str) -> bool | None:
-        """Whether the objects of a file are parts of others, as the form says; None if they have to tell."""
+        """Return whether the objects of a file are parts of other objects. None if the form cannot tell."""
 
     def find_patched_folder(self, path: str) -> str | None:
-        """Return the folder whose own file names a file as a patch; None if none does."""
+        """Return the folder whose own file names a file as a patch. None if there is none."""
 
     def builds_on(self, patch: str, base: str) -> bool:
-        """Whether a folder that names a patch takes the file of another object."""
+        """Return whether a folder that names a patch includes the file of another object."""
 
     def forget(self) -> None:
-        """Forget what was read of such files: for a process that outlives a change of one."""
+        """Clear the form's caches of files. A server calls it when a file changes."""
 
     def find_objects(self, values: Node, document: Document) -> Iterator[Object]:
-        """Return what charts make pools and classes of, in values that a document holds."""
+        """Yield the pools and classes that charts create from values in a document."""
 
     # -- files
 
     def owns(self, path: str) -> bool:
-        """Whether a file in one of the form's folders is its own."""
+        """Return whether a file in one of the form's folders belongs to the form."""
 
     def read_beside(self, run: FormRun) -> None:
-        """Add to `run.sources` files that have to be read too, and were not, for they do not name Karpenter."""
+        """Add files to `run.sources` that are needed although they do not name Karpenter."""
 
     def find_including_templates(self, sources: Sequence[Source], seen: Collection[str]) -> Iterable[Source]:
-        """Templates that include what a named template among the sources makes, and do not name Karpenter."""
+        """Yield the templates that include a named template of a source, but do not name Karpenter themselves."""
 
     def list_folders_around(self, path: str, text: str, top: str | None) -> Iterator[str]:
-        """Return the folders whose files may be rendered together with a file of the form's own; `top` is the
-        repository.
-        """
+        """Yield the folders whose files may be rendered together with a file of the form. `top` is the repository."""
 
     def list_read_with(self, path: str) -> Iterator[str]:
-        """Return the files that have to be read with a file that the user names: what it has a part in."""
+        """Yield the files that are needed together with a file that the user names."""
 
     # -- what is installed, applied and rendered
 
     def install_charts(self, root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
-        """Return the charts of the repository that an object of the form installs."""
+        """Yield the charts of the repository that an object of the form installs."""
 
     def install_known_charts(self, charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterator[InstallChart]:
-        """Yield the installs of charts that no object of YAML states. `charts` are the default values of charts by
-        their absolute path.
+        """Yield the installations of charts that are not in YAML objects.
+
+        `charts` are the default values of charts by absolute path.
         """
 
     def apply_folder(self, request: ApplyFolder, run: FormRun) -> Built | Gap | None:
-        """Return what comes of a folder that a controller applies; None if no object is Karpenter's."""
+        """Return the rendered manifest of a folder that a controller applies, or the gap if it could not be rendered.
+
+        None if it has no Karpenter object.
+        """
 
     def may_fill(self, sources: Sequence[Source]) -> bool:
-        """Whether the form may fill in one of some texts."""
+        """Return whether the form may render one of the texts as a template."""
 
     def render(self, run: FormRun) -> None:
-        """Add to `run.built` what comes of the files, and to `run.unbuilt` what cannot be built."""
+        """Add the rendered manifests of the files to `run.built`, and gaps for the others to `run.unbuilt`."""
 
-    # -- what is not known
+    # -- unknown inputs
 
     def note_gaps(self, sources: Sequence[Source]) -> None:
-        """Note what the form leaves out (`text.limits`), besides what it noted when it rendered."""
+        """Record the inputs that the form skips (`text.limits`), in addition to those recorded while rendering."""
 
     def find_given_values(self, root: Node, charts: Collection[str]) -> Iterator[tuple[str, Node]]:
-        """Values that an object gives to charts that are not among these, each with the name of the chart."""
+        """Yield (name, values) for the values that an object passes to charts that are not in `charts`."""
 
     def find_hidden_values(self, root: Node, charts: Collection[str], sources: Mapping[str, Source]) -> Iterator[Gap]:
-        """Yield a gap for each place that gives one of these charts values which cannot be read."""
+        """Yield a gap for each place that passes unreadable values to one of the charts."""
 
     def find_remote_values(self, sources: Sequence[Source]) -> Iterator[Gap]:
-        """Values with pools and classes for what is elsewhere, in files of the form's own language."""
+        """Yield a gap for values with pools and classes for remote modules or charts, in the form's own files."""
 
     def list_unread_values(self, chart: str, files: UnreadInputs) -> Iterator[InputText]:
-        """Texts that may give values to a chart in ways that are not computed."""
+        """Yield texts that may set values of a chart in ways that nodelint does not compute."""
 
     def list_applied_folders(self, files: UnreadInputs) -> Iterator[FolderUse]:
-        """Return the objects that apply a folder of the repository."""
+        """Yield the folders of the repository that objects such as Argo CD Applications apply."""
 
     def list_inputs(
         self, sources: Sequence[Source], builds: Sequence[Built], folder_files: Sequence[str], paths: Collection[str]
     ) -> Iterator[str]:
-        """Return the absolute paths of files that objects stand in, or are built of, and that have to be readable."""
+        """Yield absolute paths of files that hold objects or are inputs of rendered manifests.
+
+        They must be readable.
+        """
 
     def is_required(self, path: str) -> bool:
-        """Whether the form's tool reads one of these in any case."""
+        """Return whether the form's tool always reads a file that `list_inputs` yields."""
 
     def find_lost_inputs(self, sources: Sequence[Source]) -> Iterator[tuple[str, str]]:
-        """Places of files for which another one is missing, and why nothing can be built of them."""
+        """Yield (place, reason) for files that cannot be rendered because another file is missing."""
 
     def find_fault(self, source: Source, known: dict[str, object]) -> SyntaxProblem | None:
-        """Return why a file of the form's own cannot be read; `known` is what is remembered from one to the next."""
+        """Return the syntax error of a file of the form. None if it is valid.
+
+        `known` is a cache shared between files.
+        """
 
     def find_root_fault(self, roots: Sequence[Node | None]) -> SyntaxProblem | None:
-        """Return why the documents of a file that stands for its folder, or describes it, are refused."""
+        """Return the error for which the form's tool refuses a file that describes its folder.
+
+        None if it is accepted.
+        """
 
     def find_missing_path(self, source: Source) -> SyntaxProblem | None:
-        """Return the first path that such a file names and that is not there."""
+        """Return a syntax error for the first path that does not exist in a file that describes its folder.
 
-    # -- what a comparison of two sides asks of each
+        None if all exist.
+        """
+
+    # -- for the comparison of two sides
 
     def find_addresses(
         self, objects: Sequence[Object], sources: Sequence[Source]
     ) -> Iterator[tuple[Object, BlockAddress, str]]:
-        """Return the objects that blocks of code make, and why a block makes none; empty if it makes one."""
+        """Yield the objects of code blocks: the object, the address of its block, and a reason.
+
+        The reason says why the block creates no instance. It is empty if it creates one.
+        """
+
+    def list_owners(
+        self, objects: Sequence[Object], sources: Sequence[Source]
+    ) -> Iterator[tuple[Object, ObjectOwner]]:
+        """Return the objects that blocks with a state make, and the addresses of these."""
+
+    def list_moves(self, folders: Iterable[str], sources: Sequence[Source]) -> Iterator[AddressMove]:
+        """Return what the files of some folders say of addresses that have changed."""
 
     def make_input_finder(self, sources: Sequence[Source]) -> InputFinder | None:
-        """Return what finds the inputs of unknown values that the form fills in; None if it fills in nothing."""
+        """Return a finder of the inputs of unknown values. None if the form renders nothing."""
 
     def list_remote_uses(
         self, sources: Sequence[Source], reported: Collection[tuple[str, int]]
     ) -> Iterator[RemoteUse]:
-        """Return what uses modules or charts elsewhere that may make pools.
+        """Yield the uses of remote modules or charts that may create pools.
 
-        `reported` are paths and lines of inputs that are named already.
+        `reported` are paths and lines of inputs that are already reported.
         """
 
     def list_unread_releases(
         self, charts: Collection[str], top: str, sources: Sequence[Source]
     ) -> Mapping[str, Sequence[InputText]]:
-        """Return the texts of blocks that may install some charts with values that are not read, by chart.
+        """Return by chart the texts of blocks that may install it with values that are not read.
 
         `charts` and `top`, the folder in which files count, are absolute paths.
         """
 
     def read_files_taken(self, path: str, codes: Sequence[str]) -> tuple[str, Mapping[str, bytes]] | None:
-        """Return the absolute path of a folder of which the code of a text takes in files, and these; else None."""
+        """Return a folder and the content of its files (by path) that the code of a template may include.
 
-    # -- what is said of releases and of the controller's settings
+        `codes` is the code. None if it includes no files.
+        """
+
+    # -- releases, and settings of the controller
 
     def state_releases(self, source: Source, references: list[object]) -> Iterator[Evidence]:
-        """Return what a file states; `references` takes what `resolve_releases` looks up when all are known."""
+        """Yield the releases that a file states. References to look up later are appended to `references`."""
 
     def resolve_releases(
         self, sources: Sequence[Source], references: Sequence[object], known: Sequence[Evidence]
     ) -> Iterator[Evidence]:
-        """Return what only all files together state."""
+        """Yield the releases that only all files together state. `references` come from `state_releases`."""
 
     def find_installs(self, source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
-        """Return the installations of Karpenter's controller in a file."""
+        """Yield the installations of Karpenter's controller in a file."""
 
     def find_plain_values(self, source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
-        """Return the values of Karpenter's chart in a file that no installation names."""
+        """Yield the values of Karpenter's chart in a file that no installation names."""

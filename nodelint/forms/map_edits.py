@@ -10,7 +10,7 @@ from nodelint.text import UNKNOWN, Node, Source
 
 
 def find_changes(before: Source, after: Source) -> Iterator[tuple[Node, object]]:
-    """Yield the smallest values that differ between two texts of as many documents, with what they have become."""
+    """Yield the smallest nodes that differ between two texts with equally many documents, each with its new value."""
     for old, new in zip(before.documents, after.documents, strict=True):
         if old is not new and old.root is not None and new.root is not None:
             yield from _differing(old.root, new.root)
@@ -32,8 +32,9 @@ def _differing(old: Node, new: Node) -> Iterator[tuple[Node, object]]:
 
 
 def change_value(place: Node, new: object, built: Node) -> Sequence[Edit]:
-    """Return edits that put another value in a place that a value was `built` of. Raise `NotEditable` where it cannot
-    be written there.
+    """Return edits that change the value at a place, from which the rendered node `built` comes.
+
+    Raise `NotEditable` if the new value cannot be written there.
     """
     if place.kind == "scalar" and isinstance(new, str | int | float):
         return set_value(place, new)
@@ -41,37 +42,37 @@ def change_value(place: Node, new: object, built: Node) -> Sequence[Edit]:
     if isinstance(new, list) and texts and place.kind == "sequence" and _in_a_document(place):
         return set_values(place, new)
     if not _in_a_document(place):
-        raise NotEditable("it is no value of one line")
+        raise NotEditable("the value goes over several lines: edit it by hand")
     return restructure(place, _merge_written(new, built.plain(), place.plain()))
 
 
 def _merge_written(new: object, built: object, written: object) -> object:
-    """What a value is to become, with what stays as it is `written`, where something is filled in.
+    """Return the new value to write. Parts of the rendered value that did not change keep their `written` form.
 
-    Raises `NotEditable` where what was built has other keys or items than what is written.
+    Raise `NotEditable` if the rendered value has other keys or items than the written one.
     """
     if new == built:
         return written
     if isinstance(built, dict) and isinstance(written, dict) and isinstance(new, dict):
         if built.keys() != written.keys():
-            raise NotEditable("something adds keys to what is written")
+            raise NotEditable("a base or a template adds keys to those that are written here: edit it by hand")
         return {
             name: _merge_written(value, built[name], written[name]) if name in built else value
             for name, value in new.items()
         }
     if isinstance(built, list) and isinstance(written, list) and isinstance(new, list):
         if len(built) != len(written):
-            raise NotEditable("something adds items to what is written")
+            raise NotEditable("a base or a template adds items to those that are written here: edit it by hand")
         left = list(zip(built, written, strict=True))
         found = []
         for item in new:
             same = next((n for n, (own, _) in enumerate(left) if own == item), None)
             found.append(item if same is None else left.pop(same)[1])
         if any(own != as_written for own, as_written in left):
-            raise NotEditable("an item goes in which something is filled in")
+            raise NotEditable("the fix would remove an item that is filled in from elsewhere: edit it by hand")
         return found
     if _holds_unknown(new):
-        raise NotEditable("a part of it is filled in")
+        raise NotEditable("a part of the value is filled in from elsewhere: edit it by hand")
     return new
 
 
@@ -81,7 +82,7 @@ def _holds_unknown(value: object) -> bool:
 
 
 def _in_a_document(node: Node) -> bool:
-    """Whether a list can be edited: one within the text of a patch is not read again."""
+    """Return whether a node can be edited: one in the text of a patch cannot be parsed again."""
     while node.parent is not None:
         node = node.parent
     return any(document.root is node for document in node.source.documents)

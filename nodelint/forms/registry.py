@@ -1,4 +1,4 @@
-"""The table of input forms, in the order of rendering, and how to recognize the files of each.
+"""Define the table of input forms, in the order of rendering, and how to recognize the files of each.
 
 The table is data: a form is loaded only if the run has a file for it. A new form is a package with the functions of
 `forms.interface.Form` that it needs, and a row in this table.
@@ -16,42 +16,56 @@ if TYPE_CHECKING:
 
 
 ASIDE = ("backup", "bak", "disabled", "off", "old", "orig")
-"""What somebody writes behind the name of a file that is set aside."""
+"""Words after the name of a file that somebody has disabled."""
 
 
 class FormRow:
-    """What is known of a form before it is loaded; `module` is its package.
+    """The data about a form that is known before it is loaded. `module` is its package.
 
-    Its files, by how their names end:
+    File endings:
 
-    - `endings`: files in its own language that may hold objects, `read_too` others in which objects are looked for
-    - `inputs`: files in its own language that hold none
-    - `templates`: texts that it fills in; `fills` says that it fills in any
-    - `glanced`: files in a folder that may state a release, `not_glanced` those of them that do not
-    - `made`: files by which another tool writes files of the form
+    - `endings`: files in its own language that may hold objects; `read_too`: others that are searched for objects.
+    - `inputs`: files in its own language without objects.
+    - `templates`: texts that it renders; `fills`: whether it renders any.
+    - `glanced`: files that may state a release; `not_glanced`: exceptions.
+    - `made`: files from which another tool generates files of the form.
 
-    Its files, by their names: `names` stand for the folder that they are in, `heads` describe it, and what lies in
-    `folders` is the form's own where `owns` says so.
+    File names:
 
-    Texts: `words` are in a text that it may fill in or change; `hosts` are endings of texts, and words of a fence in
-    Markdown, in which manifests stand; `styles` those of nodes that its `writer_of` edits.
+    - `names`: files that represent their folder (`kustomization.yaml`); `heads`: files that describe it.
+    - `folders`: folders whose files belong to the form if `owns` says so.
 
-    Requests: `answers` are the names of those that it answers. `installs` are words of a text that may give values to
-    a chart, `installing_name` is in the name of one. `applies` are words that stand together in a file that changes
-    what a folder makes. `kinds` are those of objects that hold values of a chart. One of `uses` is in a text that may
-    use a chart or module which is elsewhere.
+    Texts:
 
-    Statements: `installing_words` are in a text that installs Karpenter's controller, `commands` are the names of
-    programs and tasks by which scripts do. `stating` are endings of files in its own language that may state a
-    release, which hold one of `stating_words` where they do not name Karpenter; `states` are endings of other files
-    in which it looks for one.
-    One of `state_marks` is in any file that names Karpenter and states a release.
+    - `words`: words in a text that it may render or change.
+    - `hosts`: endings of texts, and languages of Markdown blocks, that contain manifests.
+    - `styles`: styles of nodes that its `writer_of` edits.
 
-    Objects: `pods` is the pattern of what makes pods in the form's language. One of `values_keys` is in
-    whatever installs a chart: with values, or by the path of its folder.
+    Requests:
 
-    Words for users: `style` is how repositories are said to keep objects in the form, `guide` the name of a tool and
-    the page of the documentation about it.
+    - `answers`: the names of the requests that it answers.
+    - `installs`: words in a text that may pass values to a chart; `installing_name`: part of the name of such a file.
+    - `applies`: words that occur together in a file that changes the objects of a folder.
+    - `kinds`: kinds of objects with values of a chart.
+    - `uses`: words in a text that may use a remote chart or module.
+
+    Statements:
+
+    - `installing_words`: words in a text that installs Karpenter's controller; `commands`: programs and tasks with
+      which scripts do.
+    - `stating`: endings of files in its own language that may state a release; `stating_words`: such a file contains
+      one of these if it does not name Karpenter; `states`: endings of other files that it searches for a release.
+    - `state_marks`: words in any file that names Karpenter and states a release.
+
+    Objects:
+
+    - `pods`: a pattern of code that creates pods.
+    - `values_keys`: words of which one is in whatever installs a chart, with values or by the path of its folder.
+
+    Words for users:
+
+    - `style`: how reports name the form.
+    - `guide`: the name of a tool, and the page of the documentation about it.
     """
 
     def __init__(
@@ -104,20 +118,23 @@ class FormRow:
         self.language = (*endings, *stating, *[f"{ending}.json" for ending in inputs])
 
     def may_install(self, path: str, text: str) -> bool:
-        """Whether a text may give values to a chart by this form."""
+        """Return whether a file of the form may pass values to a chart. `text` is its content."""
         return (self.installing_name != "" and self.installing_name in path) or _holds_any(text, self.installs)
 
     def may_install_controller(self, path: str, text: str) -> bool:
-        """Whether a text may install Karpenter's controller by this form."""
+        """Return whether a file of the form may install Karpenter's controller. `text` is its content."""
         words = self.commands or self.installing_words
         return (self.stating != () and path.endswith(self.stating)) or _holds_any(text, words)
 
     def may_use_elsewhere(self, text: str) -> bool:
-        """Whether a text may use a chart or module that is not in the repository, by this form."""
+        """Return whether a text may use a remote chart or module by this form."""
         return _holds_any(text, self.uses)
 
     def load(self) -> Any:
-        """Load the form: its package, with `forms.defaults` for what it does not have (`forms.interface.Form`)."""
+        """Return the form's package, loaded at first use.
+
+        `forms.defaults` provides missing functions (see `Form`).
+        """
         found = _LOADED.get(self.module)
         if found is None:
             __import__("nodelint.forms.defaults")
@@ -127,13 +144,13 @@ class FormRow:
 
 
 class _LoadedForm:
-    """A form's package; what is not in it is that of the defaults."""
+    """The package of a form. `forms.defaults` provides missing functions."""
 
     def __init__(self, module: str) -> None:
         self._module, self._defaults = sys.modules[module], sys.modules["nodelint.forms.defaults"]
 
     def __getattr__(self, name: str) -> Any:
-        """Return the function of the form, kept for the next time."""
+        """Return a function of the form. It is cached."""
         found = getattr(self._module, name, None)
         found = self.__dict__[name] = getattr(self._defaults, name) if found is None else found
         return found
@@ -143,7 +160,7 @@ _LOADED: dict[str, _LoadedForm] = {}
 
 
 def _holds_any(text: str, words: Iterable[str]) -> bool:
-    # Asked of every file: a generator would cost more than the searches.
+    # Called for every file: a generator would take longer than the searches.
     for word in words:  # noqa: SIM110
         if word in text:
             return True
@@ -151,7 +168,7 @@ def _holds_any(text: str, words: Iterable[str]) -> bool:
 
 
 class FormTable:
-    """Rows in their order, and what they say together, for what is asked of every file."""
+    """Rows in order, with their joined data for checks that run for every file."""
 
     rows: tuple[FormRow, ...]
 
@@ -159,7 +176,7 @@ class FormTable:
         self.set_rows(rows)
 
     def set_rows(self, rows: Sequence[FormRow]) -> None:
-        """Take these forms from now on."""
+        """Replace the rows of the table, and compute the joined data again."""
         self.rows = tuple(rows)
         self.endings = _join([row.endings for row in rows])
         self.read_too = _join([row.read_too for row in rows])
@@ -191,7 +208,7 @@ class FormTable:
         self.values_keys = tuple([key for row in rows for key in row.values_keys])
 
     def is_part(self, path: str) -> bool | None:
-        """Whether the objects of a file are parts of others, as a form says; None if they have to tell."""
+        """Return whether the objects of a file are parts of other objects. None if a form cannot tell."""
         for row in self.rows:
             if row.names:
                 found: bool | None = row.load().is_part(path)
@@ -199,24 +216,22 @@ class FormTable:
         return False
 
     def find_patched_folder(self, path: str) -> str | None:
-        """Return the folder whose own file names a file as a patch; None if none does."""
+        """Return the folder whose own file names a file as a patch. None if there is none."""
         found = (row.load().find_patched_folder(path) for row in self.rows if row.names)
         return next((folder for folder in found if folder is not None), None)
 
     def builds_on(self, patch: str, base: str) -> bool:
-        """Whether a folder that names a patch takes the file of another object."""
+        """Return whether a folder that names a patch includes the file of another object."""
         return any(row.load().builds_on(patch, base) for row in self.rows if row.names)
 
     def forget(self) -> None:
-        """Forget what forms have read: for a process that outlives a change of their files."""
+        """Clear the caches of forms. A server calls it when files change."""
         for row in self.rows:
             if row.names:
                 row.load().forget()
 
     def of_host(self, word: str) -> FormRow | None:
-        """Return the form of texts with this ending, or in a fence of this word, or of this name; None for all
-        others.
-        """
+        """Return the form for an ending of texts, a language of a Markdown block, or a name. None for all others."""
         for row in self.rows:
             if row.hosts and (word in row.hosts or word == row.name):
                 return row
@@ -230,26 +245,29 @@ class FormTable:
         return None
 
     def of_language(self, path: str) -> FormRow | None:
-        """Return the form in whose own language a file is written, be it one with objects or one of its inputs."""
+        """Return the form in whose own language a file is written, with or without objects. None for other files."""
         for row in self.rows:
             if row.endings and path.endswith((*row.endings, *row.inputs, *row.heads)):
                 return row
         return None
 
     def of_languages(self, paths: Iterable[str]) -> list[FormRow]:
-        """Return the forms in whose own languages, or in JSON of these, some files may be written."""
+        """Return the forms in whose own languages, or in their JSON, some of the files may be written."""
         rows = [row for row in self.rows if row.language]
         return [row for row in rows if any(path.endswith(row.language) for path in paths)] if rows else []
 
     def stating_form(self, path: str) -> FormRow | None:
-        """Return the form in whose own language a file may state a release; None for YAML and for texts."""
+        """Return the form in whose own language a file may state a release. None for YAML and other texts."""
         for row in self.rows:
             if row.stating and path.endswith(row.stating):
                 return row
         return None
 
     def form_of_texts(self, path: str) -> FormRow | None:
-        """Return the form that reads what a file in no form's own language states."""
+        """Return the form that reads the releases in a file that is in no form's own language.
+
+        None if there is none.
+        """
         for row in self.rows:
             if row.states and path.endswith(row.states):
                 return row
@@ -336,7 +354,7 @@ TERRAFORM = FormRow(
 )
 
 FORMS = (KUSTOMIZE, FLUX, ARGOCD, HELMFILE, HELM, TERRAFORM)
-"""In the order of rendering: overlays, what controllers make of them, charts, and what fills in texts of any kind."""
+"""In the order of rendering: overlays, controllers that change them, charts, and templates of any kind."""
 
 TABLE = FormTable(FORMS)
-"""The forms of a run."""
+"""The table of all forms."""

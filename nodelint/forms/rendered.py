@@ -1,4 +1,4 @@
-"""A rendered text with its objects, and the place in the files of each value."""
+"""Represent a rendered text with its objects, and map each value to its place in the files."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ from nodelint.model.finding import Also, Edit, Span, Withheld, by_source, overla
 from nodelint.text import Node, Source, SourceText
 
 if TYPE_CHECKING:
-    from nodelint.files.discover import Discovery
+    from nodelint.files.folders import Discovery
     from nodelint.model.gap import Gap
     from nodelint.model.manifest import Object
     from nodelint.text import SourceText
 
 
 class ValueOrigin(NamedTuple):
-    """Where a value of a built object is written, in a file of the repository.
+    """The place in a file of the repository at which a value of a rendered object is written.
 
-    `exact`: the written value is this very value, so that an edit of it changes this value and nothing around it.
-    `through` are the places on the way from the written value to the object, the nearest to the value first, each
-    with what it does: the code of a template that prints the value, the overlay that takes the file in. `role` says
-    what the written value is to those places, where that is not plain: `the chart's default`.
+    - `at`: the place.
+    - `exact`: the value is written there alone, so that an edit changes this value and nothing around it.
+    - `through`: the places between the value and the object, the nearest to the value first, each with its effect:
+      template code that prints the value, or an overlay that includes the file.
+    - `role`: what the written value is for these places, if not obvious: `the chart's default`.
     """
 
     at: Node | Span
@@ -36,16 +37,19 @@ class ValueOrigin(NamedTuple):
 
 
 class LedEdits(NamedTuple):
-    """A change of a built object as a change of files; `shared`: it changes other objects as well."""
+    """The edits of files for a change of a rendered object. `shared`: they change other objects as well."""
 
     edits: Sequence[Edit]
     shared: bool = False
 
 
 class LostItems(NamedTuple):
-    """Entries of a list that a patch takes away by giving the list again.
+    """Items of a list that a patch removes by replacing the list.
 
-    `path` are the keys that lead to the list in an object of a kind and name. `new` and `old` are the two lists.
+    - `kind`, `name`: the object.
+    - `path`: the keys that lead to the list.
+    - `new`, `old`: the two lists.
+    - `items`: the removed items.
     """
 
     kind: str
@@ -57,7 +61,12 @@ class LostItems(NamedTuple):
 
 
 class UnmatchedPatch(NamedTuple):
-    """A patch for which there is no object. `at` is the place to look at, `fails` whether kustomize stops there."""
+    """A patch without a target.
+
+    - `at`: the place to look at.
+    - `wanted`: the target in words.
+    - `fails`: kustomize stops there.
+    """
 
     at: Node
     wanted: str
@@ -65,41 +74,38 @@ class UnmatchedPatch(NamedTuple):
 
 
 class Built(NamedTuple):
-    """What a cluster gets of some files.
+    """A rendered manifest: the objects that a cluster gets from some files.
 
-    `source` is the text with the objects. A placeholder in it is a value that nobody knows before it is installed.
-    `find_origin` gives the place of a node or of characters of that text (or of one of the `readings`) in the files;
-    None if no file holds it.
-
-    `parts` are the files that were read for it, `replaces` those whose own objects it stands for. Both are absolute
-    paths. `cluster` is the folder of the overlay, chart or root module: objects of different clusters do not see each
-    other. `label` is what it is built with besides its folder, where that is not plain: `values-prod.yaml`.
-
-    `by_default`: it is built of values that are there to be replaced, and of a text that may come to something else;
-    only what these values themselves do is a finding. `given` are the files that make it differ from another object
-    that is built of the same files, `own` the first of them: what they have no part in is said of the other.
-
-    `applied_by` is what applies it, if that is known, by which both sides of a change are compared: the absolute path
-    of its file, and its name, such as that of an Application or of the call of a module.
-
-    `is_installed`: the defaults of a chart that is installed with other values, each time that the files install it.
-    `needs_values`: it lacks values for which other files are there, so that nothing applies it without one of them.
-    `unread`: it is filled with further values, which cannot be read and may change anything.
-
-    `readings` are the same objects where what is not known is there in other ways: what holds of them all is certain.
-    `settle` gives the same file without the defaults that somebody may replace, where that is known value by value:
-    everything holds of what is left.
-
-    `lost` are entries of lists that patches of an overlay took away by giving the lists again, `unmatched` its
-    patches for which there is no object.
-
-    `find_object` gives the object in the files that one of the text is made of; without it, it is the one around the
-    origin of its `kind`. `map_edits` gives edits of the text as edits of files, or why that is not certain; without
-    it they are edits of the exact origins of the values that change. `comes_to` says whether other sources at some
-    absolute paths come to another text; without it no edit adds, removes or reshapes. `release` is the number of the
-    release that gives the values of a chart: an ApplicationSet makes several. `values` are all values that a chart's
-    template is filled with. `written_in` gives the files that its values are written in, if that is known without
-    looking up the origin of each.
+    - `source`: the text with the objects. A placeholder in it is a value that is unknown before the installation.
+    - `find_origin`: returns the place in the files of a node or range of the text (or of one of the `readings`). None
+      if no file contains it.
+    - `parts`: absolute paths of the files that were read for it; `replaces`: those whose own objects it replaces.
+    - `cluster`: the environment, as the folder of the overlay, chart or root module. Objects of different
+      environments do not see each other.
+    - `label`: its inputs apart from the folder, if not obvious: `values-prod.yaml`.
+    - `by_default`: it is rendered with values that are meant to be replaced, and its text may become another one.
+      Only findings about these values themselves are reported.
+    - `given`: the files that make it differ from another rendering of the same files. The first is its own. A finding
+      that they do not affect is reported for the other rendering.
+    - `is_installed`: the defaults of a chart that is also installed with other values.
+    - `applied_by`: what applies it, if known: the absolute path of its file and its name, such as that of an
+      Application or of the call of a module. Both sides of a change are compared by it.
+    - `needs_values`: it lacks values for which other files are there, so that nothing applies it without one of them.
+    - `unread`: a gap for further values that cannot be read and may change anything.
+    - `readings`: variants of the text for unknown values. A finding is certain only if it holds in all of them.
+    - `settle`: returns the rendering without the defaults that a user may replace, if each such value is known. All
+      findings hold there.
+    - `problems`: gaps.
+    - `lost`: list items that patches remove; `unmatched`: patches without a target.
+    - `find_object`: returns the object in the files for an object of the text. If None, it is the object around the
+      origin of its `kind`.
+    - `map_edits`: returns edits of the text as edits of files, or why that is not certain. If None, the exact origins
+      of changed values are edited.
+    - `comes_to`: returns whether other sources at some absolute paths give another text. If None, no edit may add,
+      remove or reshape.
+    - `release`: the number of the release whose values a chart has: an ApplicationSet creates several.
+    - `values`: all values with which a chart's template is rendered.
+    - `written_in`: yields the files with its values, if that is known without looking up each origin.
     """
 
     source: Source
@@ -128,18 +134,21 @@ class Built(NamedTuple):
 
     @property
     def texts(self) -> tuple[Source, ...]:
-        """Return the text and its further readings."""
+        """Return the rendered text, and its variants for unknown values (`readings`)."""
         return (self.source, *self.readings)
 
     def lead_edits(self, edits: Sequence[Edit]) -> LedEdits | Withheld:
-        """Edits of the text as edits of files, or why no file can be changed to the same effect."""
+        """Return the edits of files that make a change of the text, or a `Withheld` with the reason."""
         if overlap(edits):
             return Withheld("two-edits-overlap")
         led = self.map_edits(edits) if self.map_edits is not None else _edits_of_origins(self, edits)
         return Withheld("two-edits-overlap") if isinstance(led, LedEdits) and overlap(led.edits) else led
 
     def confirms(self, edits: Sequence[Edit], made: Sequence[Edit]) -> bool:
-        """Whether edits that are `made` to files come to edits of the text, where that can be told."""
+        """Return whether edits of files (`made`) have the same result as edits of the text.
+
+        True if that cannot be checked.
+        """
         if self.comes_to is None:
             return True
         if overlap(edits) or any(edit.source is not self.source for edit in edits):
@@ -147,11 +156,11 @@ class Built(NamedTuple):
         return _comes_to(self, made, reread_edited(self.source, edits))
 
     def stays(self, edits: Sequence[Edit]) -> bool:
-        """Whether the text is unchanged by edits of files, where that can be said without building it again."""
+        """Return whether edits of files leave the text unchanged. False if that cannot be checked."""
         return _comes_to(self, edits, self.source)
 
     def written_object(self, obj: Object) -> Object | None:
-        """Return the object in the files that one of the text is made of; None if no file holds one."""
+        """Return the object in the files for an object of the text. None if no file contains one."""
         if self.find_object is not None:
             return self.find_object(obj)
         kind = obj.node.get("kind")
@@ -160,7 +169,7 @@ class Built(NamedTuple):
 
 
 def object_around(at: Node | Span, kind: str) -> Object | None:
-    """Return the object of a kind that a place of a file is in."""
+    """Return the object of a kind at a place of a file. None if there is none."""
     span = span_of(at)
     for other in objects(span.source, foreign=True):
         if other.kind == kind and Span(span.source, other.node.start, other.node.end).touches(span):
@@ -196,7 +205,7 @@ def _edits_of_origins(built: Built, edits: Sequence[Edit]) -> LedEdits | Withhel
 
 
 def _comes_to(built: Built, edits: Sequence[Edit], after: Source) -> bool:
-    """Whether the files come to what is wanted: a patch may find its object by a name, or an item by its number."""
+    """Return whether the edited files render to `after`. A patch may find its target by a name or an index."""
     if built.comes_to is None or overlap(edits):
         return False
     changed = {}
@@ -207,9 +216,9 @@ def _comes_to(built: Built, edits: Sequence[Edit], after: Source) -> bool:
 
 
 def find_parts(built: Sequence[Built], found: Discovery) -> Iterator[Source]:
-    """Yield the requested files that are not among the sources, in which a value of what is built is written.
+    """Yield the requested files, not yet among the sources, in which values of rendered manifests are written.
 
-    They are the very sources of these values, so that a fix may be theirs.
+    They are the same sources to which the origins of values refer, so that a fix can edit them.
     """
     have = {id(source) for source in found.sources}
     names = {os.path.abspath(source.path) for source in found.sources}
@@ -228,9 +237,7 @@ def find_parts(built: Sequence[Built], found: Discovery) -> Iterator[Source]:
 
 
 def _list_sources(built: Built) -> Iterator[SourceText]:
-    """Yield the files in which values are written, and patches that a finding may be about; of a chart, its values
-    files.
-    """
+    """Yield the files with the values of a rendered manifest, and files with patches that a finding may concern."""
     yield from built.given
     if built.by_default and built.settle is None:
         return
@@ -247,13 +254,13 @@ def _list_sources(built: Built) -> Iterator[SourceText]:
 
 
 def put_in_place(built: Sequence[Built], made: list[Built]) -> list[Built]:
-    """Return what is built, with what controllers make of it in the place of the overlays that they apply."""
+    """Return the rendered manifests in which overlays are replaced by the overlays as controllers change them."""
     replaced = {path for result in made for path in result.replaces}
     return [*(overlay for overlay in built if not made or not replaced.issuperset(overlay.replaces)), *made]
 
 
 def lead_through(built: Built, overlay: Built) -> Built:
-    """Return a built chart whose values are those of an overlay, with origins in the files of that overlay."""
+    """Return a rendered chart whose values come from an overlay, with origins in the files of that overlay."""
 
     def find_origin(at: Node | Span) -> ValueOrigin | None:
         origin = built.find_origin(at)

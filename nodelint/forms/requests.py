@@ -1,4 +1,4 @@
-"""Requests from one form to another, so that no form imports another."""
+"""Define requests from one form to another, so that no form imports another."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ if TYPE_CHECKING:
 
 
 class ApplyFolder(NamedTuple):
-    """What a controller makes of a folder of manifests: an object that applies it, and what that changes.
+    """A request to render a folder of manifests as a controller changes it.
 
-    `fields` are those of a kustomization of the same effect, by name, each with its value as it is written; of
-    `labels` the pairs. `components` are paths from the folder.
+    - `by`: the object that applies the folder.
+    - `folder`: its absolute path.
+    - `fields`: the fields of an equivalent kustomization, with the nodes of their values. `labels` has the pairs,
+      `components` has paths relative to the folder.
     """
 
     by: Node
@@ -26,11 +28,13 @@ class ApplyFolder(NamedTuple):
 
 
 class FolderUse(NamedTuple):
-    """A folder that an object applies: the name of the object, the absolute path of the folder, and its place.
+    """A folder that an object applies.
 
     A placeholder in the path stands for what the cluster alone knows. `terms` are fields of the object, and of what
     it refers to, that decide what is applied and where, and that no rendered manifest shows: the revision, the
-    cluster. `release_terms` count for objects that take the name or the namespace of their release.
+    cluster. `release_terms` count for objects that take the name or the namespace of their release. `deletes` says in
+    words what deletes the applied objects once the object is gone; empty if nothing does. `is_suspended` says that
+    changes of the folder are not applied for now.
     """
 
     name: str
@@ -38,27 +42,31 @@ class FolderUse(NamedTuple):
     at: Span
     terms: tuple[tuple[str, str], ...] = ()
     release_terms: tuple[tuple[str, str], ...] = ()
+    deletes: str = ""
+    is_suspended: bool = False
 
 
 _DEFAULT_BRANCHES = ("HEAD", "main", "master", "refs/heads/main", "refs/heads/master")
 
 
 def name_revision(text: str) -> str:
-    """Return a revision; one name for all that may be the default branch."""
+    """Return a revision. All names of a default branch become `HEAD`."""
     return "HEAD" if not text or text in _DEFAULT_BRANCHES else text
 
 
 def name_repository(address: str) -> str:
-    """Return the host and path of a repository's address, whatever the protocol is."""
+    """Return host and path of a repository's address, without the protocol."""
     found = address.lower().partition("://")[2] or address.lower()
     return found.rpartition("@")[2].replace(":", "/", 1).removesuffix("/").removesuffix(".git")
 
 
 class InstallChart(NamedTuple):
-    """A release of a chart of the repository: the absolute path of its folder, and its values, the weakest first.
+    """A request to render a chart of the repository for a release.
 
-    `unread` is the place of further values that cannot be read. `by` is the absolute path of the file of what
-    installs it, and the name of that, such as `HelmRelease fleet`.
+    - `folder`: the absolute path of the chart.
+    - `layers`: its values, the weakest first.
+    - `unread`: the place of further values that cannot be read.
+    - `by`: the absolute path of the file of what installs it, and the name of that, such as `HelmRelease fleet`.
     """
 
     folder: str
@@ -68,18 +76,38 @@ class InstallChart(NamedTuple):
 
 
 class FillTemplate(NamedTuple):
-    """A text that is filled in: the template, and the value of each of its variables."""
+    """A request to render a template with the values of its variables."""
 
     template: Source
     variables: Mapping[str, Node]
 
 
 class BlockAddress(NamedTuple):
-    """What makes objects: the absolute path of its file, and the type and name of a block in it, empty for a file."""
+    """The origin of objects: the absolute path of a file, and the type and name of a block (empty for a file)."""
 
     path: str
     type: str = ""
     name: str = ""
+
+
+class ObjectOwner(NamedTuple):
+    """What makes an object and keeps a state of its own, so that it destroys what is no longer at its address.
+
+    `state` is what else makes it another one, such as the name of a release. `at` is its place, `folders` are those
+    in which it, and what leads to it, stands.
+    """
+
+    address: str
+    state: str
+    at: Span
+    folders: tuple[str, ...]
+
+
+class AddressMove(NamedTuple):
+    """What stood at an address and is at another one now; None if it is only forgotten."""
+
+    old: str
+    new: str | None
 
 
 Request = ApplyFolder | InstallChart | FillTemplate

@@ -1,4 +1,4 @@
-"""Why a text cannot be read."""
+"""Find out why a text cannot be read."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from nodelint.text.syntax_errors import SyntaxProblem
 
 
 def find_undecodable(source: Source, data: bytes) -> SyntaxProblem | None:
-    """Return the first byte of a file that is not UTF-8; a source shows it only for a text with a word of
-    Karpenter's.
+    """Return a syntax error for the first byte of a file that is not UTF-8. None if there is none.
+
+    A source records it only for a text that mentions Karpenter.
     """
     if "\ufffd" in source.text and source.encoding == "utf-8":
         try:

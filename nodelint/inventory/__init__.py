@@ -1,7 +1,7 @@
-"""The objects that clusters get from the files of a repository, with the place of each value.
+"""Render the files of a repository to the objects that clusters get, with the position of each value.
 
-Every command takes its objects from `read_inventory`, or from `build` where it has the sources: all commands get the
-same answer about a chart, an overlay or a module. It is the only caller of forms that renders.
+Every command gets its objects from `read_inventory`, or from `build` if it has the sources: so all commands agree
+about a chart, an overlay or a module. No other module calls the forms to render.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from nodelint.text.limits import LeftOutNotes, note_left_out
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from nodelint.files.discover import Discovery
+    from nodelint.files.folders import Discovery
     from nodelint.forms.registry import FormRow
     from nodelint.forms.rendered import Built
     from nodelint.model.manifest import Object
@@ -27,14 +27,17 @@ if TYPE_CHECKING:
 
 
 _LARGEST = 1 << 20
-"""Bytes of a file of a folder that is looked into where nothing else is to be read."""
+"""The most bytes of a kustomization that is searched for paths to the outside."""
 
 
 class Inventory(NamedTuple):
-    """The files that were read, and what is built of some of them.
+    """The files of a run, and the manifests rendered from them.
 
-    `gaps` is what could not be read or built: overlays, values of charts and modules that are elsewhere, and what
-    limits leave out. `folder_files` are the files that stand for their folders.
+    - `files`: the sources that were read.
+    - `built`: the rendered manifests.
+    - `gaps`: inputs that could not be read or rendered: overlays, values of charts and modules that are elsewhere,
+      and inputs skipped because of limits.
+    - `folder_files`: the paths of kustomizations and other files that represent a folder.
     """
 
     files: Sequence[Source]
@@ -44,22 +47,25 @@ class Inventory(NamedTuple):
 
     @property
     def sources(self) -> list[Source]:
-        """The texts that the clusters get: what is built, and the files that nothing is built of."""
+        """Return the texts that clusters get: the rendered manifests, and the files that were not replaced by one."""
         replaced = {path for built in self.built for path in built.replaces}
         left = [source for source in self.files if not replaced or os.path.abspath(source.path) not in replaced]
         return [*left, *(built.source for built in self.built)]
 
     @property
     def unbuilt(self) -> list[Gap]:
-        """Return the overlays that could not be built."""
+        """Return the gaps of overlays that could not be rendered."""
         return [gap for gap in self.gaps if gap.what == "overlay"]
 
     def auto_mode_objects(self) -> Iterator[Object]:
-        """Return the NodePools and classes of EKS Auto Mode."""
+        """Yield the NodePools and classes of EKS Auto Mode."""
         return (obj for obj in self.objects(foreign=True) if obj.provider == "auto-mode")
 
     def objects(self, foreign: bool = False) -> Iterator[Object]:
-        """Karpenter's objects, as `model.documents.objects` gives those of one text."""
+        """Yield Karpenter's objects.
+
+        With `foreign`, also objects of other providers (see `model.documents.objects`).
+        """
         from nodelint.model.documents import objects
 
         for source in self.sources:
@@ -71,10 +77,11 @@ def build(
     folder_files: Sequence[str] = (),
     each_release: bool = False,
 ) -> Inventory:
-    """Build what the clusters get of files: each form renders in its turn, as `forms.registry` has them.
+    """Render files to the objects that clusters get, form by form, in the order of `forms.registry`.
 
-    Overlays are those of `folder_files`, the paths of their own files. Charts get their default values and, one by
-    one, their other values files; texts with variables get what these have. `each_release` is that of `FormRun`.
+    `folder_files` are the paths of overlays. Charts are rendered with their default values and with each of their
+    other values files. Texts with variables are rendered with the values of the variables. `each_release` is as in
+    `FormRun`.
     """
     RUN.refill()
     with LeftOutNotes(_left_out) as notes:
@@ -108,7 +115,7 @@ def _render(files: Sequence[Source], folder_files: Sequence[str], each_release: 
 
 
 class _noted:
-    """Note what a form does not come to because the budget of the run or its time is spent."""
+    """A context manager: records that a form skipped inputs because the budget or the time of the run is spent."""
 
     def __init__(self, files: Sequence[Source], row: FormRow) -> None:
         self._files = files
@@ -126,7 +133,7 @@ class _noted:
 
 
 def _may_render(row: FormRow, files: Sequence[Source], folder_files: Sequence[str] = ()) -> bool:
-    """Whether files are of concern to a form, told without loading it."""
+    """Return whether a form may render some of the files. The form is not loaded."""
     if row.names and folder_files:
         return True
     for source in files:
@@ -141,9 +148,9 @@ def _may_render(row: FormRow, files: Sequence[Source], folder_files: Sequence[st
 
 
 def _list_remote_values(files: Sequence[Source], built: Sequence[Built]) -> tuple[Gap, ...]:
-    """Return the values of charts that are not among the files, each as a gap.
+    """Return a gap for each values file of a chart that is not among the files.
 
-    Code is loaded only if some file may have them.
+    The code for this is loaded only if there may be such a file.
     """
     found: list[Gap] = []
     if any(
@@ -160,7 +167,7 @@ def _list_remote_values(files: Sequence[Source], built: Sequence[Built]) -> tupl
 
 
 def may_fill(files: Sequence[Source]) -> bool:
-    """Whether an input form may render one of the files as a template.
+    """Return whether an input form may render one of the files as a template.
 
     A form is loaded only if its files are among them.
     """
@@ -172,11 +179,11 @@ def read_inventory(
     add_more: Callable[[Iterable[Object]], bool] | None = None,
     each_release: bool = False,
 ) -> Inventory:
-    """Build what the clusters get of the files that were found: the one call by which a command has its objects.
+    """Render the files that were found. Every command gets its objects from this function.
 
-    Values files of charts become sources of `found`, as far as they were asked for: a finding may be theirs.
-    `add_more` adds sources for which the objects have to be known, and says whether there are any. `each_release` is
-    that of `FormRun`.
+    Requested values files of charts become sources of `found`, because a finding may be in them. `add_more` gets the
+    objects, adds sources that are needed for them, and returns whether there are any. `each_release` is as in
+    `FormRun`.
     """
     inventory = build_found(found, each_release)
     if add_more is not None and add_more(inventory.objects()):
@@ -185,7 +192,7 @@ def read_inventory(
 
 
 def note_unread(found: Discovery, inventory: Inventory) -> Inventory:
-    """Add to `found` the files of which nothing can be built, and to an inventory what limits left out of these."""
+    """Record inputs from which nothing can be rendered in `found`, and inputs beyond a limit in the inventory."""
     with LeftOutNotes(_left_out) as notes:
         _note_unread(found, inventory)
     return _with_gaps(inventory, notes)
@@ -196,7 +203,7 @@ def _with_gaps(inventory: Inventory, notes: LeftOutNotes) -> Inventory:
 
 
 def build_found(found: Discovery, each_release: bool = False) -> Inventory:
-    """Build what `read_inventory` builds, for whom files that cannot be read are named elsewhere."""
+    """Render the files as `read_inventory` does, without reporting files that cannot be read."""
     with LeftOutNotes(_left_out) as notes:
         inventory = _read_and_build(found, each_release)
     return _with_gaps(inventory, notes)
@@ -205,23 +212,27 @@ def build_found(found: Discovery, each_release: bool = False) -> Inventory:
 def _read_and_build(found: Discovery, each_release: bool) -> Inventory:
     read_beside(found)
     inventory = build(found.sources, list_folder_files(found), each_release)
-    if found.also is None:  # whoever asks for workloads hears of those that are not known
+    if found.also is None:  # only a caller that asks for workloads reports workloads that are not known
         inventory = inventory._replace(gaps=tuple(gap for gap in inventory.gaps if gap.decides))
     if inventory.built:
         from nodelint.forms.rendered import find_parts
 
         found.sources += find_parts(inventory.built, found)
+    if found.read_with:
+        read_with = {os.path.abspath(path) for path in found.read_with}
+        for source in found.sources:
+            source.is_editable = os.path.abspath(source.path) not in read_with
     return inventory
 
 
 def read_beside(found: Discovery) -> None:
-    """Read what forms have to know besides the files that name Karpenter; it becomes sources of what was found."""
+    """Add to the sources the files without Karpenter's name that forms need to render."""
     applying = found.applying if found.sources else []
     for row in TABLE.rows:
         inside = [f"/{folder}/" for folder in row.folders] if found.sources else []
         if any(folder in path for folder in inside for path in found.seen):
             found.sources += row.load().find_kindless_templates(found.sources, found.seen)
-    for row in reversed(TABLE.rows):  # what installs charts first, then what is applied with them
+    for row in reversed(TABLE.rows):  # first forms that install charts, then those that apply the result
         if row.applies and applying:
             from nodelint.forms.lib.values import read
 
@@ -240,14 +251,14 @@ def read_beside(found: Discovery) -> None:
 
 
 def read_named_templates(found: Discovery) -> None:
-    """Read templates that do not name Karpenter and take in one that does; they become sources of what was found."""
+    """Add to the sources the templates that include a template with Karpenter's name but do not name Karpenter."""
     for row in TABLE.rows:
         if row.folders and any(source.may_be_template for source in found.sources):
             found.sources += row.load().find_including_templates(found.sources, found.seen)
 
 
 def _note_unread(found: Discovery, inventory: Inventory) -> None:
-    """Name the files that were asked for and of which nothing can be built."""
+    """Record the requested files from which nothing can be rendered."""
     if found.late:
         number = f"{found.late:,} file{'s' if found.late > 1 else ''}"
         note_left_out(os.path.relpath([*found.folders, os.curdir][0]), f"{number} not read: {RUN.late_reason}")
@@ -273,7 +284,7 @@ def _note_unread(found: Discovery, inventory: Inventory) -> None:
 
 
 def _leads_out(path: str) -> bool:
-    """Whether a file of a folder takes something from outside of it, by a path or by a link."""
+    """Return whether a file that stands for its folder uses something outside of the folder, by a path or a link."""
     import re
 
     folder = os.path.dirname(path)
@@ -288,11 +299,12 @@ def _leads_out(path: str) -> bool:
 
 
 def list_folder_files(found: Discovery) -> list[str]:
-    """Return the paths of the files that stand for their folders: the requested ones, and those next to named
-    files.
+    """Return the requested files that represent their folder, such as kustomizations.
+
+    If only files were requested, kustomizations in the folders of these files are included.
     """
     names = TABLE.names
-    # Asked of each file of the run, and most end in another way.
+    # This runs for each file, and most have another ending.
     ending = [path for path in found.seen if path.endswith(names)]
     paths = [path for path in ending if os.path.basename(path) in names]
     if not found.sources:

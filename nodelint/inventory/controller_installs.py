@@ -1,4 +1,4 @@
-"""How a repository installs Karpenter's controller, and with which values, in every form in which it can say so."""
+"""Find how a repository installs Karpenter's controller, and with which values, in every input form."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ from nodelint.text.missing import text_of
 
 
 def find_installs(sources: Sequence[Source]) -> list[ControllerInstall]:
-    """Return all installations of the controller that the files state."""
+    """Return all installations of the controller in the files.
+
+    Those in a readme count only if there are no others.
+    """
     files = ControllerFiles(sources)
     found = [install for source in sources if KARPENTER_CHART in source.text for install in _read(source, files)]
     stated = [install for install in found if not is_readme(install.at.source.path)]
-    found = stated or found  # what people are told to run counts where nothing runs it
+    found = stated or found  # instructions for people count only if no file installs it
     used = {os.path.abspath(text.path) for install in found for text in install.files}
     plain = [source for source in sources if "settings:" in source.text and os.path.abspath(source.path) not in used]
     for row in TABLE.rows if plain else ():
@@ -29,7 +32,7 @@ def find_installs(sources: Sequence[Source]) -> list[ControllerInstall]:
 
 
 def _read(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
-    """Yield the installations that a file names as such."""
+    """Yield the installations of the controller in a file."""
     for row in TABLE.rows:
         if row.may_install_controller(source.path, source.text):
             yield from row.load().find_installs(source, files)

@@ -1,4 +1,4 @@
-"""List everything of a run that could not be read or judged, so that every command reports the same gaps."""
+"""List everything that a run could not read or judge, so that all commands report the same gaps."""
 
 from __future__ import annotations
 
@@ -14,31 +14,30 @@ from nodelint.model.gap import CHART_ELSEWHERE, FilePlace, Gap, line_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from nodelint.files.discover import Discovery
+    from nodelint.files.folders import Discovery
     from nodelint.forms.rendered import Built
     from nodelint.inventory import Inventory
     from nodelint.text import Source
 
 _HOLDS = "holds NodePools or EC2NodeClasses"
 _OF_RENDERING = ("overlay", "chart")
-"""Kinds of what was not rendered by a program, and was judged anyway."""
+"""Kinds of inputs that no program rendered, and that were judged anyway."""
 
 
 def list_gaps(found: Discovery, inventory: Inventory) -> list[Gap]:
-    """Return what could not be read or judged, each once: what stops a tool first.
-
-    `tools` are those of `kustomize` and `helm` that the run asks to render.
-    """
+    """Return everything that could not be read or judged, without duplicates. Inputs that stop a tool come first."""
     misread = _list_misread(found)
     unbuilt = (*_list_unbuilt(inventory), *_list_left_out(inventory))
     return _once((*_list_unreadable(found), *misread, *unbuilt, *_list_unread_forms(found, inventory.built)))
 
 
 def list_gaps_of_texts(texts: Sequence[Source], inventory: Inventory, folder: str) -> list[Gap]:
-    """Return the gaps of texts that an editor has open in a folder, without those that the report of the texts has
-    anyway: broken documents, and objects that are left out. `inventory` is what is built of them.
+    """Return the gaps of texts that an editor has open in a folder.
+
+    Broken documents and skipped objects are not among them: the report of the texts has them. `inventory` was
+    rendered from the texts.
     """
-    from nodelint.files.discover import Discovery
+    from nodelint.files.folders import Discovery
     from nodelint.inventory import note_unread
 
     found = Discovery()
@@ -55,7 +54,7 @@ def _once(gaps: Iterable[Gap]) -> list[Gap]:
 
 
 def _list_unbuilt(inventory: Inventory) -> Iterator[Gap]:
-    """Yield the gaps of what was read and is not known as a whole."""
+    """Yield the gaps of inputs that were read but could not be rendered completely."""
     yield from inventory.gaps
     yield from (gap for built in inventory.built for gap in built.problems)
     yield from _list_values_objects(inventory)
@@ -63,7 +62,7 @@ def _list_unbuilt(inventory: Inventory) -> Iterator[Gap]:
 
 
 def _list_unreadable(found: Discovery) -> Iterator[Gap]:
-    """Yield the paths that cannot be read at all."""
+    """Yield a gap for each path that cannot be read."""
     for shown, reason in found.unreadable:
         match = re.fullmatch(r"(.*?)(?::(\d+))?(?::(\d+))?", shown, re.DOTALL)
         path, line, column = match.groups() if match is not None else (shown, None, None)
@@ -71,7 +70,7 @@ def _list_unreadable(found: Discovery) -> Iterator[Gap]:
 
 
 def _list_misread(found: Discovery) -> Iterator[Gap]:
-    """Yield the documents that are broken."""
+    """Yield a gap for each document with a syntax error."""
     for source in found.sources:
         for problem in source.problems:
             if source.concerns_karpenter(problem.offset):
@@ -80,7 +79,7 @@ def _list_misread(found: Discovery) -> Iterator[Gap]:
 
 
 def _list_set_aside(inventory: Inventory) -> Iterator[Gap]:
-    """Yield the templates of which nothing is built and that are no YAML as they are."""
+    """Yield a gap for each template that was not rendered and that is not valid YAML as it is."""
     replaced = {path for built in inventory.built for path in built.replaces}
     for source in inventory.files:
         if source.set_aside and os.path.abspath(source.path) not in replaced:
@@ -90,7 +89,7 @@ def _list_set_aside(inventory: Inventory) -> Iterator[Gap]:
 
 
 def _list_left_out(inventory: Inventory) -> Iterator[Gap]:
-    """Yield the objects of other providers, and those of kinds that no release has."""
+    """Yield a gap for each object of another provider, and for each object of a kind that no release has."""
     for source in inventory.sources:
         for obj, reason in left_out(source):
             place = FilePlace(source.path)
@@ -98,7 +97,7 @@ def _list_left_out(inventory: Inventory) -> Iterator[Gap]:
 
 
 def _list_values_objects(inventory: Inventory) -> Iterator[Gap]:
-    """Yield the pools and classes in values of charts that are not among the files."""
+    """Yield a gap for each pool and class in values of a chart that is not among the files."""
     taken = {part for built in inventory.built for part in built.parts}
     for source in inventory.files:
         if os.path.abspath(source.path) in taken:
@@ -109,7 +108,7 @@ def _list_values_objects(inventory: Inventory) -> Iterator[Gap]:
 
 
 def _list_unread_forms(found: Discovery, built: Sequence[Built]) -> Iterator[Gap]:
-    """Yield the scripts, programs and templates with objects that are not read."""
+    """Yield a gap for each script, program and template with objects that is not read."""
     from nodelint.inventory.unread_forms import unread
 
     for group in unread(found, built=built):

@@ -1,4 +1,4 @@
-"""Values with pools and classes for charts whose templates are not among the files: what these make is not known."""
+"""Find pools and classes in values for charts whose templates are not among the files: they are not judged."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NOT_TAKEN = "are values that no template here is filled with: what a chart make
 
 
 def may_hold_remote_values(source: Source) -> bool:
-    """Whether a file may hold values of a chart; a manifest of Karpenter's holds none."""
+    """Return whether a file may hold values of a chart. A Karpenter manifest does not."""
     text = source.text
     if source.may_be_template or not source.path.endswith((".yaml", ".yml", ".json")):
         return False
@@ -26,10 +26,10 @@ def may_hold_remote_values(source: Source) -> bool:
 
 
 def find_remote_values(files: Sequence[Source], taken: Collection[str]) -> Iterator[Gap]:
-    """Name pools and classes in values that no template of the files takes.
+    """Yield a gap for pools and classes in values that no template of the files uses.
 
-    `taken` are the absolute paths of files that something is built of. Values that have Karpenter's own fields are
-    judged as they are, and not named.
+    `taken` are the absolute paths of files that are inputs of a rendered manifest. Values with Karpenter's own fields
+    are judged as they are, so they are not a gap.
     """
     by_path = {os.path.abspath(source.path): source for source in files}
     charts = {_chart_of(path) for path, source in by_path.items() if source.may_be_template}
@@ -61,7 +61,7 @@ def _chart_of(path: str) -> str:
 def _values_in(
     root: Node, path: str, charts: Collection[str], taken: Collection[str], rows: Sequence[FormRow]
 ) -> Iterator[tuple[str, Node]]:
-    """Yield the values that a document gives to charts without a template here, each with the name of the chart."""
+    """Yield the values in a document for charts without a template here: the name of the chart, and the values."""
     folder, name = os.path.split(path)
     if root.get("kind") is None and root.get("apiVersion") is None and name not in TABLE.names:
         if name not in TABLE.heads and root.kind == "mapping" and not (folder in charts or path in taken):
@@ -72,7 +72,7 @@ def _values_in(
 
 
 def _find_holders(values: Node, judged: Sequence[tuple[int, int]]) -> Iterator[MappingEntry]:
-    """Yield the keys of values under which pools or classes stand of which one is not judged."""
+    """Yield the keys of values that hold pools or classes, if at least one of them is not judged."""
     pending = [values]
     while pending:
         node = pending.pop()
@@ -89,7 +89,7 @@ def _find_holders(values: Node, judged: Sequence[tuple[int, int]]) -> Iterator[M
 
 
 def _list_parts(holder: Node) -> list[Node]:
-    """Return the pools or classes under a key: it is one itself, or has a list or a map of them."""
+    """Return the pools or classes under a key: the value itself, or the members of a list or map."""
     if any(re.match(FIELD, entry.name or "") for entry in holder.entries):
         return [holder]
     below = [*holder.items, *(entry.value for entry in holder.entries)]
@@ -101,7 +101,7 @@ def _says_field(node: Node) -> bool:
 
 
 def _is_switched_on(node: Node) -> bool:
-    """Whether neither `enabled: false` nor `create: false` is set on a node. True if neither key exists."""
+    """Return whether a node has neither `enabled: false` nor `create: false`. True if neither key exists."""
     switch = node.get("enabled") or node.get("create")
     return switch is None or switch.value is not False
 

@@ -1,4 +1,4 @@
-"""Objects of blocks that create no instance."""
+"""List objects of Terraform blocks that create no instance."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def list_switched_off(objects: Sequence[Object]) -> Iterator[tuple[Object, str]]:
-    """Yield the objects of blocks that make none, and why."""
+    """Yield the objects of blocks that create no instance, with the reason."""
     folders = {os.path.dirname(_source(obj).path) for obj in objects}
     rows = TABLE.of_languages(list(_list_near(set(map(os.path.abspath, folders)))))
     if not rows:
@@ -32,8 +32,9 @@ def list_switched_off(objects: Sequence[Object]) -> Iterator[tuple[Object, str]]
 
 
 def _list_near(folders: set[str]) -> Iterator[str]:
-    """Yield the names of the files in some folders and a little above them. Few repositories have blocks of code
-    there.
+    """Yield the names of the files in some folders and in the folders above, up to two levels.
+
+    It is a quick check: few repositories have blocks of code there.
     """
     for _ in range(_LEVELS):
         for folder in folders:

@@ -1,7 +1,7 @@
-"""Whether a file that something is built of can be read at all, as YAML or by the form whose file it is.
+"""Check whether an input of a rendered manifest can be parsed, as YAML or by its form.
 
-What builds objects passes over a file that it cannot read. A comparison of two sides asks here, for such a file is a
-gap and no change.
+Rendering skips a file that cannot be parsed. A comparison of two sides needs to know: such a file is a gap, not a
+change.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _YAML = (".yaml", ".yml", ".json")
 
 
 def find_fault(path: str, data: bytes, known: dict[str, object] | None = None) -> tuple[Source, SyntaxProblem | None]:
-    """Return a file as it is read, and what is wrong with it; None if it can be read, or is of a form not known here.
+    """Return the source of a file, and its syntax error. None if it is valid, or if no form here knows it.
 
-    `known` is what forms remember from one file to the next.
+    `known` is a cache that forms share between files.
     """
     source = Source.from_bytes(path, data)
     known = {} if known is None else known
@@ -44,7 +44,7 @@ def _find_yaml_fault(source: Source, known: dict[str, object]) -> SyntaxProblem 
     try:
         roots = compose(source, source.text, 0, masked=False)
     except Unreadable as error:
-        # Helm takes the last of two keys of one name.
+        # Helm uses the last of two keys with the same name.
         is_repeated = error.first is not None and name not in TABLE.names
         return None if is_repeated else SyntaxProblem(error.offset, error.message)
     row = next((row for row in TABLE.rows if name in (*row.names, *row.heads)), None)

@@ -1,4 +1,4 @@
-"""Manifests in folders that a run does not read: scripts, programs, unrendered overlays and charts."""
+"""Find manifests in folders that a run does not read: in scripts, programs, and unrendered overlays and charts."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from nodelint.forms.lib.chart_places import CHART
 from nodelint.forms.registry import TABLE
 
 if TYPE_CHECKING:
-    from nodelint.files.discover import Discovery
+    from nodelint.files.folders import Discovery
     from nodelint.forms.rendered import Built
     from nodelint.model.manifest import Object
 
 
 class UnreadGroup(NamedTuple):
-    """Files of one kind that hold, or change, Karpenter objects, and were not read; or not rendered.
+    """Files of one kind with Karpenter objects that were not read or not rendered. The summary has one line for them.
 
-    A line of the summary stands for them all; `inventory.gaps` makes a `Gap` of each. `kind` is `script`, `Markdown
-    file`, `overlay`, `chart`, or the name of a programming language. `objects` is their number as far as it was
-    counted. `way` is the flag or command that judges them, None if there is none: of programs, and of texts whose
-    objects are no YAML where a text has it. `values` are the values files with which charts were judged.
+    - `kind`: `script`, `Markdown file`, `overlay`, `chart`, or a programming language.
+    - `files`: their paths.
+    - `objects`: the number of objects, as far as it was counted.
+    - `way`: the flag or command that judges them. None if there is none, as for programs.
+    - `values`: the values files with which charts were judged.
     """
 
     kind: str
@@ -39,7 +40,7 @@ PIPED = {
     "overlay": "kustomize build FOLDER | nodelint check -",
     "chart": "helm template NAME CHART | nodelint check -",
 }
-"""Commands that judge what the tools themselves make of an overlay or chart."""
+"""Commands that render an overlay or chart with its own tool and judge the result."""
 
 _TEXTS = {
     "script": (".sh", ".bash", ".zsh"),
@@ -66,14 +67,14 @@ _PROGRAMS = {
 _TOOLS = frozenset(
     {".git", ".hg", ".svn", ".terraform", ".terragrunt-cache", ".venv", ".cache", ".tox", ".idea", ".vscode"}
 )
-"""Hidden folders in which tools keep what is theirs."""
+"""Hidden folders in which tools keep their own files."""
 _MOST_HIDDEN = 2000
-"""Files of hidden folders that are looked into."""
+"""The most files of hidden folders that are searched."""
 _LARGEST = 4 << 20
-"""Bytes of a text or program that somebody wrote."""
+"""The most bytes of a text or program that is searched."""
 
-# An object as YAML or as a literal of a language, in either order; a reference of v1beta1 to a class goes on with its
-# name. Programs for Pulumi write `api_version`, and its YAML names both in one type.
+# An object in YAML or in a literal of a language, with its keys in either order. A v1beta1 reference to a class has a
+# name next. Programs for Pulumi write `api_version`. Pulumi's YAML has both in one type.
 _KIND = rb"(?:NodePool|(?:EC2)?NodeClass|Provisioner|AWSNodeTemplate|NodeOverlay)\b"
 _GROUP = rb"karpenter\.(?:sh|k8s\.aws)/v\w+"
 _GAP = rb"\s*+ (?: (?:\#|//) [^\n]*+ \s*+ )*+"
@@ -88,14 +89,14 @@ _OBJECT = rb"""(?x)
 """ % {b"group": _GROUP, b"gap": _GAP, b"kind": _KIND}
 
 
-# What libraries for CDK, cdk8s and Pulumi make an object by.
+# Calls with which libraries for CDK, cdk8s and Pulumi create an object.
 _CALL = (
     rb"(?:\bnew\s+(?:\w*[kK]arpenter\w*\.(?:\w+\.)*)?|\b\w*[kK]arpenter\w*\.(?:\w+\.)*(?:add|Add|add_|New)?"
     rb"|\.add(?:_)?)(?:NodePool|(?:EC2|Ec2)NodeClass|node_pool|ec2_node_class)(?:V1)?\s*\("
     rb"|\b(?:nodePoolSpec|ec2NodeClassSpec)\s*:"
 )
 _RULE = b"nodelint.api"
-"""What a rule of one's own imports: the objects in its text are examples."""
+"""The module that a custom rule imports: the objects in its text are examples."""
 _WORD = re.compile("kind|kubernetes:karpenter")
 
 
@@ -105,10 +106,10 @@ def unread(
     shown_already: Collection[str] = (),
     built: Sequence[Built] = (),
 ) -> list[UnreadGroup]:
-    """Return what a run has not read, or not rendered; `objects` are those that it has read, `built` what it has
-    built.
+    """Return the files with Karpenter objects that a run has not read or not rendered.
 
-    `shown_already` are the absolute paths of folders of which it is said elsewhere that they are not built.
+    `objects` are the objects that it has read, `built` the rendered manifests. `shown_already` are absolute paths of
+    folders that are already reported as not rendered.
     """
     if not found.folders:
         return [*_missed(found, built)]
@@ -119,7 +120,7 @@ def unread(
 
 
 def _missed(found: Discovery, built: Sequence[Built]) -> Iterator[UnreadGroup]:
-    """Yield the files that hold an object in a form in which none is found, and that nothing is built of."""
+    """Yield one group: the files with a Karpenter kind in which no object was found and that no rendering uses."""
     from nodelint.model.documents import left_out, objects
 
     counts = {}
@@ -145,7 +146,7 @@ def _missed(found: Discovery, built: Sequence[Built]) -> Iterator[UnreadGroup]:
 
 
 def _hidden(found: Discovery) -> Iterator[UnreadGroup]:
-    """The hidden folders with objects, each by itself, because it is read where it is named."""
+    """Yield a group for each hidden folder with objects: it is read if the command line names it."""
     looked = 0
     for top in found.hidden:
         counts: dict[str, int] = {}
@@ -212,7 +213,7 @@ def _names_karpenter(path: str) -> bool:
 
 
 def _with_objects(path: str, word: bytes = b"karpenter.", pattern: bytes = _OBJECT) -> bytes | None:
-    """Return the content of a file that holds an object; what cannot be read was not asked for."""
+    """Return the content of a file that contains an object. None if there is none, or if the file cannot be read."""
     try:
         data = (gate.read if os.path.islink(path) else gate.read_listed)(path, _LARGEST)
     except (OSError, ValueError):
@@ -221,7 +222,7 @@ def _with_objects(path: str, word: bytes = b"karpenter.", pattern: bytes = _OBJE
 
 
 def _overlays(objects: Sequence[Object], shown_already: Collection[str]) -> Iterator[UnreadGroup]:
-    """Yield the kustomizations that patch what was judged by itself."""
+    """Yield the kustomizations with patches that were judged without being rendered."""
     counts: dict[str, int] = {}
     for obj in objects:
         path = obj.source.path
@@ -235,7 +236,7 @@ def _overlays(objects: Sequence[Object], shown_already: Collection[str]) -> Iter
 
 
 def _charts(objects: Sequence[Object], built: Sequence[Built]) -> Iterator[UnreadGroup]:
-    """Yield the charts whose templates were judged before they are rendered, with the values files that were used."""
+    """Yield the charts whose templates were judged without being rendered, with the values files that were used."""
     counts: dict[str, int] = {}
     values: dict[str, None] = {}
     given: dict[str, list[str]] = {}

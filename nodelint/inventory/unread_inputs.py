@@ -1,6 +1,6 @@
-"""Files that objects are built of and that cannot be read: of charts, modules and overlays as they stand.
+"""Find inputs of charts, modules and overlays that cannot be read.
 
-What builds objects passes over such a file, and the tool that takes it stops at it.
+Rendering skips such a file, but the real tool stops at it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from nodelint.base.budget import RUN
 from nodelint.files import safe_read
-from nodelint.files.discover import Discovery
+from nodelint.files.folders import Discovery
 from nodelint.files.gate import gate
 from nodelint.forms.lib.chart_places import chart_of
 from nodelint.forms.registry import TABLE, FormRow
@@ -23,7 +23,7 @@ _LARGEST = 16 << 20
 
 
 def list_inputs(sources: Sequence[Source], builds: Sequence[Built]) -> Iterator[str]:
-    """Yield the absolute paths of the files of charts and modules that objects stand in, or are built of."""
+    """Yield absolute paths of the chart and module files that hold objects or are inputs of rendered manifests."""
     for row in TABLE.rows:
         if not row.names and _is_of_concern(row, sources, builds, ()):
             yield from row.load().list_inputs(sources, builds, (), ())
@@ -32,18 +32,19 @@ def list_inputs(sources: Sequence[Source], builds: Sequence[Built]) -> Iterator[
 def find_unread_inputs(
     found: Discovery, builds: Sequence[Built], folder_files: Sequence[str], named: Collection[str] = ()
 ) -> Iterator[tuple[str, str]]:
-    """Yield the requested files that nothing can be built of: `path:line`, and why.
+    """Yield the requested files that cannot be used as inputs: `path:line`, and the reason.
 
-    A file that holds an object is left out where a finding says that it cannot be read. `named` are the folders of
-    overlays of which it is said already that they are not built.
+    A file with an object is left out if a finding reports its syntax error. `named` are folders of overlays that are
+    already reported as not rendered.
     """
     shown = {os.path.abspath(path): path for path in (*found.seen, *found.glanced)}
-    # What is set aside may be whole for helm or Terraform: a template that is no YAML yet, an object in another form.
+    # A skipped text may be valid for helm or Terraform: a template that is not YAML yet, or an object in another
+    # form.
     aside = {s.path for s in found.sources if s.set_aside and not _is_tool_input(s)}
     broken = {os.path.abspath(source.path) for source in found.sources if source.problems or source.path in aside}
     rows = [row for row in TABLE.rows if _is_of_concern(row, found.sources, builds, folder_files)]
     inputs: list[str] = []
-    for row in sorted(rows, key=lambda row: bool(row.names)):  # what is built of a folder's own file comes last
+    for row in sorted(rows, key=lambda row: bool(row.names)):  # overlays come last
         form = row.load()
         inputs += filter(form.is_required, form.list_inputs(found.sources, builds, folder_files, shown))
     named_before = {os.path.abspath(path) for path in found.seen}
@@ -61,7 +62,7 @@ def find_unread_inputs(
         try:
             source, fault = find_fault(path, gate.read(path, _LARGEST), known)
         except OSError as error:
-            if path not in named_before:  # what may hold objects and cannot be opened is named when it is looked for
+            if path not in named_before:  # a file that may hold objects and cannot be opened was reported before
                 yield shown[path], safe_read.error_reason(error)
             continue
         if fault is None and os.path.dirname(path) not in named:
@@ -78,9 +79,9 @@ def find_unread_inputs(
 
 
 def find_broken_installs(found: Discovery) -> Iterator[tuple[str, str]]:
-    """Yield the files that may install a chart, or change a folder, and that are no YAML: `path:line`, and why.
+    """Yield `path:line` and a reason for each file that may install a chart or change a folder, but is not YAML.
 
-    Asked are those that were read. What holds template code is filled in by somebody before.
+    Only files that were read are checked. A file with template code is skipped: its text is not the final YAML.
     """
     paths = {os.path.abspath(path) for path in (*found.installing, *found.applying)}
     named = {path.partition(":")[0] for path, _ in found.unreadable}
@@ -88,7 +89,7 @@ def find_broken_installs(found: Discovery) -> Iterator[tuple[str, str]]:
         if os.path.abspath(source.path) not in paths or source.path in named or source.masked:
             continue
         if any(source.concerns_karpenter(problem.offset) for problem in source.problems):
-            continue  # a finding says it
+            continue  # a finding reports it
         if "{{" in source.text or nodes_of(source):
             continue
         _, fault = find_fault(source.path, source.text.encode())
@@ -100,7 +101,7 @@ def find_broken_installs(found: Discovery) -> Iterator[tuple[str, str]]:
 def _is_of_concern(
     row: FormRow, sources: Sequence[Source], builds: Sequence[Built], folder_files: Sequence[str]
 ) -> bool:
-    """Whether files of a form may have a part in the objects of a run."""
+    """Return whether files of a form may be inputs of the objects of a run."""
     if row.names:
         return bool(folder_files)
     if row.folders and any(source.may_be_template for source in sources):
@@ -117,7 +118,7 @@ def _is_within(path: str, folders: Sequence[str]) -> bool:
 
 
 def _is_tool_input(source: Source) -> bool:
-    """Whether a tool reads a file that may hold objects in a form that is not read here."""
+    """Return whether a tool reads a file that may hold objects in a form that nodelint does not read here."""
     if source.may_be_template and chart_of(source.path) is not None:
         return True
     language = TABLE.of_language(source.path)

@@ -1,1 +1,1 @@
-"""Checks that every rule must pass, run on the examples of its page."""
+"""Check every rule on the examples of its page."""

@@ -1,7 +1,7 @@
-"""Checks that every rule must pass, of nodelint and of a team, run on the examples of its page.
+"""Check every rule, nodelint's and a team's, on the examples of its page.
 
-A law is a function that yields what differs from it for one pair of a bad and a good example; the first line of its
-docstring is the law as a person reads it. Only `nodelint test-rules` and the tests load this module.
+A law is a function that yields the differences from the law for one pair of a bad and a good example. The first line
+of its docstring is printed as the law. Only `nodelint test-rules` and the tests load this module.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from nodelint.text import Source
 
 _NAMES = "(?:Bottlerocket|Karpenter|Kubernetes|Linux|Windows)"
 _START = re.compile(rf"[a-z0-9`\"'(]|{_NAMES}|[A-Z][a-zA-Z0-9]*[A-Z]")
-"""Names keep their capitals, words do not begin with one."""
+"""The allowed beginning of a message: a lowercase word, or a name with capitals."""
 _LONGEST_PART, _LONGEST_FINDING = 180, 320
 
-# What Karpenter leaves out of the hash that it compares nodes with; a change elsewhere replaces nodes.
+# Fields that are not in the hash of Karpenter, with which it compares nodes. A change of other fields replaces nodes.
 _NO_DRIFT = re.compile(
     r"(NodePool:(?!spec\.template)|NodePool:spec\.template\.spec\.requirements|"
     r"EC2NodeClass:(?!spec))"
@@ -43,7 +43,12 @@ _NO_DRIFT = re.compile(
 
 
 class BrokenLaw(NamedTuple):
-    """A law that a rule breaks, in which pair of its examples (from 1; None: by its page), and what differs."""
+    """A law that a rule breaks.
+
+    - `example`: the number of the pair of examples, from 1. None if the page as a whole breaks the law.
+    - `law`: the law as a sentence.
+    - `difference`: what differs from it.
+    """
 
     rule: str
     example: int | None
@@ -52,7 +57,10 @@ class BrokenLaw(NamedTuple):
 
 
 class ExamplePair(NamedTuple):
-    """A pair of examples of a rule, by its number from 1; without a `good` one, what the fix makes is good."""
+    """A pair of examples of a rule, numbered from 1.
+
+    If `good` is None, the good example is the bad one after the fix.
+    """
 
     rule: Rule
     number: int
@@ -64,15 +72,20 @@ class ExamplePair(NamedTuple):
 
 
 def cases(rule: Rule) -> list[ExamplePair]:
-    """The pairs of examples of a rule's page; one without its counterpart is none, unless the rule fixes."""
+    """Return the pairs of examples on a rule's page.
+
+    A bad example without a good one counts only if the rule has a fix.
+    """
     pairs = [pair for pair in example_pairs(rule.page) if pair[1] is not None or rule.fix]
     return [ExamplePair(rule, number, *pair) for number, pair in enumerate(pairs, 1)]
 
 
 class Trial:
-    """Rules tried over their examples: `rules` are all that there are, by name, those under test among them.
+    """Run rules on their examples.
 
-    What a rule of `own` says of another rule's example does not count: an example need not meet a team's policies.
+    - `rules`: all rules by name, with the rules under test.
+    - `own`: names of rules of a team. Their findings in examples of other rules are ignored: an example need not meet
+      a team's policies.
     """
 
     def __init__(self, rules: Mapping[str, Rule], own: Collection[str] = ()) -> None:
@@ -83,7 +96,10 @@ class Trial:
         self.good = cache(self._good)
 
     def _judge(self, text: str, example: Example, rule: Rule | None = None) -> Report:
-        """What one rule, or the default profile, says of a text. Raises ExampleError where a rule raises an error."""
+        """Return the report of one rule, or of the default profile, for a text.
+
+        Raise ExampleError if a rule fails.
+        """
         request = LintRequest(target_of(example), self.rules, alone(rule) if rule else DEFAULTS)
         report = judge_example(read_example(text).files, request)
         if report.faults:
@@ -91,30 +107,33 @@ class Trial:
         return report
 
     def bad_results(self, case: ExamplePair) -> tuple[Result, ...]:
-        """Return what the rule says of its bad example."""
+        """Return the findings of the rule in its bad example."""
         return self.judge(case.bad.text, case.bad, case.rule).results
 
     def default_results(self, text: str, example: Example, case: ExamplePair) -> list[Result]:
-        """What the default profile says of a text in the place of an example, without other rules of `own`."""
+        """Return the findings of the default profile in a text that replaces an example.
+
+        Other rules of `own` are left out.
+        """
         results = self.judge(text, example).results
         return [r for r in results if r.rule.name == case.rule.name or r.rule.name not in self._own]
 
     def has_fix(self, case: ExamplePair) -> bool:
-        """Whether a finding of the bad example has a fix; some examples of a fixing rule show one that has none."""
+        """Return whether a finding of the bad example has a fix. A rule with fixes may have examples without one."""
         return any(result.fixable for result in self.bad_results(case))
 
     def _fixed_text(self, text: str, case: ExamplePair, name: str = "example.yaml") -> str:
-        """The text with every fix of the rule written. Raises ExampleError for a fix that would break the file."""
+        """Return the text with every fix of the rule applied. Raise ExampleError if a fix would break the file."""
         return fixed_text(text, case.bad, case.rule, self.rules, name)
 
     def _good(self, case: ExamplePair) -> Example:
-        """The good example of a pair: as it is written, or as the fix makes it of the bad one."""
+        """Return the good example of a pair: the written one, else the bad example after the fix."""
         if case.good is not None:
             return case.good
         return case.bad._replace(good=True, text=self.fixed_text(case.bad.text, case))
 
     def broken_laws(self, rule: Rule) -> list[BrokenLaw]:
-        """Every law that a rule breaks, over its page and each of its pairs of examples."""
+        """Return every law that a rule breaks, for its page and for each of its pairs of examples."""
         broken = [BrokenLaw(rule.name, None, law, found) for law, found in self._page_differences(rule)]
         for case in cases(rule):
             unjudged = list(_differences(example_is_judged, self, case))
@@ -127,7 +146,7 @@ class Trial:
         return broken
 
     def _page_differences(self, rule: Rule) -> Iterator[tuple[str, str]]:
-        """The laws about a page as a whole that it breaks, each with what differs."""
+        """Yield each law about a whole page that the page breaks, and what differs."""
         for error in frame_errors(rule.page):
             yield "The lines of an example have their places in its frame.", error
         found = list(examples(rule.page))
@@ -142,7 +161,7 @@ class Trial:
             yield "The first line of a page is a whole sentence.", rule.summary
         try:
             shown = any(self.has_fix(case) for case in cases(rule))
-        except Exception:  # an example that cannot be judged is a broken law of its own
+        except Exception:  # an example that cannot be judged breaks a law of its own
             return
         if found and shown != bool(rule.fix):
             law = "A rule that says it fixes shows a fix in its examples, and no other does."
@@ -159,7 +178,7 @@ def _differences(law: Law, trial: Trial, case: ExamplePair) -> Iterator[tuple[st
             yield sentence, difference
     except ExampleError as error:
         yield sentence, str(error)
-    except Exception as error:  # a rule is code: whatever it raises is its author's to mend
+    except Exception as error:  # a rule is code: its author must fix whatever it raises
         yield sentence, f"{type(error).__name__}: {error}"
 
 
@@ -172,12 +191,12 @@ def example_is_judged(trial: Trial, case: ExamplePair) -> Iterator[str]:
 
 
 def bad_example_is_found(trial: Trial, case: ExamplePair) -> Iterator[str]:
-    """The rule finds something in the bad example, and nothing of it in the good one."""
+    """The rule reports the bad example, and does not report the good one."""
     report = trial.judge(case.bad.text, case.bad, case.rule)
     if not report.results:
         reasons = {skip.reason for skip in report.skipped if skip.rule == case.rule.name}
         yield "nothing is found in the bad example" + "".join(f"; skipped: {reason}" for reason in sorted(reasons))
-    # Beside what is shown by default, a rule may have advice for the strict profile.
+    # In addition to its default findings, a rule may have advice for the strict profile.
     profiles = {_profile(result) for result in report.results}
     for result in trial.judge(trial.good(case).text, trial.good(case), case.rule).results:
         if not profiles or _profile(result) in profiles or result.severity == "error":
@@ -189,7 +208,7 @@ def _profile(result: Result) -> tuple[bool, bool]:
 
 
 def rule_is_heard_among_all(trial: Trial, case: ExamplePair) -> Iterator[str]:
-    """The rule is heard in a run of all rules, too: those that it gives way to do not hide it."""
+    """A run of all rules reports the rule as well: superseding rules do not hide it."""
     names = (name for name, rule in trial.rules.items() if rule.group != "practice" or rule is case.rule)
     files = read_example(case.bad.text).files
     report = judge_example(files, LintRequest(target_of(case.bad), trial.rules, Selection(frozenset(names))))
@@ -204,7 +223,7 @@ def _says_that_it_ended(result: Result) -> bool:
 
 def good_example_is_good(trial: Trial, case: ExamplePair) -> Iterator[str]:
     """The good example trips no other rule of the default profile."""
-    # What only Amazon Linux 2 does can be shown with nothing else, and that it has ended stays true.
+    # Some things only Amazon Linux 2 does. Its end of support is then a true finding.
     is_ended = "alias: al2@" in trial.good(case).text
     for result in trial.default_results(trial.good(case).text, trial.good(case), case):
         if result.rule.name != case.rule.name and not (is_ended and _says_that_it_ended(result)):
@@ -224,7 +243,7 @@ def messages_are_short(trial: Trial, case: ExamplePair) -> Iterator[str]:
 
 
 def findings_are_short(trial: Trial, case: ExamplePair) -> Iterator[str]:
-    """What follows and what to do are short, begin as messages do, and repeat nothing."""
+    """Note and help are short, begin as messages do, and repeat nothing."""
     for result in trial.bad_results(case):
         parts = [result.finding.message, *filter(None, (result.finding.note, result.finding.help))]
         if len(set(parts)) < len(parts):
@@ -237,7 +256,7 @@ def findings_are_short(trial: Trial, case: ExamplePair) -> Iterator[str]:
 
 
 def suggestions_mend(trial: Trial, case: ExamplePair) -> Iterator[str]:
-    """Each suggestion by itself leaves a text without the finding and without errors."""
+    """Each suggestion alone gives a text without the finding and without errors."""
     for result in trial.bad_results(case):
         suggestions = result.finding.suggestions
         if len({suggestion.name for suggestion in suggestions}) < len(suggestions):
@@ -253,14 +272,14 @@ def suggestions_mend(trial: Trial, case: ExamplePair) -> Iterator[str]:
 
 
 def fix_makes_the_good_example(trial: Trial, case: ExamplePair) -> Iterator[str]:
-    """The fix of the bad example is the good one, and is left alone by a second run."""
+    """The fix of the bad example gives the good one, and a second run changes nothing."""
     fixed = trial.fixed_text(case.bad.text, case)
     yield from _difference(trial.good(case).text, fixed)
     yield from _difference(fixed, trial.fixed_text(fixed, case))
 
 
 def fix_is_valid(trial: Trial, case: ExamplePair) -> Iterator[str]:
-    """What was fixed is accepted by the schema."""
+    """The schema accepts the fixed text."""
     context = _context(case, trial.fixed_text(case.bad.text, case))
     for obj in context.objects:
         if served(obj, context.karpenter):
@@ -275,7 +294,7 @@ def fix_keeps_the_form(trial: Trial, case: ExamplePair) -> Iterator[str]:
 
 
 def fix_keeps_comments(trial: Trial, case: ExamplePair) -> Iterator[str]:
-    """Lines that the fix leaves alone keep their comments, and comments change nothing of what it means."""
+    """Lines that the fix does not change keep their comments, and comments do not change the result."""
     commented = with_comments(case.bad.text)
     fixed = trial.fixed_text(commented, case)
     yield from _value_difference(_values(trial.fixed_text(case.bad.text, case)), _values(fixed))
@@ -286,9 +305,9 @@ def fix_keeps_comments(trial: Trial, case: ExamplePair) -> Iterator[str]:
 
 
 def fix_is_the_same_in_json(trial: Trial, case: ExamplePair) -> Iterator[str]:
-    """The fix of the same objects as JSON means the same."""
+    """The fix of the same objects in JSON gives the same values."""
     roots, wanted = _values(case.bad.text), _values(trial.good(case).text)
-    # Files of a folder, template code, comments and further documents are not written in JSON.
+    # Files of a folder, template code, comments and further documents cannot be written in JSON.
     if case.bad.files or "{{" in case.bad.text or case.rule.on in (Source, Suppression) or len(wanted) != len(roots):
         return
     for indent in (2, None):
@@ -298,19 +317,19 @@ def fix_is_the_same_in_json(trial: Trial, case: ExamplePair) -> Iterator[str]:
 
 
 def safe_fix_replaces_no_node(trial: Trial, case: ExamplePair) -> Iterator[str]:
-    """A safe fix leaves alone what nodes are compared with, unless the object could not work at all."""
+    """A safe fix does not change fields that cause drift, unless the object could not work at all."""
     report = trial.judge(case.bad.text, case.bad, case.rule)
     context = Context(list(report.objects), report.target)
     safe = [r for r in report.results if r.fixable and r.safety == "safe" and r.severity != "error"]
     for path in (path for result in safe for edit in result.finding.edits for path in _drifting(context, edit)):
         images = _found_images(case, case.bad.text), _found_images(case, trial.good(case).text)
-        # Terms for images are not in the hash: nodes are compared with the images that the terms find.
+        # Terms for images are not in the hash: Karpenter compares nodes with the images that the terms select.
         if "spec.amiSelectorTerms" not in path or images[0] != images[1] or not images[0]:
             yield f"the fix is said to be safe, and changes {path}"
 
 
 def unknown_values_are_not_judged(trial: Trial, case: ExamplePair) -> Iterator[str]:
-    """Where a value is not known, the rule finds nothing that it did not find before."""
+    """If a value is unknown, the rule finds nothing that it did not find before."""
     for example in (case.bad, trial.good(case)):
         yield from judged_unknowns(example.text, lambda text, at=example: trial.judge(text, at, case.rule))  # type: ignore[misc]
 
@@ -343,22 +362,25 @@ def with_crlf(text: str) -> str:
 
 
 def with_bom(text: str) -> str:
-    """Return the text behind a byte order mark."""
+    """Return the text with a byte order mark before it."""
     return "\ufeff" + text
 
 
 def with_document_before(text: str) -> str:
-    """The text as the second document of a file."""
+    """Return the text as the second document of a file."""
     return "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: karpenter-settings\n---\n" + text
 
 
 def without_last_newline(text: str) -> str:
-    """Return the text as some editors leave it."""
+    """Return the text without its final line break, as some editors save it."""
     return text.removesuffix("\n")
 
 
 def with_comments(text: str) -> str:
-    """The text with a comment behind each line that has none; a text with a block scalar stays as it is."""
+    """Return the text with a comment at the end of each line that has none.
+
+    A text with a block scalar stays the same.
+    """
     if re.search(r": [|>]", text):
         return text  # a comment inside a block scalar would be text
     return "".join(
@@ -377,7 +399,7 @@ def _place(result: Result) -> str:
 
 
 def _difference(wanted: str, got: str) -> Iterator[str]:
-    """The difference of two texts as a diff; nothing where they are the same."""
+    """Yield the difference of two texts as a diff. Nothing if they are equal."""
     if wanted == got:
         return
     diff = list(unified_diff(wanted.splitlines(), got.splitlines(), "wanted", "made", lineterm="", n=1))
@@ -390,14 +412,14 @@ def _value_difference(wanted: Sequence[object], got: Sequence[object]) -> Iterat
 
 
 def _values(text: str) -> list[object]:
-    """Return the values of the documents of a text."""
+    """Return the plain values of the documents of a text."""
     return [
         document.root.plain() for document in Source.from_text("a.yaml", text, PATTERN).documents if document.root
     ]
 
 
 def _context(case: ExamplePair, text: str) -> Context:
-    """What a rule may ask of a text in the place of the bad example."""
+    """Return a rule's context for a text that replaces the bad example."""
     target = target_of(case.bad)
     found = list(objects(Source.from_text("example.yaml", text, PATTERN)))
     return Context(found, target)
@@ -412,7 +434,7 @@ def _apply_suggestion(text: str, suggestion: Suggestion) -> str:
 
 
 def _drifting(context: Context, edit: Edit) -> Iterator[str]:
-    """The fields that an edit changes and that nodes are compared with, each with the kind of its object."""
+    """Yield the fields that an edit changes and that can cause drift, as `Kind:path`."""
     for obj in context.objects:
         for node in obj.node.walk():
             field = f"{obj.kind}:{node.path}"
@@ -422,7 +444,7 @@ def _drifting(context: Context, edit: Edit) -> Iterator[str]:
 
 
 def _found_images(case: ExamplePair, text: str) -> list[str]:
-    """The ids of the images that the classes of a text find in the account of the example."""
+    """Return the ids of the images that the classes of a text select in the account of the example."""
     context = _context(case, text)
     found = [image for o in context.objects if isinstance(o, EC2NodeClass) for image in context.images(o).images]
     return [image.found.id for image in found if image.found is not None]

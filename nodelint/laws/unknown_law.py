@@ -1,7 +1,7 @@
-"""The check that no rule judges an unknown value, run on the examples of a rule.
+"""Check on the examples of a rule that it does not judge unknown values.
 
-Each scalar of an example in turn becomes a placeholder, and each list in turn takes one more item that is one: the
-rule finds nothing in a place where it found nothing before. For `test-rules` and the tests alone, as `rule_laws`.
+Each scalar of an example in turn becomes a placeholder, and each list in turn gets a placeholder as a further item.
+The rule must find nothing in places where it found nothing before. Only `test-rules` and the tests load this module.
 """
 
 from __future__ import annotations
@@ -21,14 +21,16 @@ Place = tuple[int, str]
 """The number of a document, and the path of a field in it."""
 
 PLACEHOLDER = "${OTHER}"
-"""What envsubst fills in; nodelint reads it as a value that it cannot know."""
+"""A placeholder for envsubst. nodelint reads it as an unknown value."""
 
 
 class Unknown(NamedTuple):
-    """A text in which one value is not known, and the field as a person reads it.
+    """An example in which one value is unknown.
 
-    `longer` is the text with one more known item in the list that the placeholder makes longer: what a rule says of
-    that, too, is said of the number of items, which is known.
+    - `text`: the text of the example.
+    - `field`: kind and path of the field.
+    - `longer`: the text with a known item in place of the placeholder in a list, else None. A finding there is about
+      the number of items, which is known.
     """
 
     text: str
@@ -37,9 +39,9 @@ class Unknown(NamedTuple):
 
 
 def with_unknowns(text: str) -> Iterator[Unknown]:
-    """The text of an example with each scalar in turn replaced by a placeholder, and one appended to each list.
+    """Yield variants of an example in which one scalar is a placeholder, or one list has a placeholder as a new item.
 
-    An example of several files, and one with template code, has no such texts.
+    Nothing is yielded for an example of several files, or with template code.
     """
     if "# file:" in text or "{{" in text or "%{" in text:
         return
@@ -62,7 +64,7 @@ def with_unknowns(text: str) -> Iterator[Unknown]:
 
 
 def judged_unknowns(text: str, judge: Callable[[str], Report]) -> Iterator[str]:
-    """What a rule says of a text with an unknown value in a place of which it said nothing before."""
+    """Yield the findings of a rule in a text with an unknown value, at places without a finding before."""
     before = judge(text).results
     places = {_place(span) for result in before for span in (result.span, *(a.span for a in result.finding.also))}
     hides_others = any(result.finding.once for result in before)
@@ -72,9 +74,9 @@ def judged_unknowns(text: str, judge: Callable[[str], Report]) -> Iterator[str]:
             if any(_is_near(place, other) for other in places) or (result.finding.once and hides_others):
                 continue
             if any(f"`{field.rpartition('.')[2]}`" in result.message for _, field in places):
-                continue  # another sentence about the same field
+                continue  # another message about the same field
             if PLACEHOLDER[2:-1] in result.message:
-                continue  # the placeholder itself may be what a rule is about
+                continue  # the rule may be about the placeholder itself
             known = judge(unknown.longer).results if unknown.longer is not None else ()
             if result.message not in {other.message for other in known}:
                 yield f"with `{PLACEHOLDER}` in {unknown.field}: {result.message}"
@@ -91,7 +93,7 @@ def _place(span: Span) -> Place:
 
 
 def _is_near(place: Place, other: Place) -> bool:
-    """Whether two findings can be the same finding: same list, same entry, or field and parent."""
+    """Return whether two findings can be the same finding: same list, same entry, or field and parent."""
     (document, path), (other_document, other_path) = place, other
     if document != other_document:
         return False

@@ -7,10 +7,12 @@ One finding stands on one line, sorted, so that a change of the file reads as wh
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Collection, Iterable, Sequence
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.files.safe_read import is_below
 from nodelint.lint.engine import Report, Result
 from nodelint.lint.fingerprints import field, fingerprints, relative
 from nodelint.lint.results import once_in_a_run
@@ -77,7 +79,9 @@ def read(text: str | bytes, path: str) -> tuple[KnownFinding, ...]:
     except UnicodeDecodeError:
         raise BaselineError(f"{path}: no baseline of nodelint: the file is not UTF-8") from None
     except json.JSONDecodeError as error:
-        raise BaselineError(f"{path}: line {error.lineno}: no JSON: {error.msg.lower()}") from None
+        raise BaselineError(
+            f"{path}: not a baseline: line {error.lineno} is not JSON ({error.msg.lower()})"
+        ) from None
     except RecursionError:
         raise BaselineError(f"{path}: no baseline of nodelint: nested too deeply") from None
     if not isinstance(value, dict) or _KEY not in value:
@@ -96,22 +100,26 @@ def split(
     root: str = "",
     paths: Sequence[str] = (),
     rules: Collection[str] | None = None,
+    comparing: Collection[str] = (),
 ) -> Split:
     """Part what is new from what is known.
 
     `root` is the folder of the baseline file, `paths` the files and folders that the run was about (none:
     all), `rules` those that reported (None: all). What lies elsewhere, what a rule skipped and what stands in
-    a file that cannot be parsed is not judged, and so never counts as fixed.
+    a file that cannot be parsed is not judged, and so never counts as fixed. `comparing` are the rules that compare
+    objects of the whole repository: a run over a part of it does not judge their findings.
     """
     have = {entry.fingerprint for entry in baseline}
     places = report.places
     chosen_fingerprints = _choose_fingerprints(places, root, have)
-    new = once_in_a_run(
-        r for r, fingerprint in zip(places, chosen_fingerprints, strict=True) if fingerprint not in have
-    )
-    known = tuple(r for r, fingerprint in zip(places, chosen_fingerprints, strict=True) if fingerprint in have)
+    top = os.path.abspath(root or os.curdir)
+    is_part = bool(paths) and not any(is_below(top, os.path.abspath(path)) for path in paths)
+    chosen_fingerprints = _find_other_places(places, chosen_fingerprints, root, baseline, is_part)
+    compared = list(zip(places, chosen_fingerprints, strict=True))
+    new = once_in_a_run(result for result, fingerprint in compared if fingerprint not in have)
+    known = tuple(result for result, fingerprint in compared if fingerprint in have)
+    reported_once = {(result.rule.name, result.finding.message) for result in known if result.finding.once}
 
-    within = [relative(path, root) for path in paths]
     skipped = {(skip.rule, skip.path and relative(skip.path, root)) for skip in report.skipped}
     broken = {r.span.source.path for r in report.results if r.span.source.problems}
     skipped |= {(None, relative(path, root)) for path in broken}
@@ -119,7 +127,9 @@ def split(
     def judged(entry: KnownFinding) -> bool:
         if rules is not None and entry.rule not in rules:
             return False
-        if within and not any(_below(entry.path, path) for path in within):
+        if not _is_within(entry.path, top, paths) or (
+            is_part and (entry.rule in comparing or (entry.rule, entry.message) in reported_once)
+        ):
             return False
         return skipped.isdisjoint([(entry.rule, entry.path), (entry.rule, ""), (None, entry.path)])
 
@@ -154,10 +164,34 @@ def _choose_fingerprints(results: Sequence[Result], root: str, have: Collection[
     return chosen_fingerprints
 
 
-def _below(path: str, folder: str) -> bool:
-    if folder == ".":
-        return not path.startswith("../")
-    return path == folder or path.startswith(f"{folder.rstrip('/')}/")
+def _find_other_places(
+    places: Sequence[Result], chosen: Sequence[str], root: str, baseline: Sequence[KnownFinding], is_part: bool
+) -> list[str]:
+    """Return the fingerprints of results, each of the place at which the baseline has it.
+
+    A run over a part of the repository may report a finding at the template that takes a value in, and a run over all
+    at the file that the value is written in. A finding that is reported once may stand at another place in a part.
+    """
+    have = {entry.fingerprint for entry in baseline}
+    once = {(entry.rule, entry.message): entry.fingerprint for entry in baseline}
+    found = list(chosen)
+    for number, result in enumerate(places):
+        if found[number] in have:
+            continue
+        moved = [result._replace(finding=result.finding._replace(at=also.at)) for also in result.finding.also]
+        known = [mark for other in moved for mark in fingerprints([other], root) if mark in have]
+        if is_part and result.finding.once and (result.rule.name, result.finding.message) in once:
+            known.append(once[result.rule.name, result.finding.message])
+        found[number] = known[0] if known else found[number]
+    return found
+
+
+def _is_within(path: str, top: str, paths: Sequence[str]) -> bool:
+    """Whether a path of a baseline, as seen from the folder `top`, is one of some paths or below one. Without paths
+    all are.
+    """
+    whole = os.path.normpath(os.path.join(top, path))
+    return not paths or path in paths or any(is_below(whole, os.path.abspath(named)) for named in paths)
 
 
 def _line(entry: KnownFinding) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 
 from nodelint.base.budget import RUN
 from nodelint.edits import reread_edited
@@ -58,8 +58,15 @@ _MOST_DROPPED = 4_000_000
 """Characters of texts that are dropped before their memory is looked for: less is not worth the time."""
 
 
-def applicable(sources: Sequence[Source], report: Report, texts: EditedTexts | None = None) -> Report:
+def applicable(
+    sources: Sequence[Source],
+    report: Report,
+    texts: EditedTexts | None = None,
+    leave_firsts: Callable[[Sequence[Result]], Sequence[Result]] | None = None,
+) -> Report:
     """The report with those fixes alone that `fix` would apply; the other findings say why not.
+
+    `leave_firsts` leaves of fixes that break a file for the same cause one: all are tried only where that breaks it.
 
     A fix that breaks the file only together with others comes in a later round, when these have been made. Safe fixes
     are tried without the unsafe ones and then with them, as the user may ask for both.
@@ -76,6 +83,11 @@ def applicable(sources: Sequence[Source], report: Report, texts: EditedTexts | N
         chosen = choose_compatible(report.results, sources, safety == "unsafe", refused)
         chosen = [result for result in chosen if id(result.span.source) not in plain or not _edits_comment(result)]
         why.update((id(result), reason) for result, reason in refused.values())
+        firsts = leave_firsts(chosen) if leave_firsts is not None and len(chosen) > 1 else chosen
+        if len(firsts) < len(chosen) and not find_broken(
+            sources, firsts, report.target, make_edits(sources, firsts, texts)
+        ):
+            continue
         for n, reason in find_broken(sources, chosen, report.target, make_edits(sources, chosen, texts)).items():
             alone = [known[source_id] for source_id in {id(edit.source): None for edit in chosen[n].finding.edits}]
             if why_broken(alone, make_edits(alone, [chosen[n]]), report.target, sources) is not None:
@@ -143,14 +155,15 @@ def choose_compatible(
     """
     chosen: list[Result] = []
     taken = OccupiedSpans()
-    requested = {id(source) for source in sources}
+    requested = {id(source) for source in sources if source.is_editable}
     for result in results:
         spans = [edit.span for edit in result.finding.edits]
         if not spans or (result.safety == "unsafe" and not unsafe) or (refused and mark_fix(result) in refused):
             continue
         beyond = [span.source.path for span in spans if id(span.source) not in requested]
         if beyond:
-            refused[mark_fix(result)] = (result, f"it changes {beyond[0]} too, which was not named")
+            files = " and ".join(dict.fromkeys(beyond))
+            refused[mark_fix(result)] = (result, f"it changes {files}, which was not named: name it as well")
             continue
         if [span for span in spans if not span.source.whole]:
             refused[mark_fix(result)] = (result, "the file is too long to rewrite")

@@ -122,6 +122,11 @@ class Report(NamedTuple):
         """The results, each place on its own where one of them stands for several."""
         return list(each_place(self.results))
 
+    @property
+    def issues(self) -> list[Result]:
+        """The results as a list of issues has them: of what is said once in a run one, of all else each place."""
+        return [r for result in self.results for r in ((result,) if result.finding.once else each_place((result,)))]
+
     def number_of(self, severity: Severity) -> int:
         return sum(r.severity == severity for r in self.results)
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Sequence
+from functools import cached_property
 
 from nodelint.karpenter.labels import words_of
 from nodelint.lint.engine import LintRequest
 from nodelint.lint.fix_bisection import document_number
 from nodelint.lint.fix_offers import FixOffer
+from nodelint.lint.results import Result
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object
@@ -20,20 +22,10 @@ Alike = tuple[FixOffer, Sequence[FixOffer]]
 """The first offer of a cause, and the others."""
 
 
-def share_causes(
-    offers: Sequence[FixOffer],
-    sources: Sequence[Source],
-    texts: Sequence[Source],
-    request: LintRequest,
-    words: Collection[str],
-) -> Sequence[Alike]:
-    """Return the first offer of each cause, and those that are alike.
-
-    `texts` are what the clusters get of the `sources`, `words` those that count in names.
-    """
+def share_causes(offers: Sequence[FixOffer], causes: Causes) -> Sequence[Alike]:
+    """Return the first offer of each cause, and those that are alike."""
     if len(offers) < 2:
         return [(offer, []) for offer in offers]
-    causes = _Causes(sources, texts, request, words)
     found: list[tuple[FixOffer, list[FixOffer]]] = []
     known: dict[object, list[FixOffer]] = {}
     for offer in offers:
@@ -65,32 +57,84 @@ def find_shared_documents(offers: Sequence[FixOffer], alike: Sequence[Alike]) ->
     return list({id(offer): offer for same in found.values() for offer in same}.values())
 
 
-class _Causes:
+class Causes:
     """The objects of some files, by what tells their fixes apart.
 
-    Two fixes have the same cause where their documents are alike except the names of the object and of its class,
-    their edits are the same, and so are the class and the pools that name it: what rules say of such an object and
-    its class is the same. Words of a name that a rule may look for count.
+    `texts` are what the clusters get of the `sources`, `words` those that count in names. Two fixes have the same
+    cause where their documents are alike except the names of the object and of its class, their edits are the same,
+    and so are the class and the pools that name it: what rules say of such an object and its class is the same. Words
+    of a name that a rule may look for count.
     """
 
     def __init__(
         self, sources: Sequence[Source], texts: Sequence[Source], request: LintRequest, words: Collection[str]
     ) -> None:
+        self.words = words
         self._request = request
-        self._own: dict[tuple[int, int], Object | None] = {}
-        self._called: dict[tuple[type[Object], str], list[Object]] = {}
-        self._prints: dict[int, _Key | None] = {}
+        self._texts = texts
+        self._prints: dict[int, int | None] = {}
         self._around: dict[str, int] = {}
         self._numbers: dict[_Key, int] = {}
-        for source in (*texts, *request.context_sources):
-            for obj in objects(source, foreign=True, more=True):
-                place = id(source), obj.document.index
-                self._own[place] = None if place in self._own else obj
-                name = _class_name(obj)
-                if name is not None:
-                    self._called.setdefault((type(obj), name), []).append(obj)
         self._sources = set(map(id, sources))
-        self._words = words
+
+    @cached_property
+    def _own(self) -> dict[tuple[int, int], Object | None]:
+        """The object of each document that holds one, by its source and its number."""
+        found: dict[tuple[int, int], Object | None] = {}
+        for obj in self._list_objects():
+            place = id(obj.source), obj.document.index
+            found[place] = None if place in found else obj
+        return found
+
+    @cached_property
+    def _called(self) -> dict[tuple[type[Object], str], list[Object]]:
+        """The classes of each name, and the pools that refer to one."""
+        found: dict[tuple[type[Object], str], list[Object]] = {}
+        for obj in self._list_objects():
+            name = _class_name(obj)
+            if name is not None:
+                found.setdefault((type(obj), name), []).append(obj)
+        return found
+
+    def _list_objects(self) -> Iterator[Object]:
+        for source in (*self._texts, *self._request.context_sources):
+            yield from objects(source, foreign=True, more=True)
+
+    def leave_firsts(self, results: Sequence[Result]) -> list[Result]:
+        """Return fixes less those of documents in which the same is changed as in one before.
+
+        What breaks the one breaks the other, for an object that is known by another name. Only what is changed within
+        the `spec` of an object of v1 counts: it becomes the twin of no other object.
+        """
+        groups: dict[tuple[int, int], list[int]] = {}
+        apart: set[tuple[int, int]] = set()
+        for n, result in enumerate(results):
+            places = {(id(edit.source), document_number(edit)) for edit in result.finding.edits}
+            for place in places:
+                groups.setdefault(place, []).append(n)
+            if len(places) > 1:
+                apart |= places
+        left: set[int] = set()
+        known: set[_Key] = set()
+        for place, numbers in groups.items():
+            key = None if place in apart else self._key_of_document(place, [results[n] for n in numbers])
+            if key is None or key not in known:
+                left.update(numbers)
+            if key is not None:
+                known.add(key)
+        return [results[n] for n in sorted(left)]
+
+    def _key_of_document(self, place: tuple[int, int], results: Sequence[Result]) -> _Key | None:
+        """Return what all that fixes change in a document has in common with other documents; None for nothing."""
+        obj = self._own.get(place)
+        spec = None if obj is None or obj.version != "v1" else obj.node.get("spec")
+        if obj is None or spec is None or _class_name(obj) is None:
+            return None
+        whole, edits = self._fingerprint(obj), [edit for result in results for edit in result.finding.edits]
+        if whole is None or any(edit.start < spec.start for edit in edits):
+            return None
+        parts = [_relative(edit, obj) for edit in edits]
+        return None if None in parts else (whole, tuple(parts), self._releases(obj))
 
     def key_of(self, edits: Sequence[Edit], more: _Key) -> _Key | None:
         """Return what fixes of one cause have in common. None for a fix that shares its cause with none."""
@@ -134,9 +178,11 @@ class _Causes:
             self._around[name] = self._numbers.setdefault(key, len(self._numbers))
         return self._around[name]
 
-    def _fingerprint(self, obj: Object) -> _Key | None:
+    def _fingerprint(self, obj: Object) -> int | None:
+        """Return a number that objects have in common whose documents are alike but for names."""
         if id(obj) not in self._prints:
-            self._prints[id(obj)] = _fingerprint(obj, self._words)
+            key = _fingerprint(obj, self.words)
+            self._prints[id(obj)] = None if key is None else self._numbers.setdefault(key, len(self._numbers))
         return self._prints[id(obj)]
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from nodelint.model.manifest import Object
     from nodelint.model.releases import Version
 
-_NOT_DERIVED = "it can replace running nodes"
+_NOT_DERIVED = "nodelint cannot tell which running nodes it replaces"
 """For edits whose effect cannot be derived: with placeholders, or tried only together with other edits."""
 
 _ANOTHER_FIX = "no running node is replaced, but another change may be what you want"

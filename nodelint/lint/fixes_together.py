@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from nodelint.base.tuples import NamedTuple
@@ -12,6 +13,10 @@ from nodelint.model.finding import Edit
 
 _MOST = 12
 """Trials of parts of fixes that do not hold together."""
+
+_MOST_ALIKE = 60
+"""Fixes of one cause that are tried with the others: as many pools are compared with one that changes. A run that
+makes them judges them all."""
 
 FindBad = Callable[[Tried, Sequence[FixOffer]], list[FindingKey]]
 """What the rules say more often than they did, less what some offers put right."""
@@ -46,7 +51,8 @@ def find_apart(
     near = find_shared_documents(together, alike)
     # Where the fixes of each document hold together, only what rules ask of other objects can be another thing.
     attempt.beside = not near or not attempt.fails(near)
-    if not attempt.fails(together):
+    first_offers = _leave_some(together, alike)
+    if (len(first_offers) < len(together) and not attempt.fails(first_offers)) or not attempt.fails(together):
         return
     tried, bad = attempt.last
     suspects = set(map(id, find_suspects(together, bad, tried)))
@@ -70,6 +76,18 @@ def find_apart(
             rest = pending.pop()[0] if pending and pending[-1] == [left] else []
             yield from (Apart(offer, tried, bad) for offer in (*own, *rest))
     yield from (Apart(offer, tried, bad) for part in pending for cause in part for offer in cause)
+
+
+def _leave_some(together: Sequence[FixOffer], alike: Sequence[Alike]) -> list[FixOffer]:
+    """Return fixes less those whose cause many before them have."""
+    numbers = {offer.edits: n for n, (first, others) in enumerate(alike) for offer in (first, *others)}
+    counts: Counter[int] = Counter()
+    left = []
+    for offer in together:
+        counts[numbers[offer.edits]] += 1
+        if counts[numbers[offer.edits]] <= _MOST_ALIKE:
+            left.append(offer)
+    return left
 
 
 class _Attempt:

@@ -415,7 +415,7 @@ def held_words(obj: Object, words: Set[str]) -> Set[str]:
     text = source.text[document.start : document.end]
     if "\\" in text or "binary" in text:
         return words
-    return frozenset([word for word in words if word in text])
+    return _same_words(frozenset([word for word in words if word in text]))
 
 
 def _skip_for_missing_facts(rules: Sequence[Rule], objects: Sequence[Object], target: Target) -> Iterator[Gap]:

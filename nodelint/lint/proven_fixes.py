@@ -9,7 +9,7 @@ from nodelint.base.budget import RUN
 from nodelint.inventory import Inventory, may_fill
 from nodelint.lint.broken_fixes import EditedTexts, applicable, choose_compatible, find_broken, make_edits
 from nodelint.lint.engine import LintRequest, Report
-from nodelint.lint.fix_causes import Alike, share_causes
+from nodelint.lint.fix_causes import Alike, Causes, share_causes
 from nodelint.lint.fix_offers import FixOffer, attribute_changes, batches, find_suspects, list_offers, touches
 from nodelint.lint.fix_trials import (
     Build,
@@ -83,23 +83,30 @@ class Prover:
 
     def offered(self, sources: Sequence[Source], report: Report) -> Report:
         """Return the report with what a run offers: fixes that break no file, and of these those that hold."""
-        if any(result.fixable for result in report.results):
-            report = applicable(sources, report, self.edited)
-        return self(sources, report)
+        return self._prove(sources, report, checking=True) if _offers_any(report) else report
 
     def __call__(self, sources: Sequence[Source], report: Report) -> Report:
         """The report with those fixes and suggestions alone that hold; the other findings say why not."""
-        places = report.places
-        if not any(result.fixable or result.finding.suggestions for result in places):
-            return report
+        return self._prove(sources, report) if _offers_any(report) else report
+
+    def _prove(self, sources: Sequence[Source], report: Report, checking: bool = False) -> Report:
+        """Return the report with what holds; with `checking`, of those fixes that break no file."""
+        inventory, words = self._find_inventory(sources), name_words(self._request.rules.values())
+        causes = Causes(sources, inventory.sources, self._request, words)
+        if checking:
+            report = applicable(sources, report, self.edited, causes.leave_firsts)
+        trials = Trials(sources, self._request, inventory, self._build_changed, self.edited)
+        proven = _Run(self, trials, report, report.places).prove(causes) if _offers_any(report) else report
+        self.edited = EditedTexts()
+        return proven
+
+    def _find_inventory(self, sources: Sequence[Source]) -> Inventory:
+        """Return what the clusters get of some files; the first that is asked for is what fixes are compared with."""
         inventory = self._inventory
         if inventory is None or self._known != [*map(id, sources)]:
             inventory = self._build_changed(sources)
         self._first = self._first or inventory
-        trials = Trials(sources, self._request, inventory, self._build_changed, self.edited)
-        proven = _Run(self, trials, report, places).prove()
-        self.edited = EditedTexts()
-        return proven
+        return inventory
 
     def _build_changed(self, sources: Sequence[Source]) -> Inventory:
         known = self._inventory or self._first
@@ -172,16 +179,15 @@ class _Run:
         self._steps = 0
         self._judged = 0
 
-    def prove(self) -> Report:
+    def prove(self, causes: Causes) -> Report:
         trials = self._trials
         sources = {id(source) for source in (*trials.sources, *trials.request.context_sources)}
         offers = list_offers(self._places, sources)
         keys = self._prover.edited.list_keys()
-        words = name_words(trials.request.rules.values())
-        alike = share_causes(offers, trials.sources, trials.inventory.sources, trials.request, words)
+        alike = share_causes(offers, causes)
         self._try_all([first for first, _ in alike], keys)
         # A rule that looked at nothing before may look for other words in names.
-        if words != name_words(trials.request.rules.values()):
+        if causes.words != name_words(trials.request.rules.values()):
             left = [offer for _, others in alike for offer in others]
         else:
             left = [offer for first, others in alike for offer in self._carry_over(first, others)]
@@ -351,6 +357,11 @@ class _Run:
         if finding is result.finding and not changed:
             return result
         return result._replace(finding=finding, changed=changed, replaces_no_node=edits in self._keeping)
+
+
+def _offers_any(report: Report) -> bool:
+    """Whether any finding has a fix or a suggestion."""
+    return any(result.fixable or result.finding.suggestions for result in report.places)
 
 
 def _changes_requirements(change: ChangedObject) -> bool:

@@ -11,7 +11,7 @@ from nodelint.files.safe_read import is_below, is_inside, repository
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from nodelint.files.discover import Discovery
+    from nodelint.files.folders import Discovery
     from nodelint.lint.engine import Selection
     from nodelint.model.manifest import NodePool, Object
     from nodelint.rule.definition import Rule

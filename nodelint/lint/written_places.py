@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.lint.results import Result
@@ -13,6 +13,10 @@ from nodelint.text import Node
 if TYPE_CHECKING:
     from nodelint.forms.rendered import Built
     from nodelint.model.manifest import Object
+
+
+GIVEN_PART = "a value of this file"
+"""What a finding says of a value that the object is built with."""
 
 
 def map_to_written(objects: Sequence[Object], built_of: Mapping[int, Built]) -> dict[int, Object]:
@@ -40,24 +44,33 @@ def lead_also(also: Iterable[Also], built: Built) -> Iterator[Also]:
 
 def list_given_parts(result: Result, places: Sequence[Node | Span], built: Built) -> Iterator[Also]:
     """Yield the values of the files that an object is built with, besides what a finding shows, where it shows none
-    of them.
+    of them. Of an overlay, these are the patches.
 
     What is wrong with a key that the template writes may be the value next to it.
     """
     files = {id(file) for file in built.given}
-    if not files or any(id(place.source) in files for place in places):
+    if built.by_default and not files:
+        return
+    shown_files = {id(place.source) for place in places}
+    if shown_files & files:
         return
     shown = False
     for node in (result.finding.at, *(place.at for place in result.finding.also)):
         around = node.parent if isinstance(node, Node) else None
         parts = (part for part in around.walk() if part.kind == "scalar") if around is not None else ()
         origins = (built.find_origin(part) for part in parts)
-        own = next((origin.at for origin in origins if origin is not None and id(origin.at.source) in files), None)
+        written = (origin.at for origin in origins if origin is not None)
+        own = next((at for at in written if _may_be_shown(id(at.source), files, shown_files)), None)
         if own is not None:
             shown = True
-            yield Also(own, "a value of this file")
-    if not shown and result.severity == "error":
+            yield Also(own, GIVEN_PART)
+    if files and not shown and result.severity == "error":
         yield Also(Span(built.given[0], 0, 0), "with the values of this file")
+
+
+def _may_be_shown(source: int, files: Set[int], shown: Set[int]) -> bool:
+    """Whether a value of a source is to be shown: of the files that an object is built with, or of another file."""
+    return source in files if files else source not in shown
 
 
 def lead_withheld(withheld: Withheld | None, built: Built) -> Withheld | None:

@@ -25,6 +25,7 @@ from nodelint.model.manifest_terms import Label, RequirementLine, SelectorTerm, 
 from nodelint.model.messages import short
 from nodelint.model.releases import Version
 from nodelint.model.requirement import INCLUSIVE_BOUNDS, normalize, well_known, well_known_since
+from nodelint.report.explain import explain_not_launched
 from nodelint.text import Node
 
 _CPU, _MEMORY = "karpenter.k8s.aws/instance-cpu", "karpenter.k8s.aws/instance-memory"
@@ -214,7 +215,12 @@ def _counts(line: LineEffect, resolution: Resolution) -> Iterator[str]:
         yield f"without this line, {line.removed_alone:,} more could be launched"
     launchable = len(resolution.launchable)
     most = "" if resolution.complete else "at most "
-    yield f"the pool can launch {most}**{launchable:,}** with all its lines"
+    why = explain_not_launched(resolution)
+    if why is not None:
+        yield f"nothing is launched with {escape_markdown(why)}"
+        yield f"without that, the pool can launch {most}**{launchable:,}** with all its lines"
+    else:
+        yield f"the pool can launch {most}**{launchable:,}** with all its lines"
     missing = len(resolution.candidates) - launchable
     if missing:
         yield f"{missing:,} more meet everything, but have no image"

@@ -1,1 +1,1 @@
-"""The Model Context Protocol server: nodelint's commands as tools of an agent. It needs the extra `mcp`."""
+"""Serve nodelint's commands as tools of an agent over the Model Context Protocol. It needs the extra `mcp`."""

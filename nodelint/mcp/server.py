@@ -1,4 +1,4 @@
-"""The server over stdio. Each call runs a command of nodelint in a process of its own, at the root."""
+"""Run the server over stdio. Each call runs a nodelint command in a separate process, in the root folder."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from nodelint.base.printable import printable
 from nodelint.mcp.tools import TOOLS, UnusableArguments, command_line, input_schema, output_schema
 
 MOST = 400_000
-"""Characters of a result. A larger one is not cut, which would hide findings: the call asks for fewer paths."""
+"""The most characters of a result. A larger result is refused, because a cut result would hide findings."""
 _MOST_NOTES = 200
-"""Lines beside a result that are handed on; of each at most 500 characters."""
+"""The most lines of standard error in a result. Each is cut at 500 characters."""
 _SECONDS = 120
 _ABOUT = (
     "Judges Karpenter manifests (NodePool, EC2NodeClass). Call check after each edit, plan before a merge, explain"
@@ -33,7 +33,7 @@ _FENCE = (
 
 
 def serve(root: str) -> None:
-    """Serve one client until it closes standard input. Nothing outside of `root` is asked for."""
+    """Serve one client until it closes standard input. Commands read only files below `root`."""
     anyio.run(_serve, root)
 
 
@@ -62,7 +62,7 @@ def _describe(name: str) -> types.Tool:
 
 
 def call(tool: str, arguments: dict[str, Any], root: str) -> types.CallToolResult:
-    """Return the result of a call: the command's JSON, or in words why there is none."""
+    """Return the result of a call: the JSON of the command, or an error with the reason."""
     try:
         command = command_line(tool, arguments, root)
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""The tools of the server: their schemas, and the command that each of them runs."""
+"""Define the tools of the MCP server: their schemas, and the command that each runs."""
 
 from __future__ import annotations
 
@@ -17,11 +17,16 @@ if TYPE_CHECKING:
 
 
 class UnusableArguments(ValueError):
-    """Arguments of a call that no run begins for."""
+    """Raised for a call with invalid arguments: no command is run."""
 
 
 class ToolSpec(NamedTuple):
-    """A tool: what it is for, its arguments as JSON Schema, and the options that they are of its command."""
+    """A tool.
+
+    - `text`: its description for the agent.
+    - `properties`: its arguments as JSON Schema.
+    - `options`: the command-line option for each argument.
+    """
 
     text: str
     properties: Mapping[str, Mapping[str, object]]
@@ -85,7 +90,7 @@ def input_schema(tool: str) -> dict[str, Any]:
 def output_schema(tool: str) -> dict[str, Any]:
     """Return the JSON Schema of a tool's result.
 
-    That is the exit code, below `data` what the command prints as JSON, and the lines that it prints besides that.
+    It has the exit code, the JSON of the command (`data`), and the other lines that the command prints (`notes`).
     """
     inner: dict[str, Any] = {"type": "object", "required": ["name", "summary", "page"]}
     if tool != "rule":
@@ -107,9 +112,9 @@ def output_schema(tool: str) -> dict[str, Any]:
 
 
 def command_line(tool: str, arguments: Mapping[str, Any], root: str) -> list[str]:
-    """Return the arguments of the command that a call runs.
+    """Return the command line that a call runs.
 
-    Raise UnusableArguments for other arguments, and for a path outside of the root.
+    Raise UnusableArguments for invalid arguments, and for a path outside of the root.
     """
     import jsonschema
 
@@ -135,7 +140,7 @@ def command_line(tool: str, arguments: Mapping[str, Any], root: str) -> list[str
 
 
 def _settings_of(root: str) -> list[str]:
-    """The option that keeps a configuration above the root from being read."""
+    """Return the option that ignores configuration files above the root. Empty if the root has one of its own."""
     own = ("nodelint.yaml", ".nodelint.yaml", "pyproject.toml")
     return [] if any(os.path.exists(os.path.join(root, name)) for name in own) else ["--isolated"]
 

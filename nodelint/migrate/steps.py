@@ -110,7 +110,7 @@ def _run(source: Source, index: int, step: Step) -> Source:
     new = reread(source, edits.apply(source.text, made))
     after = all_objects(new)
     if len(after) != len(before) or len(new.problems) > len(source.problems):
-        raise NotEditable("the edited text could not be read again")
+        raise NotEditable("nodelint could not read the file with this edit: edit it by hand")
     return new
 
 
@@ -234,7 +234,7 @@ def add_field(home: Path, key: str, value: Plain, after: Sequence[str] = ()) -> 
 def _find(root: Node, path: Path) -> Node:
     node = root.find(*path)
     if node is None:
-        raise NotEditable("it is not written here as such")
+        raise NotEditable("the value is not written here as it is rendered: edit it by hand")
     return node
 
 
@@ -242,5 +242,5 @@ def _key(root: Node, path: Path) -> Node:
     parent = _find(root, path[:-1])
     key = parent.key(str(path[-1]))
     if key is None:
-        raise NotEditable("it is not written here as such")
+        raise NotEditable("the value is not written here as it is rendered: edit it by hand")
     return key

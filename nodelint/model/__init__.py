@@ -1,1 +1,1 @@
-"""The terms of the tool: manifests, requirements, releases, findings."""
+"""Define the terms of the tool: manifests, requirements, releases, findings."""

@@ -1,6 +1,6 @@
-"""Workloads, volumes and storage classes: objects of a cluster that are none of Karpenter's.
+"""Read workloads, volumes and storage classes: objects of a cluster that are not Karpenter's.
 
-They are read where a run asks for them (`Source.also`).
+They are read only if a run asks for them (`Source.also`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WORKLOAD_KINDS = {
     "Rollout": ("spec", "template", "spec"),
     "PodTemplate": ("template", "spec"),
 }
-"""The kinds that make pods, each with the path of the pod's spec."""
+"""The kinds that create pods, with the path of the pod's spec."""
 
 SCALER_KINDS = ("HorizontalPodAutoscaler", "ScaledObject")
 """The kinds that set how many pods a workload has."""
@@ -46,44 +46,44 @@ _WRITTEN_KIND = r"\bkind[\"']?[ \t]*[:=][ \t]*[\"']?"
 PATTERN = "|".join(
     (rf"{_WRITTEN_KIND}(?:{'|'.join(kind for kind in _GROUPS if kind not in SCALER_KINDS)})\b", *TABLE.pods)
 )
-"""How a text says that it holds one of these kinds, less those that only set how many pods there are."""
+"""Pattern of a text with one of these kinds, without the kinds that only set the number of pods."""
 
 PATTERN_WITH_SCALERS = rf"{PATTERN}|{_WRITTEN_KIND}(?:{'|'.join(SCALER_KINDS)})\b"
-"""The same with all kinds."""
+"""Pattern of a text with one of these kinds, with the kinds that only set the number of pods."""
 
 CLUSTER_SCOPED = ("PersistentVolume", "StorageClass")
 
 
 class ClusterObject(Object):
-    """An object of a cluster that is none of Karpenter's, and matters to where pods go."""
+    """An object of a cluster that is not Karpenter's, and that affects where pods are scheduled."""
 
     of_cluster = True
     counted = False
 
     @cached_property
     def namespace(self) -> str | None:
-        """Return the namespace that is written; None if there is none or a placeholder."""
+        """Return the namespace as it is written. None if there is none, or if it is a placeholder."""
         node = self.node.find("metadata", "namespace")
         return node.value if node is not None and isinstance(node.value, str) else None
 
 
 class Workload(ClusterObject):
-    """An object that makes pods."""
+    """An object that creates pods."""
 
     @cached_property
     def pod_spec(self) -> Node | None:
-        """Return the spec of its pods; None if it is written elsewhere, or is a placeholder."""
+        """Return the spec of its pods. None if it is written elsewhere, or if it is a placeholder."""
         found = self.node.find(*WORKLOAD_KINDS[self.kind])
         return found if found is not None and found.kind == "mapping" else None
 
     @cached_property
     def pod_metadata(self) -> Node | None:
-        """Return the metadata of its pods."""
+        """Return the metadata of its pods. None if there is none."""
         return self.node.find(*WORKLOAD_KINDS[self.kind][:-1], "metadata")
 
     @property
     def is_daemon(self) -> bool:
-        """Whether a pod of it runs on each node."""
+        """Return whether one of its pods runs on each node."""
         return self.kind == "DaemonSet"
 
 
@@ -94,7 +94,7 @@ class CapacityBuffer(ClusterObject):
 
 
 def cluster_object(node: Node, document: Document, api_version: str, kind: str) -> ClusterObject | None:
-    """Return the object of a kind that matters to where pods go; None for any other."""
+    """Return the object if its kind affects where pods are scheduled. None for any other kind."""
     if kind not in _GROUPS or api_version.rpartition("/")[0] not in _GROUPS[kind]:
         return None
     cls = Workload if kind in WORKLOAD_KINDS else CapacityBuffer if kind == BUFFER_KIND else ClusterObject
@@ -102,7 +102,7 @@ def cluster_object(node: Node, document: Document, api_version: str, kind: str) 
 
 
 def _is_part(node: Node, document: Document) -> bool:
-    """Whether an object may have more fields than are written here."""
+    """Return whether an object may have more fields than are written here."""
     if document.part or document.templated or any(entry.name is None for entry in node.entries):
         return True
     named = node.find("metadata", "name") or node.find("metadata", "generateName")
@@ -110,7 +110,10 @@ def _is_part(node: Node, document: Document) -> bool:
 
 
 def objects_by_name(objects: Iterable[ClusterObject], kind: str) -> dict[tuple[str | None, str], ClusterObject]:
-    """Return the objects of a kind by namespace (None for those of the cluster) and name; the first of each."""
+    """Return the objects of a kind by namespace (None if cluster-scoped) and name.
+
+    Of several objects with the same name, the first is returned.
+    """
     found: dict[tuple[str | None, str], ClusterObject] = {}
     for obj in objects:
         if obj.kind == kind and isinstance(obj.name, str):

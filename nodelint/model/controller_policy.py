@@ -1,4 +1,4 @@
-"""What Karpenter's controller has to be allowed in AWS, by release, and which modules of Terraform allow it."""
+"""List the AWS permissions that Karpenter's controller needs, by release, and Terraform modules that grant them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,17 @@ if TYPE_CHECKING:
     from nodelint.model.manifest import EC2NodeClass
 
 CLEANUP, HEALTH, PRICES = "cleanup", "health", "prices"
-"""Effects after which nodes are launched and removed all the same."""
+"""Effects with which nodes are still launched and removed."""
 
 
 class Call(NamedTuple):
-    """A call of the controller: the action that allows it, and what happens without it.
+    """An AWS call of the controller.
 
-    `since` is the first release that makes it. `when` names what a class or the chart has to ask for, "" where the
-    controller makes the call in any case. `kinds` are the resources of EC2 for which it has to be allowed.
+    - `action`: the IAM action that allows it.
+    - `effect`: what happens without it.
+    - `since`: the first release that makes the call, None for all.
+    - `when`: the setting of a class or of the chart that leads to the call. Empty if the controller always makes it.
+    - `kinds`: the EC2 resources for which the action must be allowed.
     """
 
     action: str
@@ -34,14 +37,14 @@ class Call(NamedTuple):
 
     @property
     def consequence(self) -> str:
-        """Return what happens without the call, as a clause."""
+        """Return what happens without the permission, as a part of a sentence."""
         text: str = table("permissions")["effects"][self.effect]
         return text
 
 
 @cache
 def calls() -> Sequence[Call]:
-    """Return the calls of the controller, those without which least works first."""
+    """Return the calls of the controller. The calls with the worst effect come first."""
     return [
         Call(
             row["action"],
@@ -57,8 +60,8 @@ def calls() -> Sequence[Call]:
 def calls_of(conditions: Collection[str], oldest: Version | None) -> list[Call]:
     """Return the calls that a controller makes, one for each action and its kinds of resources.
 
-    `conditions` says what its classes and its chart ask for (`Call.when`), `oldest` is the oldest release that may
-    run. It is None if that is not known: a call that only some releases make counts then if classes ask for it.
+    `conditions` are the settings of its classes and its chart (`Call.when`). `oldest` is the oldest release that may
+    run. If it is None (not known), a call that only some releases make counts only if classes ask for it.
     """
     found: dict[tuple[str, tuple[str, ...]], Call] = {}
     for call in calls():
@@ -69,7 +72,7 @@ def calls_of(conditions: Collection[str], oldest: Version | None) -> list[Call]:
 
 
 def list_conditions(classes: Sequence[EC2NodeClass]) -> set[str]:
-    """Return what classes ask of the controller, as `Call.when` names it."""
+    """Return the values of `Call.when` that apply to some classes."""
     conditions = set()
     for node_class in classes:
         spec = node_class.node.get("spec")
@@ -94,12 +97,16 @@ def list_conditions(classes: Sequence[EC2NodeClass]) -> set[str]:
 
 
 class PolicyModule(NamedTuple):
-    """A module of Terraform that grants Karpenter's controller its permissions.
+    """A Terraform module that grants Karpenter's controller its permissions.
 
-    `only` is the argument that has to be true for that, `extra` the one that adds permissions. `v1_switch` is the
-    argument that grants what v1 asks for, from `v1_since` on; from `v1_always` on, all versions do. `grants` holds
-    the actions that older versions do not grant, with the first version that does; none is empty. `switches` are
-    arguments without which some actions are not granted. Versions are numbers, as many as are known.
+    - `only`: the argument that must be true for that.
+    - `extra`: the argument that adds permissions.
+    - `v1_switch`: the argument that grants what Karpenter v1 needs, from version `v1_since` on.
+    - `v1_always`: the version from which on v1 permissions are always granted.
+    - `grants`: for each action that older versions do not grant, the first version that does; empty if none does.
+    - `switches`: for each argument, the actions that are not granted without it.
+
+    A version is a tuple of numbers, as many as are known.
     """
 
     name: str
@@ -112,13 +119,13 @@ class PolicyModule(NamedTuple):
     switches: dict[str, Sequence[str]]
 
     def is_in_use(self, block: str) -> bool:
-        """Return whether a call makes the controller's policy, as far as it says."""
+        """Return whether a module block creates the controller's policy, as far as its text says."""
         if re.search(r"(?m)^[ \t]+create(?:_iam_role|_role)?\s*=\s*false", block):
             return False
         return self.only is None or re.search(rf"(?m)^[ \t]+{self.only}\s*=\s*true", block) is not None
 
     def lacks(self, action: str, block: str, newest: tuple[float, ...]) -> bool:
-        """Return whether a call whose module is of at most a version does not grant an action."""
+        """Return whether a module block does not grant an action. `newest` is the newest version that it may have."""
         since = self.grants.get(action)
         switch = next((name for name, granted in self.switches.items() if action in granted), None)
         if switch is not None:
@@ -126,18 +133,19 @@ class PolicyModule(NamedTuple):
         return since is not None and (not since or newest < since)
 
     def version_with(self, actions: Collection[str]) -> str:
-        """Return the first version that grants all of some actions; "" if none does."""
+        """Return the first version that grants all of these actions. Empty if there is none."""
         versions = [self.grants[action] for action in actions if action in self.grants]
         return ".".join(map(str, max(versions))) if versions and all(versions) else ""
 
     def switch_for(self, actions: Collection[str]) -> str:
-        """Return the argument with which one of some actions is granted; "" if none is needed."""
+        """Return the argument that grants one of these actions. Empty if none is needed."""
         return next((name for name, granted in self.switches.items() if set(granted) & set(actions)), "")
 
 
 def policy_module(source: str) -> PolicyModule | None:
-    """Return the module of a `source` in Terraform, such as `aws-ia/eks-blueprints-addons/aws`; None for
-    any other.
+    """Return the module of a Terraform `source`, such as `aws-ia/eks-blueprints-addons/aws`.
+
+    None if it is unknown.
     """
     for row in table("permissions")["modules"]:
         if source == row["module"] or source.endswith(f"/{row['module']}"):

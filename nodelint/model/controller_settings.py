@@ -1,4 +1,4 @@
-"""Settings of the controller as files state them: values of its chart, variables and flags of its Deployment."""
+"""Read settings of the controller from files: values of its chart, variables and flags of its Deployment."""
 
 from __future__ import annotations
 
@@ -24,30 +24,40 @@ _COPY = re.compile(r"(?:^|/)karpenter[-_]v?(\d{1,3})\.(\d{1,3})\.(\d{1,3})/[^/]+
 
 
 class WrittenSetting(NamedTuple):
-    """A setting as it is written: a value of the chart by its path, a variable, a flag, or a feature gate."""
+    """A setting of the controller.
+
+    - `kind`: `value` (of the chart), `variable`, `flag` or `gate` (a feature gate).
+    - `name`: its name; for a chart value, its path.
+    - `value`: its text; empty if it is not known.
+    - `node`: where it is written.
+    """
 
     kind: Kind
     name: str
     value: str
     node: Node
     chart: int | None = None
-    """Which chart of the run it belongs to."""
+    """The number of the chart of the run to which it belongs."""
     is_known: bool = True
-    """Whether the value is known; the text of one that is not is empty."""
+    """Whether the value of the setting is known."""
 
     @property
     def variable(self) -> str | None:
-        """Return the variable by which the controller knows the setting, in whatever way it is written."""
+        """Return the environment variable of the controller for the setting. None if there is none."""
         row = next((row for row in table("settings")["settings"] if row.get(self.kind) == self.name), None)
         return row.get("variable") if row is not None else None
 
 
 class ControllerInstall(NamedTuple):
-    """How a file installs the controller: where, by what, in which version, and with which settings.
+    """How a file installs the controller.
 
-    `version` is as it is written; None if it is not known. `is_complete` says that no other values count than those
-    that were read. `values` are all that were read; None if the installation has no chart. `files` are the texts with
-    a part in them.
+    - `at`: the place of the installation.
+    - `by`: its kind in words, such as `the HelmRelease`.
+    - `version`: as it is written, None if it is not known.
+    - `settings`: the settings of the controller.
+    - `is_complete`: all values that apply were read.
+    - `values`: the chart values that were read, None if it is not a chart.
+    - `files`: the texts that are part of it.
     """
 
     at: Span
@@ -58,23 +68,23 @@ class ControllerInstall(NamedTuple):
     values: Node | None
     files: tuple[SourceText, ...]
     has_gaps: bool = False
-    """Whether the installation names further values, which could not be read."""
+    """Whether the installation names further values that could not be read."""
 
     @property
     def paths(self) -> set[str]:
-        """Return the paths of the texts that hold a part of the installation."""
+        """Return the paths of the texts that are part of the installation."""
         texts = (self.at.source, *self.files, *(setting.node.source for setting in self.settings))
         return {text.path for text in texts}
 
     def find(self, variable: str) -> tuple[WrittenSetting, ...]:
-        """Return the settings that give the controller a variable a value, known or not."""
+        """Return the settings that set a variable of the controller, with a known or unknown value."""
         return tuple(s for s in self.settings if s.variable == variable and (s.value or not s.is_known))
 
     @property
     def release(self) -> Version | None:
-        """Return the release of Karpenter; None if it is not known.
+        """Return the release of Karpenter. None if it is not known.
 
-        Values that lie in a copy of the chart, such as `karpenter-v0.33.1/`, are for the release of that name.
+        If values are in a copy of the chart, such as `karpenter-v0.33.1/`, the name of the folder counts.
         """
         from nodelint.model.evidence import NO_RELEASE, stated
 
@@ -86,7 +96,7 @@ class ControllerInstall(NamedTuple):
 
 
 def controller_containers(source: Source) -> Iterator[tuple[Node, Node]]:
-    """Yield the containers of Deployments of Karpenter's controller, each behind its Deployment."""
+    """Yield (Deployment, container) for each container of Karpenter's controller."""
     for document in source.documents:
         root = document.root
         if root is None or text(root.get("kind")) != "Deployment":
@@ -99,7 +109,7 @@ def controller_containers(source: Source) -> Iterator[tuple[Node, Node]]:
 
 
 def settings_of_values(values: Node, chart: int | None) -> Iterator[WrittenSetting]:
-    """Yield the settings among the values of Karpenter's chart."""
+    """Yield the settings in the values of Karpenter's chart. `chart` is its number in the run."""
     for path, key, value in chart_leaves(values):
         if path.startswith(("settings.", "webhook.")):
             yield chart_leaf(path, key, value)._replace(chart=chart)
@@ -109,7 +119,7 @@ def settings_of_values(values: Node, chart: int | None) -> Iterator[WrittenSetti
 
 
 def hides_settings(values: Node) -> bool:
-    """Whether a part of the values of Karpenter's chart that holds settings is not known."""
+    """Return whether some settings in the values of Karpenter's chart are unknown."""
     pending = [values, *filter(None, (values.find("controller", "env"), values.find("controller", "args")))]
     for node in pending:
         if node.value is UNKNOWN or any(entry.name is None for entry in node.entries):
@@ -123,7 +133,7 @@ def hides_settings(values: Node) -> bool:
 
 
 def chart_leaves(values: Node) -> Iterator[tuple[str, Node, Node]]:
-    """Yield the scalars of nested mappings by their path, each with the node of its key."""
+    """Yield (path, key, value) for each scalar of nested mappings."""
     pending = [("", values)]
     while pending:
         path, node = pending.pop()
@@ -136,7 +146,7 @@ def chart_leaves(values: Node) -> Iterator[tuple[str, Node, Node]]:
 
 
 def chart_leaf(path: str, key: Node, value: Node) -> WrittenSetting:
-    """Return a scalar of the chart's values as a setting."""
+    """Return a setting for a scalar of the chart's values."""
     return WrittenSetting("value", path, _setting_text(value), key, is_known=value.value is not UNKNOWN)
 
 

@@ -1,4 +1,4 @@
-"""Karpenter's objects in the documents of a source: at the top, in a `List`, and inside other objects."""
+"""Find Karpenter's objects in the documents of a source: at the top, in a `List`, and inside other objects."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from nodelint.text import Document, Node, SourceText
 
 
 def objects(source: SourceText, foreign: bool = False, more: bool = False) -> Iterator[Object]:
-    """Karpenter's objects for AWS in a source, those inside a `List` or in the values of others too.
+    """Yield the Karpenter objects for AWS in a source, also those in a `List` or in the values of another object.
 
-    With `more`, what only checks look at as well: NodeOverlays, kinds that no release has, what charts make pools and
-    classes of (`Form.find_objects`), and workloads where the source was read for them.
+    - With `more`, also objects for checks only: NodeOverlays, kinds that no release has, pools and classes that
+      charts render from values (`Form.find_objects`), and workloads if the source was read for them.
+    - With `foreign`, also NodePools and classes of EKS Auto Mode, and pools of other providers.
 
-    NodePools and classes of EKS Auto Mode, and pools of other providers, are left out unless `foreign` asks for them.
-    An `apiVersion` in a group or version that never had the kind still gives an object, so that it can be reported.
+    An object with an `apiVersion` that the kind never had is included, so that it can be reported.
     """
     for obj, reason in _all_objects(source):
         if not more and _is_for_checks(obj):
@@ -41,7 +41,7 @@ def objects(source: SourceText, foreign: bool = False, more: bool = False) -> It
 
 
 def left_out(source: SourceText, foreign: bool = False) -> Iterator[tuple[Object, str]]:
-    """Yield what of Karpenter's `objects` does not give, and why: classes of others, say."""
+    """Yield the objects that `objects` does not yield, with the reason, such as classes of other providers."""
     for obj, reason in _all_objects(source):
         if _is_for_checks(obj):
             continue
@@ -64,7 +64,7 @@ def _is_for_checks(obj: Object) -> bool:
 
 _FOR_CHECKS = (NodeOverlay, UnknownKind)
 _FoundObjects = Iterator[tuple[Object, str | None]]
-"""Objects, each with the reason for which it is not judged."""
+"""Objects, each with the reason why it is not judged (None if it is judged)."""
 
 
 def _all_objects(source: SourceText) -> Sequence[tuple[Object, str | None]]:
@@ -76,7 +76,7 @@ def _all_objects(source: SourceText) -> Sequence[tuple[Object, str | None]]:
 
 
 def _find_objects(source: SourceText) -> _FoundObjects:
-    """Yield the objects of all documents; those of a document that has been read before stay the same."""
+    """Yield the objects in all documents of a source. Objects of a document that was read before are reused."""
     known: dict[int, list[tuple[Object, str | None]]] = {}
     for held_object in source.held[1] if source.held is not None and source.held[0] is None else ():
         known.setdefault(id(held_object[0].document), []).append(held_object)
@@ -92,7 +92,7 @@ def _find_objects(source: SourceText) -> _FoundObjects:
 
 
 def _patched(root: Node, document: Document) -> Node | None:
-    """Return the part of an object that a JSON6902 patch writes; None for any other list."""
+    """Return the partial object that a JSON6902 patch writes. None for any other list."""
     from nodelint.text.yaml import jsonpatch
 
     return jsonpatch.part(root, document.target) if jsonpatch.is_patch(root) else None
@@ -107,7 +107,7 @@ _KINDS: dict[str, type[Object]] = {
 
 
 def _further_kind(api_version: str, kind: str) -> type[NodeOverlay] | type[AutoModeClass] | None:
-    """Return the class of a NodeOverlay, and of a NodeClass of EKS Auto Mode, whatever its version."""
+    """Return the Python class for a NodeOverlay or a NodeClass of EKS Auto Mode. None for other kinds."""
     if kind == OVERLAY_KIND and api_version == OVERLAY_API:
         return NodeOverlay
     is_of_auto_mode = api_version.rpartition("/")[0] == AUTO_MODE_GROUP
@@ -138,7 +138,7 @@ def _object(identity: Identity, document: Document) -> _FoundObjects:
         for item in items.items:
             yield from _objects(item, document)
         return
-    # A kind in other capitals is not one of Kubernetes', but it is plain which object is meant; the schema says so.
+    # A kind in other capitals is not valid in Kubernetes, but its meaning is clear. The schema reports it.
     kind = next((known for known in _KINDS if known.lower() == kind.lower()), kind)
     cls = _KINDS.get(kind)
     group = api_version.rpartition("/")[0]
@@ -162,19 +162,17 @@ def _object(identity: Identity, document: Document) -> _FoundObjects:
 
 
 _GROUP_LABELS = frozenset({"karpenter", "k8s", "aws", "sh", "io", "com", "eks", "amazonaws"})
-"""What a group that was meant to be Karpenter's consists of; an API of someone else has a name of its own in it."""
+"""Words of misspelt Karpenter groups. An API of another project has its own name in its group."""
 
 
 def _is_misspelt_group(group: str) -> bool:
-    """Whether a group that no CRD has, such as `karpenter.aws`, was meant to be one of Karpenter's."""
+    """Return whether a group that no CRD has, such as `karpenter.aws`, is probably a misspelt Karpenter group."""
     labels = group.lower().split(".")
     return "karpenter" in labels and _GROUP_LABELS.issuperset(labels)
 
 
 def _find_other_objects(node: Node, document: Document, api_version: str, kind: str) -> _FoundObjects:
-    """Yield what an object of another API is or holds: a workload, where those are asked for, and objects in its
-    values.
-    """
+    """Yield an object of another API: a workload, if the source was read for them, else the objects in its values."""
     if node.source.also is not None:
         from nodelint.model.cluster_objects import cluster_object
 
@@ -196,9 +194,9 @@ def _of_values(node: Node, document: Document) -> _FoundObjects:
 
 
 def _inside(holder: Node, document: Document) -> _FoundObjects:
-    """Yield the objects that the values of another one hold: a HelmRelease, an Application, a chart's own values.
+    """Yield the objects in the values of another object: a HelmRelease, an Application, a chart's own values.
 
-    What has no `spec` is a reference to an object, or what is to be deleted.
+    A mapping without `spec` is a reference to an object, or an object to delete: it is skipped.
     """
     text_of_file = holder.source.text
     if all(text_of_file.find(f"{group}/v", holder.start, holder.end) < 0 for group in _GROUPS):
@@ -221,11 +219,11 @@ def _inside(holder: Node, document: Document) -> _FoundObjects:
 
 _GROUPS = (CORE_GROUP, AWS_GROUP, AUTO_MODE_GROUP)
 _PARTS = frozenset({"patch", "patches", "patchesStrategicMerge", "base"})
-"""Keys below which an object is completed by others: of Kustomize, of Flux, of a Composition of Crossplane's."""
+"""Keys below which an object is only a part: of Kustomize, of Flux, of a Crossplane Composition."""
 
 
 def _below(node: Node) -> Iterator[Node]:
-    """Yield the values in a collection, the last first."""
+    """Yield the values in a collection, in reverse order."""
     yield from reversed(node.items)
     for entry in reversed(node.entries):
         if not entry.merged:

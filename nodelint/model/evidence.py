@@ -1,8 +1,8 @@
-"""What a piece of evidence is, and which versions, as they are written, pin a release.
+"""Describe evidence of a release, and read which release a version text pins.
 
-A range (`~1.4`, `1.4.x`, `>=1.6.0 <1.8.0`) is weaker evidence: it is read as the newest release known within it, and
-counts where nothing else that is as near does. A version with a suffix states nothing. A release that a file states
-and that cannot be worked out, such as a variable without a value, is not known.
+A range (`~1.4`, `1.4.x`, `>=1.6.0 <1.8.0`) is weaker evidence: it counts as the newest known release in it, and only
+if no other evidence is equally near. A version with a suffix is no evidence. A stated release that cannot be
+determined, such as a variable without a value, is unknown.
 """
 
 from __future__ import annotations
@@ -22,14 +22,22 @@ else:
 
 
 STATED, DEFAULT, LOOSE, FOR_READERS, NO_RELEASE, NOT_KNOWN, OVERRIDDEN = 0, 1, 2, 3, 4, 5, 6
-"""How much a piece of evidence weighs, the weightiest first: what is installed; what may be overridden (the default
-of a variable, a script, the chart of the CRDs alone); a range, or the default of a module that others call; what a
-README tells people to run, which counts where nothing else does, however near. A version that Karpenter never had,
-such as 2.1.0 of somebody's own chart, counts nowhere, and is only named. So does a release that is not known. A
-default that each call of its module overrides states nothing, wherever it was read."""
+"""The weight of evidence, strongest first.
+
+- STATED: the version that is installed.
+- DEFAULT: it may be overridden (the default of a variable, a script, the chart of the CRDs alone).
+- LOOSE: a range, or the default of a module that others call.
+- FOR_READERS: a README tells people to run it. It counts only without other evidence, however near.
+- NO_RELEASE: a version that Karpenter never had, such as 2.1.0 of somebody's own chart. It is reported, but not used.
+- NOT_KNOWN: a release that cannot be determined.
+- OVERRIDDEN: a default that each call of its module overrides. It states nothing.
+"""
 
 _CHART = r"(?<![\w.:@/-])(?!\.{0,2}/)(?:[\w.:@/-]+/)?karpenter(-crd)?"
-"""A chart by its name, in a repository, or by the address of a registry; not one of the user's own in a folder."""
+"""Karpenter's chart by its name, in a repository, or by its registry address.
+
+A chart in a local folder is another one.
+"""
 
 _EXACT = r"=?\s*v?(\d{1,3})\.(\d{1,3})\.(\d{1,3})"
 _MINOR = r"(?:~>?\s*|=\s*)?v?(\d{1,3})\.(\d{1,3})(?:\.[x*])?"
@@ -40,15 +48,18 @@ _OF_KUBERNETES = r"v?1\.(\d\d)(?:\.\d{1,3})?"
 
 _LAST_BEFORE_1 = 37
 _FURTHER = 20
-"""Minor versions beyond the newest one known that are still taken for Karpenter's."""
+"""The number of minor versions after the newest known one that still count as Karpenter's."""
 
 
 class Evidence(NamedTuple):
-    """A release that a line of a file states, by what: `clusters/prod/karpenter.yaml:12`, `the HelmRelease`.
+    """A release that a line of a file states.
 
-    `version` is `1.4.0`, or `1.4` where any patch may run; for Kubernetes `1.33`. `weight` is STATED, DEFAULT,
-    LOOSE, FOR_READERS, NO_RELEASE, NOT_KNOWN, which has no version, or OVERRIDDEN. `of_image` says that it is the tag
-    of the controller's image, not of a chart.
+    - `about`: `karpenter` or `kubernetes`.
+    - `version`: `1.4.0`, or `1.4` if any patch may run; for Kubernetes `1.33`. Empty if NOT_KNOWN.
+    - `path`, `line`: such as `clusters/prod/karpenter.yaml` and 12.
+    - `by`: what states it, such as `the HelmRelease`.
+    - `weight`: STATED to OVERRIDDEN.
+    - `of_image`: it is the tag of the controller's image, not of a chart.
     """
 
     about: About
@@ -66,12 +77,18 @@ class Evidence(NamedTuple):
 
     @property
     def installs(self) -> bool:
-        """Whether the line says what is installed. An image in values says it only where somebody uses the file."""
+        """Return whether the line says what is installed.
+
+        An image in values says so only if another file uses the values.
+        """
         return not self.of_image and self.weight <= DEFAULT
 
     @property
     def karpenter(self) -> Version:
-        """Return the release of Karpenter. One before 1.0.0 is given as it is: nothing is known of it."""
+        """Return the release of Karpenter.
+
+        A release before 1.0.0 is returned unchanged: nodelint has no facts about it.
+        """
         numbers = tuple(int(part) for part in self.version.split("."))
         return target(self.version) if (1,) <= numbers < (2,) else Version(*(*numbers, 0)[:3])
 
@@ -82,12 +99,15 @@ class Evidence(NamedTuple):
 
 
 def match_chart(name: str) -> re.Match[str] | None:
-    """Return how Karpenter's chart is named, its first group for the chart of the CRDs; None for any other chart."""
+    """Return a match if a name is that of Karpenter's chart; its first group is set for the chart of the CRDs.
+
+    Else None.
+    """
     return re.fullmatch(_CHART, name)
 
 
 def stated(about: About, text: str, path: str, line: int, by: str, weight: int = STATED) -> Evidence | None:
-    """Return the evidence that a version, as it is written, makes; None if it pins no release."""
+    """Return the evidence of a version text. None if it pins no release."""
     text = text.strip()
     if about == "kubernetes":
         minor = re.fullmatch(_OF_KUBERNETES, text)
@@ -109,8 +129,9 @@ def stated(about: About, text: str, path: str, line: int, by: str, weight: int =
 
 
 def not_known(path: str, line: int, by: str, written: str) -> Evidence:
-    """Return the evidence of a file that states a release of Karpenter which cannot be worked out; `written` is its
-    text.
+    """Return evidence for a file that states a Karpenter release which cannot be determined.
+
+    `written` is its text.
     """
     short = " ".join(written.split())
     shown = short if len(short) <= _LONGEST_TEXT else f"{short[:_LONGEST_TEXT]}..."
@@ -118,10 +139,7 @@ def not_known(path: str, line: int, by: str, written: str) -> Evidence:
 
 
 def _newest_within(text: str) -> Version | None:
-    """Return the newest release known that a range with comparisons allows.
-
-    None if it is no range, or allows none.
-    """
+    """Return the newest known release in a range with comparisons. None if it is not a range, or contains none."""
     parts = re.findall(rf"{_COMPARISON}[\s,]*", text)
     if not parts or not re.fullmatch(rf"(?:{_COMPARISON}[\s,]*)+", text):
         return None

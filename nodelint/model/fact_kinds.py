@@ -1,4 +1,4 @@
-"""The kinds of facts that only AWS knows."""
+"""Name the kinds of facts that only AWS knows."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
         "prices",
         "spot-prices",
     ]
-    """What can be asked about. Each is a question of its own to AWS, and a permission of its own."""
+    """A kind of fact. Each kind needs a separate request to AWS, with a separate permission."""
 else:
     FactKind = str
 
 PRICE_KINDS: tuple[FactKind, ...] = ("prices", "spot-prices")
-"""What no rule needs: without them the prices that come with nodelint are used."""
+"""Kinds that no rule needs: without them, the prices bundled with nodelint are used."""
 
 FACT_KINDS: tuple[FactKind, ...] = (
     "instance-types",

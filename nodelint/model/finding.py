@@ -1,4 +1,4 @@
-"""A finding of a rule: a place, a sentence, and the edits that fix it."""
+"""Describe a finding of a rule: a place, a message, and the edits that fix it."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class Span(NamedTuple):
     end: int
 
     def holds(self, other: Span) -> bool:
-        """Whether the other lies within this one."""
+        """Return whether the other span is within this one."""
         return self.source is other.source and self.start <= other.start and other.end <= self.end
 
     def touches(self, other: Span) -> bool:
-        """Whether both share a character, or one lies inside the other or at its border while empty."""
+        """Return whether both share a character. An empty span touches a span that contains it or borders on it."""
         if self.source is not other.source:
             return False
         if self.start == self.end or other.start == other.end:
@@ -56,7 +56,7 @@ class Span(NamedTuple):
 
 
 class Edit(NamedTuple):
-    """Characters `start` to `end` of a source's text, and what is to stand there instead."""
+    """A change of a source: the characters `start` to `end` are replaced by `text`."""
 
     source: SourceText
     start: int
@@ -65,14 +65,14 @@ class Edit(NamedTuple):
 
     @property
     def span(self) -> Span:
-        """Return the characters that it replaces."""
+        """Return the characters that the edit replaces."""
         return Span(self.source, self.start, self.end)
 
 
 class PendingEdits(Sequence[Edit]):
-    """Edits that are written when somebody reads them; each of `parts` is of one text, and certain to have some.
+    """Edits that are computed when they are first read. Each of `parts` is for one text and has at least one edit.
 
-    Of a suggestion that many objects have in common a report shows a few, and how many files it changes.
+    If many objects share a suggestion, a report shows only a few, and the number of files that it changes.
     """
 
     def __init__(self, parts: Sequence[tuple[SourceText, Callable[[], Sequence[Edit]]]]) -> None:
@@ -80,7 +80,7 @@ class PendingEdits(Sequence[Edit]):
         self._written: list[Edit] = []
 
     def write(self) -> list[Edit]:
-        """Return the edits, each once."""
+        """Return the edits without duplicates."""
         if not self._written:
             self._written = list(dict.fromkeys(edit for _, write in self.parts for edit in write()))
         return self._written
@@ -102,7 +102,7 @@ class PendingEdits(Sequence[Edit]):
 
 
 def join_edits(parts: Sequence[Sequence[Edit]]) -> Sequence[Edit]:
-    """Return the edits of several parts, each once; those that are not written yet are left so."""
+    """Return the edits of several fixes without duplicates. If one is a `PendingEdits`, the result is one as well."""
     if not any(isinstance(part, PendingEdits) for part in parts):
         return list(dict.fromkeys(edit for part in parts for edit in part))
     joined: list[tuple[SourceText, Callable[[], Sequence[Edit]]]] = []
@@ -115,7 +115,7 @@ def join_edits(parts: Sequence[Sequence[Edit]]) -> Sequence[Edit]:
 
 
 class NoEdits(list[Edit]):
-    """No edits, because none would do this at the place and nothing else: `reason` says why."""
+    """An empty list of edits. `reason` says why no edit can make the change and nothing else."""
 
     def __init__(self, reason: str) -> None:
         super().__init__()
@@ -123,21 +123,19 @@ class NoEdits(list[Edit]):
 
 
 class Also(NamedTuple):
-    """Another place that plays a part in a finding, and what part."""
+    """Another place that is involved in a finding, with a message about it."""
 
     at: Node | Span
     message: str
 
     @property
     def span(self) -> Span:
-        """Return the characters at which it stands."""
+        """Return the characters of the place."""
         return span_of(self.at)
 
 
 class Suggestion(NamedTuple):
-    """One suggestion of several, between which only the author can choose: what it does, in a few words, and its
-    edits.
-    """
+    """One of several suggestions. Only the author can choose. `name` says in a few words what its edits do."""
 
     name: str
     edits: Sequence[Edit]
@@ -158,10 +156,10 @@ _WITHHELD_TEXTS = {
 
 
 class Withheld(NamedTuple):
-    """Why a fix is not offered, in place of it.
+    """The reason why a fix is not offered.
 
-    `at` is the place that keeps it from being made: the other reader, the expression. `detail` says more than the
-    reason does by itself; it starts in lower case and has no full stop.
+    - `at`: the place that prevents it, such as the other user of the value, or the expression.
+    - `detail`: a longer explanation. It starts in lower case and has no full stop.
     """
 
     reason: WithheldReason
@@ -170,7 +168,7 @@ class Withheld(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Return the reason as a part of a sentence; an expression that makes a value is named."""
+        """Return the reason as a clause. If an expression computes the value, it is quoted."""
         if self.detail:
             return self.detail
         if self.reason == "computed" and self.at is not None:
@@ -182,19 +180,25 @@ class Withheld(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """One thing that is wrong.
+    """A finding of a rule: one thing that is wrong.
 
-    `at` is where a user has to look. `severity` and `safety` default to the rule's own; a rule sets them where one
-    finding differs. `edits` are applied all or none; a finding without edits has no fix. `also` names the other
-    places that play a part. `covers` lists further nodes that this finding is about: rules that it supersedes report
-    nothing about them, and it reports nothing about theirs. `note` is a consequence: what happens if it stays so.
-    `help` is what to do, in words, besides the fix or where no edit can do it (an upgrade, a choice). Both start in
-    lower case and have no full stop. `suggestions` are offered by name; none is applied by itself. `strict` says that
-    it is information which the strict profile shows, and no other, although the rule runs in others. `on_request`
-    says that it is true of most NodePools, and is shown only if `--select` or `--extend-select` names its rule.
-    `once` says that one line of a run is enough for all findings of the rule that say the same of other values, or
-    that bear the same name: the first one counts the others and names their places. `withheld` is why there is no
-    fix where the rule has one.
+    - `at`: where a user must look.
+    - `message`: what is wrong.
+    - `severity`, `safety`: set only if they differ from the rule's own.
+    - `edits`: the fix. All are applied or none. Empty if there is no fix.
+    - `also`: other places that are involved.
+    - `covers`: further nodes of this finding. Rules that it supersedes report nothing about them, and it reports
+      nothing about theirs.
+    - `note`: the consequence if nothing changes.
+    - `help`: what to do, in addition to the fix or if no edit can do it (an upgrade, a choice).
+    - `suggestions`: edits that are offered by name and never applied automatically.
+    - `strict`: only the strict profile shows it.
+    - `on_request`: it is true of most NodePools, and shown only if `--select` or `--extend-select` names the rule.
+    - `once`: True if one line is enough for all findings of the rule whose messages differ only in values. A text
+      groups the findings with this text. The first finding counts the others and names their places.
+    - `withheld`: why there is no fix, if the rule has one.
+
+    `note` and `help` start in lower case and have no full stop.
     """
 
     at: Node | Span
@@ -214,19 +218,19 @@ class Finding(NamedTuple):
 
     @property
     def advice(self) -> tuple[str, ...]:
-        """Return the lines that follow the message wherever it is shown: `note: …`, `help: …`, `fix withheld: …`."""
+        """Return the lines that follow the message: `note: …`, `help: …`, `fix withheld: …`."""
         withheld = self.withheld.text if self.withheld is not None else None
         notes = (("note", self.note), ("help", self.help), ("fix withheld", withheld))
         return tuple(f"{word}: {text}" for word, text in notes if text)
 
     @property
     def span(self) -> Span:
-        """Return the characters at which it stands."""
+        """Return the characters of the place."""
         return span_of(self.at)
 
 
 def by_source(edits: Iterable[Edit]) -> list[list[Edit]]:
-    """Return edits grouped by the text that they change, in the order in which those texts first occur."""
+    """Return the edits grouped by the text that they change, in the order of the first edit of each text."""
     groups: dict[int, list[Edit]] = {}
     for edit in edits:
         groups.setdefault(id(edit.source), []).append(edit)
@@ -234,7 +238,7 @@ def by_source(edits: Iterable[Edit]) -> list[list[Edit]]:
 
 
 def overlap(edits: Sequence[Edit]) -> bool:
-    """Whether two edits of one text cannot both be made."""
+    """Return whether two edits of the same text overlap."""
     if len(edits) < 2:
         return False
     for group in by_source(edits):
@@ -245,9 +249,7 @@ def overlap(edits: Sequence[Edit]) -> bool:
 
 
 def pending_by_source(edits: Sequence[Edit]) -> list[tuple[SourceText, PendingEdits]]:
-    """Return the texts that edits change, in the order in which they come up, each with its edits, none of them
-    written yet.
-    """
+    """Return the changed texts in order, each with its edits, which are not computed yet."""
     pending = join_edits([edits, PendingEdits(())])
     assert isinstance(pending, PendingEdits)
     groups: dict[int, list[tuple[SourceText, Callable[[], Sequence[Edit]]]]] = {}
@@ -257,13 +259,14 @@ def pending_by_source(edits: Sequence[Edit]) -> list[tuple[SourceText, PendingEd
 
 
 def span_of(at: Node | Span) -> Span:
-    """Return the characters that a node or a span stands for."""
+    """Return the characters of a node, or the span itself."""
     return at if isinstance(at, Span) else Span(at.source, at.start, at.end)
 
 
 def written_place(at: Node | Span) -> Node | Span:
-    """Return where a part of an object is written, in a file: itself, except what is rendered (see
-    `forms.rendered`).
+    """Return the place in a file where a node or span is written.
+
+    For rendered text it differs (see `forms.rendered`).
     """
     built = at.source.built
     origin = None if built is None else built.find_origin(at)
@@ -271,11 +274,11 @@ def written_place(at: Node | Span) -> Node | Span:
 
 
 def find_object_place(obj: Object) -> tuple[str, int]:
-    """Return the file and line in which the kind of an object is written: it may be built of several files."""
+    """Return path and line where the kind of an object is written. An object may be rendered from several files."""
     at = span_of(written_place(obj.node.get("kind") or obj.node))
     return at.source.path, at.source.position(at.start).line
 
 
 def label_of(source: SourceText) -> str:
-    """Return what a text is built with besides its folder, where that is not plain; else empty."""
+    """Return the inputs of a rendered text apart from its folder, if they are not obvious. Else empty."""
     return "" if source.built is None else str(source.built.label)

@@ -1,4 +1,4 @@
-"""Clusters and environments that the folders and file names of a repository suggest."""
+"""Read clusters and environments from the folder and file names of a repository."""
 
 from __future__ import annotations
 
@@ -16,24 +16,22 @@ REGION = r"[a-z]{2}-[a-z]+-\d"
 
 @cache
 def folder_of(path: str) -> str:
-    """Return the folder of a file, as its path names it.
+    """Return the folder of a file.
 
-    Files are asked again and again for what lies next to them.
+    The result is cached, because the folder of a file is looked up many times.
     """
     return os.path.dirname(path)
 
 
 def path_in_repository(path: str) -> str:
-    """Return a path without the folders around its repository: how these are called says nothing about what
-    it holds.
-    """
+    """Return a path without the folders around its repository: their names say nothing about the content."""
     whole = os.path.abspath(path)
     root = repository(os.path.dirname(whole))
     return path if root is None else os.path.relpath(whole, root).replace(os.sep, "/")
 
 
 def path_below(path: str, root: str) -> str:
-    """Return a path from a folder on, as `os.path.relpath` gives it; most are the folder's, with more behind it."""
+    """Return a path relative to a folder, as `os.path.relpath` does. It is fast for a path below the folder."""
     beginning = os.path.join(root, "")
     rest = path[len(beginning) :]
     steps = rest.split(os.sep)
@@ -42,21 +40,21 @@ def path_below(path: str, root: str) -> str:
 
 
 def is_of_examples(path: str) -> bool:
-    """Whether a file is in a folder of examples of its repository: `examples/v1`, `blueprints/spot`."""
+    """Return whether a file is in a folder of examples of its repository: `examples/v1`, `blueprints/spot`."""
     words = table("vocabulary")["example_folders"]
     folder = os.path.dirname(path_in_repository(path))
     return any(part in words for part in folder.lower().split("/"))
 
 
 def is_named_for_environment(path: str) -> bool:
-    """Whether a file is named for an environment: `prod.yaml`, `nodepool-dev.yaml`."""
+    """Return whether a file name contains an environment: `prod.yaml`, `nodepool-dev.yaml`."""
     words = table("vocabulary")["environments"]
     name = os.path.basename(path).lower()
     return holds_any(name, words) and any(word in words for word in re.split(r"[^a-z0-9]+", name))
 
 
 def nearness(path: str, other: str) -> int:
-    """Return how many folders two files have in common."""
+    """Return the number of leading folders that two paths have in common."""
     common = 0
     for ours, theirs in zip(
         *(os.path.normpath(os.path.dirname(p)).split(os.sep) for p in (path, other)), strict=False

@@ -1,4 +1,4 @@
-"""What could not be judged, its place and the reason."""
+"""Describe what could not be judged, with its place and the reason."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CHART_ELSEWHERE = "comes from a chart that is not in the repository, and what th
 
 
 class FilePlace(NamedTuple):
-    """A file or folder. The line and the column count from 1, and are 0 where it is about all of it."""
+    """A file or folder. Line and column count from 1, and are 0 if all of it is meant."""
 
     path: str
     line: int = 0
@@ -39,13 +39,19 @@ def line_of(at: Node | Span) -> FilePlace:
 
 
 class Gap(NamedTuple):
-    """Something that could not be judged: its place, what it is, and the reason, a sentence without its full stop.
+    """Something that could not be judged.
 
-    `decides`: it may change a verdict, of a plan: the sides differ there; else it is a remark. `rule` is the rule
-    that waits, None stands for all of them. `fact` is the kind of fact from AWS that is missing, `transient` says
-    that trying again may help. `object` is the object that is not judged, or not in full; `subject` names it, or
-    anything else: the folder of an overlay, a field. `fails`: what reads the place in the end stops there, too.
-    `fault` is the error of nodelint itself that is to blame.
+    - `place`: where it is.
+    - `what`: its kind.
+    - `reason`: a sentence without its full stop.
+    - `decides`: it may change a verdict. If False, it is a remark.
+    - `rule`: the rule that could not judge, None for all rules.
+    - `fact`: the kind of fact from AWS that is missing.
+    - `object`: the object that is not judged, or only in part.
+    - `subject`: the name of the object, of an overlay's folder, or of a field.
+    - `transient`: a retry may help.
+    - `fails`: the tool that reads the place fails there as well.
+    - `fault`: the internal error of nodelint that caused it.
     """
 
     place: FilePlace | Node | Span
@@ -62,7 +68,7 @@ class Gap(NamedTuple):
 
     @property
     def at(self) -> Node | Span:
-        """Return the place of the gap in a text. Raise TypeError where only path and line are known."""
+        """Return the place of the gap in a text. Raise TypeError if only path and line are known."""
         if isinstance(self.place, FilePlace):
             raise TypeError(f"{self.place} has no text")
         return self.place
@@ -74,21 +80,21 @@ class Gap(NamedTuple):
 
     @property
     def path(self) -> str:
-        """Return the path of its file or folder; empty if it is about no file."""
+        """Return the path of its file or folder. Empty if it concerns no file."""
         return self.file_place.path
 
     @property
     def line(self) -> int:
-        """Return the line of the gap, counted from 1; 0 where the gap is about a whole file."""
+        """Return the line of the gap, counted from 1; 0 if it concerns a whole file."""
         return self.file_place.line
 
     def skip(self, prefix: str = "", suffix: str = "") -> Skip:
-        """Return what a rule says that waits for this."""
+        """Return the gap as a `Skip` for a rule to yield, with text around its reason."""
         return Skip(self.at, f"{prefix}{self.reason}{suffix}", self.transient, self.fact)
 
     @property
     def sentence(self) -> str:
-        """Return the reason as a sentence of its own, without its full stop."""
+        """Return the reason as a complete sentence, without its full stop."""
         if self.what == "overlay" and self.subject:
             shown = os.path.relpath(self.subject)
             folder = self.subject if shown.startswith("..") else shown
@@ -102,13 +108,13 @@ class Skip(Gap):
     __slots__ = ()
 
     def __new__(cls, at: Node | Span, reason: str, transient: bool = False, fact: FactKind | None = None) -> Skip:
-        """Make the gap; `fact` is the kind of fact from AWS that is missing, where that is the reason."""
+        """Create the gap. `fact` is the kind of fact from AWS that is missing, if that is the reason."""
         what: GapKind = "fact" if fact is not None else "object"
         return super().__new__(cls, *Gap(at, what, reason, fact=fact, transient=transient))
 
 
 Findings = Iterator[Finding | Skip]
-"""What a rule yields."""
+"""The type of the results that a rule yields."""
 
 
 def gap_of(
@@ -119,7 +125,7 @@ def gap_of(
     transient: bool = False,
     fact: FactKind | None = None,
 ) -> Gap:
-    """Return what is said of an object or a file that a rule, or none of them (None), has judged.
+    """Return the gap for an object or a file that a rule could not judge (None: no rule could).
 
     `path` is empty if the rule judged nothing in the whole run, because facts are missing.
     """

@@ -1,4 +1,4 @@
-"""What an object says it is: its apiVersion and kind, also where a template writes them."""
+"""Read the apiVersion and kind of an object, also if a template writes them."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ GROUPS = {"NodePool": CORE_GROUP, CLASS_KIND: AWS_GROUP}
 EVER_SERVED = frozenset(
     {*GROUPS, OVERLAY_KIND, "NodeClaim", "Machine", "Provisioner", "AWSNodeTemplate", BUFFER_KIND}
 )
-"""The kinds that the CRDs of any release of Karpenter for AWS have, up to 1.14.1."""
+"""The kinds in the CRDs of any release of Karpenter for AWS, up to 1.14.1."""
 
 
 class Identity(NamedTuple):
-    """The node that holds an object, with its apiVersion and kind; None for what is not a known text.
+    """The node of an object, with its apiVersion and kind (None if missing or not a string).
 
-    `instead` is the apiVersion of another branch of a template that is judged in the place of this one.
+    `instead` is the apiVersion of another template branch, which is judged in place of this one.
     """
 
     node: Node
@@ -37,9 +37,9 @@ class Identity(NamedTuple):
 
 
 def identities(node: Node) -> Iterator[Identity]:
-    """Yield the objects that a mapping writes: one, or one for each branch of a template that parts whole objects.
+    """Yield the objects that a mapping writes: one, or one for each template branch with a whole object.
 
-    Where a template chooses between versions, or fills one in, that is v1, which every release serves that is known.
+    If a template chooses between versions, or fills one in, it is v1: every known release serves it.
     """
     parts = _branches(node)
     stated = [Identity(part, _api_version(part), _text(part.get("kind"))) for part in parts]
@@ -50,12 +50,13 @@ def identities(node: Node) -> Iterator[Identity]:
 
 
 _BEFORE = ("Provisioner", "AWSNodeTemplate")
-"""Kinds that stand in the branch of an old release beside one of today."""
+"""Kinds of old releases, which may be in a branch next to today's kinds."""
 
 
 def _branches(node: Node) -> list[Node]:
-    """Return the mapping itself, or one for each branch; where only apiVersion is written more than once, one with
-    v1's.
+    """Return the mapping itself, or one mapping for each branch.
+
+    If only apiVersion is repeated, return one mapping with the v1 apiVersion.
     """
     starts = [n for n, entry in enumerate(node.entries) if entry.name == "apiVersion"]
     if len(starts) < 2:
@@ -74,20 +75,20 @@ def _branches(node: Node) -> list[Node]:
 
 
 def _have_kinds_of_their_own(parts: list[list[MappingEntry]]) -> bool:
-    """Whether each branch states a kind, and no two the same one."""
+    """Return whether each branch states a kind, and all are different."""
     kinds = [next((_text(entry.value) for entry in part if entry.name == "kind"), None) for part in parts]
     return None not in kinds and len(set(kinds)) == len(kinds)
 
 
 def _api_version(node: Node) -> str | None:
-    """Return the apiVersion of an object; v1 where a template fills it in."""
+    """Return the apiVersion of an object; v1 if a template fills it in. None if it is unknown."""
     written = node.get("apiVersion")
     kind = _text(node.get("kind"))
     if written is None or written.value is not UNKNOWN or kind not in GROUPS:
         return _text(written)
     group, slash, _ = written.unquoted.strip("\"'").rpartition("/")
     if slash and "{" not in group and "$" not in group and group != GROUPS[kind]:
-        return None  # another API has a kind of that name
+        return None  # another API has a kind with this name
     if kind == "NodePool" and node.find("spec", "template", "spec") is None:
         return None
     return f"{GROUPS[kind]}/v1"

@@ -1,4 +1,4 @@
-"""Statements of IAM policies as files write them: JSON, YAML, Terraform, and programs that make policies."""
+"""Read statements of IAM policies from JSON, YAML, Terraform, and programs that create policies."""
 
 from __future__ import annotations
 
@@ -24,23 +24,26 @@ _TEXT = re.compile(r"""["']([^"'\n]*)["']""")
 _BESIDE_TEXT = re.compile(r"""["'][^"'\n]*["']|(?:#|//)[^\n]*|[\s,+]""")
 _NAMED_FILE = re.compile(r"""\b(?:template)?file\(\s*"(?:\$\{path\.module\}/|\./)?([\w./-]+\.json[\w.]*)\"""")
 _LARGEST = 1 << 20
-"""Bytes of a policy in a file of its own; IAM takes a few thousand."""
+"""The most bytes of a policy in a separate file. IAM allows a few thousand."""
 _CLOSES = {"}": "{", ")": "("}
 
 
 class Statement(NamedTuple):
-    """A statement of a policy. Actions and resources may be patterns; None if they are not known in full."""
+    """A statement of an IAM policy.
+
+    `actions` and `resources` may be patterns; they are None if not completely known.
+    """
 
     at: Span
-    """Where its actions are written."""
+    """The place of the statement's actions."""
     text: str
-    """All of the statement, as it is written."""
+    """The source text of the whole statement."""
     allows: bool
     actions: tuple[str, ...] | None
     resources: tuple[str, ...] | None
 
     def grants(self, action: str) -> bool | None:
-        """Return whether the statement allows an action on something; None if that is not known."""
+        """Return whether the statement allows an action on some resource. None if that is not known."""
         if not self.allows:
             return False
         if self.actions is None:
@@ -48,7 +51,10 @@ class Statement(NamedTuple):
         return any(matches_action(pattern, action) for pattern in self.actions)
 
     def covers(self, kind: str) -> bool | None:
-        """Return whether its resources are of a kind of EC2, such as `launch-template`; None if not known."""
+        """Return whether the statement covers EC2 resources of a kind, such as `launch-template`.
+
+        None if that is not known.
+        """
         if self.resources is None:
             return None
         found = [_is_of_kind(resource, kind) for resource in self.resources]
@@ -56,18 +62,18 @@ class Statement(NamedTuple):
 
 
 def matches_action(pattern: str, action: str) -> bool:
-    """Return whether an action of a policy, which may have wildcards, stands for an action."""
+    """Return whether an action of a policy, possibly with wildcards, matches an action."""
     written = re.escape(pattern.lower()).replace(r"\*", ".*").replace(r"\?", ".")
     return re.fullmatch(written, action.lower()) is not None
 
 
 def list_statements(source: Source) -> Sequence[Statement]:
-    """Return the statements of a file, in the order in which they stand."""
+    """Return the statements of a file, in the order of the text."""
     return source.once(list_statements, lambda: tuple(_find(source)))
 
 
 def named_policies(source: Source) -> Sequence[tuple[Span, Source]]:
-    """Return the policies in files that a Terraform file reads by name, each behind the place that names it."""
+    """Return (place of the name, policy) for each policy file that a Terraform file reads by name."""
     return source.once(named_policies, lambda: tuple(_read_named(source)))
 
 
@@ -94,7 +100,7 @@ def _find(source: Source) -> Iterator[Statement]:
 
 
 def _in_braces(source: Source) -> Iterator[Statement]:
-    """Yield the statements between braces or parentheses, as JSON, Terraform and programs have them."""
+    """Yield the statements in braces or parentheses, as in JSON, Terraform and programs."""
     text, opened = source.text, []
     waiting: list[tuple[int, re.Match[str]]] = []
     for token in _TOKEN.finditer(text):
@@ -122,7 +128,7 @@ def _of_text(source: Source, text: str, key: re.Match[str]) -> Statement | None:
         return None
     named = _list_texts(written)
     if named is not None and not any(":" in action or action == "*" for action in named):
-        return None  # the actions of another tool
+        return None  # actions of another tool
     resources: tuple[str, ...] | None = ()
     for given in _RESOURCES.finditer(text):
         listed = _list_texts(_LIST.match(text, given.end()))
@@ -139,7 +145,7 @@ def _of_text(source: Source, text: str, key: re.Match[str]) -> Statement | None:
 
 
 def _list_texts(written: re.Match[str] | None) -> tuple[str, ...] | None:
-    """Return the texts of a list or of a single text; None if it holds anything else."""
+    """Return the strings of a list, or a single string. None if it contains anything else."""
     if written is None:
         return None
     body = written[0] if written[2] else written[1]
@@ -149,7 +155,7 @@ def _list_texts(written: re.Match[str] | None) -> tuple[str, ...] | None:
 
 
 def _of_node(node: Node) -> Statement | None:
-    """Return the statement that a mapping of YAML is; None if it is none."""
+    """Return the statement that a YAML mapping represents. None if it is not a statement."""
     entries = {str(entry.name).lower(): entry for entry in node.entries}
     given = entries.get("action") or entries.get("notaction")
     if given is None or not ("effect" in entries or "resource" in entries or "notresource" in entries):
@@ -170,7 +176,7 @@ def _of_node(node: Node) -> Statement | None:
 
 
 def _is_of_kind(resource: str, kind: str) -> bool | None:
-    """Return whether an ARN or a pattern stands for resources of a kind; None if a reference stands for it."""
+    """Return whether an ARN or a pattern matches resources of a kind. None if it contains a reference."""
     plain = re.sub(r"\$?\{[^{}]*\}", "_", resource)
     if plain.strip("*") == "":
         return True

@@ -1,4 +1,4 @@
-"""Label keys that Karpenter knows and nodelint uses by name."""
+"""Name the label keys of Karpenter that nodelint uses."""
 
 ACCELERATOR_COUNT = "karpenter.k8s.aws/instance-accelerator-count"
 ACCELERATOR_NAME = "karpenter.k8s.aws/instance-accelerator-name"
@@ -27,4 +27,4 @@ ZONE = "topology.kubernetes.io/zone"
 ZONE_ID = "topology.k8s.aws/zone-id"
 
 GPUS = frozenset(f"karpenter.k8s.aws/instance-gpu-{what}" for what in ("count", "manufacturer", "memory", "name"))
-"""The keys about GPUs: a type without a GPU has none of them."""
+"""The label keys about GPUs. An instance type without a GPU has none of them."""

@@ -1,4 +1,4 @@
-"""What kubectl prints in place of objects, and what to do about it."""
+"""Explain what kubectl prints in place of objects, and what to do about it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _OTHERWISE = "run the command in front of the pipe alone to see what it prints"
 
 
 def explain_missing_objects(text: str) -> str:
-    """Return why a text that should come from kubectl holds no object, and what to do about it."""
+    """Return why a text from kubectl contains no object, and what to do about it."""
     failure = explain_failure(text)
     if failure is not None:
         return failure
@@ -53,7 +53,7 @@ def explain_missing_objects(text: str) -> str:
 
 
 def explain_failure(text: str) -> str | None:
-    """Return the error that kubectl printed, and what to do about it. None if the text holds no such error."""
+    """Return the error that kubectl printed, and what to do about it. None if there is no such error."""
     found = _ERROR.search(text)
     if found is None:
         return None
@@ -65,7 +65,7 @@ def explain_failure(text: str) -> str | None:
 
 
 def explain_status(text: str) -> str | None:
-    """Return the error that the API server answered in place of objects: a `Status`. None if a text holds none."""
+    """Return the error in a `Status` that the API server returned in place of objects. None if there is none."""
     if "Status" not in text or "Failure" not in text:
         return None
     for piece in re.split(r"(?m)^---.*$", text):
@@ -76,7 +76,7 @@ def explain_status(text: str) -> str | None:
 
 
 def _read_status(text: str) -> tuple[str, str] | None:
-    """Return the reason and the message of a `Status` that reports a failure."""
+    """Return the reason and the message of a `Status` that reports a failure. None if it is another document."""
     if len(text) > _LONGEST_STATUS:
         return None
     import yaml
@@ -98,6 +98,6 @@ _LONGEST_STATUS = 1 << 16
 
 
 def is_failed_read(text: str) -> bool:
-    """Whether kubectl printed no more than that it may not read an object, finds none, or reaches no cluster."""
+    """Return whether kubectl printed only that it may not read an object, finds none, or reaches no cluster."""
     lines = [line for line in text.splitlines() if line.strip()]
     return bool(lines) and all(_FAILED_READ.match(line) for line in lines)

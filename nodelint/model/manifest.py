@@ -1,7 +1,7 @@
-"""NodePool and EC2NodeClass as plain values, each holding the node it was read from.
+"""Read NodePool and EC2NodeClass as plain values, each with its node.
 
-A field of the wrong type reads as absent, for the schema has reported it already. A scalar that
-holds a placeholder reads as `UNKNOWN`.
+A field of the wrong type counts as missing, because the schema has already reported it. A scalar with a placeholder
+is `UNKNOWN`.
 """
 
 from __future__ import annotations
@@ -70,16 +70,16 @@ _MOST_KNOWN = 50
 class Object:
     """A Kubernetes object of one of Karpenter's kinds.
 
-    `partial` says that it may lack fields that are there after rendering: a Kustomize patch, or a
-    template in which whole lines are template code. What it lacks is never reported. `of_values`: it is what a chart
-    makes of values, of which only these are known (see `forms.helm.values_objects`).
+    - `partial`: it may lack fields that exist after rendering, as in a Kustomize patch or a template with whole lines
+      of code. Missing fields are never reported.
+    - `of_values`: a chart renders it from values, and only these are known (see `forms.helm.values_objects`).
     """
 
     of_cluster: ClassVar[bool] = False
-    """Whether it is none of Karpenter's, and matters to where pods go."""
+    """Whether the object is not Karpenter's, and affects where pods are scheduled."""
 
     counted: ClassVar[bool] = True
-    """Whether a report counts it among the objects that were judged."""
+    """Whether a report counts the object as judged."""
 
     def __init__(self, node: Node, document: Document, api_version: str, kind: str, partial: bool = False) -> None:
         self.node = node
@@ -91,34 +91,41 @@ class Object:
         self._known: dict[Hashable, tuple[tuple[object, ...], Any]] = {}
 
     def once(self, key: Hashable, values: tuple[object, ...], work: Callable[[], _T]) -> _T:
-        """Return what `work` returns, called once for a key and for the very objects in `values`.
+        """Return the result of `work`, cached for a key as long as `values` are the same objects.
 
-        Runs over the same sources share the result: a plan and its checks, a check and its look at older releases.
+        Runs over the same sources share the result: a plan and its checks, or a check for several releases.
         """
         whole = (key, *map(id, values))
         found = self._known.get(whole)
         if found is None:
-            if len(self._known) >= _MOST_KNOWN:  # in a language server others change around it again and again
+            if len(self._known) >= _MOST_KNOWN:  # in a language server the values change again and again
                 self._known.clear()
-            found = self._known[whole] = (values, work())  # what is kept gives its id to nothing else
+            found = self._known[whole] = (
+                values,
+                work(),
+            )  # while it is stored, no other object gets its id
         result: _T = found[1]
         return result
 
-    def shows_all(self, mapping: Node) -> bool:
-        """Whether a mapping of the object holds all keys that it will have: no template code or patch adds others.
+    def forget(self) -> None:
+        """Let go of what `once` keeps: where there are thousands of objects, that is as large as their files."""
+        self._known.clear()
 
-        One key that is a placeholder may be any.
+    def shows_all(self, mapping: Node) -> bool:
+        """Return whether a mapping of the object has all its keys: no template code or patch adds others.
+
+        If a key is a placeholder, it may be any key.
         """
         if any(entry.name is None for entry in mapping.entries):
             return False
         if not self.partial:
             return True
         if self.of_values and not self._in_list(mapping):
-            return False  # charts print lists as they are, and add to mappings
+            return False  # charts print lists unchanged, and add keys to mappings
         return not is_part(self.node, self.kind, self.document) and not may_gain(mapping)
 
     def _in_list(self, node: Node) -> bool:
-        """Whether a node is a list of the object, or a list is around it."""
+        """Return whether a node is a list of the object, or inside one."""
         above: Node | None = node
         while above is not None and (above.start, above.end) != (self.node.start, self.node.end):
             if above.kind == "sequence":
@@ -131,23 +138,23 @@ class Object:
 
     @property
     def provider(self) -> Provider:
-        """Return the provider of the object: Karpenter's for AWS unless a kind says otherwise."""
+        """Return the provider of the object: `aws` (Karpenter for AWS), unless a subclass returns another one."""
         return "aws"
 
     @property
     def foreign(self) -> bool:
-        """Whether it is plainly for another provider: EKS Auto Mode, Azure, GCP and others."""
+        """Return whether the object is clearly for another provider: EKS Auto Mode, Azure, GCP and others."""
         return self.provider != "aws"
 
     @property
     def live(self) -> bool:
-        """Whether it is an object as an API server has stored it: with a `uid` or `resourceVersion`."""
+        """Return whether the object was read from an API server: it has a `uid` or `resourceVersion`."""
         given = (self.node.find("metadata", name) for name in ("uid", "resourceVersion"))
         return any(node is not None and node.kind == "scalar" and node.value not in (None, "") for node in given)
 
     @property
     def source(self) -> SourceText:
-        """Return the text that it is written in."""
+        """Return the source in which the object is written."""
         return self.node.source
 
     @property
@@ -162,17 +169,17 @@ class Object:
 
     @property
     def name_node(self) -> Node:
-        """Return where to point at when the object as a whole is meant: its name, else its kind."""
+        """Return the node to report for the object as a whole: its name, else its kind."""
         return self.node.find("metadata", "name") or self.node.get("kind") or self.node
 
     @cached_property
     def name(self) -> Text | None:
-        """Return `metadata.name`; None if it is no text, UNKNOWN if a placeholder fills it in."""
+        """Return `metadata.name`. None if it is not a string, UNKNOWN if it is a placeholder."""
         return text(self.node.find("metadata", "name"))
 
     @cached_property
     def label(self) -> str:
-        """Return `NodePool/default`, for messages and skips."""
+        """Return kind and name, such as `NodePool/default`, for messages and skips."""
         return f"{self.kind}/{self.name}" if isinstance(self.name, str) else self.kind
 
 
@@ -184,11 +191,11 @@ _HOMES: tuple[tuple[str, ...], ...] = (
     ("template", "metadata"),
     ("disruption",),
 )
-"""Where below `spec` people put a field that belongs elsewhere."""
+"""Places below `spec` at which people write fields by mistake."""
 
 
 class FieldNode:
-    """The node of a field of an object; None if it is not there."""
+    """A descriptor for the node of a field of an object. None if the field is missing."""
 
     def __init__(self, *path: str) -> None:
         self._path = path
@@ -202,8 +209,9 @@ class NodePool(Object):
 
     @cached_property
     def provider(self) -> Provider:
-        """Return the provider of the pool; `aws` where that is left open. Labels decide where the reference cannot be
-        read.
+        """Return the provider of the pool. `aws` if it cannot be determined.
+
+        If the class reference cannot be read, the labels in its requirements decide.
         """
         ref = self.class_ref
         is_open = ref is not None and ref.group in (None, UNKNOWN) and ref.kind in (None, UNKNOWN)
@@ -211,24 +219,24 @@ class NodePool(Object):
             return by_labels([line.key for line in self.requirements if isinstance(line.key, str)])
         if ref is None:
             return "aws"
-        if ref.group == AUTO_MODE_GROUP and ref.kind == CLASS_KIND:  # one of the two is wrong: its labels tell which
+        if ref.group == AUTO_MODE_GROUP and ref.kind == CLASS_KIND:  # one is wrong: the labels decide
             keys = [line.key for line in self.requirements if isinstance(line.key, str)]
             return "aws" if any(key.startswith(AWS_GROUP) for key in keys) else "auto-mode"
         return by_class(ref.group, ref.kind)
 
     @cached_property
     def has_ec2_types(self) -> bool:
-        """Whether its nodes are EC2 instances, whoever makes them."""
+        """Return whether its nodes are EC2 instances, whichever provider launches them."""
         if self.provider != "other":
             return True
         group = self.class_ref.group if self.class_ref is not None else None
         return is_of_ec2(group, [line.key for line in self.requirements if isinstance(line.key, str)])
 
     def find_field(self, *path: str) -> Node | None:
-        """Return the node at a path; where there is none, a field of the last name that stands at a wrong depth.
+        """Return the node at a path. If it is missing, return a field of the same name at a wrong place.
 
-        The API server refuses a misplaced field. What its author meant is judged anyway, and its absence from where
-        it belongs is no finding besides that.
+        The API server refuses a misplaced field. Rules still judge it as it was meant, and do not report it as
+        missing in addition.
         """
         found = self.node.find(*path)
         if found is not None:
@@ -240,7 +248,7 @@ class NodePool(Object):
                 return found
         return self.node.get(path[-1])
 
-    # Fields that three or more rules ask for, as nodes.
+    # Nodes of fields that at least three rules use.
     budgets_node = FieldNode("spec", "disruption", "budgets")
     replicas_node = FieldNode("spec", "replicas")
     weight_node = FieldNode("spec", "weight")
@@ -249,22 +257,22 @@ class NodePool(Object):
 
     @cached_property
     def requirements(self) -> tuple[RequirementLine, ...]:
-        """Return the entries of `requirements` in their order; those that are no mapping are left out."""
+        """Return the entries of `requirements` in order. Entries that are not mappings are left out."""
         return tuple(requirement_line(n) for n in mappings_of(self.requirements_node))
 
     @cached_property
     def requirements_node(self) -> Node | None:
-        """Return the list `requirements` of the template; None if there is none."""
+        """Return the node of the list `requirements` in the template. None if there is none."""
         return self.find_field(*_TEMPLATE, "requirements")
 
     @cached_property
     def template_labels(self) -> tuple[Label, ...]:
-        """Return the labels that nodes get from the template."""
+        """Return the labels that the template adds to nodes."""
         return labels(self.node.find("spec", "template", "metadata", "labels"))
 
     @cached_property
     def taints(self) -> tuple[Taint, ...]:
-        """Return the taints that nodes keep."""
+        """Return the permanent taints of its nodes (`taints`)."""
         return tuple(taint(n) for n in mappings_of(self.find_field(*_TEMPLATE, "taints")))
 
     @cached_property
@@ -274,7 +282,7 @@ class NodePool(Object):
 
     @cached_property
     def class_ref(self) -> ClassRef | None:
-        """Return the class that nodes are made by; None if `nodeClassRef` is missing or no mapping."""
+        """Return the reference to the class of its nodes. None if `nodeClassRef` is missing or not a mapping."""
         node = self.node.find("spec", "template", "spec", "nodeClassRef")
         if node is None or node.kind != "mapping":
             return None
@@ -282,19 +290,19 @@ class NodePool(Object):
 
     @cached_property
     def static(self) -> bool:
-        """Whether it keeps a number of nodes whatever pods there are: `spec.replicas` (since 1.8.0)."""
+        """Return whether the NodePool has a fixed number of nodes for any pods: `spec.replicas` (since 1.8.0)."""
         return self.node.find("spec", "replicas") is not None
 
     @cached_property
     def weight(self) -> int | None:
-        """Return `spec.weight`; None if it is not set or no whole number."""
+        """Return `spec.weight`. None if it is missing or not an integer."""
         return whole_number(self.find_field("spec", "weight"))
 
 
 class EC2NodeClass(Object):
     """An EC2NodeClass of any served version."""
 
-    # Fields that three or more rules ask for, as nodes.
+    # Nodes of fields that at least three rules use.
     user_data_node = FieldNode("spec", "userData")
     block_devices_node = FieldNode("spec", "blockDeviceMappings")
     ami_family_node = FieldNode("spec", "amiFamily")
@@ -307,7 +315,7 @@ class EC2NodeClass(Object):
 
     @cached_property
     def ami_family(self) -> Text | None:
-        """Return `amiFamily` as it is written; None if it is no text, UNKNOWN if a placeholder fills it in."""
+        """Return `amiFamily` as it is written. None if it is not a string, UNKNOWN if it is a placeholder."""
         return text(self.node.find("spec", "amiFamily"))
 
     @cached_property
@@ -335,7 +343,7 @@ class EC2NodeClass(Object):
 
 
 class AutoModeClass(Object):
-    """A NodeClass of EKS Auto Mode: what AWS lets users choose of the nodes that it makes."""
+    """A NodeClass of EKS Auto Mode: the options of users for the nodes that AWS launches."""
 
     @property
     def provider(self) -> Provider:
@@ -344,7 +352,10 @@ class AutoModeClass(Object):
 
 
 class NodeOverlay(Object):
-    """A NodeOverlay: what Karpenter takes instance types to cost and to have (since 1.7.0, behind a feature gate)."""
+    """A NodeOverlay: it changes the price and the resources that Karpenter assumes for instance types.
+
+    It exists since 1.7.0, behind a feature gate.
+    """
 
     @cached_property
     def requirements(self) -> tuple[RequirementLine, ...]:
@@ -353,7 +364,7 @@ class NodeOverlay(Object):
 
     @cached_property
     def weight(self) -> int | None:
-        """Return `spec.weight`: 0 if none is written, None if it is not known."""
+        """Return `spec.weight`: 0 if it is missing, None if it is not known."""
         node = self.node.find("spec", "weight")
         if node is None or node.value is None:
             return 0
@@ -361,16 +372,13 @@ class NodeOverlay(Object):
 
     @cached_property
     def price(self) -> str | None:
-        """Return the price per hour, or the change of it with its sign; None if it changes none."""
+        """Return the price per hour, or the adjustment with its sign. None if it changes no price."""
         nodes = (self.node.find("spec", field) for field in ("price", "priceAdjustment"))
         return next((str(node.value) for node in nodes if node is not None and node.value is not None), None)
 
     @cached_property
     def capacity(self) -> dict[str, Node] | None:
-        """Return the resources that it brings, each with its amount.
-
-        None if it brings none, not even an empty list.
-        """
+        """Return the resources that it adds, by name. None if there is no `capacity`."""
         node = self.node.find("spec", "capacity")
         if node is None or node.kind != "mapping":
             return None
@@ -378,28 +386,28 @@ class NodeOverlay(Object):
 
     @cached_property
     def effects_known(self) -> bool:
-        """Whether name and resources are written out: no placeholder is in their place."""
+        """Return whether its name and its resources are known: no placeholder replaces them."""
         node = self.node.find("spec", "capacity")
         keys = node is None or (node.value is not UNKNOWN and all(entry.name is not None for entry in node.entries))
         return keys and isinstance(self.name, str)
 
 
 class Retired(Object):
-    """A Provisioner or an AWSNodeTemplate, gone since Karpenter 0.33."""
+    """A Provisioner or an AWSNodeTemplate, which Karpenter does not serve since 0.33."""
 
 
 class UnknownKind(Object):
-    """An object in one of Karpenter's API groups, of a kind that no release has, or that lacks kind or apiVersion."""
+    """An object in a Karpenter API group with a kind that no release has, or without kind or apiVersion."""
 
 
 def served(obj: Object, release: Version) -> bool:
-    """Whether an API server of a release serves the object's apiVersion: v1 always, v1beta1 until 1.0."""
+    """Return whether a release serves the object's apiVersion: v1 always, v1beta1 until 1.0."""
     if obj.of_cluster:
         return True
     if isinstance(obj, NodeOverlay):
         return obj.api_version == OVERLAY_API
     if isinstance(obj, AutoModeClass):
-        return True  # no release of Karpenter decides about it
+        return True  # Karpenter's releases have no influence on it
     group, _, version = obj.api_version.rpartition("/")
     if isinstance(obj, UnknownKind) or group != GROUPS.get(obj.kind):
         return False

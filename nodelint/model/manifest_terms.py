@@ -1,4 +1,4 @@
-"""Entries of a NodePool and an EC2NodeClass: requirements, labels, taints, selector terms, and what they hold."""
+"""Read the entries of NodePool and EC2NodeClass: requirements, labels, taints, selector terms."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Text = str | UnknownValue
 
 
 class Value(NamedTuple):
-    """One text of a list, with its place. Numbers and booleans of YAML are no texts and have `text` None."""
+    """A value of a list with its node. `text` is None if it is not a string, UNKNOWN if it is a placeholder."""
 
     text: Text | None
     node: Node
@@ -24,31 +24,31 @@ class RequirementLine(NamedTuple):
     values: tuple[Value, ...]
     min_values: int | None
     known: bool
-    """Whether key, operator and every value can be judged: no placeholder, no wrong type."""
+    """Whether key, operator and all values can be judged: there is no placeholder and no wrong type."""
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """Return the values that are known texts."""
+        """Return the values that are known strings."""
         return tuple([v.text for v in self.values if isinstance(v.text, str)])
 
     @property
     def known_texts(self) -> tuple[str, ...] | None:
-        """Return the values; None if anything of the entry is not known, for then it may mean anything."""
+        """Return the values. None if any part of the entry is unknown."""
         return self.texts if self.known else None
 
     @property
     def key_node(self) -> Node:
-        """Return where the key's value stands; the whole entry where there is none."""
+        """Return the node of the key's value, or the whole entry if it has no key."""
         return self.node.get("key") or self.node
 
     @property
     def values_node(self) -> Node:
-        """Return where the list of values stands; the whole entry where there is none."""
+        """Return the node of the list of values, or the whole entry if it has no list."""
         return self.node.get("values") or self.node
 
 
 class Label(NamedTuple):
-    """A key of a map of labels or tags with its value."""
+    """An entry of a map of labels or tags."""
 
     key_node: Node
     node: Node
@@ -78,7 +78,7 @@ class SelectorTerm(NamedTuple):
 
 
 class Alias(NamedTuple):
-    """`family@version` of an AMI selector term. A missing version is an empty text."""
+    """The parts of an alias `family@version` in an AMI selector term. `version` is empty if it is missing."""
 
     family: str
     version: str
@@ -94,13 +94,13 @@ class ClassRef(NamedTuple):
 
 
 def parse_alias(value: str) -> Alias:
-    """Split `al2023@v20250403` at its first `@`, as the controller does."""
+    """Return the parts of an alias such as `al2023@v20250403`, split at the first `@` as in the controller."""
     family, _, version = value.partition("@")
     return Alias(family, version)
 
 
 def text(node: Node | None) -> Text | None:
-    """Return the text of a scalar node, `UNKNOWN` for a placeholder, None for anything else."""
+    """Return the string of a scalar node. `UNKNOWN` for a placeholder, None for anything else."""
     if node is None or node.kind != "scalar":
         return None
     if isinstance(node.value, str) or node.value is UNKNOWN:
@@ -109,20 +109,20 @@ def text(node: Node | None) -> Text | None:
 
 
 def whole_number(node: Node | None) -> int | None:
-    """Return a whole number. None for anything else."""
+    """Return the integer of a node. None for anything else."""
     value = node.value if node is not None else None
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def mappings_of(node: Node | None) -> list[Node]:
-    """Return the mappings of a list; none if it is not a list."""
+    """Return the mappings of a list. Empty if it is not a list."""
     if node is None or node.kind != "sequence":
         return []
     return [item for item in node.items if item.kind == "mapping"]
 
 
 def requirement_line(node: Node) -> RequirementLine:
-    """Return an entry of a list of requirements: a NodePool's, or an image's in the status of a class."""
+    """Return an entry of a list of requirements: of a NodePool, or of an image in the status of a class."""
     listed = node.get("values")
     is_list = listed is None or listed.kind == "sequence"
     key, operator = text(node.get("key")), text(node.get("operator"))
@@ -139,7 +139,7 @@ def requirement_line(node: Node) -> RequirementLine:
 
 
 def labels(node: Node | None) -> tuple[Label, ...]:
-    """Return the entries of a map of labels or tags; none if it is not a mapping."""
+    """Return the entries of a map of labels or tags. Empty if it is not a mapping."""
     if node is None or node.kind != "mapping":
         return ()
     found = []

@@ -1,4 +1,4 @@
-"""How messages name values, counts and near misses."""
+"""Write values, counts and suggestions of similar names in messages."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
 LONGEST_MESSAGE = 120
-"""Characters of a finding's message."""
+"""The most characters of a finding's message."""
 
 
 def short(value: str, most: int = 48) -> str:
-    """Return a value cut so that a message that names it stays short, on one line: behind a whole word where it has
-    some.
-    """
+    """Return a value on one line, shortened to `most` characters, if possible after a whole word."""
     flat = " ".join(value.split())
     if len(flat) <= most:
         return flat
@@ -32,27 +30,27 @@ def counted(number: int, noun: str) -> str:
 
 
 def list_first(names: Sequence[str], most: int) -> str:
-    """Return the first `most` names, and how many more there are: `a, b and 3 more`."""
+    """Return the first `most` names, and the number of the others: `a, b and 3 more`."""
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
 
 
 def first_fitting(*messages: str) -> str:
-    """Return the first of some messages that is short enough for a message, else the last."""
+    """Return the first message that is short enough, else the last one."""
     return next((message for message in messages if len(message) <= LONGEST_MESSAGE), messages[-1])
 
 
 def did_you_mean(name: str, known: Iterable[str], least: float = 0.6) -> str:
-    """Return the end of a message about a name that there is not: the nearest that there is, or nothing.
+    """Return a message's end that suggests a known name similar to `name`. Empty if there is none.
 
-    `least` is how alike they have to be, as difflib measures it.
+    `least` is the required similarity, as a ratio of difflib.
     """
     near = nearest_name(name, known, least)
     return f", did you mean `{near}`?" if near is not None else ""
 
 
 def nearest_name(name: str, known: Iterable[str], least: float = 0.6) -> str | None:
-    """Return the name that is most like another one; None if none is alike enough (see `did_you_mean`)."""
+    """Return the known name most similar to `name`. None if none is similar enough (see `did_you_mean`)."""
     from difflib import get_close_matches
 
     return next(iter(get_close_matches(name, list(known), 1, least)), None)
@@ -60,14 +58,14 @@ def nearest_name(name: str, known: Iterable[str], least: float = 0.6) -> str | N
 
 NOT_IN_TIME = "Not all was read in time, and nothing of what was read is judged"
 PAIR = "no NodePool or EC2NodeClass"
-"""What files lack in which there is nothing to judge."""
+"""What is missing in files without anything to judge."""
 
 
 def say_nothing(verb: str, missing: str, where: str, gaps: Collection[object]) -> str:
-    """Return that there is nothing to do, as far as the files could be read: `Nothing to check: no ... in 1 file`.
+    """Return that there is nothing to do, as far as files could be read: `Nothing to check: no ... in 1 file`.
 
-    If the deadline passed while files were read, it says that instead. `report.all_clear` has it for all but a run
-    that meets nothing of Karpenter's, which loads no report.
+    If the deadline passed while files were read, the text says that instead. `report.all_clear` uses it, and runs
+    that find no Karpenter object, which do not load `report`.
     """
     if RUN.has_left_out:
         return NOT_IN_TIME

@@ -1,9 +1,9 @@
-"""Amounts of USD in words."""
+"""Write amounts of USD."""
 
 from __future__ import annotations
 
 HOURS_A_MONTH = 730
-"""As AWS reckons a month."""
+"""The hours of a month in AWS's price calculations."""
 
 
 def dollars(amount: float) -> str:
@@ -14,6 +14,6 @@ def dollars(amount: float) -> str:
 
 
 def dollars_range(least: float, most: float) -> str:
-    """Return two amounts as a range, or as one where they are printed alike."""
+    """Return two amounts as a range, or one amount if both are printed the same."""
     low, high = dollars(min(least, most)), dollars(max(least, most))
     return low if low == high else f"{low} to {high}"

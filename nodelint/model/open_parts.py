@@ -1,4 +1,4 @@
-"""The parts of an object that depend on template code which nodelint does not evaluate."""
+"""Find the parts of an object that depend on template code which nodelint does not evaluate."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ _BRANCH = r"[ \t]*(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(?:else|elif|elsif|end\w*)\b"
 
 
 class OpenParts(NamedTuple):
-    """Values, entries of lists, and mappings that may have further keys: the code that decides, by node identity.
+    """The parts of an object that depend on template code. Keys are the ids of nodes, values the spans of the code.
 
-    Of a list with such an entry the whole list is a value, too.
+    - `values`: values that may differ or be absent. A list with such an item is one as well.
+    - `gaining`: mappings that may get further keys.
+    - `items`: items of lists that may be absent.
     """
 
     values: dict[int, Span]
@@ -25,12 +27,12 @@ class OpenParts(NamedTuple):
     items: dict[int, Span]
 
     def concerns(self, item: Node) -> bool:
-        """Whether an entry of a list is one of them, or holds one."""
+        """Return whether an item of a list depends on template code, as a whole or in part."""
         return id(item) in self.items or any(item.start <= at.start < item.end for at in self.spans)
 
     @property
     def spans(self) -> list[Span]:
-        """Return the code of all of them."""
+        """Return the spans of all the template code."""
         return [*self.values.values(), *self.gaining.values()]
 
 
@@ -38,7 +40,7 @@ NO_OPEN_PARTS = OpenParts({}, {}, {})
 
 
 def find_open_parts(node: Node, kind: str, document: Document) -> OpenParts | None:
-    """Return the parts of an object's `spec` that are open; None if it is not known which of them are."""
+    """Return the parts of an object's `spec` that depend on template code. None if they cannot be determined."""
     entry = node.entry("spec")
     if entry is None or not document.templated or is_part(node, kind, document):
         return None
@@ -48,7 +50,7 @@ def find_open_parts(node: Node, kind: str, document: Document) -> OpenParts | No
 
 
 class _Finder:
-    """Finds the open parts of a `spec` that stands between two places."""
+    """Finds the parts of a `spec` that depend on template code, between two offsets."""
 
     def __init__(self, spec: Node, start: int, end: int, document: Document) -> None:
         self._spec, self._start, self._end = spec, start, end
@@ -65,18 +67,18 @@ class _Finder:
         self._branches = [line.start() for line in lines if re.match(_BRANCH, line[0])]
         self._parts = OpenParts({}, {}, {})
         self._placed: list[tuple[int, int]] = []
-        """The stretches whose code is accounted for."""
+        """The ranges of template code that were assigned to a part."""
 
     @staticmethod
     def _level(line: re.Match[str]) -> int:
-        """Return the column in which a line prints."""
+        """Return the column at which a line of template code prints."""
         indents = re.findall(r"\bn?indent\s+(\d+)", line[0])
         return int(indents[-1]) if indents else len(line[0]) - len(line[0].lstrip(" \t"))
 
     def find(self) -> OpenParts | None:
         inside = self._spec.end
         if any(block.start <= self._start < block.end < inside for block in self._every_block):
-            return None  # it begins outside and ends within
+            return None  # it begins outside and ends inside
         if any(at < inside and not any(b.start < at <= b.end for b in self._blocks) for at in self._branches):
             return None
         self._walk(self._spec, self._start)
@@ -85,7 +87,7 @@ class _Finder:
         return self._parts
 
     def _walk(self, node: Node, home: int) -> None:
-        """Look into a value; `home` is the place behind which all code in it stands."""
+        """Visit a value. All template code that belongs to it is after the offset `home`."""
         if node.kind == "mapping":
             self._walk_mapping(node, home)
         elif node.kind == "sequence":
@@ -127,7 +129,10 @@ class _Finder:
             self._open(node, home, max([node.end, *gaining]))
 
     def _block_of(self, at: int, home: int) -> TemplateBlock | None:
-        """Return the outermost block behind a place that another one stands in."""
+        """Return the outermost block that begins at or after `home` and contains the offset `at`.
+
+        None if there is none.
+        """
         return next((block for block in self._blocks if home <= block.start < at < block.end), None)
 
     def _open(self, node: Node, start: int, stop: int) -> None:
@@ -135,14 +140,14 @@ class _Finder:
         self._parts.values[id(node)] = Span(node.source, start, stop)
 
     def _list_gaining(self, node: Node, home: int) -> Sequence[int]:
-        """Return the offsets of template code that may print into a collection."""
+        """Return the offsets of template code that may print further members into a collection, at its column."""
         if node.style != "block" or not (node.entries or node.items):
             return ()
         column = self._column(node)
         return [at for at in self._printing_in(home, self._reach(node)) if self._printing[at] == column]
 
     def _cover(self, node: Node, lines: Sequence[int]) -> Span:
-        """Return all code that lines which print into a mapping stand in."""
+        """Return the range of all template code around lines that print into a mapping."""
         covered = [(at, self._line_end(at)) for at in lines]
         self._placed += covered
         around = [block for block in self._blocks if any(block.start < at < block.end for at in lines)]

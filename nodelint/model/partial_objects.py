@@ -1,4 +1,4 @@
-"""Whether an object is whole, or a patch or fragment."""
+"""Decide whether an object is complete, or a patch or fragment."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _HEARTS = {
     ),
     "NodeClass": ("role", "instanceProfile", "subnetSelectorTerms", "securityGroupSelectorTerms"),
 }
-"""Fields of `spec` of which a whole object has at least one."""
+"""Fields of `spec` of which a complete object has at least one."""
 
 _NEEDED = {
     "NodePool": (("spec", "template", "spec", "nodeClassRef"), ("spec", "template", "spec", "requirements")),
@@ -32,11 +32,11 @@ _NEEDED = {
     ),
     "NodeClass": (("spec", "subnetSelectorTerms"), ("spec", "securityGroupSelectorTerms")),
 }
-"""What a text for readers shows of an object where it shows all of it."""
+"""Fields that a complete object has in documentation."""
 
 
 def adds(patch: Node, whole: Node) -> bool:
-    """Whether a patch has a field of `spec`, or of a NodePool's template, that an object lacks."""
+    """Return whether a patch has a field of `spec`, or of a NodePool's template, that an object lacks."""
     for path in (("spec",), ("spec", "template", "spec")):
         given, there = patch.find(*path), whole.find(*path)
         if given is not None and any(there is None or there.key(entry.name or "") is None for entry in given.entries):
@@ -45,23 +45,23 @@ def adds(patch: Node, whole: Node) -> bool:
 
 
 def supplies(patch: Node, path: str) -> bool:
-    """Whether a patch brings the field of a path such as `spec.limits.cpu`, or the list that holds it."""
+    """Return whether a patch sets the field of a path such as `spec.limits.cpu`, or the list that contains it."""
     return patch.find(*path.partition("[")[0].split(".")) is not None
 
 
 _BODIES = (("spec",), ("spec", "template"), ("spec", "template", "spec"))
-"""What an object consists of."""
+"""The main mappings of an object."""
 
 
 def is_part(node: Node, kind: str, document: Document) -> bool:
-    """Whether the object is a patch or fragment, because of `$patch`, its file, or missing required fields.
+    """Return whether the object is a patch or fragment, because of `$patch`, its file, or missing required fields.
 
-    An example in a text for readers is one where it leaves out what no object does without.
+    In documentation, an example without a field that each object needs is a fragment.
     """
     if node.source.part or document.part or document.target or node.get("$patch") is not None:
         return True
     if any(below is not None and below.value is UNKNOWN for below in (node.find(*path) for path in _BODIES)):
-        return True  # a placeholder or an expression stands for what an object consists of
+        return True  # a placeholder or an expression replaces a main mapping of the object
     if (node.source.part is False and document.part is False) or kind not in _HEARTS:
         return False
     if document.host == "markdown":
@@ -73,7 +73,10 @@ _PATCH_NAME = r"(?:^|[-_./])patch(?:es)?(?:[-_./]|$)"
 
 
 def _lacks_fields(node: Node, kind: str) -> bool:
-    """Whether an object lacks what each object needs; in a file or folder called a patch, one field is enough."""
+    """Return whether an object lacks all required fields.
+
+    In a file or folder named `patch`, one missing field is enough.
+    """
     path = node.source.path.lower()
     if "patch" in path and re.search(_PATCH_NAME, "/".join(re.split(r"[/\\]", path)[-2:])):
         return any(node.find(*path) is None for path in _NEEDED[kind])
@@ -86,10 +89,9 @@ def _is_heartless(node: Node, kind: str) -> bool:
 
 
 def meant_kind(node: Node, document: Document) -> str | None:
-    """Return the kind of a whole object that states an `apiVersion` of Karpenter's or the kind, and lacks the other
-    one.
+    """Return the kind of a complete object that has a Karpenter apiVersion or kind, but lacks the other one.
 
-    None if a template or a patch may leave it to others, and for all that is written below another object.
+    None if a template or a patch may add it, and for everything inside another object.
     """
     if node.parent is not None or document.host is not None or document.templated or node.source.masked:
         return None
@@ -105,16 +107,16 @@ def meant_kind(node: Node, document: Document) -> str | None:
 
 
 def is_unclaimed_patch(node: Node, kind: str, document: Document) -> bool:
-    """Whether an object is taken for a patch by what it lacks alone: no kustomization that was found names its file.
+    """Return whether an object counts as a patch only because it lacks fields: no kustomization names its file.
 
-    What it patches is not known, or it is an object that the API server refuses.
+    Then either its target is not known, or it is an object that the API server refuses.
     """
     if node.source.part is not None or document.part or document.target or document.host is not None:
         return False
     if kind not in _HEARTS or document.templated or node.source.masked or node.get("$patch") is not None:
         return False
     if any(below is not None and below.value is UNKNOWN for below in (node.find(*path) for path in _BODIES)):
-        return False  # said of the placeholder
+        return False  # the placeholder is reported
     return _lacks_fields(node, kind)
 
 
@@ -125,9 +127,9 @@ CONTROL = r"[ \t]*(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(?:if|unless|with|range|for|end\w
 
 
 def may_lack(node: Node, document: Document) -> bool:
-    """Whether lines of template code may add to an object's `spec`, or leave some of it out.
+    """Return whether lines of template code may add fields to an object's `spec`, or omit some.
 
-    They do not where they are around the whole object, in its metadata, or a loop that fills the values of a
+    They do not if they are around the whole object, in its metadata, or form a loop that fills the values of a
     requirement, which are unknown anyway.
     """
     entry = node.entry("spec")
@@ -145,16 +147,16 @@ def may_lack(node: Node, document: Document) -> bool:
 
 
 def may_gain(mapping: Node) -> bool:
-    """Whether a line of template code prints keys into a mapping: conditions and loops alone print nothing."""
+    """Return whether a line of template code prints keys into a mapping. Conditions and loops alone print nothing."""
     end = after(mapping)
     lines = re.compile(CODE_LINE).finditer(mapping.source.text, mapping.start, end)
     return any(not (re.match(CONTROL, line[0]) or re.match(SILENT, line[0])) for line in lines)
 
 
 def list_gaining(node: Node, document: Document) -> Iterator[tuple[str, Node, int]]:
-    """Yield the mappings of an object into which a line of template code prints keys: field, mapping, offset.
+    """Yield (field, mapping, offset) for each mapping of an object to which a line of template code adds keys.
 
-    A line prints where `indent` or `nindent` says, else in its own column.
+    The column comes from `indent` or `nindent` in the line, else from the line itself.
     """
     text = node.source.text
     levels = {}
@@ -181,10 +183,10 @@ def list_gaining(node: Node, document: Document) -> Iterator[tuple[str, Node, in
 
 
 def list_conditional(node: Node, document: Document) -> Iterator[tuple[str, Node, int, bool]]:
-    """Yield what of an object stands in a condition or a loop of a template: field, value, where the block begins,
-    whether it is a loop.
+    """Yield the conditional parts of an object: field, value, offset of the template block, whether it is a loop.
 
-    The first of each block that stands in no other. A block around the whole object or within a text has none.
+    Only the first part of each outermost block is yielded. A block around the whole object or inside a string is
+    skipped.
     """
     text = node.source.text
     if not holds_any(text[node.start : document.end], CODE):
@@ -210,7 +212,7 @@ def list_conditional(node: Node, document: Document) -> Iterator[tuple[str, Node
 
 
 def _is_comment(source: SourceText, at: int) -> bool:
-    """Whether code stands in a comment, which most template languages are not to look into; Jinja does."""
+    """Return whether template code is in a YAML comment, where it is not meant to run. In Jinja it is."""
     before = source.text[source.text.rfind("\n", 0, at) + 1 : at]
     return "#" in before and re.search(_JINJA_NAME, source.path) is None
 
@@ -219,8 +221,9 @@ _JINJA_NAME = r"\.(?:j2|jinja2?)$"
 
 
 def after(node: Node) -> int:
-    """Return where the next entry or item of a collection around a node begins; the end of the file where there is
-    none.
+    """Return the offset of the next entry or item after a node, in any collection around it.
+
+    If there is none, return the end of the file.
     """
     around = node.parent
     while around is not None:
@@ -233,9 +236,7 @@ def after(node: Node) -> int:
 
 
 def _loops(node: Node, end: int) -> Iterator[tuple[int, int]]:
-    """Yield where the values of requirements are that a template fills in by a loop, which ends before
-    anything else.
-    """
+    """Yield the ranges of requirement values that a template fills in by a loop which contains nothing else."""
     text = node.source.text
     requirements = node.find("spec", "template", "spec", "requirements")
     for line in requirements.items if requirements is not None else ():

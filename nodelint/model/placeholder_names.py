@@ -1,4 +1,4 @@
-"""Names with placeholders, and whether two of them are the same."""
+"""Compare names with placeholders: decide whether two of them are the same."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ if TYPE_CHECKING:
 
     Named = TypeVar("Named", bound=Object)
 
-_CODE = r"\{\{([^{}]*)\}\}"  # compiled when first needed: few files hold template code
+_CODE = r"\{\{([^{}]*)\}\}"  # compiled at first use: few files have template code
 _OF_LOOP = r"\b(?:each|count|self)\."
 _OF_ROUND = r"(?<![\w.\"])\.[a-z]|\$[a-zA-Z]|\bitem\b"
-"""What differs from one round of a loop to the next: `each.key`; in a template a field of an item, or a variable."""
+"""Code whose value differs between the iterations of a loop: `each.key`; in a template a field or a variable."""
 
 
 def canonical_code(text: str) -> str:
-    """Return a text with placeholders, each in one spelling: `{{- $.Release.Name | quote }}` is `{{ .Release.Name
-    }}`.
+    """Return a text with each placeholder in a standard spelling.
+
+    For example `{{- $.Release.Name | quote }}` becomes `{{ .Release.Name }}`.
     """
     code = re.sub(_CODE, lambda found: "{{ " + _spell(found[1]) + " }}", text.strip().strip("\"'"))
     whole = re.fullmatch(r"\$\{\s*((?:var|local|module)\.[^{}]+)\}", code)
@@ -39,7 +40,7 @@ def _spell(code: str) -> str:
 
 
 def _folder_filled(path: str) -> str:
-    """Return the folder that is filled in as a whole: the chart around a template, else the file's own."""
+    """Return the folder that is rendered as a whole: the chart of a template, else the folder of the file."""
     folder = os.path.dirname(path)
     parts = folder.split("/")
     return "/".join(parts[: parts.index("templates")]) if "templates" in parts else folder
@@ -55,15 +56,15 @@ def by_code(objects: Iterable[Named]) -> dict[str, list[Named]]:
 
 
 def namesakes_of(name: Node, by_their_code: Mapping[str, Sequence[Named]]) -> list[Named]:
-    """Return the objects whose names are filled with the same text as a name that is a placeholder, for certain.
+    """Return the objects whose names certainly have the same value as a name that is a placeholder.
 
-    The same code in one file is. So it is in the templates of a chart, a module of Terraform and a folder of
-    manifests, unless it asks for something of a loop.
+    The code must be the same, in one file, chart, Terraform module or folder of manifests. Outside of one file, it
+    must not depend on a loop.
     """
     code = canonical_code(name.unquoted)
     cluster = name.source.cluster
     same = by_their_code.get(code, ())
-    if cluster:  # a file that is not built stands beside what is built of the others
+    if cluster:  # a file that is not rendered may be used together with any environment
         same = [obj for obj in same if obj.source.cluster in ("", cluster)]
     folder = _folder_filled(name.source.path)
     differs = re.search(_OF_LOOP, code) is not None or ("{{" in code and re.search(_OF_ROUND, code) is not None)

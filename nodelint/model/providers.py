@@ -1,4 +1,4 @@
-"""Whose NodePool an object is: Karpenter's for AWS, EKS Auto Mode's, or another provider's."""
+"""Decide whose NodePool an object is: Karpenter's for AWS, EKS Auto Mode's, or another provider's."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     Provider = Literal["aws", "auto-mode", "other"]
-    """`aws` is also what leaves open whose it is."""
+    """The provider of a pool or class: `aws` is Karpenter for AWS. It is also used if the provider is not clear."""
 else:
     Provider = str
 
@@ -25,7 +25,7 @@ _LABELS: dict[str, Provider] = {
 }
 
 _EC2_GROUPS = ("karpenter.hypershift.openshift.io",)
-"""Groups of other providers' classes whose nodes are EC2 instances, labelled as Karpenter for AWS labels them.
+"""Groups of other providers' classes whose nodes are EC2 instances with the labels of Karpenter for AWS.
 
 OpenShift's AutoNode has `OpenshiftEC2NodeClass` (github.com/openshift/hypershift, karpenter-operator).
 """
@@ -34,9 +34,9 @@ _Text = str | UnknownValue | None
 
 
 def by_class(group: _Text, kind: _Text) -> Provider:
-    """Return the provider that group and kind of a nodeClassRef agree on.
+    """Return the provider of a nodeClassRef with this group and kind.
 
-    The API server takes neither where it is empty, so that an empty one is a mistake and no other provider's.
+    The API server refuses an empty group or kind, so an empty one is a mistake and not another provider.
     """
     if not isinstance(group, str) or not isinstance(kind, str) or not (group and kind):
         return "aws"
@@ -47,19 +47,19 @@ def by_class(group: _Text, kind: _Text) -> Provider:
 
 
 def is_of_ec2(group: _Text, keys: Sequence[str]) -> bool:
-    """Whether another provider's class launches EC2 instances: by its group, or by the labels that are asked for."""
+    """Return whether another provider's class launches EC2 instances, by its group or by the label keys of a pool."""
     return group in _EC2_GROUPS or any(key.startswith(f"{AWS_GROUP}/") for key in keys)
 
 
 def by_labels(keys: Sequence[str]) -> Provider:
-    """Return the provider whose labels are asked for, where none of Karpenter's for AWS is."""
+    """Return the provider whose labels are used. If a label of Karpenter for AWS is among them, it is `aws`."""
     if any(key.startswith(AWS_GROUP) for key in keys):
         return "aws"
     return next((whose for key in keys for start, whose in _LABELS.items() if key.startswith(start)), "aws")
 
 
 def karpenters_key(key: str, provider: Provider) -> str:
-    """Return the label of Karpenter for AWS that a key of a provider's NodePool stands for; any other key as it is.
+    """Return the label of Karpenter for AWS that corresponds to a key of another provider. Other keys stay unchanged.
 
     Auto Mode's instance types have Karpenter's labels under Auto Mode's domain, with the same values:
     `eks.amazonaws.com/instance-family`.
@@ -70,17 +70,20 @@ def karpenters_key(key: str, provider: Provider) -> str:
 
 
 def providers_key(key: str, provider: Provider) -> str:
-    """Return the key with which a NodePool of a provider asks for a label of Karpenter for AWS."""
+    """Return the provider's own key for a `karpenter.k8s.aws/` label. Other keys stay unchanged.
+
+    For EKS Auto Mode it is, for example, `eks.amazonaws.com/instance-family`.
+    """
     start, _, name = key.partition("/")
     of_types = provider == "auto-mode" and start == AWS_GROUP and name.startswith("instance-")
     return f"{AUTO_MODE_GROUP}/{name}" if of_types else key
 
 
 def judged_in_part(provider: Provider, kind: _Text, version: _Text, of_ec2: bool = False) -> str:
-    """Return the note on a NodePool of another provider, of which only what holds for every provider is judged.
+    """Return the note on a NodePool of another provider, for which nodelint judges only what is common to all.
 
-    `version` is that of its API: which releases of another provider serve an old one is not known. `of_ec2` says that
-    its instance types are those of EC2.
+    `version` is the version of its API: nothing is known about old versions of other providers. `of_ec2`: its
+    instance types are those of EC2.
     """
     named = f" (`{kind}`)" if isinstance(kind, str) and kind else ""
     if provider == "auto-mode":
@@ -94,9 +97,9 @@ def judged_in_part(provider: Provider, kind: _Text, version: _Text, of_ec2: bool
 
 
 def why_not_judged(kind: str, group: str) -> str | None:
-    """Return why an object of a kind besides Karpenter's own for AWS is not judged.
+    """Return why an object of a related kind is not judged.
 
-    None if it has to do with neither.
+    None if the kind has nothing to do with Karpenter for AWS.
     """
     if kind.endswith("NodeClass") and "karpenter" in group and group != AWS_GROUP:
         return f"a class of another provider (`{group}`) is not judged"

@@ -1,4 +1,4 @@
-"""Kubernetes quantities as whole numbers, to be compared: `100m`, `1.5Gi`, `1e3`."""
+"""Convert Kubernetes quantities to integers, to compare them: `100m`, `1.5Gi`, `1e3`."""
 
 from __future__ import annotations
 
@@ -11,24 +11,25 @@ _POWERS = {"n": 0, "u": 3, "m": 6, "k": 12, "M": 15, "G": 18, "T": 21, "P": 24, 
 _BINARY: dict[str | None, int] = {
     suffix: 1024**power for power, suffix in enumerate(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"), 1)
 }
-_ONE = 9  # the power of ten by which one is more than a billionth
+_ONE = 9  # the power of ten between one and a billionth
 
 ONE: int = 10**_ONE
-"""One in billionths, the smallest step of a quantity."""
+"""The number of billionths in one. A billionth is the smallest step of a quantity."""
 
 _MOST = (2**63 - 1) * ONE  # apimachinery pkg/api/resource/amount.go, maxAllowed
 _DIGITS = 1000
 
 
 def billionths(text: str) -> int:
-    """Return a quantity in billionths, rounded up and cut off as the API server does. ValueError for what
-    is not one.
+    """Return a quantity in billionths, rounded up and clamped as in the API server.
+
+    Raise ValueError if it is invalid.
     """
     return max(-_MOST, min(_billionths(text), _MOST))
 
 
 def billionths_or_zero(text: str) -> int:
-    """Return a quantity in billionths, or 0 for what is not one."""
+    """Return a quantity in billionths, or 0 if it is invalid."""
     try:
         return billionths(text)
     except ValueError:
@@ -40,7 +41,7 @@ def _billionths(text: str) -> int:
         return int(text) * ONE if len(text) < _DIGITS else _MOST
     number, scale = text[:-2], _BINARY.get(text[-2:])
     if scale is not None and number.isascii() and number.isdigit() and len(number) < _DIGITS:
-        return int(number) * scale * ONE  # most amounts of memory, without an expression
+        return int(number) * scale * ONE  # most amounts of memory; it needs no regular expression
     match = re.fullmatch(_FORM, text)
     if match is None or not (match[2] or match[3]):
         raise ValueError(f"`{text}` is not a quantity such as 20Gi")
@@ -55,7 +56,7 @@ def _billionths(text: str) -> int:
 
 
 def quantity_of(node: Node) -> int | None:
-    """Return a scalar's quantity in billionths; None for a placeholder and for what is not a quantity."""
+    """Return a scalar's quantity in billionths. None for a placeholder, and if it is not a quantity."""
     value = node.value if node.kind == "scalar" else None
     if isinstance(value, bool) or not isinstance(value, (int, str)):
         return None

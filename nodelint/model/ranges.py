@@ -1,4 +1,4 @@
-"""Ranges of Karpenter's releases, and the releases in them at which results can change."""
+"""Read ranges of Karpenter releases, and find the releases at which results can change."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _CHANGES = r'"(?:releases|since|until|x-karpenter-since|x-karpenter-until)":\s*"
 _TABLES = ("image_names", "images", "label_words", "labels", "versions", "vocabulary")
 
 IN_CODE = (Version(1, 1, 0), Version(1, 2, 0), Version(1, 4, 0), Version(1, 7, 0), Version(1, 9, 0))
-"""Releases that the code itself, and the rules, tell apart."""
+"""Releases that nodelint's code and rules distinguish."""
 
 
 class Releases(NamedTuple):
-    """The releases from one to another, both among them."""
+    """A range of releases, with both ends included."""
 
     first: Version
     last: Version
@@ -31,21 +31,21 @@ class Releases(NamedTuple):
 
 
 def only(release: Version) -> Releases:
-    """Return one release alone."""
+    """Return a range with one release."""
     return Releases(release, release)
 
 
 def is_range(text: str) -> bool:
-    """Whether a text is meant for a range, and not for one version."""
+    """Return whether a text looks like a range, and not like one version."""
     return any(sign in text for sign in "<>=|, ")
 
 
 def releases_in(text: str) -> tuple[Version, ...]:
-    """Return the known releases in a range such as `>=1.0 <=1.14`, oldest first; `||` parts alternatives.
+    """Return the known releases in a range such as `>=1.0 <=1.14`, oldest first. `||` separates alternatives.
 
-    A version stands for all that begin with it: `<=1.14` takes in 1.14.1, `1.3 || 1.5` all patches of two minors. Of
-    releases newer than all that are known, those that the range names are among them, and of a range of no others the
-    first. ValueError for what is not a range, and for one of releases that are not known and not newer.
+    A version includes all releases that begin with it: `<=1.14` includes 1.14.1, `1.3 || 1.5` all patches of two
+    minor versions. Releases newer than all known ones are included if the range names them; if it contains no others,
+    its first one. Raise ValueError if it is not a range, or if it contains no known or newer release.
     """
     found: set[Version] = set()
     for choice in text.split("||"):
@@ -65,7 +65,7 @@ def releases_in(text: str) -> tuple[Version, ...]:
 
 
 def _first(numbers: Sequence[str]) -> Version:
-    """Return the first release of those that a version stands for."""
+    """Return the first release that a version includes."""
     padded = (*(int(number) for number in numbers if number), 0, 0)
     return Version(*padded[:3])
 
@@ -81,7 +81,7 @@ def _within(release: Version, sign: str, numbers: Sequence[str]) -> bool:
 
 
 def runs(releases: Iterable[Version]) -> tuple[Releases, ...]:
-    """Return releases parted where something changes: what holds for the last of a run holds for all of it."""
+    """Return ranges of releases without a change inside: what holds for the last release holds for the range."""
     points = turning_points()
     found: list[Releases] = []
     for release in releases:
@@ -94,7 +94,7 @@ def runs(releases: Iterable[Version]) -> tuple[Releases, ...]:
 
 
 def joined(parts: Iterable[Releases]) -> tuple[Releases, ...]:
-    """Return ranges of releases, those that follow each other made one."""
+    """Return ranges of releases, with adjacent ranges joined."""
     found: list[Releases] = []
     for part in sorted(parts):
         if found and RELEASES[bisect_right(RELEASES, found[-1].last) :][:1] == (part.first,):
@@ -106,7 +106,7 @@ def joined(parts: Iterable[Releases]) -> tuple[Releases, ...]:
 
 @cache
 def turning_points() -> tuple[Version, ...]:
-    """Return releases that differ from the one before in anything that is known here, oldest first."""
+    """Return the releases at which any of nodelint's facts change, oldest first."""
     schemas = shipped("schemas")
     files = [os.path.join(DATA, f"{name}.json") for name in _TABLES]
     files += [os.path.join(schemas, name) for name in os.listdir(schemas) if name.endswith(".json")]

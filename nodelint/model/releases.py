@@ -1,7 +1,7 @@
-"""What a Karpenter or Kubernetes version is, which ones there are, and which facts hold in which of them.
+"""Represent versions of Karpenter and Kubernetes, list the known ones, and state which facts hold for which.
 
-The facts lie in `data/versions.json`: the releases of the Karpenter AWS provider from 1.0.0 on, and what its source
-did otherwise in one release than in another.
+The facts are in `data/versions.json`: the releases of the Karpenter AWS provider since 1.0.0, and the differences in
+behaviour between them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Version(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Version:
-        """Read `1.2.3` or `v1.2.3`; anything else is a ValueError."""
+        """Return the version of a text such as `1.2.3` or `v1.2.3`. Raise ValueError for anything else."""
         numbers = _numbers(text)
         if numbers is None or len(numbers) != 3:
             raise ValueError(f"`{text}` is not a version such as 1.4.0")
@@ -32,14 +32,17 @@ class Version(NamedTuple):
 
 
 class KubernetesVersion(NamedTuple):
-    """A minor version of Kubernetes; EKS knows no finer one for images."""
+    """A minor version of Kubernetes. EKS images do not depend on the patch."""
 
     major: int
     minor: int
 
     @classmethod
     def parse(cls, text: str) -> KubernetesVersion:
-        """Read `1.33`, `v1.33` or `1.33.2`, whose patch is dropped; anything else is a ValueError."""
+        """Return the version of a text such as `1.33`, `v1.33` or `1.33.2`, without its patch.
+
+        Raise ValueError otherwise.
+        """
         numbers = _numbers(text)
         if numbers is None or len(numbers) not in (2, 3):
             raise ValueError(f"`{text}` is not a Kubernetes version such as 1.33")
@@ -50,7 +53,7 @@ class KubernetesVersion(NamedTuple):
 
 
 class KubernetesRange(NamedTuple):
-    """The versions of Kubernetes that a release supports, both ends included."""
+    """The Kubernetes versions that a release supports, with both ends included."""
 
     least: KubernetesVersion
     most: KubernetesVersion
@@ -70,23 +73,23 @@ def _numbers(text: str) -> tuple[int, ...] | None:
 
 
 RELEASES: tuple[Version, ...] = tuple([Version(*map(int, text.split("."))) for text in table("versions")["releases"]])
-"""Every release that is known, oldest first."""
+"""All known releases, oldest first."""
 
 OLDEST: Version = RELEASES[0]
 NEWEST: Version = RELEASES[-1]
 
 FIRST_SERVING = {"v1": OLDEST, "v1beta1": Version.parse("0.32.0")}
-"""The first release that serves an API version; what is stated of older ones is not about its objects."""
+"""The first release that serves an API version. Facts about older releases do not concern its objects."""
 
 
 RETIRING = Version.parse("0.33.0")
-"""The first release that serves no Provisioner and no AWSNodeTemplate."""
+"""The first release that serves neither Provisioner nor AWSNodeTemplate."""
 
 
 class Ahead(NamedTuple):
-    """The next minor version, as Karpenter's main branch has it, where facts were read from that. It is not released.
+    """The next minor version, which is not released yet, as it is on Karpenter's main branch.
 
-    `commit` and `date` are those of the AWS provider's main branch that the facts were read from.
+    `commit` and `date` are those of the AWS provider's main branch from which the facts were read.
     """
 
     version: Version
@@ -95,9 +98,9 @@ class Ahead(NamedTuple):
 
 
 def ahead() -> Ahead | None:
-    """Return what is known of the next minor version, None if nothing is.
+    """Return what is known of the next minor version. None if nothing is known.
 
-    Raise ValueError where `next` of data/versions.json lacks a part.
+    Raise ValueError if `next` in data/versions.json is incomplete.
     """
     upcoming = table("versions").get("next")
     if upcoming is None:
@@ -109,14 +112,12 @@ def ahead() -> Ahead | None:
 
 
 def is_newer(release: Version) -> bool:
-    """Whether a release is newer than all that are known: it may have what none of these has."""
+    """Return whether a release is newer than all known ones, so that it may have unknown features."""
     return release > NEWEST
 
 
 def judged_as(release: Version) -> str | None:
-    """Return the release whose facts stand for a release that is not known, in words. None for a release that is
-    known.
-    """
+    """Return the release whose facts are used for an unknown release, in words. None for a known release."""
     following = ahead()
     if following is not None and release >= following.version:
         return f"next, the main branch of {following.date} (commit {following.commit})"
@@ -127,17 +128,17 @@ def judged_as(release: Version) -> str | None:
 
 
 def target(text: str) -> Version:
-    """Return the release that a user means: `1.2` is the newest patch known of 1.2, `1` the newest of all.
+    """Return the release that a user means: `1.2` is the newest known patch of 1.2, `1` the newest of all.
 
-    `next` is the minor version after `NEWEST`. A release newer than `NEWEST` is given back as it is, and one that was
-    never tagged too; the caller says so (`judged_as`) and facts are those of the nearest older release, or of the
-    next minor version. Before 1.0.0 or no version at all is a ValueError in words.
+    `next` is the minor version after `NEWEST`. A release that is newer than `NEWEST`, or that was never tagged, is
+    returned unchanged. The caller reports that (`judged_as`); the facts are those of the nearest older release, or of
+    the next minor version. Raise ValueError with a message for a release before 1.0.0, and if it is not a version.
     """
     if text.strip() == "next":
         return Version(NEWEST.major, NEWEST.minor + 1, 0)
     numbers = _numbers(text)
     if numbers is None or not 1 <= len(numbers) <= 3:
-        raise ValueError(f"`{text}` is not a Karpenter version: use one such as 1.4.0 or 1.4")
+        raise ValueError(f"`{text}` is not a Karpenter version: use one such as {NEWEST}, the newest known, or 1.4")
     if numbers < (1,):
         raise ValueError(f"Karpenter {text} is too old: releases from {OLDEST} on are known")
     if len(numbers) == 3:
@@ -147,7 +148,10 @@ def target(text: str) -> Version:
 
 
 def early(text: str) -> Version | None:
-    """Return the release before 1.0.0 that a way can begin at: `0.37` is its last patch. None for any other text."""
+    """Return the release before 1.0.0 at which an upgrade can begin: `0.37` is its last patch.
+
+    None for any other text.
+    """
     numbers = _numbers(text) or ()
     for row in table("support")["early"] if len(numbers) in (2, 3) else ():
         last = Version.parse(row["last"])
@@ -158,10 +162,10 @@ def early(text: str) -> Version | None:
 
 @cache
 def releases_match(spec: str, release: Version) -> bool:
-    """Whether a release meets a spec such as `>=1.0.0,<1.2.2||>=1.3.0`; a comma is and, `||` is or.
+    """Return whether a release meets a spec such as `>=1.0.0,<1.2.2||>=1.3.0`. A comma means and, `||` means or.
 
-    A version in a spec may leave out its patch or minor (`<1.4` is `<1.4.0`). An empty spec holds
-    for all. A spec that cannot be read is a ValueError.
+    A version may omit its patch or minor (`<1.4` is `<1.4.0`). An empty spec matches all releases. Raise ValueError
+    for an invalid spec.
     """
     return any(
         all(_one_matches(part.strip(), release) for part in choice.split(",") if part.strip())
@@ -191,30 +195,36 @@ def _one_matches(part: str, release: Version) -> bool:
 
 
 def kubernetes_match(spec: str, version: KubernetesVersion) -> bool:
-    """Whether a Kubernetes version is in a range: `>=1.33`, `<1.35`."""
+    """Return whether a Kubernetes version is in a range such as `>=1.33` or `<1.35`."""
     return releases_match(spec, Version(version.major, version.minor, 0))
 
 
 @cache
 def behaves(name: str, release: Version) -> bool:
-    """Whether a release has a behaviour, by its name in `data/versions.json`; KeyError for no such name."""
+    """Return whether a release has a behaviour, by its name in `data/versions.json`.
+
+    Raise KeyError for an unknown name.
+    """
     return releases_match(table("versions")["behaviour"][name]["releases"], release)
 
 
 def serves_v1(release: Version) -> bool:
-    """Whether the CRDs of a release have v1: from 1.0.0 on, and in the last patches of the five minors before."""
+    """Return whether the CRDs of a release have v1.
+
+    They do since 1.0.0, and in the last patches of the five minor versions before.
+    """
     rows = {row["minor"]: row.get("v1") for row in table("support")["early"]}
     first = rows.get(f"{release[0]}.{release[1]}")
     return release >= OLDEST or (first is not None and release >= Version.parse(first))
 
 
 def has_defect(name: str, release: Version) -> bool:
-    """Whether a release does wrong with a manifest that reads fine: a defect of `data/versions.json`, by its name."""
+    """Return whether a release has a defect that affects valid manifests, by its name in `data/versions.json`."""
     return releases_match(table("versions")["defects"][name]["releases"], release)
 
 
 def fixed_for(name: str, release: Version) -> Version:
-    """Return the release to go to for the fix of a defect: in the same minor line, else the first above it."""
+    """Return the release that fixes a defect: in the same minor version, else the first newer one."""
     fixed = [Version.parse(text) for text in table("versions")["defects"][name]["fixed"]]
     above = [fix for fix in fixed if fix > release]
     same = [fix for fix in above if fix[:2] == release[:2]]
@@ -222,9 +232,7 @@ def fixed_for(name: str, release: Version) -> Version:
 
 
 def supported(release: Version) -> KubernetesRange:
-    """Return the Kubernetes versions that a release supports; of one that is not known, those of the nearest older
-    one.
-    """
+    """Return the Kubernetes versions that a release supports. For an unknown release, use the nearest older one."""
     found: dict[str, str] = {}
     for row in table("support")["early"] if release < OLDEST else ():
         if Version.parse(f"{row['minor']}.0") <= release:

@@ -1,7 +1,7 @@
-"""Karpenter's requirement algebra: what a set of requirements allows, and which sets go together.
+"""Compute with Karpenter's requirements: what a set of requirements allows, and which sets are compatible.
 
-Meant to give the answers of Karpenter core 1.14.1 (`pkg/scheduling`), and those of older cores where
-they differ: before 1.9.0 bounds were exclusive. Nothing here knows instance types or manifests.
+The results must equal those of Karpenter core 1.14.1 (`pkg/scheduling`), and of older cores if they differ: before
+1.9.0 bounds were exclusive. Instance types and manifests are not used here.
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     Operator = Literal["In", "NotIn", "Exists", "DoesNotExist"]
-    """What a requirement comes down to; bounds count as Exists, or as NotIn beside an exclusion."""
+    """The operator of a parsed requirement. Bounds are Exists, or NotIn if values are excluded as well."""
 
 
 OPERATORS = frozenset({"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte"})
-"""The operators that a requirement can be written with. Gte and Lte came with Karpenter 1.9.0."""
+"""The operators of a requirement. Gte and Lte exist since Karpenter 1.9.0."""
 
 INCLUSIVE_BOUNDS = Version(1, 9, 0)
-"""The first release that turns Gt and Lt into inclusive bounds (and so sees that `Gt 3, Lt 4` is empty)."""
+"""The first release that converts Gt and Lt to inclusive bounds, and so detects that `Gt 3, Lt 4` is empty."""
 
 MAX_INT = 2**63 - 1
 MIN_INT = -(2**63)
 
 _MANY = 50
-"""Requirements from which on it pays to look for those that can be added as one."""
+"""The number of requirements from which on it is faster to join some before adding them."""
 _ABSENT_ALLOWED = ("NotIn", "DoesNotExist")
 
 
 def is_integer(text: str) -> bool:
-    """Whether a text is a sign, or none, and ASCII digits."""
+    """Return whether a text consists of ASCII digits, possibly with a sign before them."""
     digits = text[1:] if text.startswith(("+", "-")) else text
     return digits.isascii() and digits.isdigit()
 
 
 def integer(text: str) -> int | None:
-    """Return the number that a label value stands for under a bound; None if it is not a number to Karpenter.
+    """Return the number of a label value for comparison with a bound. None if Karpenter does not read it as a number.
 
     Go's `strconv.Atoi`: a sign and ASCII digits that fit 64 bits. `007` and `+7` are numbers, `5.0`, `1e3`, `1_000`
     and ` 5` are not.
@@ -59,7 +59,7 @@ def integer(text: str) -> int | None:
 
 
 def _bound(text: str) -> int:
-    """Return the number of a bound. The controller trusts admission: to it nonsense is 0, and excess is clamped."""
+    """Return the integer of a Gt or Lt value as the controller reads it: 0 if it is no integer, clamped to int64."""
     number = integer(text)
     if number is not None:
         return number
@@ -70,19 +70,20 @@ def _bound(text: str) -> int:
 
 @lru_cache(maxsize=1 << 12)
 def normalize(key: str) -> str:
-    """Return the key that Karpenter puts in place of one of its six aliases, or the key itself."""
+    """Return the key that Karpenter substitutes for one of its six aliases, else the key itself."""
     aliases = table("labels")["normalized"]
     return str(aliases.get(key, key))
 
 
 class Requirement(NamedTuple):
-    """What is asked of one label.
+    """A requirement on one label.
 
-    `complement` says how to read `values`: the values allowed, or (complement) the values excluded.
-    `greater_equal` and `less_equal` are inclusive bounds in whole numbers; only a complement has them.
-    `min_values` is how many values there have to be to choose from; the algebra carries it along and never
-    checks it. `exclusive` marks the bounds of a core before 1.9.0: it kept `Gt 3` and `Lt 4` as they were,
-    and saw no contradiction as long as any number, whole or not, lies between them.
+    - `key`: the label key.
+    - `complement`: `values` are excluded; otherwise they are the allowed values.
+    - `greater_equal`, `less_equal`: inclusive integer bounds. Only a complement has them.
+    - `min_values`: the least number of values that must be possible. It is carried along, but not checked here.
+    - `exclusive`: the bounds are those of a core before 1.9.0, which kept `Gt 3` and `Lt 4` unchanged and saw no
+      contradiction as long as any real number is between them.
     """
 
     key: str
@@ -102,12 +103,10 @@ class Requirement(NamedTuple):
         min_values: int | None = None,
         release: Version | None = None,
     ) -> Requirement:
-        """Return a requirement as it is written, read by the core of a Karpenter release (None: the newest).
+        """Return a requirement as the core of a Karpenter release reads it (None: the newest release).
 
-        The key is normalised. Values given to Exists or DoesNotExist are ignored. Of a bound the first value counts.
-
-        Raise ValueError for an operator that Karpenter has in no release and for a bound without a value: admission
-        refuses both.
+        The key is normalized. Values of Exists or DoesNotExist are ignored. A bound uses its first value. Raise
+        ValueError for an operator that no release has, and for a bound without a value: admission refuses both.
         """
         key = normalize(key)
         if operator == "In":
@@ -126,14 +125,14 @@ class Requirement(NamedTuple):
         number = _bound(first)
         exclusive = release is not None and release < INCLUSIVE_BOUNDS
         if exclusive and operator in ("Gte", "Lte"):
-            # Such a core has no branch for them: what it makes of them has no bounds.
+            # Such a core has no case for them: the result has no bounds.
             return cls(key, True, min_values=min_values)
         if operator == "Gt":
             if number == MAX_INT and not exclusive:
                 return cls(key, False)
             return cls(key, True, frozenset(), number + 1, None, min_values, exclusive)
         if operator == "Lt":
-            # The newer core takes one off in 64 bits, and wraps round at the very end.
+            # The newer core subtracts one in 64 bits, which can overflow.
             upper = MAX_INT if number == MIN_INT and not exclusive else number - 1
             return cls(key, True, frozenset(), None, upper, min_values, exclusive)
         if operator == "Gte":
@@ -142,32 +141,38 @@ class Requirement(NamedTuple):
 
     @property
     def operator(self) -> Operator:
-        """Return what Karpenter takes the requirement for. Bounds alone are Exists."""
+        """Return the operator that Karpenter reports for the requirement. With bounds alone it is Exists."""
         if self.complement:
             return "NotIn" if self.values else "Exists"
         return "In" if self.values else "DoesNotExist"
 
     @property
     def only_excludes(self) -> bool:
-        """Whether it does nothing but exclude values: what several such requirements exclude adds up."""
+        """Return whether the requirement only excludes values and has no bounds, so that several can be joined."""
         return self.complement and self.greater_equal is None and self.less_equal is None
 
     @property
     def length(self) -> int:
-        """Return how many values are allowed; for a complement the largest 64-bit integer less the exclusions."""
+        """Return the number of allowed values.
+
+        For a complement, it is the largest int64 minus the excluded values.
+        """
         return MAX_INT - len(self.values) if self.complement else len(self.values)
 
     @property
     def absent_allowed(self) -> bool:
-        """Whether it is met where the label is missing: by NotIn and DoesNotExist, not by bounds alone."""
+        """Return whether a node without the label meets the requirement: true for NotIn and DoesNotExist."""
         return self.operator in _ABSENT_ALLOWED
 
     def admits(self, value: str) -> bool:
-        """Whether a label of this value meets the requirement."""
+        """Return whether a label with this value meets the requirement."""
         return (value in self.values) != self.complement and _within(value, self.greater_equal, self.less_equal)
 
     def intersect(self, other: Requirement) -> Requirement:
-        """Return what both allow together. The key is this one's; bounds of a finite result are forgotten."""
+        """Return the requirement that allows what both allow. It has the key of this one.
+
+        A finite result has no bounds.
+        """
         lower, upper, empty = self._bounds(other)
         min_values = _largest(self.min_values, other.min_values)
         if empty:
@@ -188,14 +193,17 @@ class Requirement(NamedTuple):
         return Requirement(self.key, True, values, lower, upper, min_values, exclusive)
 
     def intersects(self, other: Requirement) -> bool:
-        """Whether both share a value; a range that exclusions use up counts as shared."""
+        """Return whether both allow a common value.
+
+        A range of numbers counts even if all its numbers are excluded.
+        """
         return self.intersect(other).length > 0
 
     def on_claim(self) -> Requirement:
-        """Return what a NodeClaim carries of it: bounds alone where there are any, and before 1.9.0 Gt without Lt.
+        """Return the requirement as a NodeClaim has it: only its bounds if it has any (before 1.9.0, Gt without Lt).
 
-        From `NodeSelectorRequirement` of core. It matters where no list of instance types goes with it: for a
-        NodePool with `replicas`.
+        From `NodeSelectorRequirement` of core. It matters for NodePools with `replicas`, whose claims have no list of
+        instance types.
         """
         if self.greater_equal is None and self.less_equal is None:
             return self
@@ -204,9 +212,9 @@ class Requirement(NamedTuple):
 
     @property
     def numbers_to_draw_from(self) -> int:
-        """Return how many numbers Karpenter draws a label's value from since 1.9.0: 0 where that ends the controller.
+        """Return from how many numbers Karpenter draws a label's value since 1.9.0. With 0 the controller crashes.
 
-        `Any` of core, in 64 bits that wrap round. A requirement with values to choose from draws none: 1.
+        As in `Any` of core, in 64 bits with overflow. For a requirement with a list of values it is 1.
         """
         if self.operator not in ("NotIn", "Exists"):
             return 1
@@ -235,7 +243,10 @@ class Requirement(NamedTuple):
 
 
 class Requirements:
-    """Requirements by key, one for each: what is added under a key that is there intersects with it."""
+    """Requirements by key, one for each key.
+
+    A requirement that is added for an existing key is intersected with it.
+    """
 
     __slots__ = ("_by_key",)
 
@@ -245,23 +256,23 @@ class Requirements:
 
     @classmethod
     def from_labels(cls, labels: Mapping[str, str]) -> Requirements:
-        """Return the requirements that a map of labels stands for: each label In its value."""
+        """Return the requirements for a map of labels: each label must have its value."""
         return cls(Requirement.parse(key, "In", (value,)) for key, value in labels.items())
 
     def add(self, *requirements: Requirement) -> None:
-        """Narrow these requirements by more of them."""
+        """Intersect these requirements with further ones."""
         for requirement in requirements if len(requirements) < _MANY else _run_together(requirements):
             before = self._by_key.get(requirement.key)
             self._by_key[requirement.key] = requirement if before is None else requirement.intersect(before)
 
     def copy(self) -> Requirements:
-        """Return a copy of the requirements, to be added to on its own."""
+        """Return an independent copy of the requirements."""
         twin = Requirements()
         twin._by_key.update(self._by_key)
         return twin
 
     def get(self, key: str) -> Requirement:
-        """Return the requirement of a key; Exists where none is defined."""
+        """Return the requirement of a key. Exists if there is none."""
         found = self._by_key.get(key)
         return Requirement(key, True) if found is None else found
 
@@ -290,9 +301,10 @@ class Requirements:
         return frozenset(self._by_key)
 
     def intersects(self, incoming: Requirements) -> str | None:
-        """Return the first key on which two sets clash, None if they fit.
+        """Return the first key on which two sets have no common value. None if they are compatible.
 
-        Keys that one of them lacks are ignored. So Karpenter asks whether an instance type fits a NodePool.
+        Keys that only one of them has are ignored. Karpenter checks in this way whether an instance type fits a
+        NodePool.
         """
         for wanted in incoming:
             existing = self._by_key.get(wanted.key)
@@ -303,10 +315,10 @@ class Requirements:
         return None
 
     def compatible(self, incoming: Requirements, allow_undefined: frozenset[str] = frozenset()) -> str | None:
-        """Return the first key for which the incoming requirements cannot be met here, None if all can.
+        """Return the first key whose incoming requirement cannot be met here. None if all can be met.
 
-        A key that is not defined here meets NotIn and DoesNotExist alone, unless it is one of `allow_undefined` (for
-        a NodePool's pods: `well_known(version)`).
+        An undefined key meets only NotIn and DoesNotExist, unless it is in `allow_undefined` (for pods of a NodePool:
+        `well_known(version)`).
         """
         for wanted in incoming:
             key = wanted.key
@@ -316,9 +328,9 @@ class Requirements:
 
 
 def _run_together(requirements: Iterable[Requirement]) -> Iterator[Requirement]:
-    """Requirements in which those of one key that follow each other, and only exclude values, have become one.
+    """Yield the requirements with consecutive ones joined if they have the same key and only exclude values.
 
-    To add a thousand of them one by one takes a set for each, and each is longer than the one before.
+    Adding a thousand of them one by one creates a longer set each time.
     """
     by_key: dict[str, list[Requirement]] = {}
     for requirement in requirements:
@@ -345,7 +357,7 @@ def _run_together(requirements: Iterable[Requirement]) -> Iterator[Requirement]:
 
 @cache
 def well_known(release: Version | None = None) -> frozenset[str]:
-    """Return the label keys that Karpenter on AWS knows itself in a release (None: the newest known).
+    """Return the label keys that Karpenter for AWS knows in a release (None: the newest known release).
 
     From `labels.go` of Karpenter core and of the AWS provider at each release tag.
     """
@@ -354,7 +366,7 @@ def well_known(release: Version | None = None) -> frozenset[str]:
 
 @cache
 def well_known_since(key: str) -> Version | None:
-    """Return the release that brought a well-known label; None for a key that is not one."""
+    """Return the first release with a well-known label. None if it is not a well-known label."""
     fact = table("labels")["well_known"].get(key)
     return None if fact is None else Version.parse(fact["since"])
 
@@ -373,7 +385,7 @@ def _within(value: str, lower: int | None, upper: int | None) -> bool:
 
 
 def _wrapped(number: int) -> int:
-    """Return a number as 64 bits keep it."""
+    """Return a number wrapped around to a signed 64-bit integer."""
     return (number - MIN_INT) % 2**64 + MIN_INT
 
 

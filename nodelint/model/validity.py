@@ -1,6 +1,7 @@
-"""What is wrong with one of nodelint's own files, by its JSON Schema in `schemas/`: all faults with their places.
+"""Check nodelint's own files against their JSON Schemas in `schemas/`, and list all errors with their places.
 
-Files are read by quicker means. This is loaded only for a file that those refuse, for jsonschema is slow to load.
+Files are normally read in a faster way. This module is loaded only for a file that was refused, because jsonschema is
+slow to load.
 """
 
 from __future__ import annotations
@@ -25,22 +26,24 @@ _TYPES = {
     "null": "null",
 }
 _LEFT_TO_THE_READER = {"config": ("pattern", "format", "minLength"), "baseline": ("pattern", "format", "minLength")}
-"""Schema -> what its reader says better, which knows the releases and regions that exist."""
+"""For each schema, the keywords whose errors the reader of the file reports better: it knows releases and regions."""
 
 _SNAPSHOTS = ("catalog", "tables")
-"""Tables that are snapshots of facts, and have the schema of these."""
+"""Tables of facts that have the schema of snapshots."""
 
 _LARGEST = 5_000_000
-"""Characters of a file in which places are looked for."""
+"""The most characters of a file in which the places of errors are searched."""
 
 _MOST = 20
-"""Faults that are listed; the others are counted."""
+"""The most errors that are listed. The others are counted."""
 
 
 class Fault(NamedTuple):
-    """Something that the schema does not allow: keys and indices that lead to it, and what is wrong.
+    """An error of a file.
 
-    `of_key` says that it is about the key, not its value.
+    - `path`: the keys and indices that lead to it.
+    - `message`: what is wrong.
+    - `of_key`: the key is wrong, not its value.
     """
 
     path: tuple[str | int, ...]
@@ -49,15 +52,14 @@ class Fault(NamedTuple):
 
 
 def faults(schema: str, values: object, root: Node | None, path: str) -> list[str]:
-    """Return what the schema of a name (`config`, `baseline`, `snapshot`) has against a file, in the order of the
-    file.
+    """Return the errors of a file by its schema (`config`, `baseline` or `snapshot`), in the order of the file.
 
-    `root` is the file's content with its places; None if they are not known. A line begins with `path:line:column`,
-    or with the keys that lead to the fault.
+    `root` is the content with positions, or None. A line begins with `path:line:column`, or without positions with
+    the keys that lead to the error.
     """
     try:
         from jsonschema import Draft202012Validator
-    except ImportError:  # a machine for which one of its parts has no wheel: the reader's own message stays
+    except ImportError:  # on some machines a dependency has no wheel: the reader's own message is used
         return []
     with open(os.path.join(shipped("schemas"), f"{schema}.schema.json"), encoding="utf-8") as file:
         validator = Draft202012Validator(json.load(file))
@@ -87,9 +89,9 @@ def _node(path: Sequence[str | int], root: Node | None, of_key: bool = False) ->
 
 
 def in_json(schema: str, path: str) -> list[str]:
-    """Return what is wrong with a JSON file, a line for each fault.
+    """Return the errors of a JSON file, one line for each.
 
-    Nothing if it is not JSON, too large, or without the key `nodelint-<schema>`: another file than the schema's.
+    Empty if it is not JSON, too large, or without the key `nodelint-<schema>`: then it is another kind of file.
     """
     from nodelint.files.safe_read import read
     from nodelint.text import Source
@@ -109,14 +111,14 @@ def in_json(schema: str, path: str) -> list[str]:
 
 
 def list_tables() -> list[str]:
-    """Return the names of the files of `nodelint/data`, each of which has a schema."""
+    """Return the names of the files in `nodelint/data`. Each has a schema."""
     return sorted(name.removesuffix(".json") for name in os.listdir(DATA) if name.endswith(".json"))
 
 
 def find_broken_table() -> str | None:
-    """Return what is wrong with a file of `nodelint/data`; None if nothing is.
+    """Return the first error in a file of `nodelint/data`. None if all are valid.
 
-    An installation may be edited or broken: what then fails in a run is no fault of the program.
+    An installation may be edited or damaged: then an error of a run is not a bug of nodelint.
     """
     for name in list_tables():
         path = os.path.join(DATA, f"{name}.json")
@@ -153,7 +155,7 @@ def _faults_of(error: Any, root: Node | None, schema: str) -> Iterator[Fault]:
 
 
 def _no_alternative(error: Any, path: tuple[str | int, ...], root: Node | None) -> str:
-    """Return what is wrong with a value that meets none of several schemas, where each is about the value itself."""
+    """Return the message about a value that matches none of several alternative schemas."""
     if all(fault.validator == "required" for fault in error.context):
         ways = (" and ".join(f"`{name}`" for name in fault.validator_value) for fault in error.context)
         return f"{_list_choices(ways)} is missing"
@@ -187,14 +189,14 @@ def _message(error: Any, path: tuple[str | int, ...], root: Node | None) -> str:
 
 
 def _described(schema: Mapping[str, Any]) -> str:
-    """Return what a text with a pattern is, in the words of its schema."""
+    """Return the description of a string with a pattern, from its schema."""
     words = str(schema.get("description", f"text that matches `{schema['pattern']}`"))
     words = words.partition(". ")[0].removesuffix(".")
     return words[0].lower() + words[1:]
 
 
 def _keys(path: tuple[str | int, ...]) -> str:
-    """Return where a fault is in a file whose places are not known: `regions[0].asked[2]: `."""
+    """Return the keys that lead to an error, for a file without positions: `regions[0].asked[2]: `."""
     steps = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
     return f"{steps.removeprefix('.')}: " if steps else ""
 
@@ -216,7 +218,7 @@ def _list_choices(words: Iterator[str]) -> str:
 
 
 def _quotes(error: Any) -> str:
-    """1.10 without quotes is the number 1.1: it looks like a release, and is another one."""
+    """Return the advice to use quotes if a number is given for a string: 1.10 without quotes is the number 1.1."""
     number = isinstance(error.instance, (int, float)) and not isinstance(error.instance, bool)
     return "; put it in quotes" if error.validator_value == "string" and number else ""
 

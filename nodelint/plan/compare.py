@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from nodelint.config.session import Session
     from nodelint.config.settings import Settings
     from nodelint.drift.cluster import Cluster
-    from nodelint.files.discover import Discovery
+    from nodelint.files.folders import Discovery
     from nodelint.forms.requests import BlockAddress
     from nodelint.lint.autofix import Judge
     from nodelint.lint.engine import LintRequest, Report
@@ -55,6 +55,7 @@ def compare(was: Read, new: Read, request: PlanRequest) -> tuple[Plan, Findings]
     """Compare two sides: what the change does to a fleet, and the findings that one side alone has."""
     from nodelint.lint.workloads import add_workloads
     from nodelint.plan.not_compared import list_one_sided, unread_places
+    from nodelint.plan.suspended import note_suspended
     from nodelint.plan.unread_files import find_unread_files
     from nodelint.plan.workload_trees import plan_with_cost, trees_of, workload_changes
 
@@ -89,7 +90,7 @@ def compare(was: Read, new: Read, request: PlanRequest) -> tuple[Plan, Findings]
     )
     named_places = [*plan.uncompared, *places]
     places = (*places, *list_one_sided((was, new), named_places))
-    plan, findings = plan.with_places(places), _compared((before, after), (was, new), unread)
+    plan, findings = note_suspended(new, plan.with_places(places)), _compared((before, after), (was, new), unread)
     renamed(was, plan, findings)
     return plan, findings
 
@@ -116,12 +117,14 @@ def _find_gaps(was: Read, new: Read, settings: Settings, plan: Plan, unread: Unr
     from nodelint.plan.changed_gaps import find_changed_gaps
     from nodelint.plan.changed_inputs import find_changed_inputs
     from nodelint.plan.gone_appliers import find_gone_appliers
+    from nodelint.plan.recreated_objects import find_recreated
     from nodelint.plan.values_elsewhere import find_changes_elsewhere
 
     yield from find_changes_elsewhere(was, new)
     yield from find_changed_inputs(was, new, plan)
     yield from find_changed_gaps(was, new, plan, unread)
     yield from find_gone_appliers(was, new)
+    yield from find_recreated(was, new)
 
 
 def _judge_sides(

@@ -53,8 +53,7 @@ class PoolCost(NamedTuple):
 class PlanCost(NamedTuple):
     """The pools whose prices change, and what the workloads of both sides cost; None if they are not packed.
 
-    `price_region` and `price_date` are those of the prices, `region` is that of the facts. `changed_pools` are the
-    names of the pools that differ.
+    `price_region` and `price_date` are those of the prices, `region` is that of the facts.
     """
 
     pools: tuple[PoolCost, ...]
@@ -63,48 +62,30 @@ class PlanCost(NamedTuple):
     price_region: str
     price_date: str | None
     region: str | None = None
-    changed_pools: frozenset[str] = frozenset()
 
     @property
     def difference(self) -> tuple[float, float] | None:
-        """What the workloads cost more an hour with the fewest pods, and with the most. None if it is not known."""
-        sides = [side for side in (self.before, self.after) if side is not None]
+        """What the workloads cost more an hour with the fewest pods, and with the most. None if it is not known.
+
+        Workloads that are left out on both sides for the same reason are no part of it.
+        """
+        sides = [side for side in (self.before, self.after) if side is not None and side.not_counted == self.left_out]
         bills = [(side.least, side.most) for side in sides if side.least is not None and side.most is not None]
-        if len(bills) < 2 or any(map(self.list_open_reasons, sides)):
+        if len(bills) < 2:
             return None
         (old_least, old_most), (new_least, new_most) = bills
         return new_least.hourly - old_least.hourly, new_most.hourly - old_most.hourly
 
-    def list_open_reasons(self, side: FleetCost) -> list[str]:
-        """Return what of the amounts of a side is not known and may differ on the other.
-
-        A workload that no pool takes costs nothing. Of one whose pods only pools that stay may take, the cost stays.
-        """
-        before, after = (self._list_staying(each) if each is not None else None for each in (self.before, self.after))
-        return list(side.other_reasons if before is not None and before == after else side.not_counted)
-
-    def _list_staying(self, side: FleetCost) -> list[tuple[str, str, str]] | None:
-        """Return the workloads that are left out and that a pool may take, as they are written.
-
-        None if such a pool changes.
-        """
-        found = []
-        for fit, why in side.left_out:
-            if fit.ruled_out:
-                continue
-            may_take = (v.pool.name for v in fit.verdicts if v.refusal is None or not v.refusal.for_certain)
-            if not fit.verdicts or not self.changed_pools.isdisjoint(may_take):
-                return None
-            found.append((fit.workload.label, why, fit.workload.node.text))
-        return sorted(found)
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Return why workloads are left out on both sides; nothing if the sides leave out different ones."""
+        if self.before is None or self.after is None or self.before.left_out != self.after.left_out:
+            return ()
+        return self.after.left_out
 
 
 def cost_of_plan(
-    pools: Sequence[PoolSides],
-    before: FleetCost | None,
-    after: FleetCost | None,
-    region: str | None,
-    changed_pools: frozenset[str] = frozenset(),
+    pools: Sequence[PoolSides], before: FleetCost | None, after: FleetCost | None, region: str | None
 ) -> PlanCost | None:
     """Return what a change costs.
 
@@ -117,7 +98,7 @@ def cost_of_plan(
     catalogs = [side.catalog for pool in pools for side in (pool.after, pool.before) if side is not None]
     date = catalogs[0].prices.date(region) if catalogs else None
     used = catalogs[0].prices.region_for(region) if catalogs else "us-east-1"
-    return PlanCost(costs, before, after, used, date, region, changed_pools)
+    return PlanCost(costs, before, after, used, date, region)
 
 
 def _differ(before: FleetCost | None, after: FleetCost | None) -> bool:

@@ -12,7 +12,6 @@ from nodelint.plan.matching import written_name
 from nodelint.plan.outcome import PlanOptions, PoolPlan
 from nodelint.plan.refusals import why_never_stored
 from nodelint.plan.sides import Side
-from nodelint.plan.stops import is_without_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -94,8 +93,9 @@ def _has_no_nodes(obj: Object, options: PlanOptions, target: Target) -> bool:
 def _loses_nodes(part: PoolPlan) -> bool:
     if part.change == "added" or (part.never_stored is not None and not part.deleted):
         return False  # its class is refused
-    if part.before is not None and is_without_nodes(part.before):
-        return False
+    before = part.before
+    if before is not None and before.complete and not (before.launchable or before.candidates):
+        return False  # it has no node
     return part.grade != "none" or bool(part.refused)
 
 

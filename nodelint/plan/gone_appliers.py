@@ -31,7 +31,7 @@ _Terms = tuple[tuple[str, str], ...]
 
 class _Applier(NamedTuple):
     """An object or a kustomization that applies a folder or takes files: its name, and the folder or file, from the
-    root on. `terms` and `release_terms` are those of `FolderUse`.
+    root on. `terms`, `release_terms`, `deletes` and `is_suspended` are those of `FolderUse`.
     """
 
     name: str
@@ -39,6 +39,8 @@ class _Applier(NamedTuple):
     at: Span
     terms: _Terms = ()
     release_terms: _Terms = ()
+    deletes: str = ""
+    is_suspended: bool = False
 
     @property
     def key(self) -> tuple[str, str]:
@@ -88,14 +90,15 @@ _Objects = dict[str, list[_Places]]
 
 def find_gone_appliers(was: Read, new: Read) -> Iterator[Gap]:
     """Yield what applied objects that both sides have, and is gone or changes: the cluster may not keep them."""
-    before = _list_appliers(was) if _may_apply(was) else []
+    before = list_appliers(was) if _may_apply(was) else []
     if not before:
         return
-    after = _list_appliers(new)
-    sides = (before, _list_objects(was)), (after, _list_objects(new))
+    after = list_appliers(new)
+    sides = (before, list_places(was)), (after, list_places(new))
     keys = {applier.key for applier in after}
     gone = list({applier.key: applier for applier in before if applier.key not in keys}.values())
     yield from _find_gone(gone, *sides)
+    yield from _find_renamed(gone, *sides)
     yield from _find_changed(*sides)
 
 
@@ -108,6 +111,8 @@ def _find_gone(gone: Sequence[_Applier], old: _Side, new: _Side) -> Iterator[Gap
     come = [applier for applier in new[0] if applier.key not in keys and not applier.place.startswith("{{")]
     named: set[str] = set()
     for applier in gone:
+        if applier.is_suspended:
+            continue  # nothing is deleted with it
         lost = [
             label
             for label, places in old[1].items()
@@ -127,6 +132,28 @@ def _find_gone(gone: Sequence[_Applier], old: _Side, new: _Side) -> Iterator[Gap
             yield uncompared(applier.at, applier.name, reason, True)
 
 
+def _find_renamed(gone: Sequence[_Applier], old: _Side, new: _Side) -> Iterator[Gap]:
+    """Yield what is gone, deletes what it has applied, and gives its objects to another one."""
+    names = {applier.name for applier in old[0]}
+    come = [applier for applier in new[0] if applier.name not in names and not applier.is_kustomization]
+    still = {applier.name for applier in new[0]}
+    for applier in gone:
+        if not applier.deletes or applier.name in still:
+            continue
+        taken = {
+            label: other
+            for label, places in old[1].items()
+            if label in new[1] and any(map(applier.takes, places))
+            for other in come
+            if any(map(other.takes, new[1][label]))
+        }
+        if taken:
+            other = next(iter(taken.values()))
+            now = f"{applier.name} is gone, and {other.name} applies {_join_labels(list(taken))} now"
+            reason = f"{now}. {applier.deletes}: they may be deleted with their nodes and created again"
+            yield uncompared(other.at, other.name, reason, True)
+
+
 def _find_changed(old: _Side, new: _Side) -> Iterator[Gap]:
     """Yield a gap for each object that applies a folder on both sides on other terms, or no longer finds an object in
     it.
@@ -142,6 +169,9 @@ def _find_changed(old: _Side, new: _Side) -> Iterator[Gap]:
         if terms is not None and applier.name not in named:
             named.add(applier.name)
             reason = f"its {terms} changes: what the cluster gets of {_join_labels(same)} is not known"
+            yield uncompared(applier.at, applier.name, reason, True)
+        if same and before[key][0].is_suspended and not applier.is_suspended:
+            reason = f"it is resumed: what has changed of {_join_labels(same)} since it was suspended is applied now"
             yield uncompared(applier.at, applier.name, reason, True)
         moved = [label for label in same if counts[1][label] < counts[0][label]]
         moved = [label for label in moved if not _is_taken_by_others(label, applier, old, new)]
@@ -224,23 +254,32 @@ def _may_apply(side: Read) -> bool:
     return False
 
 
-def _list_appliers(side: Read) -> list[_Applier]:
+def list_appliers(side: Read) -> list[_Applier]:
+    """Return what applies the folders of a side, or takes files of it."""
     from nodelint.forms.lib.unread_inputs import UnreadInputs
 
     files = UnreadInputs(side.found.sources, side.found.seen, side.root)
     found = [
-        _Applier(use.name, path_below(use.folder, side.root), _show_place(side, use.at), use.terms, use.release_terms)
+        _Applier(
+            use.name,
+            path_below(use.folder, side.root),
+            show_place(side, use.at),
+            use.terms,
+            use.release_terms,
+            use.deletes,
+            use.is_suspended,
+        )
         for row in TABLE.rows
         for use in row.load().list_applied_folders(files)
     ]
     for path in sorted(side.found.seen):
         if os.path.basename(path) in TABLE.names:
             place = path_below(path, side.root)
-            found.append(_Applier(place.replace(os.sep, "/"), place, _show_place(side, Span(Source(path, ""), 0, 0))))
+            found.append(_Applier(place.replace(os.sep, "/"), place, show_place(side, Span(Source(path, ""), 0, 0))))
     return found
 
 
-def _show_place(side: Read, at: Span) -> Span:
+def show_place(side: Read, at: Span) -> Span:
     """Return a place as it is named in the repository, and not in the folder of a revision."""
     if side.above is None:
         return at
@@ -248,7 +287,8 @@ def _show_place(side: Read, at: Span) -> Span:
     return Span(Source(os.path.relpath(path).replace(os.sep, "/"), at.source.text), at.start, at.end)
 
 
-def _list_objects(side: Read) -> _Objects:
+def list_places(side: Read) -> _Objects:
+    """Return where the pools and classes of a side stand, by kind and name."""
     found: _Objects = {}
     for obj in side.inventory.objects():
         built = obj.source.built

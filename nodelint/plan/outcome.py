@@ -94,7 +94,8 @@ class PoolPlan(NamedTuple):
     `pace` is there where budgets decide how fast nodes go, `nodes` where the cluster is available. `effects` act at
     once, without drift. `never_stored` is why the API server refuses the pool, or its class, as it was: then no node
     of it runs. `stopped_before` and `stopped` are why it could and can launch nothing; None if it can. `no_room` is
-    why no drifted node is replaced although the pool can launch nodes.
+    why no drifted node is replaced although the pool can launch nodes. `held_back` is why the change is not
+    applied for now.
     """
 
     pair: Pair
@@ -114,6 +115,7 @@ class PoolPlan(NamedTuple):
     stopped_before: LaunchStop | None = None
     stopped: LaunchStop | None = None
     no_room: str | None = None
+    held_back: str | None = None
 
     @property
     def pool(self) -> NodePool:
@@ -235,6 +237,7 @@ class ClassPlan(NamedTuple):
     verdict: Verdict
     refused: tuple[Refusal, ...] = ()
     never_stored: str | None = None
+    held_back: str | None = None
 
     @property
     def node_class(self) -> EC2NodeClass:

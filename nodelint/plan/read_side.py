@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nodelint.config.session import Session
-    from nodelint.files.discover import Discovery
+    from nodelint.files.folders import Discovery
     from nodelint.forms.rendered import Built
     from nodelint.inventory import Inventory
     from nodelint.plan import Plan
@@ -105,14 +105,14 @@ def _without_defaults(mine: Read, other: Read) -> Inventory:
     if not any(map(_is_unapplied, mine.inventory.built)):
         return mine.inventory
     used = {
-        path_below(built.source.path, other.root)
+        (path_below(built.source.path, other.root), built.label)
         for built in other.inventory.built
         if not built.given and built.release is None and not _is_unapplied(built)
     }
     left = [
         built
         for built in mine.inventory.built
-        if not _is_unapplied(built) or path_below(built.source.path, mine.root) in used
+        if not _is_unapplied(built) or (path_below(built.source.path, mine.root), built.label) in used
     ]
     return mine.inventory._replace(built=tuple(left))
 

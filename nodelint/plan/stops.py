@@ -52,18 +52,6 @@ def find_stop(resolution: Resolution) -> LaunchStop | None:
     return None
 
 
-def is_without_nodes(resolution: Resolution) -> bool:
-    """Whether a pool has never launched a node as it is written: no type is left, or the images of its class are for
-    another architecture.
-
-    An image that has ended, or a limit, tells nothing: nodes from before may run.
-    """
-    if resolution.launchable or not resolution.complete:
-        return False
-    gaps = resolution.unlaunchable
-    return not resolution.candidates or (bool(gaps) and all(gap.kind == "arch" for gap in gaps))
-
-
 def _find_lacking_image(resolution: Resolution) -> str | None:
     """Return why the class finds no image at all on the cluster's version of Kubernetes; None if it may find one."""
     images, kubernetes = resolution.images, resolution.kubernetes

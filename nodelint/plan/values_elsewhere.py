@@ -97,13 +97,16 @@ def list_unread_releases(side: Read) -> dict[str, list[InputText]]:
 
 
 def _list_own_charts(side: Read) -> list[str]:
-    """Return the absolute paths of the charts whose templates make objects."""
+    """Return the absolute paths of the charts whose templates make objects, and of those around them."""
     paths = {obj.source.path for obj in side.inventory.objects() if obj.source.masked or obj.source.built}
     if not paths:
         return []
+    from nodelint.forms.lib.chart_dependencies import ChartDependencies
     from nodelint.forms.lib.chart_places import chart_of
 
-    return sorted({os.path.abspath(chart) for chart in map(chart_of, paths) if chart is not None})
+    charts = {os.path.abspath(chart) for chart in map(chart_of, paths) if chart is not None}
+    dependencies = ChartDependencies({os.path.abspath(source.path): source for source in side.found.sources})
+    return sorted(charts.union(dependencies.list_around(charts) if charts else ()))
 
 
 def _changed_unread_values(was: Read, new: Read) -> Iterator[Gap]:

@@ -28,7 +28,6 @@ from nodelint.plan.requirements import requirement_drift
 from nodelint.plan.selection import dynamic_drift
 from nodelint.plan.selector_drift import by_facts
 from nodelint.plan.sides import keep_hop_limit
-from nodelint.plan.stops import is_without_nodes
 from nodelint.plan.values import ValueChange, change_between, change_of, text_of
 from nodelint.text import UnknownValue
 
@@ -107,7 +106,7 @@ def verdict(sides: Sides, before: Resolution, after: Resolution | None, schemas:
     """
     # Nodes from before may run although none like them can be launched now: their image has ended, for example.
     nodes = before.launchable or before.candidates
-    has_none = not running and is_without_nodes(before)
+    has_none = (not nodes or _never_boots(before)) and not running and before.complete
     found: list[Reason] = []
     gone = NONE
     unread: Unhashable | None = None
@@ -129,6 +128,14 @@ def verdict(sides: Sides, before: Resolution, after: Resolution | None, schemas:
         covered, tuple(mark_recorded(found)), unknown or find_why_absorbed(covered, found, sides.upgraded)
     )
     return result.of_no_nodes if has_none else result
+
+
+def _never_boots(before: Resolution) -> bool:
+    """Return whether no node of a pool ever ran as it is written: the class names images itself, all of them are
+    known, and none is for a type of the pool. What an alias finds changes with time.
+    """
+    images = before.images
+    return not before.launchable and bool(images.images) and images.alias is None and not images.unknown
 
 
 _Step = tuple[list[Reason], TypeSet]

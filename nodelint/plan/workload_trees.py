@@ -8,7 +8,7 @@ from nodelint.lint.workloads import read_texts
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence, Set
 
-    from nodelint.files.discover import Discovery
+    from nodelint.files.folders import Discovery
     from nodelint.fit.tree import Tree
     from nodelint.inventory import Inventory
     from nodelint.karpenter.resolve import Resolution
@@ -108,11 +108,7 @@ def plan_with_cost(plan: Plan, trees: tuple[Tree, Tree] | None) -> Plan:
         before, after = (cost_of(tree, [tree.fit(workload) for workload in tree.workloads]) for tree in trees)
     facts = plan.options.facts.region
     pools = [PoolSides(pool.name, pool.before, pool.after) for pool in plan.pools]
-    changed = frozenset(
-        pool.name for pool in plan.pools if pool.before is not pool.after or pool.change != "unchanged"
-    )
-    region = facts.name if facts is not None else None
-    return plan._replace(cost=cost_of_plan(pools, before, after, region, changed))
+    return plan._replace(cost=cost_of_plan(pools, before, after, facts.name if facts is not None else None))
 
 
 def _are_alike(plan: Plan, trees: tuple[Tree, Tree]) -> bool:

@@ -20,7 +20,7 @@ def render(report: Report, run: Run) -> str:
     """One command a line, then what was skipped, and a summary that is not a command."""
     lines = [_command("error", f"not read: {printable(why)}", **_file(path, run)) for path, why in run.unreadable]
     lines += [_command("error", printable(f)) for f in report.faults]
-    ranked = sorted(report.places, key=lambda result: SEVERITIES.index(result.severity))
+    ranked = sorted(report.issues, key=lambda result: SEVERITIES.index(result.severity))
     lines += [_finding(result, run) for result in ranked]
     lines += [
         _plain(f"The fix of {r.rule.name} at {_place_text(r.span, run)} was left out: {why}.")

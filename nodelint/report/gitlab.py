@@ -19,9 +19,9 @@ _SEVERITIES = {"error": "critical", "warning": "major", "info": "info"}
 
 def render(report: Report, run: Run) -> str:
     """Return a JSON list with one entry for each finding and each file that could not be read."""
-    known_fingerprints = fingerprints(report.places, run.root)
+    known_fingerprints = fingerprints(report.issues, run.root)
     rows = [
-        _row(result, fingerprint, run) for result, fingerprint in zip(report.places, known_fingerprints, strict=True)
+        _row(result, fingerprint, run) for result, fingerprint in zip(report.issues, known_fingerprints, strict=True)
     ]
     for path, why in run.unreadable:
         shown = shown_path(path, run.root)

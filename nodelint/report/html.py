@@ -1,8 +1,8 @@
 """The findings of a check as one page of HTML: for a reviewer or an audit, with no network and no other file.
 
 The page groups findings by folder and object. Each has its excerpt, its reason and its fix. A table lists every
-object, also those without findings, and a section lists what was not judged. The page follows the reader's light or
-dark theme.
+object, also those without findings. Sections list what somebody decided not to report, and what was not judged. The
+page follows the reader's light or dark theme.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import os
 import re
 from collections import Counter
 from html import escape
+from itertools import chain
 
 from nodelint import __version__
 from nodelint.base.printable import printable
@@ -64,7 +65,8 @@ def render(report: Report, run: Run) -> str:
     lead = inline_code(_sentence(headline(report, run.files, run.unread)))
     made = ", ".join(filter(None, [f"nodelint {__version__}", run.time, run.commit and f"commit {run.commit}"]))
     body = (
-        f"<p class=quiet>{escaped(made)}</p>{_objects(report, run)}{_findings(report, run)}{_unjudged(report, run)}"
+        f"<p class=quiet>{escaped(made)}</p>{_objects(report, run)}{_findings(report, run)}{_decisions(run)}"
+        f"{_unjudged(report, run)}"
     )
     return html_page("nodelint check", lead, body, _OWN_STYLE)
 
@@ -143,19 +145,23 @@ def _anchor(folder: str, name: str) -> str:
 
 
 def _findings(report: Report, run: Run) -> str:
-    """Return the findings by folder and object, the most severe of each object first."""
+    """Return the findings by folder and object; folders, objects and findings that are most severe come first."""
     folders: dict[str, dict[str, list[FindingGroup]]] = {}
     for group in entries(report.results):
         folder, name = _home(group.first_line[0], run)
         folders.setdefault(folder, {}).setdefault(name, []).append(group)
     parts = []
-    for folder, objects in folders.items():
+    for folder, objects in sorted(folders.items(), key=lambda item: min(map(_rank, chain(*item[1].values())))):
         parts.append(f"<h2 class=folder>{escaped(folder)}</h2>")
-        for name, groups in objects.items():
-            ordered = sorted(groups, key=lambda group: SEVERITIES.index(group.first_line[0].severity))
+        for name, groups in sorted(objects.items(), key=lambda item: min(map(_rank, item[1]))):
+            ordered = sorted(groups, key=_rank)
             title = f'<h3 class=object id="{_anchor(folder, name)}">{escaped(name)}</h3>'
             parts.append(title + "".join(_finding(group, run) for group in ordered))
     return "".join(parts)
+
+
+def _rank(group: FindingGroup) -> int:
+    return SEVERITIES.index(group.first_line[0].severity)
 
 
 def _finding(group: FindingGroup, run: Run) -> str:
@@ -241,6 +247,15 @@ def _places(group: FindingGroup, run: Run) -> str:
     return f"<p>also at {listed}{more}</p>"
 
 
+# -- what is accepted
+
+
+def _decisions(run: Run) -> str:
+    """Return what is not reported because a comment, the configuration or a baseline says so."""
+    items = "".join(f"<li>{inline_code(printable(row))}</li>" for row in run.decisions)
+    return f"<section><h2 class=folder>Decided, and not reported</h2><ul>{items}</ul></section>" if items else ""
+
+
 # -- what was not judged
 
 
@@ -249,6 +264,8 @@ def _unjudged(report: Report, run: Run) -> str:
     rows = [f"Not read: {printable(shown_path(path, run.root))}: {why}." for path, why in run.unreadable]
     rows += [f"A rule failed:  {fault}." for fault in report.faults]
     rows += _summary(report, run)
+    if run.facts:
+        rows.append(f"Instance types: {run.facts.types:,}, from {run.facts.origin}, {run.facts.date}.")
     if not rows:
         return ""
     items = "".join(f"<li>{inline_code(row)}</li>" for row in rows)

@@ -26,9 +26,9 @@ _ILLEGAL = "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 def render(report: Report, run: Run) -> str:
     """The document. Errors and warnings fail; an info is a test that passed, with what was said as its output."""
     suites = _Suites()
-    judged_ids = {id(result.object) for result in report.places}
+    judged_ids = {id(result.object) for result in report.issues}
     judged_ids |= {id(skip.object) for skip in report.skipped}
-    for result in report.places:
+    for result in report.issues:
         _finding(suites, result, run)
     for obj in report.objects:
         if id(obj) not in judged_ids:

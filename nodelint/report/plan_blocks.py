@@ -196,7 +196,7 @@ def notes_of(plan: PoolPlan | ClassPlan) -> list[str]:
     gap = None
     if isinstance(plan, PoolPlan) and plan.uncompared is not None:
         gap = f"{plan.why_uncompared} ({place_of(plan.uncompared.at)})"
-    return [note for note in (plan.verdict.unknown, gap, plan.never_stored) if note]
+    return [note for note in (plan.verdict.unknown, gap, plan.never_stored, plan.held_back) if note]
 
 
 def tone_of(pool: PoolPlan) -> Covered:

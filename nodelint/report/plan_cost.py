@@ -39,13 +39,14 @@ def difference_words(cost: PlanCost) -> str:
     """Return what all workloads cost more or less a month, as bounds."""
     found = cost.difference
     if found is None:
-        sides = [cost.list_open_reasons(side) for side in (cost.before, cost.after) if side is not None]
-        why = next((reasons[0] for reasons in reversed(sides) if reasons), "no workload is known on both sides")
+        sides = [side for side in (cost.before, cost.after) if side is not None and side.not_counted]
+        why = sides[-1].not_counted[0] if sides else "no workload is known on both sides"
         return f"not known ({why})"
     fewest, most = (amount * HOURS_A_MONTH for amount in found)
+    left_out = "".join(f"; not counted on both sides: {reason}" for reason in cost.left_out)
     if round(fewest, 2) == round(most, 2):
-        return f"{_signed(fewest)} a month" if round(fewest, 2) else "nothing"
-    return f"{_signed(fewest)} a month with the fewest pods, {_signed(most)} with the most"
+        return (f"{_signed(fewest)} a month" if round(fewest, 2) else "nothing") + left_out
+    return f"{_signed(fewest)} a month with the fewest pods, {_signed(most)} with the most{left_out}"
 
 
 def _signed(amount: float) -> str:

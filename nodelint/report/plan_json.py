@@ -134,6 +134,7 @@ def _pool(plan: PoolPlan) -> dict[str, Any]:
     if plan.why_unknown is not None:
         record["unknown"] = plan.why_unknown
     record["neverStored"] = plan.never_stored
+    record["heldBack"] = plan.held_back
     return record
 
 
@@ -187,6 +188,7 @@ def _class(plan: ClassPlan) -> dict[str, Any]:
         "refused": [{"field": refusal.field, "message": refusal.message} for refusal in plan.refused],
         "unknown": plan.verdict.unknown,
         "neverStored": plan.never_stored,
+        "heldBack": plan.held_back,
     }
 
 

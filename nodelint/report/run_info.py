@@ -49,7 +49,8 @@ class Run(NamedTuple):
     a tool shows findings next to the lines of a repository, it must be the repository's. `older` is what an older
     release would find, `unread` what holds objects and was not read. `repository` is the path of the repository that
     the run is a part of, if workloads in the rest of it were not compared with the pools. `time` and `commit` are
-    those of a run whose report is kept; else empty.
+    those of a run whose report is kept, and `decisions` what it does not report because somebody decided so; else
+    empty.
     """
 
     files: int
@@ -63,6 +64,7 @@ class Run(NamedTuple):
     repository: str = ""
     time: str = ""
     commit: str = ""
+    decisions: Sequence[str] = ()
 
 
 class Skips(NamedTuple):

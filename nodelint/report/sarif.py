@@ -43,8 +43,8 @@ def render(report: Report, run: Run) -> str:
     """Return a log with one run. A skip, an unreadable file, a refused fix and a fault are its notifications."""
     rules = sorted({result.rule.name: result.rule for result in report.results}.values(), key=lambda r: r.name)
     index = {rule.name: number for number, rule in enumerate(rules)}
-    known_fingerprints = fingerprints(report.places, run.root)
-    pairs = zip(report.places, known_fingerprints, strict=True)
+    known_fingerprints = fingerprints(report.issues, run.root)
+    pairs = zip(report.issues, known_fingerprints, strict=True)
     log = {
         "$schema": _SCHEMA,
         "version": "2.1.0",

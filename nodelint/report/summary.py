@@ -91,7 +91,7 @@ def summary_text(
     lines += _wants(report.skipped, verbose)
     lines += unread_lines(run.unread)
     if run.repository:
-        rest = "workloads in the rest of the repository, with these NodePools"
+        rest = "workloads with these NodePools, as other parts of the repository may have pools for them"
         lines.append(printable(f"Not compared: {rest}; to compare them: `nodelint check {run.repository}`."))
     facts = run.facts
     if facts and facts.snapshot:

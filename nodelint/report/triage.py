@@ -37,6 +37,7 @@ def triage_text(read: Triage, path: str, look: TextStyle = PAGE) -> str:
     lines += ["", *fitted(_sum(read), look)]
     if read.disruptions:
         lines += fitted(_say_disruptions(read), look)
+        lines += [row for line in _list_disrupted(read) for row in fitted(line, look)]
     if read.shapes_dropped:
         lines.append(f"{read.shapes_dropped:,} lines of further unknown messages are left out.")
     return "\n".join(lines)
@@ -61,6 +62,16 @@ def triage_json(read: Triage, path: str) -> dict[str, Any]:
         },
         "groups": [_group_json(group) for group in read.groups],
         "disruptions": dict(sorted(read.disruptions.items())),
+        "disrupted": [
+            {
+                "reason": node.reason or None,
+                "time": f"{node.time}Z" if node.time else None,
+                "node": node.node or None,
+                "nodeClaim": node.claim or None,
+                "instanceType": node.instance_type or None,
+            }
+            for node in read.disrupted
+        ],
         "summary": {**counts, "unknownLinesLeftOut": read.shapes_dropped},
     }
 
@@ -219,6 +230,20 @@ def _say_disruptions(read: Triage) -> str:
     ways = [f"{', '.join(of)}: {way}" if len(by_way) > 1 and all(of) else way for way, of in by_way.items()]
     shown = f"Karpenter disrupted nodes {times}{f' ({reasons})' if reasons else ''}"
     return f"{shown}. This is no failure: {'; '.join(ways)}."
+
+
+def _list_disrupted(read: Triage) -> Iterator[str]:
+    """Yield a line for each of the first nodes that were disrupted, and how many more there are."""
+    for node in read.disrupted[:_MOST_NODES]:
+        about = ", ".join(filter(None, [node.claim and f"NodeClaim {node.claim}", node.instance_type]))
+        name = f"node {node.node}{f' ({about})' if about else ''}" if node.node else about
+        yield "  " + "  ".join(filter(None, [node.time.replace("T", " "), node.reason, name]))
+    if len(read.disrupted) > _MOST_NODES:
+        yield f"  and {counted(len(read.disrupted) - _MOST_NODES, 'more node')}; `--format json` lists them"
+
+
+_MOST_NODES = 10
+"""Disrupted nodes that the text names."""
 
 
 def _way_to_cause(reason: str) -> str:

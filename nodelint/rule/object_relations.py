@@ -86,7 +86,7 @@ class ObjectRelations(ABC):
             # What is built for one cluster has the class that is built with it.
             own = [c for c in called if c.source.cluster == pool.source.cluster]
             alike = [c for c in own if _build_of(c) == _build_of(pool)]
-            return alike or own or called
+            return alike or own or self._without_own_pool(pool, called) or called
         node = ref.node.get("name")
         return namesakes_of(node, self._classes_by_code) if node is not None else []
 
@@ -105,6 +105,16 @@ class ObjectRelations(ABC):
         if isinstance(same, EC2NodeClass):
             return f"the class `{name}` is {same.version}, which Karpenter {self.karpenter} does not serve"
         return None
+
+    def _without_own_pool(self, pool: NodePool, classes: Sequence[EC2NodeClass]) -> list[EC2NodeClass]:
+        """Return the classes of environments that have no pool of the same name.
+
+        A pool that takes nothing from the variables of an environment is rendered once for all such environments.
+        """
+        if not pool.source.cluster:
+            return []
+        own = {o.source.cluster for o in self.objects if isinstance(o, NodePool) and o.name == pool.name}
+        return [c for c in classes if c.source.cluster not in own]
 
     @cached_property
     def defined_classes(self) -> dict[Text | None, Object]:
@@ -260,6 +270,6 @@ def _names(pool: NodePool, obj: Object) -> bool:
 
 
 def _build_of(obj: Object) -> tuple[object, ...]:
-    """Return what an object is built with: the number of the release of a chart, the call of a module."""
+    """Return what an object is rendered with: the number of a chart's release, the call of a module."""
     built = obj.source.built
     return (built.release, built.label) if built is not None else ()

@@ -1,9 +1,9 @@
-"""The exact text of a file and the YAML values in it, each with the place where it is written.
+"""Parse the YAML of a file, with the exact position of each value.
 
-A source does not change: an edit makes a new text, and that is read again. Only a language server lets one follow the
-text that is typed (`text.incremental`).
+A source does not change: an edit makes a new text, which is parsed again. Only the language server changes a source
+in place while the user types (`text.incremental`).
 
-What reads YAML is loaded when something of it is first asked for: most files hold nothing of Karpenter's.
+The modules that parse YAML are loaded at first use: most files hold no Karpenter object.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from nodelint.text.lines import Position
     from nodelint.text.nodes import Document, MappingEntry, Node, Scalar, SourceText
-    from nodelint.text.rereading import read_alone, reread, reread_document
+    from nodelint.text.rereading import read_alone, reread, reread_document, reread_documents
     from nodelint.text.source import Source
     from nodelint.text.unknown_value import UNKNOWN, UnknownValue
 
@@ -32,13 +32,14 @@ __all__ = [
     "read_alone",
     "reread",
     "reread_document",
+    "reread_documents",
 ]
 
 _NODES = ("Document", "MappingEntry", "Node", "Scalar", "SourceText")
 _MODULES = {
     **dict.fromkeys(_NODES, "nodelint.text.nodes"),
     **dict.fromkeys(("UNKNOWN", "UnknownValue"), "nodelint.text.unknown_value"),
-    **dict.fromkeys(("read_alone", "reread", "reread_document"), "nodelint.text.rereading"),
+    **dict.fromkeys(("read_alone", "reread", "reread_document", "reread_documents"), "nodelint.text.rereading"),
     "Position": "nodelint.text.lines",
     "Source": "nodelint.text.source",
 }

@@ -1,7 +1,7 @@
-"""Manifests that stand inside other texts: shell scripts, Markdown, block scalars of other manifests, texts of forms.
+"""Find manifests in other texts: shell scripts, Markdown, block scalars of other manifests, Terraform.
 
-What is found becomes documents of the source that holds it, in the source's own offsets: a finding points at
-the line of the file, and an edit changes that file. YAML may be indented as a whole; that is how it is read.
+Each manifest becomes a document of the file that holds it, with the offsets of that file: a finding points at the
+line of the file, and an edit changes the file. The YAML may be indented as a whole.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _TEMPLATES = (
     *(".in", *TABLE.templates),
 )
 _SET_ASIDE = (".disabled", ".off", ".bak", ".orig", ".old", ".example", ".sample", ".dist")
-"""Endings that keep a tool from reading a file, or mark it as an example: what it is, the ending before says."""
+"""Endings that disable a file for a tool, or mark it as an example. The ending before them tells the kind of file."""
 _HOSTS = {
     "sh": "shell",
     "bash": "shell",
@@ -56,7 +56,7 @@ _YAML = ("yaml", "yml", "json", "jsonc")
 _SHELL = ("bash", "sh", "shell", "zsh", "console", "shell-session", "terminal")
 
 _UNSAID = ("", "text", "txt", "plaintext")
-"""Words of a fence that say nothing of what is in it."""
+"""Words behind a Markdown fence that do not tell the language of the block."""
 
 _FENCE = r"(?m)^(?P<indent>[ \t]*)(?P<fence>`{3,}|~{3,})[ \t]*\{?\.?(?P<word>[\w-]*)[^`\r\n]*\r?$"
 _HEREDOC = (
@@ -67,9 +67,9 @@ _FIRST_LINE = r"(?:[ \t]*+(?:#[^\n]*+|\r?)\n)*+[ \t]*(?:---|- |[\w\"'./-]+[ \t]*
 
 
 def host_of(path: str) -> str | None:
-    """Return the kind of text that a file's name stands for, endings such as `.tpl` and `.disabled` left aside.
+    """Return the kind of text of a file by its name, such as `shell`. None for any other file.
 
-    None for any other file.
+    Endings such as `.tpl` and `.disabled` are ignored.
     """
     name = path.lower()
     while name.endswith((*_TEMPLATES, *_SET_ASIDE)):
@@ -80,7 +80,7 @@ def host_of(path: str) -> str | None:
 
 
 def is_script(source: SourceText) -> bool:
-    """Whether a text that is not YAML is a script with heredocs, and no object stands outside of them."""
+    """Return whether a text is a script whose manifests are all in heredocs: none is outside of them."""
     text = source.text
     inside = list(_heredocs(source, 0, len(text)))
     if not inside:
@@ -96,7 +96,7 @@ def is_script(source: SourceText) -> bool:
 def read(source: SourceText, host: str, start: int = 0, end: int | None = None) -> Iterator[Reading]:
     """Yield the manifests in a text of the kind `host` (such as `shell`), in order. It never raises.
 
-    Of the text of an input form, only those between `start` and `end`.
+    `start` and `end` limit the search to a range of the text. They apply only to kinds that an input form reads.
     """
     text = source.text
     row = TABLE.of_host(host)
@@ -113,7 +113,10 @@ def read(source: SourceText, host: str, start: int = 0, end: int | None = None) 
 
 
 def blocks(source: SourceText, root: Node, within: EmbeddedYaml | None = None) -> Iterator[Reading]:
-    """Yield the manifests in block scalars of a document, which may itself stand within a region."""
+    """Yield the manifests in the block scalars of a document.
+
+    `within` is the region that holds the document, if it is itself part of another text.
+    """
     shell = within is not None and within.shell
     text = source.text
     groups = re.compile(groups_of(source))
@@ -144,7 +147,7 @@ def blocks(source: SourceText, root: Node, within: EmbeddedYaml | None = None) -
 def read_quoted(source: SourceText, start: int, end: int, value: object) -> Iterator[Reading]:
     """Yield the manifests of a quoted text.
 
-    They have the places of the quoted characters, and no edit may touch them.
+    Their nodes have the positions of the quoted characters. They are marked as shared, so that no edit changes them.
     """
     if not isinstance(value, str) or not says_object(source, value, 0, len(value)):
         return
@@ -161,7 +164,10 @@ def read_quoted(source: SourceText, start: int, end: int, value: object) -> Iter
 
 
 def _keys_above(node: Node) -> list[str] | None:
-    """Return the keys that lead to a node; None if it is a text of one of Karpenter's objects, or an annotation."""
+    """Return the keys above a node, innermost first.
+
+    None if the node is part of a Karpenter object, or of annotations.
+    """
     keys: list[str] = []
     at = node
     while at.parent is not None:
@@ -174,7 +180,7 @@ def _keys_above(node: Node) -> list[str] | None:
 
 
 def read_text(source: SourceText, region: EmbeddedYaml) -> Iterator[Reading]:
-    """Yield the manifests of a text that is YAML, or a script with YAML in its heredocs."""
+    """Yield the manifests of a region that is YAML, or a script with YAML in its heredocs."""
     text = source.text
     if not says_object(source, text, region.start, region.end):
         if may_hold_values(text, region):
@@ -193,7 +199,7 @@ def read_text(source: SourceText, region: EmbeddedYaml) -> Iterator[Reading]:
 
 
 def _heredocs(source: SourceText, start: int, end: int) -> Iterator[EmbeddedYaml]:
-    """Yield the bodies of the heredocs of a script; without one that has no end."""
+    """Yield the bodies of the heredocs of a script. A heredoc without an end is skipped."""
     text = source.text
     if "<<" not in text[start:end]:
         return
@@ -213,7 +219,7 @@ def _heredocs(source: SourceText, start: int, end: int) -> Iterator[EmbeddedYaml
             word = match["word"] or match["quoted"]
             if word in unclosed:
                 continue
-            # The script may be a block scalar, whose indent stands before each line.
+            # The script may be a block scalar: each line then begins with its indent.
             close = re.compile(rf"(?m)^[ \t]*{re.escape(word)}[ \t]*\r?$").search(text, at, end)
             if close is None:
                 unclosed.add(word)
@@ -229,7 +235,7 @@ def _heredocs(source: SourceText, start: int, end: int) -> Iterator[EmbeddedYaml
 
 
 def _is_quoted(line: str, at: int) -> bool:
-    """Whether a place in a line of a script lies within quotes that close on the line and run no command."""
+    """Return whether a position in a script line is inside quotes that close on the line and that run no command."""
     quoted = re.compile(r"""\\.|'[^']*'|"(?:[^"\\]|\\.)*\"""")
     return any(
         match.start() < at < match.end() and not ("$(" in match.group() or "`" in match.group())
@@ -261,7 +267,7 @@ def _markdown(source: SourceText) -> Iterator[Reading]:
         elif word in _SHELL:
             regions = list(_heredocs(source, start, end))
             if not regions and re.compile(_FIRST_LINE).match(text, start, end) is not None:
-                regions = [EmbeddedYaml(start, end, "markdown", part=None)]  # only its fence says it is a script
+                regions = [EmbeddedYaml(start, end, "markdown", part=None)]  # only the fence says that it is a script
             for region in regions:
                 yield from read_region(source, region._replace(host="markdown", lenient=True))
         elif (row := TABLE.of_host(word)) is not None:

@@ -1,4 +1,4 @@
-"""Regions of a text that hold YAML, and the documents in them."""
+"""Read the YAML documents in regions of a text."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from nodelint.text.syntax_errors import NotInTime, Unreadable
 from nodelint.text.yaml.compose import compose
 
 GROUPS = r"(?:karpenter\.(?:sh|k8s\.aws)|eks\.amazonaws\.com)/v[0-9]"
-"""What every manifest of Karpenter's, and of EKS Auto Mode's, has in its apiVersion."""
+"""Pattern of the apiVersion of each Karpenter and EKS Auto Mode manifest."""
 
 _MORE_GROUPS = rf"(?:{GROUPS}|(?:apps|batch)/v1|argoproj\.io/v1|autoscaling\.x-k8s\.io/v1|v1\b)"
-"""The same, and what objects that make pods have: for sources that are read for these, too."""
+"""`GROUPS` and the API versions of objects that create pods, for sources that are also searched for workloads."""
 
 VALUES = r"""(?m)^[ \t]*(?:-[ \t]+)?["']?(?:requirements|(?:ami|subnet|securityGroup)SelectorTerms)["']?[ \t]*:"""
 _ELLIPSIS = r"(?m)^[ \t]*(?:(?:\.{3}|…|\[\.{3}\]|<snip>)[ \t]*|#[ \t]*(?:\.{3}|…)[^\r\n]*)\r?$"
@@ -27,8 +27,12 @@ _ELLIPSIS = r"(?m)^[ \t]*(?:(?:\.{3}|…|\[\.{3}\]|<snip>)[ \t]*|#[ \t]*(?:\.{3}
 class EmbeddedYaml(NamedTuple):
     """Lines of a text that hold YAML.
 
-    `literal`: nothing is put in the place of a `$`. `shell`: what a shell expands is. `lenient`: what is no
-    YAML here is no mistake.
+    - `start`, `end`: the range in the text.
+    - `host`: the kind of text around the region, such as `shell`.
+    - `literal`: a `$` is an ordinary character: nothing is substituted.
+    - `shell`: a shell expands the region.
+    - `lenient`: a syntax error is not reported, because the region may not be YAML.
+    - `part`: as in `SourceText`.
     """
 
     start: int
@@ -39,11 +43,18 @@ class EmbeddedYaml(NamedTuple):
     lenient: bool = False
     part: bool | None = False
     target: Node | None = None
-    """The kind that a JSON6902 patch is for."""
+    """The node with the kind of the object that a JSON6902 patch changes."""
 
 
 class Reading(NamedTuple):
-    """One document of a region: its root, where it begins and ends, and what a whole-line template hides."""
+    """One document of a region.
+
+    - `root`: its root node, None if it is empty or cannot be parsed.
+    - `start`, `end`: its range in the text.
+    - `templated`: whole lines of it are template code, so that fields may be missing.
+    - `problem`, `at`: why it cannot be parsed, and the offset.
+    - `aside`: the problem is a gap, not a syntax error.
+    """
 
     root: Node | None
     start: int
@@ -51,25 +62,25 @@ class Reading(NamedTuple):
     region: EmbeddedYaml
     templated: bool
     prefix: str
-    """What every line of it begins with."""
+    """The characters with which each line of the document begins."""
     problem: str | None = None
     at: int = 0
     aside: bool = False
 
 
 def groups_of(source: SourceText) -> str:
-    """Return the API groups for which a source is read, as they stand in an `apiVersion`."""
+    """Return a pattern of the API groups for which a source is searched, as they occur in an `apiVersion`."""
     return GROUPS if source.also is None else _MORE_GROUPS
 
 
 def says_object(source: SourceText, text: str, start: int, end: int) -> bool:
-    """Whether a text of a source may be a manifest that it is read for, and does not merely name one."""
+    """Return whether a text has an `apiVersion` for which its source is searched, so that it may be a manifest."""
     written = re.compile(rf"apiVersion[\"']?[ \t]*:[ \t]*[\"']?{groups_of(source)}")
     return written.search(text, start, end) is not None
 
 
 def says_values(text: str, start: int, end: int) -> bool:
-    """Whether a text may be the values of a chart that makes NodePools or EC2NodeClasses of them."""
+    """Return whether a text may be the values of a chart that renders NodePools or EC2NodeClasses."""
     return text.find("karpenter", start, end) >= 0 and re.compile(VALUES).search(text, start, end) is not None
 
 
@@ -78,8 +89,9 @@ def may_hold_values(text: str, region: EmbeddedYaml) -> bool:
 
 
 def read_region(source: SourceText, region: EmbeddedYaml, body: str | None = None) -> Iterator[Reading]:
-    """Yield the documents of a region that hold an object of Karpenter's; `body` is what is read in the
-    place of it.
+    """Yield the documents of a region that hold a Karpenter object.
+
+    `body` is parsed in place of the text of the region. It has the same length.
     """
     text = source.text
     body = text[region.start : region.end] if body is None else body
@@ -93,7 +105,7 @@ def read_region(source: SourceText, region: EmbeddedYaml, body: str | None = Non
             shown[at] = "\n"
     masked = "".join(shown)
     prefix = _prefix(masked)
-    # a shell takes tabs away, and YAML knows none in front of a line
+    # a shell removes the tabs, and YAML allows no tab before a line
     masked = re.sub(r"(?m)^\t+", lambda match: " " * len(match.group()), masked)
     for begin, end in _documents(masked, prefix):
         at, stop = region.start + begin, region.start + end
@@ -105,12 +117,14 @@ def read_region(source: SourceText, region: EmbeddedYaml, body: str | None = Non
 def _document(
     source: SourceText, region: EmbeddedYaml, text: str, start: int, prefix: str, skipped: list[int]
 ) -> Reading:
-    """Return one document of a region, read as it stands, else with its template code masked, else without such
-    lines.
+    """Return one document of a region.
+
+    It is parsed as written. If that fails, its template code is masked. If that fails too, lines of template code are
+    removed.
     """
     end = start + len(text)
     marked = re.match(rf"[ ]*---(?=\s|$)|{' ' * len(prefix)}\.\.\.(?=\s|$)", text)
-    if marked is not None:  # YAML has no indented markers
+    if marked is not None:  # YAML allows no indented marker
         text = " " * marked.end() + text[marked.end() :]
     first: Unreadable | None = None
     hidden = any(start <= line < end for line in skipped)
@@ -136,7 +150,10 @@ def _document(
 
 
 def _interpolated(text: str, region: EmbeddedYaml) -> bool:
-    """Whether the only code is `${}` of Terraform behind other text of its line: it puts in a value, and no lines."""
+    """Return whether the only template code is `${}` of Terraform after other text on its line.
+
+    It inserts no lines.
+    """
     if region.host not in TABLE.embedding or "%{" in text or "{{" in text:
         return False
     return all(line.split("${", 1)[0].strip(" \t-") for line in text.splitlines() if "${" in line)
@@ -152,13 +169,13 @@ def _attempts(text: str, region: EmbeddedYaml) -> Iterator[tuple[str, list[int]]
 
 
 def _prefix(text: str) -> str:
-    """Return the white space that every line begins with: that of the line that has least of it."""
+    """Return the white space with which the least indented line begins."""
     indents = re.findall(r"(?m)^([ \t]*)(?![ \t]|\r?$|\r?\n|#|%\{|\{\{|\{%|<%|\$\{)", text)
     return min(indents, key=len, default="")
 
 
 def _documents(text: str, prefix: str) -> list[tuple[int, int]]:
-    """Return where the documents of a region begin and end: at markers that stand at its indent."""
+    """Return start and end of each document of a region. Only markers at the indent of the region divide it."""
     borders = [0]
     for match in re.finditer(rf"(?m)^[ ]{{{len(prefix)}}}(---|\.\.\.)(?=[ \t\r\n]|\Z)", text):
         border = match.start() if match[1] == "---" else text.find("\n", match.end()) + 1 or len(text)

@@ -1,20 +1,22 @@
-"""Characters of texts that hold manifests: what a shell expands, and the escapes of a quoted text."""
+"""Find what a shell expands in a text with manifests, and resolve the escapes of a quoted text."""
 
 from __future__ import annotations
 
 import re
 
-# what a shell puts a value in the place of; capitals and braces are known to all other readers as well
+# What a shell replaces with a value. All other readers also know names in capitals and in braces.
 _EXPANSION = r"\\[$`\\]|\$\(\(|\$\(|`|\$?\$\{|\$[A-Za-z_]\w*|\$[0-9@*#?$!-]"
 _LONGEST_EXPANSION = 500
-"""Characters within which the bracket of a `$(` is looked for."""
+"""The most characters in which the closing bracket of a `$(` is searched."""
 _KNOWN = r"\$[A-Z_][A-Z0-9_]*(?!\w)|\$\{[^{}\n]*\}"
 
 
 def unescape_in_place(quoted: str) -> str | None:
-    """Return a quoted text with a blank in the place of each backslash; None if there is more to its escapes.
+    """Return a quoted text with a blank in place of each backslash.
 
-    The blank stands outside of the quotes that were escaped, so that what these hold stays the same.
+    None if it has escapes other than `\\n` and `\\"`.
+
+    The blank is outside of the inner quotes, so that the text between them does not change.
     """
     opens = True
 
@@ -33,7 +35,7 @@ def unescape_in_place(quoted: str) -> str | None:
 
 
 def find_expansions(text: str) -> list[tuple[int, int]]:
-    """Return what a shell replaces in a heredoc, less what is written in a form that is a placeholder everywhere."""
+    """Return the ranges of a heredoc that a shell replaces, without those that every reader knows as placeholders."""
     found = []
     at = 0
     expansion, known = re.compile(_EXPANSION), re.compile(_KNOWN)
@@ -54,7 +56,7 @@ def find_expansions(text: str) -> list[tuple[int, int]]:
 
 
 def _closed(text: str, at: int, opening: str) -> int:
-    """Behind the brackets that close a `$(`, `$((` or `${`; where they are not closed, behind its opening."""
+    """Return the offset after the brackets that close a `$(`, `$((` or `${`. If they are not closed, return `at`."""
     pair = "{}" if opening.endswith("{") else "()"
     depth = opening.count(pair[0])
     for match in re.compile(r"[{}]" if pair == "{}" else r"[()]").finditer(text, at, at + _LONGEST_EXPANSION):

@@ -1,7 +1,7 @@
-"""Regular expressions of Go, as far as Python's mean the same and cost no more than the length of the text.
+"""Match Go's regular expressions, if Python's have the same meaning and run in linear time.
 
-Only what both read alike is taken: literals, sets, groups, alternatives, anchors. A repeated part must be one
-character or set with which what follows cannot begin: then nothing is tried twice.
+Supported are literals, sets, groups, alternatives and anchors. A repeated part must be one character or set, and the
+part after it must not begin with the same character, so that there is no backtracking.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MOST_REPEATS = 4
 
 
 def replace_matches(text: str, pattern: str, by: str) -> str | None:
-    """Return a text with what matches replaced; `$1` and `${1}` are groups. None if the pattern is not read."""
+    """Return a text with all matches replaced; `$1` and `${1}` are groups. None if the pattern is not supported."""
     compiled = _compile(pattern)
     if compiled is None or re.search(r"\$(?![0-9{$])|\$\{(?![0-9]+\})", by):
         return None
@@ -37,7 +37,10 @@ def replace_matches(text: str, pattern: str, by: str) -> str | None:
 
 
 def find_matches(text: str, pattern: str) -> list[str | tuple[str | None, ...]] | None:
-    """Return what `regexall` finds: texts, or what each group of the pattern holds; None if that is not read."""
+    """Return the result of `regexall`: the matches, or the groups of each match.
+
+    None if the pattern is not supported.
+    """
     compiled = _compile(pattern)
     if compiled is None:
         return None
@@ -45,19 +48,19 @@ def find_matches(text: str, pattern: str) -> list[str | tuple[str | None, ...]] 
 
 
 def has_match(pattern: str, text: str) -> bool | None:
-    """Whether a pattern is found in a text; None if the pattern is not read."""
+    """Return whether a pattern matches anywhere in a text. None if the pattern is not supported."""
     compiled = _compile(pattern)
     return None if compiled is None else compiled.search(text) is not None
 
 
 def find_whole_matches(pattern: str, text: str) -> list[str] | None:
-    """Return the whole matches in a text, without their groups. None if the pattern is one that is not read."""
+    """Return the whole matches in a text, without their groups. None if the pattern is not supported."""
     compiled = _compile(pattern)
     return None if compiled is None else [match[0] for match in compiled.finditer(text)]
 
 
 def _compile(pattern: str) -> re.Pattern[str] | None:
-    """Return the pattern for Python; None if it is not one that is read."""
+    """Return a Go pattern compiled for Python. None if it is not supported."""
     tokens: list[re.Match[str]] = []
     at, token = 0, re.compile(_TOKEN, re.DOTALL)
     while at < len(pattern) and len(pattern) <= _LONGEST:
@@ -78,7 +81,7 @@ def _compile(pattern: str) -> re.Pattern[str] | None:
 
 
 def _is_bounded(tokens: list[re.Match[str]], number: int) -> bool:
-    """Whether what follows a repeated character cannot be that character; at the end of the pattern all is taken."""
+    """Return whether the pattern after a repeated character cannot match that character, so nothing backtracks."""
     own = tokens[number]["item"]
     for match in tokens[number + 1 :]:
         if match["close"] or match["start"]:

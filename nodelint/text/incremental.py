@@ -1,8 +1,8 @@
-"""Read a source again after one change: documents that did not change keep their nodes.
+"""Parse a source again after one change: unchanged documents keep their nodes.
 
-Everywhere else a source never changes. Here the very source that is given becomes that of the new text: whatever
-was worked out for its nodes and objects stays, and only what is typed at is read again. Who asks for that has to let
-go of what he knows of places in the old text, or `Moved` tells where they are now.
+Everywhere else a source never changes. Here the given source itself gets the new text: all results for its nodes and
+objects stay, and only the changed part is parsed. The caller must drop positions in the old text, or translate them
+with `Moved`.
 """
 
 from __future__ import annotations
@@ -19,17 +19,20 @@ Range = tuple[int, int]
 
 
 class CommonEnds(NamedTuple):
-    """The number of characters that two texts share at their heads, and of the rest at their tails."""
+    """The lengths of the common prefix (`head`) and of the common suffix (`tail`) of two texts."""
 
     head: int
     tail: int
 
 
 class Moved(NamedTuple):
-    """Where characters of a source's former text are now.
+    """Positions of the old text of a source in its new text.
 
-    What ends at `same` or before is where it was; what begins at `behind` or later is `by` characters further on.
-    What lies between is gone.
+    - `same`: a range that ends here or before has not moved.
+    - `behind`: a range that begins here or later has moved.
+    - `by`: the number of characters by which it has moved.
+
+    A range between `same` and `behind` does not exist any more.
     """
 
     source: Source
@@ -38,9 +41,10 @@ class Moved(NamedTuple):
     by: int
 
     def shift_of(self, start: int, end: int, later: bool) -> int | None:
-        """By how much a range has moved; None if it is gone, or in part.
+        """Return the number of characters by which a range has moved. None if it is gone, at least in part.
 
-        `later` says that what it belongs to stands behind the change: at its border a range may be of either side.
+        At the border of the change a range can belong to either side. `later` says that it belongs to the side after
+        it.
         """
         if start >= self.behind and (later or end > self.same):
             return self.by
@@ -48,10 +52,13 @@ class Moved(NamedTuple):
 
 
 def move(source: Source, text: str) -> Moved | None:
-    """Make a source that of another text of the same file; None, and nothing is done, where all must be read.
+    """Give a source another text and return its moved positions.
 
-    That is so for what is not plain YAML, for patches, and for templates: there a character decides how others are
-    read that stand far from it. It is so, too, where a word comes or goes that was asked about the text as a whole.
+    Return None and change nothing if all must be parsed.
+
+    All must be parsed if the source is not plain YAML, a patch or a template: there, one character can change how the
+    rest of the text is read. All must also be parsed if a word appears or disappears that was looked up in the text
+    as a whole.
     """
     if not (_plain(source) and source.documents):
         return None
@@ -75,7 +82,7 @@ def move(source: Source, text: str) -> Moved | None:
 
 
 def _find_change(old: str, new: str) -> CommonEnds:
-    """Return how much two texts share at both ends; what is between them has changed."""
+    """Return the lengths of the common prefix and the common suffix of two texts."""
     most = min(len(old), len(new))
     head = _count_alike(most, lambda begin, end: old[begin:end] == new[begin:end])
     far, near = len(old), len(new)
@@ -86,7 +93,7 @@ def _find_change(old: str, new: str) -> CommonEnds:
 
 
 def _count_alike(most: int, alike: Callable[[int, int], bool]) -> int:
-    """Return how many of `most` characters are alike from the first on; `alike` compares a range of them."""
+    """Return how many of the first `most` characters are equal. `alike` compares a range of them."""
     count, size = 0, 1 << most.bit_length()
     while size:
         if count + size <= most and alike(count, count + size):
@@ -96,12 +103,12 @@ def _count_alike(most: int, alike: Callable[[int, int], bool]) -> int:
 
 
 def _holds_same(source: Source, text: str, change: CommonEnds) -> bool:
-    """Whether another text has the words that the source was asked about, and no others of them."""
+    """Return whether the new text holds exactly the words that were found in the old text of the source."""
     return all(_holds_word(source.text, text, change, word, found) is found for word, found in source.words.items())
 
 
 def _holds_word(old: str, new: str, change: CommonEnds, word: str, found: bool) -> bool:
-    """Whether a text holds a word, where it is known whether the former text does."""
+    """Return whether a new text holds a word. `found` is whether the old text does."""
     begin, more = max(change.head - len(word) + 1, 0), len(word) - 1
     if new.find(word, begin, len(new) - change.tail + more) >= 0:
         return True
@@ -109,28 +116,27 @@ def _holds_word(old: str, new: str, change: CommonEnds, word: str, found: bool) 
 
 
 def _plain(source: Source) -> bool:
-    """Whether each document of a source is read by itself, so that a change of one does not touch the others."""
+    """Return whether each document of a source is parsed by itself: a change to one does not affect the others."""
     return source.path.endswith(YAML_NAMES) and not (
         source.masked or source.tabbed or source.set_aside or source.part or source.encoding != "utf-8"
     )
 
 
 def _divide(source: Source, text: str, change: CommonEnds) -> tuple[int, int, list[Range]]:
-    """Return how many documents stay at the head and at the tail, and the parts of the text between that are to be
-    read.
+    """Return the numbers of documents to reuse at the beginning and at the end, and the ranges of text to parse.
 
-    None that cannot be read stays. Where parts begin is looked up again for the documents next to the change too: the
-    marker of one, and whether it holds nothing but comments, decides where the next one begins.
+    A document with a syntax error is not reused. The borders of the documents next to the change are found again:
+    their markers and comments decide where the next document begins.
     """
     documents, by = source.documents, len(text) - len(source.text)
     faults = [problem.offset for problem in source.problems]
-    first = min([change.head, *(fault - 1 for fault in faults)])  # one may stand where its document ends
+    first = min([change.head, *(fault - 1 for fault in faults)])  # an error may be at the end of its document
     last = max([len(source.text) - change.tail, *(fault + 1 for fault in faults)])
     head = max(bisect_right(documents, first, key=_end) - 1, 0)
     tail = max(len(documents) - bisect_left(documents, last, key=_start) - 1, 0)
     more = 1
     while True:
-        # What one part of the text holds are several documents at one place, which stay together.
+        # Documents from one chunk of the text have the same start: they stay together.
         while head and documents[head - 1].start == documents[head].start:
             head -= 1
         while tail and documents[-tail - 1].start == documents[-tail].start:
@@ -164,7 +170,7 @@ def _end(document: Document) -> int:
 
 
 def _take_over(source: Source, fresh: Source, moved: Moved, head: int, tail: int) -> None:
-    """Put the documents that were read again among those that stay, and the new text in place of the old."""
+    """Put the parsed documents of `fresh` between the documents that are reused, and replace the old text."""
     before = source.documents[:head]
     after = source.documents[len(source.documents) - tail :]
     for document in fresh.documents:
@@ -190,7 +196,7 @@ def _shift(document: Document, by: int) -> None:
 
 
 def _nodes(document: Document) -> Sequence[Node]:
-    """Return every node of a document once, also those that no reader of its value meets."""
+    """Return every node of a document once, including nodes that are not part of its value, such as merge keys."""
     if document.nodes is None:
         document.nodes = tuple(_document_nodes(document))
     return document.nodes

@@ -1,4 +1,4 @@
-"""Files that a pipe has joined without a line `---` between them."""
+"""Find files that a pipe has joined without a `---` line between them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from nodelint.text import Source
 
 _INSIDE = r"(?<=\S)(?:(?:apiVersion|kind|metadata|spec)[ \t]*:[ \t]|---[ \t]*$)"
-"""What begins behind the last line of a file that has no line break at its end."""
+"""The beginning of a second file behind the last line of a file without a final line break."""
 
 
 def find_joined_line(source: Source) -> int | None:
-    """Return the line in which a second file begins; None if nothing says that one does."""
+    """Return the number of the line in which a second file begins. None if there is no sign of a second file."""
     if not source.problems:
         return None
     offset = source.problems[0].offset
@@ -25,8 +25,9 @@ def find_joined_line(source: Source) -> int | None:
 
 
 def _names_two_objects(source: Source, offset: int) -> bool:
-    """Whether the YAML document around an offset has more than one top-level `apiVersion`, so that two objects are
-    joined.
+    """Return whether the YAML document around an offset has several top-level `apiVersion` keys.
+
+    Then two objects are joined.
     """
     before, behind = source.text[:offset], source.text[offset:]
     document = re.split(r"(?m)^---", before)[-1] + re.split(r"(?m)^---", behind)[0]

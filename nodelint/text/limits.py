@@ -1,7 +1,7 @@
-"""Record what a run leaves out because of a limit.
+"""Record the inputs that a run skips because of a limit or an internal error.
 
-A limit holds back a repository that names without end. What is behind it is not judged, and that must be said. The
-same goes for a file over which nodelint itself breaks down.
+A limit protects against a repository that names inputs without end. Inputs behind the limit are not judged, and the
+report must say so. The same applies to a file on which nodelint itself fails.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 class LeftOutNotes:
-    """What is left out while it is open, each once, in the order in which it is noted.
+    """Collect the gaps that are noted while this is entered as a context manager, each once, in order.
 
-    `make` makes a gap of the path of the file that names the inputs, the line, the reason, and the error of nodelint
-    itself that is to blame, empty if none is.
+    `make` returns a gap for: the path of the file that names the inputs, the line, the reason, and the internal error
+    (empty if there is none).
     """
 
     def __init__(self, make: Callable[[str, int, str, str], Gap]) -> None:
@@ -32,7 +32,7 @@ class LeftOutNotes:
         self.found: dict[Gap, None] = {}
 
     def add(self, path: str, line: int, reason: str, fault: str) -> None:
-        """Note inputs that are left out."""
+        """Record inputs that are skipped. `path` and `line` are the place that names them."""
         self.found.setdefault(self._make(path, line, reason, fault))
 
     def __enter__(self) -> LeftOutNotes:
@@ -44,24 +44,24 @@ class LeftOutNotes:
 
 
 _open: list[LeftOutNotes] = []
-"""The notes that are open, the innermost last."""
+"""The active collectors, the innermost last."""
 
 
 def note_left_out(path: str, reason: str, line: int = 1, fault: str = "") -> None:
-    """Say that inputs are left out, to whoever builds the objects."""
+    """Record that inputs named at a line of a file are skipped. Do nothing if no collector is active."""
     if _open:
         shown = os.path.relpath(path).replace(os.sep, "/") if os.path.isabs(path) else path
         _open[-1].add(shown, line, reason, fault)
 
 
 def note_more(path: str, number: int, most: int, what: str, line: int = 1) -> None:
-    """Say how many of some inputs a limit leaves out; nothing if it leaves out none."""
+    """Record how many inputs a limit skips: all of `number` beyond `most`. Do nothing if the limit is not reached."""
     if number > most:
         note_left_out(path, f"{number - most:,} of {number:,} {what} are not judged: {most:,} are the most", line)
 
 
 def note_limit(path: str, most: int, what: str, line: int = 1) -> None:
-    """Say that a limit leaves out inputs whose number is not known."""
+    """Record that a limit skips inputs whose number is not known."""
     note_left_out(path, f"more than {most:,} {what}: what is behind the limit is not judged", line)
 
 
@@ -69,7 +69,10 @@ BROKE_DOWN = "nodelint failed on this file, please report it"
 
 
 def guarded(path: str, make: Callable[[], Iterable[_T]]) -> list[_T]:
-    """Return what `make` makes of a file; nothing if nodelint itself breaks down over it, which is noted as a gap."""
+    """Return the results of `make` for a file.
+
+    If nodelint itself fails on it, record a gap and return an empty list.
+    """
     try:
         return list(make())
     except BudgetSpent as limit:
@@ -81,7 +84,7 @@ def guarded(path: str, make: Callable[[], Iterable[_T]]) -> list[_T]:
 
 
 def note_fault(path: str, error: Exception) -> None:
-    """Say that an error of nodelint itself leaves out a file. Raise it with NODELINT_DEBUG."""
+    """Record that a file is skipped because of an internal error. Raise it if NODELINT_DEBUG is set."""
     if os.environ.get("NODELINT_DEBUG") or not _open:
         raise error
     what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -1,4 +1,4 @@
-"""Where the lines of a text begin."""
+"""Convert offsets of a text to lines and columns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Position(NamedTuple):
 
 
 class Lines:
-    """The lines of a text."""
+    """The lines of a text, to convert offsets to lines and columns."""
 
     __slots__ = ("_flat", "_starts", "_text")
 
@@ -30,9 +30,9 @@ class Lines:
 
     @property
     def flat(self) -> str:
-        """Return the text with a line feed for each other line break of YAML than `\\n` and `\\r\\n`; places stay.
+        """Return the text with each lone `\\r`, NEL, LS and PS replaced by a line feed. Offsets do not change.
 
-        It is the text itself where there is none: a lone `\\r`, NEL, LS or PS.
+        It is the text itself if there are none of them.
         """
         if self._flat is None:
             plain = self._text.isascii() and "\r" not in self._text
@@ -42,14 +42,14 @@ class Lines:
         return self._flat
 
     def position(self, offset: int) -> Position:
-        """Return the line and the column of a character."""
+        """Return the line and the column of the character at an offset."""
         lines = self._list_starts()
         offset = max(0, min(offset, len(self._text)))
         line = bisect_right(lines, offset)
         start = lines[line - 1]
         column = offset - start + 1
         if line == 1 and offset > 0 and self._text.startswith("\ufeff"):
-            column -= 1  # no editor counts the byte order mark
+            column -= 1  # editors do not count the byte order mark
         return Position(line, column, offset)
 
     def line(self, number: int) -> str:
@@ -61,7 +61,10 @@ class Lines:
         return self._text[lines[number - 1] : end].removesuffix("\r").removeprefix("\ufeff")
 
     def start_of_line(self, number: int) -> int:
-        """Return where a line begins, counted from 1; the last line where there are fewer."""
+        """Return the offset at which a line begins, counted from 1.
+
+        For a number beyond the end, use the last line.
+        """
         lines = self._list_starts()
         return lines[min(max(number, 1), len(lines)) - 1]
 

@@ -9,15 +9,15 @@ if TYPE_CHECKING:
 
 
 def is_null(node: Node | None) -> bool:
-    """Whether a field is not there, or has no value, which is the same to an API server."""
+    """Return whether a field is missing or has no value: for the API server this is the same."""
     return node is None or (node.kind == "scalar" and node.value is None)
 
 
 def text_of(node: Node | None) -> str:
-    """Return the text of a scalar; empty for all else."""
+    """Return the text of a scalar; empty if the node is missing or is not a string."""
     return node.value if node is not None and isinstance(node.value, str) else ""
 
 
 def items_of(node: Node | None) -> list[Node]:
-    """Return the items of a list; none for all else."""
+    """Return the items of a list; empty if the node is missing or is not a list."""
     return node.items if node is not None else []

@@ -1,4 +1,4 @@
-"""A file's text, and the YAML values in it with the exact place where each is written."""
+"""Represent the text of a file, and its YAML values with their exact positions."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ Scalar = str | int | float | bool | None | UnknownValue
 
 
 class MappingEntry:
-    """A key of a mapping with its value. `merged`: it came through `<<`.
+    """A key of a mapping with its value.
 
-    `name` is the key as it stands in JSON (`true` for `on`), None if it is a placeholder.
+    - `name`: the key as JSON writes it (`true` for `on`), None if the key is a placeholder.
+    - `merged`: the key comes from a `<<` merge.
     """
 
     __slots__ = ("key", "merged", "name", "value")
@@ -45,24 +46,22 @@ class MappingEntry:
 
 
 class Node:
-    """A YAML value and the characters `start` to `end` of its source that it is written in.
+    """A YAML value, and its range `start` to `end` in the source.
 
-    The span is tight: no anchor, no tag, no comment, no line break after the last character. A block
-    scalar begins at its `|` or `>`. A scalar without characters (`key:`) is an empty span behind its
-    `:` or `-`. Nodes are compared by identity.
+    The range is tight: no anchor, tag, comment, or line break at the end. A block scalar begins at its `|` or `>`. A
+    scalar without characters (`key:`) is an empty range after its `:` or `-`. Nodes are compared by identity.
     """
 
     __slots__ = (
         "alias",
-        "aliased",
         "end",
         "entries",
         "items",
         "kind",
+        "marks",
         "merges",
         "parent",
         "raw",
-        "shared",
         "source",
         "start",
         "style",
@@ -74,27 +73,25 @@ class Node:
     start: int
     end: int
     raw: int
-    """Where its anchor or tag begins; `start` where it has none."""
+    """The offset of the anchor or tag; equal to `start` if there is none."""
     kind: Kind
     style: Style
     value: Scalar
     entries: list[MappingEntry]
-    """A mapping's keys: those written, in order, then those merged in."""
+    """The keys of a mapping: first the keys that are written in it, in order, then the merged keys."""
     items: list[Node]
     parent: Node | None
-    """The collection around it, also for a key; None for the root of a document."""
+    """The collection that contains the node, also for a key. None for the root of a document."""
     alias: bool
     """It is written as `*x`: it may be replaced whole, but nothing inside it."""
-    shared: bool
-    """It lies inside an alias or a merge and is written elsewhere: no edit may touch it."""
-    aliased: bool
-    """An alias or a merge refers to it: an edit here changes another place too."""
+    marks: int
+    """`shared` and `aliased`, in one field: a file of thousands of objects has half a million nodes."""
     tag: str | None
-    """The tag it carries, as in `tag:yaml.org,2002:str`."""
+    """The tag of the node, such as `tag:yaml.org,2002:str`."""
     merges: list[MappingEntry]
-    """What a mapping holds that is not a key of its value: `<<`, and keys that a `<<` below them replaces.
+    """Entries of a mapping that are not part of its value: `<<`, and keys that a later `<<` replaces.
 
-    Of a list, the items that a template writes in the place of others.
+    For a list, the items that a template writes as alternatives to other items.
     """
 
     def __init__(
@@ -112,36 +109,56 @@ class Node:
         self.merges = _NO_ENTRIES
         self.parent = None
         self.alias = False
-        self.shared = False
-        self.aliased = False
+        self.marks = 0
         self.tag = None
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.start}-{self.end} {self.text[:40]!r}>"
 
+    @property
+    def shared(self) -> bool:
+        """Whether it lies inside an alias or a merge and is written elsewhere: no edit may touch it."""
+        return self.marks & 1 > 0
+
+    @shared.setter
+    def shared(self, value: bool) -> None:
+        self.marks = self.marks & 2 | value
+
+    @property
+    def aliased(self) -> bool:
+        """Whether an alias or a merge refers to it: an edit here changes another place too."""
+        return self.marks & 2 > 0
+
+    @aliased.setter
+    def aliased(self, value: bool) -> None:
+        self.marks = self.marks & 1 | 2 * value
+
     def entry(self, key: str) -> MappingEntry | None:
-        """Return a mapping's key with its value; None if there is no such key or no mapping."""
+        """Return the entry of a key. None if there is no such key, or if the node is not a mapping."""
         for entry in self.entries:
             if entry.name == key:
                 return entry
         return None
 
     def get(self, key: str) -> Node | None:
-        """Return the value of a mapping's key; None if there is no such key or no mapping. `find` takes a path."""
+        """Return the value of a key. None if there is no such key, or if the node is not a mapping.
+
+        `find` takes a path.
+        """
         for entry in self.entries:
             if entry.name == key:
                 return entry.value
         return None
 
     def key(self, key: str) -> Node | None:
-        """Return the node of a mapping's key itself."""
+        """Return the node of a key itself, not of its value. None if there is no such key."""
         for entry in self.entries:
             if entry.name == key:
                 return entry.key
         return None
 
     def find(self, *path: str | int) -> Node | None:
-        """Return the node at the end of a path of keys and indices, None if the path ends early.
+        """Return the node at the end of a path of keys and indices. None if there is no such path.
 
         `get` takes one key.
         """
@@ -158,7 +175,7 @@ class Node:
         return node
 
     def plain(self) -> object:
-        """Return the value as JSON would carry it: dict, list and scalars; placeholders stay `UNKNOWN`."""
+        """Return the value as JSON types: dict, list and scalars. Placeholders stay `UNKNOWN`."""
         if self.kind == "mapping":
             return {_key_text(entry): entry.value.plain() for entry in self.entries}
         if self.kind == "sequence":
@@ -170,28 +187,31 @@ class Node:
 
     @property
     def own_entry(self) -> MappingEntry | None:
-        """Return the entry of a mapping of which it is the value. None for an item of a list, and for a root."""
+        """Return the mapping entry whose value is this node. None for an item of a list, and for a root."""
         around = self.parent
         return None if around is None else next((entry for entry in around.entries if entry.value is self), None)
 
     @property
     def own_name(self) -> str | None:
-        """Return the key of which it is the value. None if there is none, and where a placeholder is the key."""
+        """Return the name of the key whose value is this node.
+
+        None if there is no key, or if the key is a placeholder.
+        """
         entry = self.own_entry
         return None if entry is None else entry.name
 
     @property
     def text(self) -> str:
-        """Return the characters it is written in."""
+        """Return the source text of the node."""
         return self.source.text[self.start : self.end]
 
     @property
     def unquoted(self) -> str:
-        """Return the characters that the value is written in, without quotes: a placeholder is shown so."""
+        """Return the source text of the node without quotes, for example to print a placeholder."""
         return self.text[1:-1] if self.style in ("single", "double") else self.text
 
     def walk(self) -> Iterator[Node]:
-        """Yield the node and all below it, keys too, in the order of the text (what was merged in comes last)."""
+        """Yield the node and all nodes below it, keys as well, in the order of the text. Merged nodes come last."""
         pending = [self]
         while pending:
             node = pending.pop()
@@ -205,7 +225,7 @@ class Node:
 
     @property
     def path(self) -> str:
-        """Return where it is in its document: `spec.template.spec.requirements[0].key`, empty for the root."""
+        """Return the path of the node in its document, such as `spec.requirements[0].key`. Empty for the root."""
         from json import dumps
 
         steps: list[str] = []
@@ -223,7 +243,7 @@ class Node:
 
 
 def _key_text(entry: MappingEntry) -> str:
-    """Return the name of a key; of a placeholder its characters without quotes."""
+    """Return the name of a key. For a placeholder, return its source text without quotes."""
     return entry.key.unquoted if entry.name is None else entry.name
 
 
@@ -233,15 +253,17 @@ _BARE = r"[A-Za-z0-9_-]+"
 
 
 class Document:
-    """One document of a source: the characters `start` to `end`, its `---` line included.
+    """One document of a source: its range `start` to `end`, with its `---` line.
 
-    `root` is None if the document is empty, cannot be read, or was passed over because the word karpenter is not in
-    it. `templated` says that whole lines of it were template code: what a reader misses may be there after rendering.
-
-    A document that stands in a text of another kind has a `host`: `terraform` (a heredoc), `hcl` (an object of HCL's
-    own), `shell`, `markdown`, or `block` for a block scalar of another document. Every line of it begins with
-    `prefix`. `part` is as in `Source`. `target` is the kind that a JSON6902 patch is for. `nodes` is for
-    `text.incremental`, which lists them once.
+    - `root`: None if the document is empty, cannot be parsed, or was not parsed because it does not mention
+      Karpenter.
+    - `templated`: whole lines of it are template code: fields that are missing may be there after rendering.
+    - `host`: the kind of text that contains the document: `terraform` (a heredoc), `hcl` (an HCL object), `shell`,
+      `markdown`, or `block` (a block scalar of another document). None for plain YAML.
+    - `prefix`: the characters with which each line begins.
+    - `part`: as in `SourceText`.
+    - `target`: the node with the kind of the object that a JSON6902 patch changes.
+    - `nodes`: all nodes, a cache of `text.incremental`.
     """
 
     __slots__ = ("end", "host", "index", "nodes", "part", "prefix", "root", "start", "target", "templated")
@@ -260,7 +282,7 @@ class Document:
 
     @property
     def origin(self) -> str | None:
-        """Return the file that a `# Source:` comment above the first key names, as `helm template` writes it."""
+        """Return the file that a `# Source:` comment of `helm template` names. None if there is no such comment."""
         if self.root is None:
             return None
         above = self.root.source.text[self.start : self.root.start]
@@ -269,7 +291,7 @@ class Document:
 
 
 class SourceText:
-    """A file's text, its documents, and what could not be read.
+    """The text of a file, its documents, and its syntax errors.
 
     `part` is set by whoever knows the file's surroundings: True where its objects are parts of others, such as a
     Kustomize patch, None if they may be. `tabbed` says that tabs begin the lines of a document, `masked` that
@@ -281,7 +303,8 @@ class SourceText:
     reads the objects of a source once. `cluster` and `built` are set for a text that is built of files (see
     `forms.rendered`): what is built for one cluster belongs together. `roots` are the root modules of Terraform, or
     the variable files, with which a file is filled in. `is_named` says that the command line names the file,
-    `values_order` is its number among the files of --values.
+    `values_order` is its number among the files of --values. `is_editable` is false for a file that is read only
+    because a named file belongs to it: `--fix` changes only what the user names.
     """
 
     __slots__ = (
@@ -295,6 +318,7 @@ class SourceText:
         "documents",
         "encoding",
         "held",
+        "is_editable",
         "is_named",
         "masked",
         "newline",
@@ -313,7 +337,7 @@ class SourceText:
     )
 
     whole: ClassVar[bool] = True
-    """Whether the text is all of its file."""
+    """Whether the text is the whole file."""
     path: str
     text: str
     newline: str
@@ -334,6 +358,7 @@ class SourceText:
         self.set_aside = []
         self.part: bool | None = False
         self.is_named = False
+        self.is_editable = True
         self.values_order = 0
         self.tabbed = False
         self.masked = False
@@ -352,14 +377,14 @@ class SourceText:
         self.noted: Document | None = None
 
     def holds(self, word: str) -> bool:
-        """Whether the text holds a word anywhere, looked up once: many rules ask it of every object of a file."""
+        """Return whether the text contains a word. The answer is cached: many rules ask for each object of a file."""
         found = self.words.get(word)
         if found is None:
             found = self.words[word] = word in self.text
         return found
 
     def once(self, key: Hashable, work: Callable[[], _T]) -> _T:
-        """Return what `work` makes of the text, made once for a key: trials of fixes share what stays."""
+        """Return the result of `work`, cached for `key` while the text does not change."""
         if key not in self.derived:
             self.derived[key] = work()
         made: _T = self.derived[key]
@@ -367,20 +392,20 @@ class SourceText:
 
     @property
     def may_be_template(self) -> bool:
-        """Whether this may be a template of a chart."""
+        """Return whether the file may be a template of a Helm chart."""
         return "templates" in self.path and "{{" in self.text
 
     def replace_text(self, text: str) -> None:
-        """Take another text, whose documents have been put in place already (see `text.incremental`)."""
+        """Replace the text. The caller has already put the new documents in place (see `text.incremental`)."""
         self.text = text
         self._lines = self._origins = None
         self._roots, self.derived, self.noted = {}, {}, None
-        if self.held is not None:  # objects of documents that stay are the same
+        if self.held is not None:  # objects of unchanged documents stay the same
             self.held = None, self.held[1]
 
     @property
     def data(self) -> bytes:
-        """Return the text as the bytes of its file, in the encoding in which that was read."""
+        """Return the text as bytes, in the encoding of its file."""
         return self.text.encode(self.encoding)
 
     @property
@@ -392,11 +417,11 @@ class SourceText:
 
     @property
     def flat(self) -> str:
-        """Return the text with a line feed for each line break of YAML; places stay (see `Lines.flat`)."""
+        """Return the text with a line feed for each line break of YAML. Offsets do not change (see `Lines.flat`)."""
         return self.lines.flat
 
     def position(self, offset: int) -> Position:
-        """Return the line and the column of a character."""
+        """Return the line and the column of the character at an offset."""
         return self.lines.position(offset)
 
     def line(self, number: int) -> str:
@@ -404,12 +429,16 @@ class SourceText:
         return self.lines.line(number)
 
     def start_of_line(self, number: int) -> int:
-        """Return where a line begins, counted from 1; the last line where there are fewer."""
+        """Return the offset at which a line begins, counted from 1.
+
+        For a number beyond the end, use the last line.
+        """
         return self.lines.start_of_line(number)
 
     def origin(self, offset: int) -> str | None:
-        """Return the chart's file from which the document at a place was rendered, where a comment of Helm's names
-        one.
+        """Return the chart file that rendered the document at an offset.
+
+        None if no `# Source:` comment of Helm names it.
         """
         if self._origins is None:
             self._origins = list(self._origins_read()) if "# Source: " in self.text else []
@@ -420,7 +449,7 @@ class SourceText:
         return origin if offset < end else None
 
     def _origins_read(self) -> Iterator[tuple[int, int, str | None]]:
-        """Yield where each document begins and ends, and its origin; a document within another has that one's."""
+        """Yield start, end and origin of each outermost document. A document inside another document is skipped."""
         last = -1
         for document in sorted(self.documents, key=lambda d: d.start):
             if document.start >= last and document.end > document.start:
@@ -428,7 +457,7 @@ class SourceText:
                 yield document.start, document.end, document.origin
 
     def document_of(self, root: Node) -> Document | None:
-        """Return the document of which a node is the root."""
+        """Return the document with a given root node. None if there is none."""
         if self.noted is not None and self.noted.root is root:
             return self.noted
         if not self._roots:

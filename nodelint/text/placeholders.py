@@ -1,9 +1,10 @@
-"""Placeholders for values that are filled in later, and the template code around them.
+"""Find placeholders for values that are filled in later, and the template code around them.
 
-Known forms: `${X}`, `${X:-y}`, `$(X)`, `$X` in capitals (envsubst, Flux), `{{ x }}` (Helm, Argo, Go),
-`{% x %}` (Jinja), `%{ x }` (Terraform), `<% x %>`, and `<x>` or `<<X>>` as documentation writes it. What a script or
-a person replaces: `__X__`, `XXX`, words in capitals such as `ARM_AMI_ID_TO_REPLACE`, `PLACEHOLDER`, `YOUR_ROLE`, such
-words behind others that are not (`pool-POOL_NAME`), and `my-cluster-name-here`.
+Forms of tools: `${X}`, `${X:-y}`, `$(X)`, `$X` in capitals (envsubst, Flux), `{{ x }}` (Helm, Argo, Go), `{% x %}`
+(Jinja), `%{ x }` (Terraform), `<% x %>`, and `<x>` or `<<X>>` in documentation.
+
+Forms that a script or a person replaces: `__X__`, `XXX`, words in capitals such as `ARM_AMI_ID_TO_REPLACE`,
+`PLACEHOLDER`, `YOUR_ROLE`, a word in capitals after other words (`pool-POOL_NAME`), and `my-cluster-name-here`.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from collections.abc import Iterable
 
 from nodelint.base.tuples import NamedTuple
 
-# The patterns are texts: `re` compiles each when it is first needed, and most files need none.
+# The patterns are strings: `re` compiles each at its first use, and most files need none.
 MASK = "\ue000"
-"""A private-use character that stands, as often as the expression is long, for a masked expression."""
+"""A private-use character. It replaces each character of a template expression."""
 
 _VARIABLE_FORMS = r"\$\{[^{}\n]*\}|\$\([A-Za-z_][\w.]*\)|\$[A-Z_][A-Z0-9_]*(?!\w)"
 _INLINE = rf"{_VARIABLE_FORMS}|\$\{{|\{{\{{|<%|\{{%|%\{{|{MASK}"
@@ -27,10 +28,10 @@ _HERE = (
     r"(?<![A-Za-z0-9_-])[A-Za-z0-9_-]{0,60}(?i:account|ami|arn|cluster|id|image|key|name|profile|region|role|value)"
     r"[-_](?:here|HERE)(?![A-Za-z0-9])"
 )
-"""What ends in the word for a thing and `here`: `my-cluster-name-here`, `ROLE_NAME_HERE`."""
+"""A noun and `here`: `my-cluster-name-here`, `ROLE_NAME_HERE`."""
 
 _JOINED = r"(?<=[a-z0-9]-)[A-Z]{2}[A-Z0-9]*+(?:_[0-9]*+[A-Z][A-Z0-9]*+)++(?![\w-])"
-"""Words in capitals behind others that are not: `workflow-WORKFLOW_NAME`. Capitals alone may be a value."""
+"""A word in capitals after lowercase words: `workflow-WORKFLOW_NAME`. A text in capitals alone may be a value."""
 
 _BY_HAND = (
     r"(?i:(?<![a-z0-9])your[-_][a-z0-9][\w-]*|(?<![a-z0-9])(?:replace|insert)[-_](?:me|with|your|this)[\w-]*)"
@@ -48,10 +49,10 @@ _STORED = (
     r"|\"?resourceVersion\"?:[ ]*[\"']?[0-9])"
 )
 _CAPITALS = "[A-Z][A-Z]{3}"
-"""Four capitals, written so that `re` looks for the first one by its set: it does not for `[A-Z]{4}`."""
+"""Four capitals. `re` finds the first one by its set, which it does not do for `[A-Z]{4}`."""
 _BLOCK = r"(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(if|unless|with|range|for|define|block|end\w*)\b"
 CODE = ("{{", "{%", "%{", "<%")
-"""How template code begins, of every kind that can stand between values."""
+"""The opening brackets of template code, of every kind that can occur between values."""
 _CLOSES = {"{{": "}}", "{%": "%}", "<%": "%>", "%{": "}"}
 _OPENS = r"\{\{|\{%|<%|%\{"
 _BRACES = r"\{(?:[^{}\n]|\{(?:[^{}\n]|\{(?:[^{}\n]|\{[^{}\n]*\})*\})*\})*\}"
@@ -60,7 +61,7 @@ _VARIABLE = rf"{_BRACED}|<<[A-Za-z0-9_.-]+>>"
 
 
 def holds_any(text: str, parts: Iterable[str]) -> bool:
-    """Whether a text holds one of some pieces. A loop, for a generator would cost more: every document is asked."""
+    """Return whether a text contains one of `parts`. This is a loop because a generator is slower."""
     for part in parts:  # noqa: SIM110
         if part in text:
             return True
@@ -68,56 +69,58 @@ def holds_any(text: str, parts: Iterable[str]) -> bool:
 
 
 def may_be_replaced(text: str) -> bool:
-    """Whether a text may hold a value that a script or a person replaces; if not, `replaced` need not look."""
+    """Return whether a text may contain a value that a script or a person replaces.
+
+    If not, `replaced` is not needed.
+    """
     if holds_any(text, _PARTS):
         return True
     return "_" in text and re.search("-[A-Z]{2}[A-Z0-9]*_", text) is not None
 
 
 def replaced(text: str) -> bool:
-    """Whether a one-line value holds a piece that a script or a person replaces."""
+    """Return whether a one-line value contains text that a script or a person replaces."""
     return may_be_replaced(text) and re.search(_REPLACED, text) is not None
 
 
 def may_hold_placeholder(text: str) -> bool:
-    """Whether a text may hold a value for which `holds_placeholder` says so: a part of each form is in it."""
+    """Return whether a text may contain a placeholder. It is a quick check before `holds_placeholder`."""
     return "$" in text or "<" in text or MASK in text or holds_any(text, CODE)
 
 
 def holds_placeholder(text: str) -> bool:
-    """Whether a part of a one-line value is yet to be filled in, by the forms of tools and documentation."""
+    """Return whether a one-line value contains a placeholder in the form of a tool or of documentation."""
     if ("$" in text or "{" in text or "<%" in text or MASK in text) and re.search(_INLINE, text):
         return True
     return "<" in text and (_in_angles(_ANGLE, text) is not None or re.fullmatch(_ANGLE_WHOLE, text) is not None)
 
 
 def _in_angles(form: str, text: str) -> re.Match[str] | None:
-    """Return the first `<x>` of a text that is no tag: `<powershell>` is one where `</powershell>` closes it."""
+    """Return the first `<x>` of a text that is not a tag. `<powershell>` is a tag if the text has `</powershell>`."""
     closed = set(re.findall(r"</([A-Za-z0-9][^<>\s]*)", text)) if "</" in text else ()
     found = (match for match in re.finditer(form, text) if match[0].strip("<>").partition(" ")[0] not in closed)
     return next(found, None)
 
 
 def is_live(text: str) -> bool:
-    """Whether a document is what an API server has stored, with the `uid` or `resourceVersion` that it gives.
+    """Return whether a document comes from an API server: it has the `uid` or `resourceVersion` of a stored object.
 
-    Nothing is filled in there any more: what looks like a placeholder is the value.
+    Such a document has no placeholders: a text that looks like one is the value.
     """
     return ("uid" in text or "resourceVersion" in text) and re.search(_STORED, text) is not None
 
 
 def is_placeholder(text: str) -> bool:
-    """Whether a text is a placeholder and nothing else."""
+    """Return whether a text consists of one placeholder only."""
     return re.fullmatch(_WHOLE, text) is not None
 
 
 def left_by_hand(text: str, stand_ins: Iterable[str] = ()) -> str | None:
-    """Return what a person was to replace in a value, as documentation writes it; None if there is nothing of the
-    kind.
+    """Return the text in a value that a person must replace, as documentation writes it. None if there is none.
 
-    `<x>` and `<<X>>`, `your-...`, three X and more (`ami-xxxxxxxx`), `replace-with-...`, words in capitals such as
-    `AMI_ID_TO_REPLACE`, `...-name-here`, and words of `stand_ins`. `__X__` and `pool-POOL_NAME` are for a script to
-    replace.
+    It is `<x>` and `<<X>>`, `your-...`, three or more X (`ami-xxxxxxxx`), `replace-with-...`, words in capitals such
+    as `AMI_ID_TO_REPLACE`, `...-name-here`, and the words of `stand_ins`. `__X__` and `pool-POOL_NAME` do not count:
+    scripts replace them.
     """
     text = re.sub(_VARIABLE_FORMS, "", text) if "$" in text else text
     found = _in_angles(_ANGLE_WHOLE, text) if "<" in text else None
@@ -136,16 +139,16 @@ def left_by_hand(text: str, stand_ins: Iterable[str] = ()) -> str | None:
 
 
 def holds_code(text: str) -> bool:
-    """Whether there is template code that can make a file no YAML."""
+    """Return whether a text has template code because of which it may not be valid YAML."""
     return "${" in text or holds_any(text, CODE)
 
 
 def mask(text: str, whole_lines: bool = False, hcl: bool = False) -> tuple[str, list[int]]:
-    """Return a text of equal length that YAML can read, and where the lines start that were all template code.
+    """Return a text of equal length that YAML can parse, and the offsets of the lines that were all template code.
 
-    Such lines become blank; an expression within a line becomes as many `MASK` characters. With `whole_lines` a
-    `${x}` that has a line to itself is taken for lines that it will become, and not for a value. With `hcl` the code
-    is Terraform's: it may hold braces and texts, and go over several lines.
+    These lines become blank. An expression within a line becomes `MASK` characters. With `whole_lines`, a `${x}`
+    alone on its line counts as lines to insert, not as a value. With `hcl` the code is Terraform's: it may contain
+    braces and strings, and may span several lines.
     """
     lines: list[int] = []
     out: list[str] = []
@@ -163,7 +166,7 @@ def mask(text: str, whole_lines: bool = False, hcl: bool = False) -> tuple[str, 
         blank = not text[start:begin].strip(" \t") and (whole_lines or not text.startswith("${", begin))
         if blank and re.compile(r"[ \t]*(?:#|\r?$)", re.M).match(text, end):
             lines.append(start)
-            # line breaks and no spaces: a blank line that is wide sets the indent of a block scalar
+            # line breaks without spaces: a blank line with spaces would set the indent of a block scalar
             out += [text[at:start], "\n" * (end - start)]
         else:
             out += [text[at:begin], MASK * (end - begin)]
@@ -173,7 +176,7 @@ def mask(text: str, whole_lines: bool = False, hcl: bool = False) -> tuple[str, 
 
 
 def _expressions(text: str) -> list[tuple[int, int]]:
-    """Return where template expressions begin and end."""
+    """Return start and end of each template expression."""
     found: list[tuple[int, int]] = []
     unclosed: set[str] = set()
     at = 0
@@ -182,7 +185,7 @@ def _expressions(text: str) -> list[tuple[int, int]]:
         kind, at = match.group(), match.end()
         close = -1 if kind in unclosed else text.find(_CLOSES[kind], at)
         if close < 0:
-            unclosed.add(kind)  # looked for once: a file of openers costs no more than its length
+            unclosed.add(kind)  # searched once only, so that a file of opening brackets costs no more than its length
             continue
         at = close + len(_CLOSES[kind])
         found.append((match.start(), at))
@@ -190,9 +193,12 @@ def _expressions(text: str) -> list[tuple[int, int]]:
 
 
 def template_end(text: str, at: int, end: int) -> int:
-    """Behind the brace that closes the `${` or `%{` at `at`; strings, braces and templates within are passed over."""
+    """Return the offset after the brace that closes the `${` or `%{` at `at`.
+
+    Nested strings and templates are skipped.
+    """
     code, quoted = re.compile(r'[^{}"]*'), re.compile(r'[^"\\\n$%]*')
-    opened: list[int | None] = [0]  # the braces that are open in each template, None for each string within
+    opened: list[int | None] = [0]  # the number of open braces in each template; None for each string
     while at < end:
         depth = opened[-1]
         match = (quoted if depth is None else code).match(text, at, end)
@@ -221,7 +227,7 @@ def template_end(text: str, at: int, end: int) -> int:
 
 
 def _hcl_code(text: str) -> list[tuple[int, int]]:
-    """Return where Terraform's code begins and ends: each `%{}`, and each `${}` of several lines."""
+    """Return start and end of each Terraform `%{}`, and of each `${}` that spans several lines."""
     found: list[tuple[int, int]] = []
     at = 0
     opens = re.compile(r"(?<!\$)\$\{|(?<!%)%\{")
@@ -237,7 +243,7 @@ def _hcl_code(text: str) -> list[tuple[int, int]]:
 
 
 def _apart(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return those of some ordered spans that begin behind the end of the span before."""
+    """Return sorted spans without those that overlap an earlier span of the result."""
     separate: list[tuple[int, int]] = []
     for span in spans:
         if not separate or span[0] >= separate[-1][1]:
@@ -246,7 +252,7 @@ def _apart(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _lines_of(text: str, expressions: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return expressions with nothing but blanks between them on a line, taken together."""
+    """Join expressions that are separated only by blanks on a line."""
     joined: list[tuple[int, int]] = []
     for begin, end in expressions:
         if joined and not text[joined[-1][1] : begin].strip(" \t"):
@@ -257,7 +263,7 @@ def _lines_of(text: str, expressions: list[tuple[int, int]]) -> list[tuple[int, 
 
 
 def depth(text: str, start: int, end: int) -> int:
-    """Return how many conditions and loops of a template are open at `end`, of those that begin behind `start`."""
+    """Return how many template conditions and loops that begin after `start` are still open at `end`."""
     open_ = 0
     for match in re.compile(_BLOCK).finditer(text, start, end):
         open_ += -1 if match[1].startswith("end") else 1
@@ -268,16 +274,16 @@ _BRANCHING = r"(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(if|unless|with|range|for|define|blo
 
 
 def alternatives(text: str, starts: list[int]) -> list[int]:
-    """Return which items of a list stand in an `else` of a template whose earlier branch has an item, by number.
+    """Return the indices of list items in an `else` branch, if an earlier branch also has an item.
 
-    `starts` are where the items begin. Such an item is written in the place of the earlier ones, never next to them.
+    `starts` are the offsets of the items. Such an item replaces the earlier ones: it never occurs together with them.
     """
     found: list[int] = []
     tokens = re.compile(_BRANCHING).finditer(text, starts[0], starts[-1])
     events = [(match.start(), match[1]) for match in tokens]
     if not any(word.startswith("el") for _, word in events):
         return found
-    # For each open condition: is there an item in this branch, and in one before it? The first is open already.
+    # For each open condition: does this branch have an item, and does an earlier one? The first is always open.
     open_ = [[False, False]]
     for _, word in sorted([*events, *((start, str(n)) for n, start in enumerate(starts))], key=lambda span: span[0]):
         if word.isdigit():
@@ -295,9 +301,10 @@ def alternatives(text: str, starts: list[int]) -> list[int]:
 
 
 class BranchSpan(NamedTuple):
-    """Characters `start` to `end` of a template that are there in one case: branch `number` of a condition.
+    """A branch of a template condition: the characters `start` to `end`.
 
-    `block` is where the condition begins. Branches count from 0.
+    - `block`: the offset of the condition.
+    - `number`: the number of the branch, counted from 0.
     """
 
     block: int
@@ -306,12 +313,12 @@ class BranchSpan(NamedTuple):
     end: int
 
     def holds(self, at: int) -> bool:
-        """Whether a character is in the branch."""
+        """Return whether the character at an offset is in the branch."""
         return self.start <= at < self.end
 
 
 def branches(text: str, start: int, end: int) -> list[BranchSpan]:
-    """Return the branches of those conditions with an `else` that begin and end between two places of a template."""
+    """Return the branches of the conditions with an `else` between two offsets of a template."""
     found: list[BranchSpan] = []
     open_: list[list[int]] = []
     for match in re.compile(_BRANCHING).finditer(text, start, end):
@@ -336,7 +343,7 @@ _LOOPS = frozenset({"range", "for", "do", "#"})
 
 
 class TemplateBlock(NamedTuple):
-    """A condition (`is_loop` is False) or a loop of a template: where it begins and where its end stands."""
+    """A condition (`is_loop` is False) or a loop of a template: the offsets of its first tag and of its end tag."""
 
     start: int
     end: int
@@ -344,7 +351,7 @@ class TemplateBlock(NamedTuple):
 
 
 def list_blocks(text: str, start: int, end: int) -> list[TemplateBlock]:
-    """Return the conditions and loops of a template that begin and end between two places, in their order."""
+    """Return the conditions and loops between two offsets of a template, in order."""
     found: list[TemplateBlock] = []
     open_: list[tuple[int, str]] = []
     for match in re.compile(_PAIRED).finditer(text, start, end):
@@ -359,9 +366,10 @@ def list_blocks(text: str, start: int, end: int) -> list[TemplateBlock]:
 
 
 def unmask(value: str, masked: str, original: str) -> str:
-    """Return a block scalar's value with the characters put back that `masked` has a `MASK` for.
+    """Return a block scalar's value with each `MASK` replaced by the original character.
 
-    Where a part of them is not part of the value, the `MASK`s stay.
+    `masked` and `original` are the text of the scalar with and without masks. If some masks are not part of the
+    value, return the value unchanged.
     """
     hidden = iter([was for is_, was in zip(masked, original, strict=True) if is_ == MASK])
     if value.count(MASK) != masked.count(MASK):

@@ -1,4 +1,4 @@
-"""Read the documents of a text whether or not the word karpenter is in them: values, say."""
+"""Parse the documents of a text whether or not they mention Karpenter, for example values files."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from nodelint.text.yaml.compose import compose
 
 
 def nodes_of(source: Source) -> list[Node]:
-    """Return the roots of a source's documents, read whether or not the word karpenter is in them; none if
-    unreadable.
+    """Return the roots of a source's documents, also of those that do not mention Karpenter. Empty if unreadable.
 
-    What was passed over because that word was missing is among the source's documents from then on.
+    Documents that were skipped before become part of the source's documents.
     """
     if any(document.root is not None for document in source.documents):
         _read_passed_over(source)
@@ -29,7 +28,7 @@ def nodes_of(source: Source) -> list[Node]:
 
 
 def _read_passed_over(source: Source) -> None:
-    """Read the documents of a source that lack the word karpenter, next to one that has it."""
+    """Parse the documents of a source that were skipped because they do not mention Karpenter."""
     for document in source.documents:
         if document.root is not None or document.host is not None:
             continue

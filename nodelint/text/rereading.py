@@ -1,6 +1,8 @@
-"""Read a source again with another text, if possible only the document that differs."""
+"""Parse a source again with another text; if possible, only the document that differs."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from nodelint.forms.registry import TABLE
 from nodelint.text.nodes import Document, Node, SourceText
@@ -9,26 +11,27 @@ from nodelint.text.source import Source, chunks, is_yaml_alone
 
 
 def reread(source: SourceText, text: str) -> Source:
-    """Return a source read from another text, at the path and in the encoding of this one."""
+    """Return a source with another text, and with the path and the settings of a given source."""
     new = Source.from_text(source.path, text, source.also)
     _take_marks(new, source)
-    if len(new.documents) == len(source.documents):  # Terraform's objects are marked once all of a module is read
+    if len(new.documents) == len(source.documents):  # `part` is set after parsing
         for document, old in zip(new.documents, source.documents, strict=True):
             document.part = document.part or old.part
     return new
 
 
 def _take_marks(new: Source, source: SourceText) -> None:
-    """Let a new text of a file be read, and count as named on the command line, as the old one."""
+    """Copy the settings of a source (encoding, `part`, named on the command line) to its new version."""
     new.part, new.encoding = source.part, source.encoding
     new.is_named, new.values_order = source.is_named, source.values_order
+    new.is_editable = source.is_editable
 
 
 def reread_document(source: SourceText, index: int, text: str) -> Source:
-    """Return the same file with another text that differs within one document only: that one is read again.
+    """Return a source with another text that differs in one document only. Only this document is parsed.
 
-    The other documents are the same objects as before and belong to the old source, where their places are. What was
-    read without the word karpenter, as values are, is read so again.
+    The other documents are the same objects as before, and keep their positions in the old source. A document that
+    was parsed although it does not mention Karpenter, such as values, is parsed again.
     """
     new, document = _reread_document(source, index, text), source.documents[index]
     is_lost = index >= len(new.documents) or new.documents[index].root is None
@@ -37,28 +40,63 @@ def reread_document(source: SourceText, index: int, text: str) -> Source:
     return new
 
 
+def reread_documents(source: SourceText, growth: Mapping[int, int], text: str) -> Source | None:
+    """Return the same file with another text, as `reread_document` does, where several documents differ.
+
+    `growth` says by how many characters each of them is longer. None where a document is not read by itself, or does
+    not stay what it was: then all of the file must be read.
+    """
+    if source.holds("nodelint:") or not is_yaml_alone(source.path) or source.masked:
+        return None
+    new, by, replaced = _begin_reread(source, text), 0, {}
+    for index in sorted(growth):
+        start, end = source.documents[index].start + by, source.documents[index].end + by + growth[index]
+        if not _read_one(source, index, new, start, end) or new.documents[-1].root is None:
+            return None
+        replaced[index] = new.documents[-1]
+        by += growth[index]
+    for index, document in replaced.items():
+        document.index = index
+    new.documents = [replaced.get(index, document) for index, document in enumerate(source.documents)]
+    _add_others(source, new)
+    return new
+
+
+def _begin_reread(source: SourceText, text: str) -> Source:
+    new = Source(source.path, text, source.also)
+    _take_marks(new, source)
+    new.tabbed = source.tabbed
+    return new
+
+
+def _read_one(source: SourceText, index: int, new: Source, start: int, end: int) -> bool:
+    """Add the document that stands between two places of a new text; False where that is not one document alone."""
+    text, document, count = new.text, source.documents[index], len(new.documents)
+    ends = end == len(text) or text[end - 1] == "\n"
+    if document.root is None or document.host is not None or not ends:
+        return False
+    if chunks(text[start:end], 0) != [(0, end - start)]:
+        return False
+    return new.read_part(start, end) and len(new.documents) == count + 1 and not new.masked
+
+
 def _reread_document(source: SourceText, index: int, text: str) -> Source:
     document = source.documents[index]
     if document.host is not None:
         return _reread_embedded(source, index, text) or reread(source, text)
     end = document.end + len(text) - len(source.text)
-    apart = is_yaml_alone(source.path) and not source.masked and document.root is not None
-    ends = end == len(text) or text[end - 1] == "\n"
-    if not apart or not ends or chunks(text[document.start : end], 0) != [(0, end - document.start)]:
-        return reread(source, text)
-    new = Source(source.path, text, source.also)
-    _take_marks(new, source)
-    new.tabbed = source.tabbed
-    if not new.read_part(document.start, end) or len(new.documents) != 1 or new.masked:
+    new = _begin_reread(source, text)
+    apart = is_yaml_alone(source.path) and not source.masked
+    if not apart or not _read_one(source, index, new, document.start, end):
         return reread(source, text)
     return _between_others(source, index, new, new.documents[0])
 
 
 def _reread_embedded(source: SourceText, index: int, text: str) -> Source | None:
-    """Return the file read again in one document within another text; the other documents are passed over.
+    """Return the source with one embedded document parsed again. The other documents are skipped.
 
-    None if the document is not as before. In the other documents `apiVersion` and `karpenter` are replaced by words
-    of the same length: a reader finds no object and no values in such a text.
+    None if the document does not have the same range as before. In the other documents, `apiVersion` and `karpenter`
+    are replaced by words of the same length, so that the parser finds no object in them.
     """
     document, by = source.documents[index], len(text) - len(source.text)
     if document.root is None or document.host == "hcl" or document.part:
@@ -69,7 +107,7 @@ def _reread_embedded(source: SourceText, index: int, text: str) -> Source | None
     for other in sorted(source.documents, key=lambda other: other.start):
         begin, end = other.start, other.end
         if other.host in (None, "hcl") or begin < at or (begin < document.end and document.start < end):
-            continue  # it is written around this one, or in it
+            continue  # it contains this document, or is inside it
         begin, end = (begin + by, end + by) if begin >= document.end else (begin, end)
         shown += [
             text[at:begin],
@@ -84,10 +122,10 @@ def _reread_embedded(source: SourceText, index: int, text: str) -> Source | None
 
 
 def _reread_near(source: SourceText, index: int, text: str) -> Source | None:
-    """Return the file read again in one heredoc of Terraform; only the text between its neighbours is read.
+    """Return the source with one Terraform heredoc parsed again. Only the text between its neighbours is parsed.
 
-    A file that is filled in may hold hundreds of heredocs. Where several documents stand in one, more is read. None
-    where no such part reads as before.
+    A rendered file may have hundreds of heredocs. If a heredoc holds several documents, a longer range is parsed.
+    None if no range gives the same documents as before.
     """
     from nodelint.text.embedded import host_of, read
 
@@ -110,7 +148,10 @@ def _reread_near(source: SourceText, index: int, text: str) -> Source | None:
 
 
 def _with_reread(source: SourceText, index: int, new: Source) -> Source | None:
-    """Return the other documents together with one that was read within a `new` text. None if it is not as before."""
+    """Return a source in which one document is replaced by its version in `new`.
+
+    None if the document does not match.
+    """
     document, by = source.documents[index], len(new.text) - len(source.text)
     found = [other for other in new.documents if other.start == document.start and other.host == document.host]
     if len(found) != 1 or found[0].root is None or found[0].end != document.end + by:
@@ -122,19 +163,24 @@ def _with_reread(source: SourceText, index: int, new: Source) -> Source | None:
 
 
 def _between_others(source: SourceText, index: int, new: Source, document: Document) -> Source:
-    """Return a text of which one document was read, with the others as they are in the text before."""
+    """Return the source `new` with one newly parsed document. Its other documents are those of the old source."""
     document.index = index
     new.documents = [*source.documents[:index], document, *source.documents[index + 1 :]]
     new.noted = document
-    new.problems = [*source.problems, *new.problems]
-    new.set_aside = [*source.set_aside, *new.set_aside]
-    if source.held is not None:  # their objects stay the same too
-        new.held = None, source.held[1]
+    _add_others(source, new)
     return new
 
 
+def _add_others(source: SourceText, new: Source) -> None:
+    """Add what is known of the documents that stay to a text of which some documents were read."""
+    new.problems = [*source.problems, *new.problems]
+    new.set_aside = [*source.set_aside, *new.set_aside]
+    if source.held is not None:  # their objects stay the same as well
+        new.held = None, source.held[1]
+
+
 def read_alone(source: SourceText, document: Document) -> Node | None:
-    """Return the root of a document, read from a text that holds it alone; None if that does not read as the same."""
+    """Return the root of a document that is parsed as a text of its own. None if that gives another result."""
     if not is_yaml_alone(source.path):
         return None
     alone = Source.from_text(source.path, source.text[document.start : document.end], source.also)
@@ -144,4 +190,4 @@ def read_alone(source: SourceText, document: Document) -> Node | None:
 
 
 _NEIGHBOURS = (1, 8)
-"""Documents on each side of one that is read anew in a file of Terraform, so many at first, then more."""
+"""The numbers of neighbours on each side between which Terraform text is parsed: first 1, then 8."""

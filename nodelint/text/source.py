@@ -1,4 +1,4 @@
-"""A file as it is read: its text, and the documents in it."""
+"""Read a file: its text and the documents in it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from nodelint.text.embedded_regions import Reading
 
 LARGEST_DOCUMENT = 5_000_000
-"""Characters of a document that is still read; etcd takes no object above 1.5 MB."""
+"""The most characters of a document that is parsed. etcd stores no object above 1.5 MB."""
 
 
 class Source(SourceText):
-    """A file as it is read from a text or from bytes."""
+    """A file that was read from a text or from bytes."""
 
     __slots__ = ("_masked",)
 
@@ -34,9 +34,9 @@ class Source(SourceText):
 
     @classmethod
     def from_text(cls, path: str, text: str, also: str | None = None) -> Source:
-        """Read a text. What is wrong with it is in `problems`; nothing is raised.
+        """Return the source of a text. Its syntax errors are in `problems`; nothing is raised.
 
-        Documents without the word are passed over, unless the pattern `also` is found in them.
+        Documents without a keyword are not parsed, except if they match the pattern `also`.
         """
         source = cls(path, text, also)
         if not source._is_read(0, len(text)):
@@ -53,7 +53,10 @@ class Source(SourceText):
 
     @classmethod
     def from_bytes(cls, path: str, data: bytes, also: str | None = None) -> Source:
-        """Read a file's bytes: UTF-8, or UTF-16 behind a byte order mark. That mark stays, as character 0."""
+        """Return the source of a file's bytes: UTF-8, or UTF-16 with a byte order mark.
+
+        The mark stays as character 0.
+        """
         encoding = _UTF_16.get(data[:2])
         if encoding is not None and data[2:4] != b"\0\0":
             try:
@@ -87,7 +90,7 @@ class Source(SourceText):
 
     @property
     def code_masked(self) -> bool:
-        """Whether template code was set aside in one of its documents, apart from the texts that stand in these."""
+        """Return whether template code was masked in a document, not counting the texts embedded in documents."""
         return self._masked is not None
 
     def _is_read(self, begin: int, end: int) -> bool:
@@ -96,7 +99,7 @@ class Source(SourceText):
         return self.also is not None and re.compile(self.also).search(self.text, begin, end) is not None
 
     def _lacks_version(self, begin: int, end: int) -> bool:
-        """Return whether a document together with others is of a kind of Karpenter's, and names no apiVersion."""
+        """Return whether a document has a Karpenter kind but no apiVersion, in a file that mentions Karpenter."""
         return (
             re.compile(_OUR_KIND).search(self.text, begin, end) is not None
             and self.text.find("apiVersion", begin, end) < 0
@@ -104,13 +107,13 @@ class Source(SourceText):
         )
 
     def _is_script(self) -> bool:
-        """Whether it is a text in which the encoding is the author's own choice."""
+        """Return whether the file is a script or Markdown, where the author may choose the encoding."""
         from nodelint.text.embedded import host_of
 
         return host_of(self.path) in ("shell", "markdown")
 
     def _pass_over(self, begin: int, reason: str) -> None:
-        """Leave the rest of the text unread: what is wrong with it, if anything, is not known."""
+        """Skip the rest of the text and record the reason."""
         self.documents.append(Document(None, begin, len(self.text), len(self.documents)))
         self.set_aside.append(SyntaxProblem(begin, reason))
 
@@ -134,9 +137,9 @@ class Source(SourceText):
                 return
 
     def read_part(self, begin: int, end: int) -> bool:
-        """Add the documents and problems of a part of the text, as `chunks` gives them.
+        """Add the documents and problems of a part of the text, as returned by `chunks`.
 
-        False where the text turned out to be a script, and was read as a whole; and where the deadline has passed.
+        Return False if the text was a script and was read as a whole, or if the deadline has passed.
         """
         if not self._is_read(begin, end):
             self.documents.append(Document(None, begin, end, len(self.documents)))
@@ -151,7 +154,7 @@ class Source(SourceText):
             if self._read_as_script():
                 return False
             self.documents.append(Document(None, begin, end, len(self.documents)))
-            if self.path.endswith(TABLE.no_yaml):  # a text of values: what is no YAML there is no mistake
+            if self.path.endswith(TABLE.no_yaml):  # values may be any text, so a syntax error is not reported
                 return True
             self.problems.append(SyntaxProblem(error.offset, error.message, error.length, error.first, error.opened))
         for document in self.documents[before:]:
@@ -162,7 +165,7 @@ class Source(SourceText):
         return True
 
     def _read_as_script(self) -> bool:
-        """Read the manifests of a shell's heredocs, where there is nothing but a script in a file of YAML's name."""
+        """Read the manifests in heredocs if a file with a YAML name is a shell script. Return whether it is."""
         if "<<" not in self.text:
             return False
         from nodelint.text.embedded import is_script, read
@@ -174,9 +177,9 @@ class Source(SourceText):
         return True
 
     def concerns_karpenter(self, offset: int) -> bool:
-        """Whether the document at a place holds objects of Karpenter's, or would if it could be read.
+        """Return whether the document at an offset holds Karpenter objects, or would if it could be parsed.
 
-        Many others mention Karpenter, in an affinity or a comment: what is wrong with those is for others to say.
+        Many other documents mention Karpenter, in an affinity or a comment. Their syntax errors are not reported.
         """
         pattern = re.compile(_OURS)
         for document in self.documents:
@@ -185,7 +188,7 @@ class Source(SourceText):
         return not self.documents and pattern.search(self.text.replace("\0", "")) is not None
 
     def _may_hold_another(self, document: Document) -> bool:
-        """Whether a block scalar of a document may hold a manifest of its own."""
+        """Return whether a block scalar of a document may contain another manifest."""
         root = document.root
         assert root is not None
         if all(self.text.find(mark, document.start, document.end) < 0 for mark in ("|", ">", "\\n", '\\"')):
@@ -198,7 +201,7 @@ class Source(SourceText):
         return re.compile(_OTHER_TEXT).search(self.text, document.start, document.end) is not None
 
     def _may_hold_values(self, document: Document) -> bool:
-        """Whether a block scalar of a document may hold the values of a chart that makes pools or classes of them."""
+        """Return whether a block scalar of a document may contain values of a chart that renders pools or classes."""
         version = document.root.get("apiVersion") if document.root is not None else None
         if version is None or "karpenter" in str(version.value):
             return False
@@ -207,7 +210,7 @@ class Source(SourceText):
         return says_values(self.text, document.start, document.end)
 
     def _take(self, readings: Iterable[Reading], depth: int = 1) -> None:
-        """Make documents of what was found within a text, `depth` texts within each other."""
+        """Add documents for the manifests that were found in a text. `depth` is the number of nested texts."""
         for reading in readings:
             document = Document(reading.root, reading.start, reading.end, len(self.documents), reading.templated)
             document.host, document.part = reading.region.host, reading.region.part
@@ -232,11 +235,11 @@ class Source(SourceText):
             reason = f"a document of more than {LARGEST_DOCUMENT // 1_000_000} MB is not read"
             if re.compile(_TOP).search(self.text, begin, end) is not None:
                 raise Unreadable(begin, reason)
-            self.documents.append(Document(None, begin, end, len(self.documents)))  # values, not an object
+            self.documents.append(Document(None, begin, end, len(self.documents)))  # these are values, not an object
             self.set_aside.append(SyntaxProblem(begin, reason))
             return
         text = self.text[begin:end]
-        if text.startswith("\ufeff"):  # libyaml passes over it uncounted
+        if text.startswith("\ufeff"):  # libyaml skips it without counting it
             raise Unreadable(begin, "the character U+FEFF is not allowed in YAML")
         self._hold_to_kubectl(text, begin)
         if "#@" in text and (code := re.search(_YTT, text)) is not None:
@@ -259,14 +262,15 @@ class Source(SourceText):
             root = roots[0] if roots else None
             self.documents.append(Document(root, begin, end, len(self.documents), templated))
             return
-        # a line break that only YAML knows (a lone \r) hid a `---` from the split
+        # a line break that only YAML knows (a lone \r) hid a `---` from `chunks`
         for root in roots:
             self.documents.append(Document(root, begin, end, len(self.documents), templated))
 
     def _read_masked(self, begin: int, end: int, error: Unreadable) -> tuple[list[Node | None], bool] | None:
-        """Return the roots with template code set aside, and whether that took whole lines.
+        """Return the roots of a document with its template code masked, and whether whole lines were masked.
 
-        None, and the document is set aside, where the template makes it unreadable; else raises `error`.
+        If the template code makes it unreadable, record that and return None. For another syntax error, raise
+        `error`.
         """
         if self._masked is None:
             self._masked = mask(self.text, hcl="{{" not in self.text)
@@ -290,7 +294,7 @@ class Source(SourceText):
         return roots, any(begin <= line < end for line in lines)
 
     def _hold_to_kubectl(self, text: str, begin: int) -> None:
-        """Raise `Unreadable` for what is YAML, and what kubectl refuses, which splits a file at its `---` lines."""
+        """Raise `Unreadable` for valid YAML that kubectl refuses: kubectl splits a file at its `---` lines."""
         if "--- " in text or "---\t" in text:
             marked = re.search(_BEHIND_MARKER, text)
             if marked is not None:
@@ -301,7 +305,7 @@ class Source(SourceText):
                 raise Unreadable(begin + directive.start(1), "kubectl does not support directives; remove the line")
 
     def _line_above(self, begin: int) -> str:
-        """Return the last line before a place that is not empty."""
+        """Return the last non-empty line before an offset."""
         return self.text[:begin].rstrip("\r\n").rpartition("\n")[2]
 
     def _template_to_blame(self, begin: int, end: int, plainly: Unreadable, masked: Unreadable) -> bool:
@@ -314,7 +318,7 @@ class Source(SourceText):
 
 
 def is_yaml_alone(path: str) -> bool:
-    """Whether the documents of a file are those between its `---` lines, by its name."""
+    """Return whether a file, by its name, is plain YAML: its documents are divided by `---` lines."""
     if path.endswith(YAML_NAMES):
         return True
     from nodelint.text.embedded import host_of
@@ -325,12 +329,12 @@ def is_yaml_alone(path: str) -> bool:
 _UTF_16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 _UTF_32 = (b"\xff\xfe\0\0", b"\0\0\xfe\xff")
 _MOST_TEXTS = 5
-"""Texts within texts: a heredoc, a chart's values in it, a manifest in those is three."""
+"""The most nested texts. A heredoc with a chart's values with a manifest is three."""
 _BEHIND_MARKER = r"(?m)^---[ \t]+(?![ \t#\r]|$|\{\{|\{%|%\{|<%|\$\{)"
 _DIRECTIVE = r"(?:[ \t]*+(?:#[^\n]*+|\r?)\n)*+(%[A-Za-z])"
 
 YAML_NAMES = (".yaml", ".yml", ".json", "-")
-"""What the name of a file ends in that is YAML and nothing else."""
+"""Endings of files that are plain YAML or JSON."""
 
 _OUR_KIND = r"(?m)^kind[ \t]*:[ \t]*[\"']?(?:NodePool|EC2NodeClass|NodeOverlay|Provisioner|AWSNodeTemplate)\b"
 _OURS = (
@@ -342,12 +346,12 @@ _OPERATION = r"\bop[\"']?[ \t]*:[ \t]*[\"']?(?:add|replace)\b"
 _YTT = (
     r"(?m)(?:^|[\s:])(#@(?:[ \t]*(?:load\(|data\.|if[ /]|for[ /]|def[ /]|end\b)|(?:overlay|data|schema|ytt|yaml)/))"
 )
-"""Code of ytt, of which YAML sees nothing."""
+"""Template code of ytt. For YAML it is a comment."""
 _TOP = r"(?m)^(?:\{[ \t\r\n]*)?[\"']?apiVersion[\"']?[ \t]*:"
 
 
 def chunks(text: str, start: int) -> list[tuple[int, int]]:
-    """Return where the documents of a text begin and end: at `---` lines and behind `...` lines."""
+    """Return start and end of each document of a text, divided at `---` lines and after `...` lines."""
     borders = [start]
     marks = sorted([*_lines_with(text, "---", start), *_lines_with(text, "...", start)])
     for mark in marks:
@@ -374,7 +378,7 @@ _AFTER_MARKER = ("", " ", "\t", "\r", "\n")
 
 
 def _prologue(text: str, begin: int, end: int) -> bool:
-    """Whether a piece of text holds only comments and directives, which belong to the document that follows."""
+    """Return whether a range holds only comments and directives. They belong to the document that follows."""
     while begin < end:
         stop = text.find("\n", begin, end)
         line = text[begin : stop if stop >= 0 else end]

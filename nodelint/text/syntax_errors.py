@@ -1,4 +1,4 @@
-"""Syntax errors in a text, in words, and templates that are skipped."""
+"""Describe the syntax errors of a text, and the templates that are skipped."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ _FORBIDDEN = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufeff\u
 
 
 class Unreadable(Exception):
-    """A document that cannot be read, why, and where (an offset into the source's text, and a number of characters).
+    """Raised for a document that cannot be parsed.
 
-    `first` is the offset of what it repeats, `opened` that of a bracket which is still open there.
+    - `offset`, `length`: the characters in the source's text.
+    - `first`: the offset of an earlier key that is repeated here.
+    - `opened`: the offset of a bracket that is still open.
     """
 
     def __init__(
@@ -32,16 +34,18 @@ class Unreadable(Exception):
 
 
 class NotInTime(Unreadable):
-    """A document that was not read before the deadline: nothing is wrong with it."""
+    """Raised for a document that was not parsed before the deadline. It may be valid."""
 
 
 class SyntaxProblem:
-    """Why a text, or a document in it, is not read, and where (an offset into the text, and a number of characters).
+    """A reason why a text, or a document in it, was not parsed.
 
-    A text has them for what is broken, and for templates and other forms that are set aside. It is a fault of a text,
-    and no gap yet: whoever judges the text makes a finding of it, or a `Gap`.
+    - `offset`, `length`: the characters in the text.
+    - `first`: the offset of an earlier key that is repeated here.
+    - `opened`: the offset of a bracket that is still open.
 
-    `first` is the offset of what it repeats, `opened` that of a bracket that is still open there.
+    It may be a syntax error, or a template or another form that is skipped. The caller reports it as a finding or a
+    `Gap`.
     """
 
     __slots__ = ("first", "length", "message", "offset", "opened")
@@ -78,7 +82,7 @@ _WORDS: dict[str, str] = {
 
 
 def worded(error: Any, text: str, base: int) -> Unreadable:
-    """libyaml's error about a text that stands at `base` in its source."""
+    """Return libyaml's error as an `Unreadable`. `base` is the offset of the text in its source."""
     forbidden = re.search(_FORBIDDEN, text)
     if forbidden is not None:
         code = ord(forbidden.group())
@@ -117,12 +121,15 @@ _OF_INDENT = (
 
 
 def shortened(text: str) -> str:
-    """Return a text as a message names it: 40 characters of it at most."""
+    """Return a text shortened to 40 characters for a message."""
     return text if len(text) <= 40 else text[:39] + "…"
 
 
 def _misindented(text: str, at: int) -> tuple[int, str] | None:
-    """Return a key that stands neither at the indent of the key above it nor at that of a key around it; in words."""
+    """Return offset and message for a key with a wrong indent. None if its indent is correct.
+
+    The indent is wrong if it is neither that of the key above nor that of a key around it.
+    """
     start = text.rfind("\n", 0, at) + 1
     key = re.compile(r"( *)([\w./-]+):(?=\s|$)").match(text, start)
     if key is None or not key.start(2) <= at <= key.end():
@@ -143,7 +150,7 @@ def _misindented(text: str, at: int) -> tuple[int, str] | None:
 
 
 def _keys_above(text: str, end: int) -> Iterator[tuple[int, str, str]]:
-    """Column, name and what follows it of each key on the lines before a place, from the last one up."""
+    """Yield column, name and value of each key on the lines before an offset, from the last line up."""
     for line in reversed(text[:end].splitlines()):
         if line.strip() and not line.lstrip().startswith("#"):
             match = re.match(r"( *(?:- +)*)([\w./-]+):(?: +|$)(.*)", line)

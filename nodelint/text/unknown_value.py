@@ -1,4 +1,4 @@
-"""The value of a placeholder."""
+"""Define the value of a scalar with a placeholder."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class UnknownValue:
-    """The value of a scalar that holds a placeholder. There is one: `UNKNOWN`."""
+    """The type of `UNKNOWN`, the value of each scalar that contains a placeholder."""
 
     __slots__ = ()
 

@@ -7,7 +7,7 @@ release from the log itself where it can: every line holds the commit that the c
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Literal
 
@@ -17,6 +17,7 @@ from nodelint.model.kubectl_errors import explain_failure, is_failed_read
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object
 from nodelint.model.releases import Version
 from nodelint.triage.causes import VERDICTS, words_below_warning
+from nodelint.triage.disruptions import Disrupted
 from nodelint.triage.groups import LogGroup, Release, Sorter
 from nodelint.triage.kubectl_objects import count_disruptions, is_objects, of_objects
 from nodelint.triage.kubectl_text import find_table, of_text
@@ -34,7 +35,7 @@ class Triage(NamedTuple):
     of; `cut_first` and `cut_last` say that the first or last line is a piece of one. `shapes_dropped` counts the
     lines of unknown messages that were too many to keep apart. Where `kind` is `objects`, a line stands for an event
     or a condition; `messages` are bare lines without times. `releases` is empty if none is known. `disruptions`
-    counts what Karpenter disrupts on purpose, by its reason.
+    counts what Karpenter disrupts on purpose, by its reason; `disrupted` are the first of the nodes in lines.
     """
 
     groups: tuple[LogGroup, ...]
@@ -49,6 +50,7 @@ class Triage(NamedTuple):
     shapes_dropped: int = 0
     kind: Literal["log", "objects", "messages"] = "log"
     disruptions: Mapping[str, int] = {}
+    disrupted: Sequence[Disrupted] = ()
 
     @property
     def stays(self) -> bool:
@@ -75,7 +77,7 @@ def triage(lines: Iterable[bytes], release: Version | None = None) -> Triage:
         tee.forget()
         found.take(entry)
     if not reader.lines:
-        raise NoLog("is empty")
+        raise NoLog("is empty: `kubectl logs -n kube-system deploy/karpenter | nodelint triage` reads the log")
     if not reader.read:
         return _of_text(tee, release, reader)
     groups = _sorted(found, reader.last)
@@ -91,6 +93,7 @@ def triage(lines: Iterable[bytes], release: Version | None = None) -> Triage:
         last=reader.last,
         shapes_dropped=found.dropped,
         disruptions=reader.disruptions,
+        disrupted=reader.disrupted,
     )
 
 
@@ -174,7 +177,9 @@ def _of_text(tee: _Tee, release: Version | None, reader: Reader) -> Triage:
     if reader.disruptions and not is_failed_read(text):  # lines of a log, shortened by who copied them
         disruptions = sum(reader.disruptions.values())
         read = _of_entries(found, max(reader.lines - len(found) - disruptions, 0), release)
-        return read._replace(read=read.read + disruptions, disruptions=reader.disruptions, kind="messages")
+        return read._replace(
+            read=read.read + disruptions, disruptions=reader.disruptions, disrupted=reader.disrupted, kind="messages"
+        )
     if not has_message or is_failed_read(text):
         failure = explain_failure(text)
         raise NoLog(_NOTHING if failure is None else f"holds no log: {failure}")
@@ -207,7 +212,8 @@ def with_findings(read: Triage, report: Report) -> Triage:
     """The same with what each cause's rules say of the objects that its lines concern.
 
     A line about a NodeClaim concerns the pool it is named after, one about a pool its class, and one
-    about a class the pools that point to it. The report is best one for the log's own release.
+    about a class the pools that point to it. One about a pod concerns the workload that the pod is named after. The
+    report is best one for the log's own release.
     """
     classes: dict[str, set[str]] = {}
     for obj in report.objects:
@@ -217,12 +223,16 @@ def with_findings(read: Triage, report: Report) -> Triage:
     groups = []
     for group in read.groups:
         pools, its_classes = _concerned(group, classes)
+        pods = [pod.rpartition("/")[2] for pod in group.names.get("Pod", ())]
 
-        def concerns(obj: Object, pools: set[str] = pools, its_classes: set[str] = its_classes) -> bool:
-            names = pools if isinstance(obj, NodePool) else its_classes if isinstance(obj, EC2NodeClass) else ()
-            return obj.name in names
+        def concerns(
+            obj: Object, pools: set[str] = pools, its_classes: set[str] = its_classes, pods: Sequence[str] = pods
+        ) -> bool:
+            if isinstance(obj, NodePool | EC2NodeClass):
+                return obj.name in (pools if isinstance(obj, NodePool) else its_classes)
+            return any(pod == obj.name or pod.startswith(f"{obj.name}-") for pod in pods)
 
-        rules = group.rules if any(map(concerns, report.objects)) else ()
+        rules = group.rules if pods or any(map(concerns, report.objects)) else ()
         found = [r for r in report.results if r.rule.name in rules and r.object and concerns(r.object)]
         skips = [s for s in report.skipped if s.rule in rules and (s.object is None or concerns(s.object))]
         not_judged = dict.fromkeys((s.rule, s.reason) for s in skips if s.rule)

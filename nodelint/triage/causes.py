@@ -178,7 +178,7 @@ def release_of(commit: str) -> Version | None:
     """Return the release that was built from a commit of the provider, which stands in every line; None for own
     builds.
     """
-    text = table("triage")["commits"].get(commit.removesuffix("-dirty")[:7])
+    text = table("triage")["commits"].get(commit[:7])
     return Version.parse(text) if text else None
 
 

@@ -10,12 +10,21 @@ at times; what was copied from a terminal has them in pieces.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.triage.disruptions import MOST, Disrupted, read_disruption
+from nodelint.triage.exported_lines import (
+    ARRAY,
+    BEGINS,
+    LEVEL_NAMES,
+    LEVELS,
+    is_controller_line,
+    read_object,
+    split_export,
+)
 from nodelint.triage.times import instant
 
 # Container runtimes cut a line every 16 KiB; more pieces than this are no log line.
@@ -24,7 +33,6 @@ _DOCKER_PIECE = 16 * 1024
 _MOST_STREAMS = 1000
 _READ_WHOLE = 50
 
-_LEVELS = frozenset({"DEBUG", "INFO", "WARN", "ERROR", "DPANIC", "PANIC", "FATAL"})
 FAILURES = frozenset({"WARN", "ERROR", "DPANIC", "PANIC", "FATAL"})
 """The levels at which a line is always a failure."""
 
@@ -32,7 +40,7 @@ _ESCAPES = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b
 _STAMP = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
 _STAMPS = re.compile(rf"(?<!\S){_STAMP}(?!\S)")
 _RUNTIME = re.compile(rf"(?:^|\s){_STAMP} (?:stdout|stderr) ([FP]) ")
-_CONSOLE = re.compile(rf"({_STAMP})\t({'|'.join(sorted(_LEVELS))})\t((?:controller|webhook)[\w.-]*)\t(.*)", re.DOTALL)
+_CONSOLE = re.compile(rf"({_STAMP})\t({'|'.join(sorted(LEVELS))})\t((?:controller|webhook)[\w.-]*)\t(.*)", re.DOTALL)
 _CALLER = re.compile(r"[\w./@-]+\.go:\d+")
 _PANIC = re.compile(r"(?:^|\s)panic: (\S.*)", re.DOTALL)
 _KLOG = re.compile(r"(?:^|\s)[EF]\d{4} \d\d:\d\d:\d\d\.\d+\s+\d+ [\w.-]+\.go:\d+\] (\S.*)", re.DOTALL)
@@ -40,21 +48,10 @@ _KLOG = re.compile(r"(?:^|\s)[EF]\d{4} \d\d:\d\d:\d\d\.\d+\s+\d+ [\w.-]+\.go:\d+
 _OURS = re.compile(
     r"(?:sigs\.k8s\.io/karpenter(?:@[^/\s]{1,80})?|karpenter-provider-aws(?:@[^/\s]{1,80})?)/(?:pkg|cmd)/"
 )
-_EITHER_LEVEL = "|".join(sorted(_LEVELS))
-# Where a line of the controller's begins: as it is, and inside a JSON string.
-_BEGINS = re.compile(r'\{ ?"level": ?"')
-_BEGINS_ESCAPED = re.compile(
-    rf'\{{ ?\\"level\\": ?\\"|\\t(?:{_EITHER_LEVEL})\\t(?:controller|webhook)\b', re.IGNORECASE
-)
-_CELL = re.compile(r'"(\{ ?""level"": ?""(?:[^"]|"")*)"')
-_FIRST_KEY = re.compile(rf'(\s*)"level": ?"(?:{_EITHER_LEVEL})",\s*', re.IGNORECASE)
+_FIRST_KEY = re.compile(rf'(\s*)"level": ?"(?:{LEVEL_NAMES})",\s*', re.IGNORECASE)
 _INDENTED = re.compile(rb'\s*(?:"[^"]*": .*|[][{}]+,?)\s*$')
-_ARRAY = re.compile(r"\s*\[\s*(?=\{)")
-_NEXT = re.compile(r"\s*,\s*(?=\{)")
 # Longer than any line that somebody has copied from a terminal, or an object indented.
 _MOST_HELD = 1 << 17
-# So that a long line of something else takes no long time.
-_MOST_BROKEN = 100
 _QUIET = re.compile(rb'"level": ?"(?:INFO|DEBUG)"')
 _TIME_KEY = re.compile(rb'"time": ?"(\d{4}-\d\d-\d\dT[^"]{8,30})"')
 
@@ -85,22 +82,14 @@ class LogLine(NamedTuple):
         return f"{self.message}\n{self.error}" if self.error else self.message
 
 
-_DISRUPTION = re.compile(
-    rb"disrupting (?:node\(s\)|nodeclaim\(s\)|via (\w{1,30}))(?:.{0,4000}?\"reason\":\s?\"(\w{1,30})\")?"
-)
-"""The line about a disruption: with its reason since 1.1, named after `via` before."""
-
-_EXPIRY = b"deleting expired nodeclaim"
-"""The line about a NodeClaim that has reached its `expireAfter`."""
-
-
 class Reader:
     """Entries of a log, line by line; the counts are those of the lines read so far.
 
     `lines` are all lines but blank ones, `read` those of the controller, `unread` those that nothing could be made
     of; `unread_first` and `unread_last` say that the first or the last line is one of these and looks like a piece of
     one, as where a log was cut out of a longer one. `disruptions` counts the nodes that Karpenter disrupts on
-    purpose, by its reason. `first` and `last` are the times between which the log reaches, None if no line has one.
+    purpose, by its reason; `disrupted` are the first of these nodes. `first` and `last` are the times between which
+    the log reaches, None if no line has one.
     """
 
     def __init__(self, keep: Iterable[str] = ()) -> None:
@@ -113,10 +102,15 @@ class Reader:
         self.first: float | None = None
         self.last: float | None = None
         self.disruptions: dict[str, int] = {}
+        self.disrupted: list[Disrupted] = []
         self._latest = b""
         self._held: list[str] = []
         self._held_number = 0
         self._indent = ""
+
+    def _note_disruption(self, reason: str, nodes: list[Disrupted]) -> None:
+        self.disruptions[reason] = self.disruptions.get(reason, 0) + 1
+        self.disrupted += nodes[: MOST - len(self.disrupted)]
 
     def entries(self, lines: Iterable[bytes]) -> Iterator[LogLine]:
         """Yield the entries that matter: those of a failure's level, those with a word to keep, and the first few."""
@@ -127,11 +121,8 @@ class Reader:
                 continue
             self.lines += 1
             self.unread_last = False
-            if b"disrupting " in raw and (disruption := _DISRUPTION.search(raw)) is not None:
-                reason = (disruption[1] or disruption[2] or b"").decode().lower()
-                self.disruptions[reason] = self.disruptions.get(reason, 0) + 1
-            elif _EXPIRY in raw:
-                self.disruptions["expired"] = self.disruptions.get("expired", 0) + 1
+            if (disruption := read_disruption(raw)) is not None:
+                self._note_disruption(*disruption)
             if self.read >= _READ_WHOLE and self._skips(raw):
                 self.read += 1
                 continue
@@ -191,11 +182,11 @@ class Reader:
         if found:
             self._let_go()
             return found, ours
-        if self._held and not _BEGINS.search(line):
+        if self._held and not BEGINS.search(line):
             return self._continued(line)
         self._let_go()
         first_key = _FIRST_KEY.fullmatch(line)
-        if not ours and (first_key or _BEGINS.search(line[:500])):
+        if not ours and (first_key or BEGINS.search(line[:500])):
             self._held, self._held_number = [line], self.number
             self._indent = first_key[1] if first_key else ""
         return [], ours
@@ -232,11 +223,11 @@ class Reader:
 
     def _several(self, line: str) -> tuple[list[LogLine], bool]:
         """Return the entries of a line: mostly one, many where a store's export has all of them on one line."""
-        if not (_ARRAY.match(line) or len(_BEGINS.findall(line)) > 1):
+        if not (ARRAY.match(line) or len(BEGINS.findall(line)) > 1):
             entry, ours = self._entry(line)
             if entry is not None or ours:
                 return [entry] if entry else [], ours
-        found = [entry for text in _exported(line) for entry in [self._entry(text)[0]] if entry is not None]
+        found = [entry for text in split_export(line) for entry in [self._entry(text)[0]] if entry is not None]
         return found, bool(found)
 
     def _entry(self, line: str, stream: str = "", depth: int = 0) -> tuple[LogLine | None, bool]:
@@ -259,14 +250,14 @@ class Reader:
             return self._console(line, columns, stream), True
         start = line.find("{")
         if start >= 0:
-            found = _object(line, start)
-            begins = _BEGINS.search(line, start + 1) if found is None else None
+            found = read_object(line, start)
+            begins = BEGINS.search(line, start + 1) if found is None else None
             if begins:  # after labels in braces, for example
-                start, found = begins.start(), _object(line, begins.start())
+                start, found = begins.start(), read_object(line, begins.start())
             if found is not None:
                 before = line[:start]
                 stream = stream or " ".join(_STAMPS.sub(" ", before).split())
-                if _is_ours(found):
+                if is_controller_line(found):
                     return self._from_fields(found, before, stream), True
                 inner = _wrapped(found)
                 if isinstance(inner, dict):
@@ -308,7 +299,7 @@ class Reader:
         if _CALLER.fullmatch(head):
             rest = tail
         message, _, tail = rest.partition("\t")
-        fields = (_object(tail, 0) if tail.startswith("{") else None) or {}
+        fields = (read_object(tail, 0) if tail.startswith("{") else None) or {}
         prefix = line[: columns.start()]
         stream = stream or " ".join(_STAMPS.sub(" ", prefix).split())
         error = _error(fields)
@@ -345,108 +336,15 @@ def _is_piece(line: bytes) -> bool:
     return b'":' in line or b"\t" in line or line.rstrip().endswith(b"}")
 
 
-_DECODER = json.JSONDecoder()
-
-
-def _object(text: str, start: int) -> dict[str, Any] | None:
-    """Return the JSON object that begins there; None if there is none, or a cut one."""
-    try:
-        found, _ = _DECODER.raw_decode(text, start)
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
-
-
-def _exported(line: str) -> Iterator[str]:
-    """Yield the controller's lines in a line of an export: in an array, in JSON strings or CSV cells, or side by
-    side.
-    """
-    rest = yield from _in_array(line)
-    if rest is None:
-        return
-    broken = yield from _in_strings(line, rest)
-    for cell in _CELL.finditer(line):
-        yield cell[1].replace('""', '"')
-    yield from _side_by_side(line, rest, broken)
-
-
-def _in_array(line: str) -> Generator[str, None, int | None]:
-    """Yield the lines in an array.
-
-    Gives where the rest begins: 0 for no array, None for one that was read to its end.
-    """
-    array = _ARRAY.match(line)
-    if array is None:
-        return 0
-    start = array.end()
-    while True:
-        try:
-            found, end = _DECODER.raw_decode(line, start)
-        except (ValueError, RecursionError):
-            return start
-        if isinstance(found, dict) and _is_ours(found):
-            yield line[start:end]
-        else:
-            yield from _exported(line[start:end])
-        comma = _NEXT.match(line, end)
-        if comma is None:
-            return None
-        start = comma.end()
-
-
-def _in_strings(line: str, done: int) -> Generator[str, None, int]:
-    """Yield the JSON strings that hold a line, from `done` on. Gives how many could not be read."""
-    broken = 0
-    for mark in _BEGINS_ESCAPED.finditer(line):
-        if mark.start() < done or broken == _MOST_BROKEN:
-            continue
-        # The string begins there, or a prefix before: a time, the name of a pod.
-        floor = max(done, mark.start() - 500)
-        opens = line.rfind('"', floor, mark.start())
-        while opens > floor and line[opens - 1] == "\\":
-            opens = line.rfind('"', floor, opens)
-        try:
-            text, done = _DECODER.raw_decode(line, opens) if opens >= floor else ("", done)
-        except ValueError:
-            broken += 1
-        else:
-            yield text
-    return broken
-
-
-def _side_by_side(line: str, done: int, broken: int) -> Iterator[str]:
-    """Yield the objects that stand in a line one after the other, from `done` on; `broken` could not be read
-    before.
-    """
-    for begins in _BEGINS.finditer(line, done):
-        if begins.start() < done or broken == _MOST_BROKEN:
-            continue
-        try:
-            _, done = _DECODER.raw_decode(line, begins.start())
-        except (ValueError, RecursionError):
-            broken += 1
-        else:
-            yield line[begins.start() : done]
-
-
-def _is_ours(found: dict[str, Any]) -> bool:
-    """Whether an object is a line of the controller: zap's keys as Karpenter names them, and its logger or commit."""
-    level, logger = found.get("level"), found.get("logger")
-    if not isinstance(level, str) or level.upper() not in _LEVELS or not isinstance(found.get("message"), str):
-        return False
-    named = isinstance(logger, str) and logger.partition(".")[0] in ("controller", "webhook")
-    return named or (isinstance(found.get("commit"), str) and "time" in found)
-
-
 def _wrapped(found: dict[str, Any]) -> str | dict[str, Any] | None:
     """Return the line inside a JSON line of Docker's (`log`), a collector's or journald's, as text or read
     already.
     """
     for key in ("log_processed", "log", "message", "body", "line", "MESSAGE", "@message", "_raw"):
         inner = found.get(key)
-        if isinstance(inner, str) or (isinstance(inner, dict) and _is_ours(inner)):
+        if isinstance(inner, str) or (isinstance(inner, dict) and is_controller_line(inner)):
             return inner
-    return next((inner for inner in found.values() if isinstance(inner, dict) and _is_ours(inner)), None)
+    return next((inner for inner in found.values() if isinstance(inner, dict) and is_controller_line(inner)), None)
 
 
 def _error(fields: dict[str, Any]) -> str:

@@ -11,7 +11,6 @@ from functools import cache
 from typing import Any
 
 import pytest
-import yaml
 
 from nodelint.apiserver.schema_node import load
 from nodelint.edits import apply
@@ -21,6 +20,7 @@ from nodelint.model.releases import NEWEST, Version
 from nodelint.rule.definition import bundled
 from nodelint.rule.definition import load as load_rules
 from nodelint.text import Source
+from tests.plain_yaml import dump_yaml
 
 RULES = load_rules(bundled())
 POOL: dict[str, Any] = {
@@ -84,7 +84,7 @@ def _manifest_with(base: dict[str, Any], path: tuple[str, ...], value: Any) -> s
         holder[:] = [value]
     else:
         holder[path[-1]] = value
-    return str(yaml.dump(obj, Dumper=yaml.CSafeDumper))
+    return dump_yaml(obj)
 
 
 def _lint(text: str, release: Version) -> Report:

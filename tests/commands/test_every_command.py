@@ -20,6 +20,7 @@ from tests import in_process
 from tests.apiserver.test_wrong_types import CLASS, PARTS, POOL, _fields, _schema
 from tests.conftest import NOW
 from tests.own_home import FOLDER
+from tests.plain_yaml import dump_yaml, load_yaml
 from tests.repositories import write_files
 
 WRONG: tuple[Any, ...] = (
@@ -64,7 +65,7 @@ COMMANDS = [
 
 
 def _text(obj: object) -> str:
-    return str(yaml.dump(obj, Dumper=yaml.CSafeDumper))
+    return dump_yaml(obj)
 
 
 GOOD = [_text(POOL), _text(CLASS)]
@@ -113,7 +114,7 @@ def _in_terraform(texts: list[str]) -> dict[str, str]:
     blocks = []
     for number, text in enumerate(texts):
         try:
-            manifest = json.dumps(yaml.load(text, Loader=yaml.CSafeLoader))
+            manifest = json.dumps(load_yaml(text))
         except (yaml.YAMLError, TypeError, ValueError):
             continue
         blocks.append(f'resource "kubernetes_manifest" "m{number}" {{\n  manifest = {manifest}\n}}\n')

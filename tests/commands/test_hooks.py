@@ -13,17 +13,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from nodelint.commands._hook import LOCAL
 from nodelint.files.discover import discover
 from nodelint.files.file_kinds import TEMPLATES, YAML_ENDINGS
 from nodelint.forms.registry import TABLE
 from tests.conftest import ROOT, by_place
+from tests.plain_yaml import load_yaml
 
 TREES = ROOT / "tests" / "trees"
 
-HOOKS = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+HOOKS = load_yaml((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
 
 BAD = """\
 apiVersion: karpenter.k8s.aws/v1

@@ -125,6 +125,24 @@ def test_a_named_file_that_is_not_read_as_values_is_named(nodelint: Run, chart: 
     assert "name it by --values" in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("text", "is_noted"),
+    [
+        (WRONG + "limit: 1\n" + "global: {}\n", True),
+        ("image: {}\nreplicas: 1\nlimit: 1\n" + WRONG, False),
+        ("global: {}\n", False),
+    ],
+    ids=["one key more", "another chart's", "no key"],
+)
+def test_a_file_that_is_nearly_a_values_file_is_not_judged_in_silence(
+    nodelint: Run, chart: Path, text: str, is_noted: bool
+) -> None:
+    write(chart, {"pools/values.yaml": DEFAULTS + "limit: 1\nteam: a\n", "envs/prod.yaml": text})
+    done = nodelint("check")
+    reason = "envs/prod.yaml:1: not read as values: values.yaml of chart pools has no key `global`"
+    assert (reason in done.stdout) == is_noted
+
+
 def test_values_of_no_chart_of_the_repository_name_the_next_step(nodelint: Run, chart: Path) -> None:
     write(chart, {"prod.yaml": RIGHT})
     hint = "If prod.yaml is a values file, name its chart: nodelint check CHART --values prod.yaml."
@@ -201,6 +219,45 @@ def test_a_patch_alone_is_judged_with_its_kustomization(nodelint: Run, tmp_path:
     write(tmp_path, {".git/HEAD": "", **files})
     done = nodelint("check", "--format", "json", *named.split())
     assert ("unknown-value", "prod/patches/arch.yaml") in list_findings(done), done.stdout + done.stderr
+
+
+BASE = {"base/kustomization.yaml": "resources: [pool.yaml]\n", "base/pool.yaml": POOL_OF_BASE}
+OVERLAY = "resources: [%s]\npatches:\n  - {path: arch.yaml, target: {kind: NodePool}}\n"
+
+
+@pytest.mark.parametrize("between", ["", "resources: [../base]\n"])
+@pytest.mark.parametrize("named", ["base/pool.yaml", "base/kustomization.yaml"])
+def test_a_base_alone_is_judged_with_the_overlays_that_take_it(
+    nodelint: Run, tmp_path: Path, named: str, between: str
+) -> None:
+    """As a hook names it; an overlay that takes another base has no part in it, and a fix stays in what is named."""
+    write(tmp_path, {".git/HEAD": "", **BASE})
+    others = {name.replace("base", "other"): text.replace("name: web", "name: db") for name, text in BASE.items()}
+    write(tmp_path, {**others, "db/kustomization.yaml": "resources: [../other]\nnamePrefix: x-\n"})
+    if between:
+        write(tmp_path, {"common/kustomization.yaml": between})
+    patch = ADDED.replace("arm46", "x86_64")
+    overlay = OVERLAY % ("../../common" if between else "../../base")
+    write(tmp_path, {"envs/prod/kustomization.yaml": overlay, "envs/prod/arch.yaml": patch})
+    done = nodelint("check", "--format", "json", "--fix", "--unsafe-fixes", "--", named)
+    assert ("unknown-value", "envs/prod/arch.yaml") in list_findings(done), done.stdout + done.stderr
+    assert (tmp_path / "envs/prod/arch.yaml").read_text(encoding="utf-8") == patch
+    assert "db" not in nodelint("check", "--show-files", "--", named).stdout
+    assert "1 fixable" in nodelint("check", named, "envs/prod/arch.yaml").stdout
+
+
+def test_the_fix_of_a_template_does_not_edit_values_that_nobody_named(nodelint: Run, chart: Path) -> None:
+    write(chart, {".git/HEAD": "", "pools/values-prod.yaml": DEFAULTS.replace("amd64", "x86_64")})
+    before = (chart / "pools/values-prod.yaml").read_text(encoding="utf-8")
+    named = "pools/templates/pools.yaml"
+    reason = "it changes pools/values-prod.yaml, which was not named: name it as well"
+    shown = " ".join(nodelint("check", named).stdout.split())
+    assert f"fix withheld: {reason}" in shown
+    assert "fixable" not in shown
+    assert reason in nodelint("check", "--fix", named).stdout
+    assert (chart / "pools/values-prod.yaml").read_text(encoding="utf-8") == before
+    nodelint("check", "--fix", named, "pools/values-prod.yaml")
+    assert "arch: [amd64]" in (chart / "pools/values-prod.yaml").read_text(encoding="utf-8")
 
 
 POOL = TEMPLATE.split("---\n", 1)[1].rsplit("{{- end }}", 1)[0]

@@ -211,6 +211,32 @@ WRONG = {
     "rules": "did you mean `rule`?",
     "snapshot list": "there are diff and show",
     "snapshot shw": "did you mean `show`?",
+    "check --output json": "`json` is a format: write --format json",
+    "check --output sarif:out.sarif": "write --format sarif --output out.sarif",
+    "check --output nosuch/x.json": "nosuch/x.json: not written: the folder nosuch does not exist",
+    "check --baseline .": "is a folder: name a file",
+    "check --baseline pool.yaml": "pool.yaml: no baseline of nodelint: line 1",
+    "check --config main.tf": "main.tf: a configuration is a file of YAML, or pyproject.toml",
+    "check --rules nosuch": "nosuch: no such file or directory; name a folder of rules",
+    "check --snapshot pool.yaml": "not a snapshot: not JSON; `nodelint refresh --output FILE` writes one",
+    "check --jobs 0": "`0` is neither a number of processes, from 1 on, nor auto",
+    "check --karpenter-version latest": "the newest known, or 1.4",
+    "check pol.yaml": "pol.yaml: no such file or directory, did you mean `pool.yaml`?",
+    "check sub/nosuch/a.yaml": "sub/nosuch/a.yaml: no such file or directory",
+    "explain ./poool.yaml": "did you mean `pool.yaml`?",
+    "check --exclude": "write a value: --exclude GLOB,...",
+    "plan --against": "write a value: --against REVISION",
+    "migrate --to": "write a value: --to [auto-mode|karpenter]",
+    "hash --live nosuch": "`--live kubectl` asks the cluster that kubectl is set to",
+    "why nosuch": "no such file; `kubectl get nodes,nodeclaims,nodepools,pods -A -o yaml` prints a dump",
+    "triage": "is empty: `kubectl logs -n kube-system deploy/karpenter | nodelint triage` reads the log",
+    "triage .": ".: is a folder: name a file",
+    "triage k.log pool.yaml": "name manifests by `--manifests PATH`",
+    "snapshot prod.json": "to see what it holds: `nodelint snapshot show prod.json`",
+    "baseline --output x.json": "write `--baseline`",
+    "init sub": "it sets up the folder that you are in: change into the repository first",
+    "policy .": "it prints the policies of the rules, and reads no manifest",
+    "fit --workload nosuch": "nodelint: no workload `nosuch` is in the files; they hold none",
     "--versoin": "did you mean `--version`?",
 }
 
@@ -245,6 +271,7 @@ def test_a_revision_among_the_paths_of_a_plan_is_named_by_its_option(nodelint: R
 @pytest.mark.parametrize("words", WRONG)
 def test_a_wrong_use_is_answered_with_the_right_one(nodelint: Run, tmp_path: Path, words: str) -> None:
     put(tmp_path, POOL)
+    put(tmp_path, 'variable "a" {\n  type = string\n}\n: a\n', "main.tf")
     done = nodelint(*words.split())
     assert (done.returncode, done.stdout) == (2, "")
     assert WRONG[words] in done.stderr.splitlines()[-1]
@@ -392,7 +419,10 @@ def test_a_folder_of_a_repository_says_that_workloads_elsewhere_are_not_compared
     (tmp_path / ".git").mkdir()
     put(tmp_path, f"{POOL}---\n{CLASS}", "pools/pool.yaml")
     part = nodelint("check", "pools").stdout
-    assert "Not compared: workloads in the rest of the repository, with these NodePools; to compare them: " in part
+    assert (
+        "Not compared: workloads with these NodePools, as other parts of the repository may have pools for them; "
+        in part
+    )
     assert "`nodelint check .`" in part
     for paths in ([], ["."], ["pools/pool.yaml"], ["--profile", "minimal", "pools/pool.yaml"]):
         assert "Not compared" not in nodelint("check", *paths).stdout

@@ -50,7 +50,7 @@ def test_a_file_holds_what_standard_output_would(nodelint: Run, manifest: Path, 
         (["--format", "text", "--format", "json", "--output", "x"], "--output takes one format"),
         (["--format", "json=x", "--format", "sarif=x"], "two formats would go to one file"),
         (["--format", "text", "--format", "json"], "json has to stand alone on standard output"),
-        (["--output", "missing/x"], "missing/x: not written: no such file or directory"),
+        (["--output", "missing/x"], "missing/x: not written: the folder missing does not exist"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -112,7 +112,7 @@ def test_pruning_drops_what_is_fixed_and_adds_nothing(nodelint: Run, manifest: P
 
 
 @pytest.mark.parametrize(
-    ("text", "message"), [("{", "no JSON"), ("{}", "no baseline of nodelint"), (None, "no such file")]
+    ("text", "message"), [("{", "line 1 is not JSON"), ("{}", "no baseline of nodelint"), (None, "no such file")]
 )
 def test_a_baseline_that_cannot_be_read(nodelint: Run, manifest: Path, text: str | None, message: str) -> None:
     if text is not None:

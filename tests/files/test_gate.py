@@ -147,7 +147,7 @@ _NAMED = "what the command line names"
 ALLOWED = {
     "files/gate.py": "the gate",
     "files/safe_read.py": _NAMED,
-    "files/discover.py": "the folders that the command line names",
+    "files/folders.py": "the folders that the command line names",
     "files/contents.py": "the files of these folders",
     "files/atomic_write.py": "what is written",
     "files/git/git_revision.py": "what is written of a revision, in a folder of its own",

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodelint.files import contents, discover
-from nodelint.files.discover import Discovery
+from nodelint.files.folders import Discovery
 from nodelint.text import Source
 from nodelint.text.yaml import yaml_stream
 

@@ -18,6 +18,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.manifests import nodeclass
+from tests.plain_yaml import dump_all_yaml, load_yaml
 from tests.repositories import write_files
 
 Run = Callable[..., CompletedProcess[str]]
@@ -44,10 +45,9 @@ POOLS = """
 
 
 def pools() -> str:
-    import yaml
 
     found = []
-    for name, facts in yaml.safe_load(textwrap.dedent(POOLS)).items():
+    for name, facts in load_yaml(textwrap.dedent(POOLS)).items():
         family: dict[str, Any] = {
             "key": "karpenter.k8s.aws/instance-family",
             "operator": "In",
@@ -68,7 +68,7 @@ def pools() -> str:
         pool: dict[str, Any] = {"template": template}
         pool |= {key: facts[key] for key in ("limits", "weight") if key in facts}
         found.append({"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": name}, "spec": pool})
-    return str(yaml.safe_dump_all(found))
+    return dump_all_yaml(found)
 
 
 def pod(text: str, kind: str = "Deployment", name: str = "web") -> str:
@@ -377,6 +377,37 @@ def test_the_zones_of_a_storage_class(here: Path, nodelint: Run) -> None:
     assert taking(fit_json(nodelint)) == ["zone", "varied", "soft", "general"]
     assert taking(fit_json(nodelint, "--karpenter-version", "1.13.0")) == ["zone", "varied", "soft", "general"]
     assert taking(fit_json(nodelint, "--karpenter-version", "1.12.0")) == ["varied", "soft", "general"]
+
+
+VOLUME = """
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data}
+spec: {volumeName: disk}
+---
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: disk}
+spec:
+  %s
+  nodeAffinity:
+    required:
+      nodeSelectorTerms:
+        - matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [ip-1]}]
+---
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_possible"),
+    [("local: {path: /a}", True), ("hostPath: {path: /a}", True), ("csi: {driver: a}", False)],
+)
+def test_the_name_of_a_node_does_not_count_where_a_volume_is_a_disk_of_it(
+    here: Path, nodelint: Run, kind: str, is_possible: bool
+) -> None:
+    """`getPersistentVolumeRequirements` of volumetopology.go: the volume is lost with its node."""
+    write(here, VOLUME % kind + pod("volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]"))
+    assert bool(taking(fit_json(nodelint))) is is_possible
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,16 @@ def test_every_obstacle_is_named_with_its_place(nodelint: Run, tmp_path: Path, n
     assert re.search(f"help: {pattern}", printed), printed
 
 
+@pytest.mark.parametrize(
+    ("bound", "nearest"), [("Gt 5", "Gt 4"), ("Gte 6", "Gte 5"), ("Lt 5", "Lt 6"), ("Lte 4", "Lte 5")]
+)
+def test_the_nearest_bound_is_the_one_that_is_named(nodelint: Run, tmp_path: Path, bound: str, nearest: str) -> None:
+    operator, number = bound.split()
+    pool = POOL.replace("operator: Gt, values: ['5']", f"operator: {operator}, values: ['{number}']")
+    write_files(tmp_path, {"pool.yaml": pool, "class.yaml": nodeclass(), "api.yaml": workload(f"{FAMILY}: m5")})
+    assert f"change `{bound}` to `{nearest}`" in " ".join(nodelint("fit", ".").stdout.split())
+
+
 def test_changes_that_are_named_are_enough(nodelint: Run, tmp_path: Path) -> None:
     """And a toleration counts as one of them."""
     tainted = POOL.replace(

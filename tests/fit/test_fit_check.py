@@ -257,7 +257,7 @@ REF = "podTemplateRef: {name: spare}"
         ("", "", "true", []),
         ("batch}", "web}", "true", ["no NodePool accepts the pods of `PodTemplate/spare`"]),
         ("batch}", "web}", "false", []),
-        ("  replicas: 2\n", "", "false", ["`podTemplateRef` without `replicas` or `limits`"]),
+        ("  replicas: 2\n", "", "false", ["the buffer has `podTemplateRef` but neither `replicas` nor `limits`"]),
         (REF, f"{REF}\n  scalableRef: {{kind: Deployment, name: web}}", "false", ["both `podTemplateRef` and"]),
         (REF, f"{REF}\n  percentage: 20", "true", ["`percentage` has no effect with `podTemplateRef`"]),
         (f"  {REF}\n", "", "true", ["the buffer has neither `podTemplateRef` nor `scalableRef`"]),

@@ -9,9 +9,9 @@ from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.manifests import nodepool
+from tests.plain_yaml import dump_yaml
 from tests.repositories import write_files
 
 Run = Callable[..., CompletedProcess[str]]
@@ -21,7 +21,7 @@ TYPE = "key: node.kubernetes.io/instance-type, operator: In, values: [m5.large]"
 def workload(kind: str, name: str, container: dict[str, Any], **spec: Any) -> str:
     template = {"spec": {"containers": [{"name": "a", "image": "a", **container}], **spec}}
     manifest = {"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": name}, "spec": {"template": template}}
-    return str(yaml.safe_dump(manifest, sort_keys=False))
+    return dump_yaml(manifest, sort_keys=False)
 
 
 def asking(cpu: str) -> dict[str, Any]:

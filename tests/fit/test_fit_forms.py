@@ -10,9 +10,9 @@ from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.manifests import nodeclass, nodepool
+from tests.plain_yaml import dump_all_yaml
 from tests.repositories import write_files
 
 Run = Callable[..., CompletedProcess[str]]
@@ -32,7 +32,7 @@ def workload(team: str, kind: str = "Deployment", group: str = "apps/v1") -> dic
 
 
 def dump(*manifests: dict[str, Any]) -> str:
-    return str(yaml.safe_dump_all(manifests, sort_keys=False))
+    return dump_all_yaml(manifests, sort_keys=False)
 
 
 MANIFEST = """

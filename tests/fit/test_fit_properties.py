@@ -8,7 +8,6 @@ from itertools import product
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,6 +22,7 @@ from nodelint.model.requirement import Requirement, Requirements, well_known
 from nodelint.rule.context import Context
 from nodelint.rule.target import Target
 from nodelint.text import Source
+from tests.plain_yaml import dump_all_yaml
 
 K = "karpenter.k8s.aws/"
 CT = "karpenter.sh/capacity-type"
@@ -35,7 +35,7 @@ GIB = 1 << 30
 
 
 def tree_of(documents: list[dict[str, Any]], release: Version) -> Tree:
-    source = Source.from_text("all.yaml", yaml.safe_dump_all(documents), PATTERN)
+    source = Source.from_text("all.yaml", dump_all_yaml(documents), PATTERN)
     contents = list(objects(source))
     context = Context(contents, Target(release))
     pools = [obj for obj in contents if isinstance(obj, NodePool)]

@@ -6,7 +6,6 @@ import json
 from random import Random
 from typing import Any
 
-import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -21,6 +20,7 @@ from nodelint.model.releases import Version
 from nodelint.rule.context import Context
 from nodelint.rule.target import Target
 from nodelint.text import Source
+from tests.plain_yaml import dump_all_yaml
 from tests.scheduler_model import ARCH, AWS, CAPACITY_TYPE, NODE_POOL, OS, TYPE, ZONE, ModelPool, NodeType
 
 RELEASE = Version(1, 14, 1)
@@ -230,7 +230,7 @@ def test_each_verdict_is_that_of_a_second_scheduler(seed: int) -> None:
         documents.append({"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": f"d{n}"}, **template})
     for n, pod in enumerate(requested):
         documents.append({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"w{n}"}, "spec": pod})
-    source = Source.from_text("all.yaml", yaml.safe_dump_all(documents), PATTERN)
+    source = Source.from_text("all.yaml", dump_all_yaml(documents), PATTERN)
     context = Context(list(objects(source)), Target(RELEASE))
     others = [obj for obj in objects(source, more=True) if isinstance(obj, ClusterObject)]
     tree = Tree([context.resolution(obj) for obj in objects(source) if isinstance(obj, NodePool)], others)
@@ -263,9 +263,7 @@ def test_explain_holds_ready_what_fit_gives_to_a_pod_that_asks_nothing(seed: int
     reference = {"apiVersion": "karpenter.k8s.aws/v1", "kind": "EC2NodeClass", "metadata": {"name": "default"}}
     requested = {"containers": [{"name": "a"}], "tolerations": [{"operator": "Exists"}]}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "w"}, "spec": requested}
-    source = Source.from_text(
-        "all.yaml", yaml.safe_dump_all([reference | {"spec": spec}, maker.pool("p"), pod]), PATTERN
-    )
+    source = Source.from_text("all.yaml", dump_all_yaml([reference | {"spec": spec}, maker.pool("p"), pod]), PATTERN)
     context = Context(list(objects(source)), Target(RELEASE))
     others = [obj for obj in objects(source, more=True) if isinstance(obj, ClusterObject)]
     (pool,) = (obj for obj in objects(source) if isinstance(obj, NodePool))

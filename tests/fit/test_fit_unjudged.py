@@ -9,6 +9,11 @@ from subprocess import CompletedProcess
 
 import pytest
 
+from nodelint.fit.admission import tolerations_for
+from nodelint.fit.pods import pod_of
+from nodelint.model.cluster_objects import PATTERN, Workload
+from nodelint.model.documents import objects
+from nodelint.text import Source
 from tests.manifests import nodeclass, nodepool
 from tests.repositories import write_files
 
@@ -54,3 +59,15 @@ def test_a_pod_that_a_judged_pool_takes_is_decided(nodelint: Run, tmp_path: Path
     write_files(tmp_path, {"web.yaml": POD.format("nodeSelector: {kubernetes.io/arch: arm64}")})
     (web,) = json.loads(nodelint("fit", ".", "--format", "json").stdout)["workloads"]
     assert [entry["fits"] for entry in web["pools"]] == [True]
+
+
+def test_eks_adds_tolerations_for_extended_resources_alone() -> None:
+    """`IsExtendedResourceName` of Kubernetes: a domain that is not its own, and no quota of requests."""
+    names = ("cpu", "example.com/a", "kubernetes.io/a", "own.kubernetes.io/a", "requests.example.com/a")
+    requests = ", ".join(f"{name}: 1" for name in names)
+    text = POD.format("").replace("image: a", f"resources: {{requests: {{{requests}}}}}")
+    (workload,) = objects(Source.from_text("web.yaml", text, PATTERN), more=True)
+    assert isinstance(workload, Workload)
+    pod = pod_of(workload)
+    assert pod is not None
+    assert [toleration.key for toleration in tolerations_for(pod)] == ["example.com/a"]

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import yaml
 
 from nodelint.fit.pools import Policies
 from nodelint.fit.tree import Tree, WorkloadFit
@@ -20,6 +19,7 @@ from nodelint.model.releases import Version
 from nodelint.rule.context import Context
 from nodelint.rule.target import Target
 from nodelint.text import Source
+from tests.plain_yaml import dump_all_yaml
 
 RELEASE = Version(1, 14, 1)
 NODE_CLASS = {
@@ -96,7 +96,7 @@ def near(key: str, field: str = "podAntiAffinity") -> dict[str, Any]:
 def fits(manifest: dict[str, Any], pod: dict[str, Any], *others: dict[str, Any], **policies: bool) -> WorkloadFit:
     template = {"containers": [{"name": "a"}], **pod}
     workload = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "w"}, "spec": template}
-    source = Source.from_text("all.yaml", yaml.safe_dump_all([NODE_CLASS, manifest, workload, *others]), PATTERN)
+    source = Source.from_text("all.yaml", dump_all_yaml([NODE_CLASS, manifest, workload, *others]), PATTERN)
     context = Context(list(objects(source)), Target(RELEASE))
     cluster = [obj for obj in objects(source, more=True) if isinstance(obj, ClusterObject)]
     resolutions = [context.resolution(obj) for obj in objects(source) if isinstance(obj, NodePool)]

@@ -6,7 +6,6 @@ from random import Random
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,6 +21,7 @@ from nodelint.rule.target import Target
 from nodelint.text import Source
 from tests.fit.test_fit_scheduler import WORLD, Maker
 from tests.fit.test_fit_upstream import NODE_CLASS, RELEASE, asks, line, near, pool, spread
+from tests.plain_yaml import dump_all_yaml
 from tests.scheduler_model import ModelPool, NodeType, pack
 
 TYPE, ARCH = "node.kubernetes.io/instance-type", "kubernetes.io/arch"
@@ -31,7 +31,7 @@ AMD64 = {"nodeSelector": {ARCH: "amd64"}}
 
 
 def tree_of(*documents: dict[str, Any]) -> Tree:
-    source = Source.from_text("all.yaml", yaml.safe_dump_all(documents), PATTERN)
+    source = Source.from_text("all.yaml", dump_all_yaml(documents), PATTERN)
     context = Context(list(objects(source)), Target(RELEASE))
     cluster = [obj for obj in objects(source, more=True) if isinstance(obj, ClusterObject)]
     return Tree([context.resolution(obj) for obj in objects(source) if isinstance(obj, NodePool)], cluster)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nodelint import edits
@@ -417,8 +417,7 @@ def test_a_style_has_its_findings_and_fixes_and_no_other(style: str, nodelint: R
 
 
 @pytest.mark.parametrize("style", STYLES)
-@pytest.mark.parametrize("mark", ["", "\ufeff"], ids=["no mark", "byte order mark"])
-def test_line_breaks_of_windows_change_nothing(style: str, mark: str) -> None:
+def test_line_breaks_of_windows_and_a_byte_order_mark_change_nothing(style: str) -> None:
     def plainly(path: Path, text: str) -> tuple[list[object], list[str], Fixed]:
         source = Source.from_text(path.name, text)
         assert source.problems == []
@@ -434,25 +433,19 @@ def test_line_breaks_of_windows_change_nothing(style: str, mark: str) -> None:
         if path.is_file():
             text = path.read_text(encoding="utf-8")
             labels, message, done = plainly(path, text)
-            other, said_too, done_too = plainly(path, mark + text.replace("\n", "\r\n"))
-            assert (other, said_too) == (labels, message)
-            assert done_too.sources[0].text == mark + done.sources[0].text.replace("\n", "\r\n")
+            for mark in ("", "\ufeff"):
+                other, said_too, done_too = plainly(path, mark + text.replace("\n", "\r\n"))
+                assert (other, said_too) == (labels, message)
+                assert done_too.sources[0].text == mark + done.sources[0].text.replace("\n", "\r\n")
 
 
 @pytest.mark.slow
 def test_a_tree_that_mixes_all_styles(nodelint: Run, tmp_path: Path) -> None:
     for style in STYLES:
         copied(style, tmp_path / style)
-    wanted = sorted(
-        (f"{style}/{path}", line, rule)
-        for style, (found, _) in STYLES.items()
-        if style not in NAMED
-        for path, line, rule in found
-    )
-    assert sorted(findings(nodelint, tmp_path, ".")) == wanted
+    wanted = sorted((f"{style}/{path}", line, rule) for style in STYLES for path, line, rule in STYLES[style][0])
     named = [f"{style}/{name}" for style, names in NAMED.items() for name in names]
-    also = sorted((f"{style}/{path}", line, rule) for style in NAMED for path, line, rule in STYLES[style][0])
-    assert sorted(findings(nodelint, tmp_path, ".", *named)) == sorted([*wanted, *also])
+    assert sorted(findings(nodelint, tmp_path, ".", *named)) == wanted
 
 
 def test_scripts_and_markdown_are_read_where_a_glob_includes_them(
@@ -996,7 +989,7 @@ class TestBranches:
     def test_a_key_twice_in_one_branch_is_a_mistake(self) -> None:
         text = pool("spot").replace("spec:\n", "spec:\n  weight: 1\n  weight: 2\n  {{ include }}\n", 1)
         (aside,) = Source.from_text("a.yaml", text).set_aside
-        assert aside.message.endswith(": the key `weight` is there twice")
+        assert aside.message.endswith(": the key `weight` is set twice")
 
     @pytest.mark.parametrize("first", ["v1", "v1beta1"])
     def test_an_api_version_that_a_template_chooses(self, first: str) -> None:
@@ -1168,7 +1161,7 @@ def test_hcl_says_what_it_was_made_from(value: Any) -> None:
     assert obj.node.plain() == root
 
 
-@pytest.mark.slow
+@settings(max_examples=settings().max_examples // 2)
 @given(hcl_values)
 def test_hcl_agrees_with_another_parser(value: Any) -> None:
     hcl2 = pytest.importorskip("hcl2")

@@ -36,7 +36,7 @@ _SILENT_BESIDE_PATCHES = {"untolerated-taint"}
 _NOT_OF_DEFAULTS = {"unknown-node-class"}
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(yaml.CSafeLoader):
     """YAML without dates, as the API server reads it."""
 
 

@@ -177,7 +177,7 @@ COMMANDS = {
     "fit": ("fit", "new"),
     "explain": ("explain", "new"),
     "hash": ("hash", "new"),
-    "upgrade": ("upgrade", "--from", "1.0", "new"),
+    "upgrade": ("upgrade", "--from", "1.13", "new"),
 }
 ALL_CLEAR = r"All good|No node is replaced\.|=> no pool takes it$"
 """What may be output of a tree without a gap alone."""

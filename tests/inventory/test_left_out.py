@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.code import syntax_tree
+from tests.code import nodes, syntax_tree
 from tests.conftest import ROOT
 from tests.repositories import write_files
 
@@ -229,13 +229,14 @@ LIMITS = {
         text/yaml/yaml_stream.py:_LONGEST_DOCUMENT triage/__init__.py:_MOST_WHOLE triage/__init__.py:_MOST_TEXT
         triage/groups.py:_MOST_NAMES triage/groups.py:_MOST_SHAPES triage/groups.py:_MOST_STREAMS
         triage/launches.py:_MOST triage/logs.py:_MOST_PIECES triage/logs.py:_MOST_STREAMS
-        triage/logs.py:_MOST_HELD triage/logs.py:_MOST_BROKEN triage/streams.py:LONGEST_LINE
+        triage/logs.py:_MOST_HELD triage/exported_lines.py:_MOST_BROKEN triage/streams.py:LONGEST_LINE
         triage/kubectl_text.py:_MOST_BARE upgrade/findings.py:_MOST_TRIED
         forms/kustomize/json6902.py:_DEEPEST forms/kustomize/run.py:_MOST_STEPS forms/lib/values.py:_LARGEST
         forms/terraform/nodes.py:_DEEPEST forms/helm/deploy_tools.py:_DEEPEST
         base/budget.py:MOST_STEPS base/budget.py:MOST_BYTES
         edits/__init__.py:_MOST_AT_ONCE lint/proven_fixes.py:_MOST_ALONE lint/proven_fixes.py:_MOST_BUILT
-        lint/fix_offers.py:_MOST_APART lint/fixes_together.py:_MOST lint/proven_fixes.py:_LARGEST_BUILT
+        lint/fix_offers.py:_MOST_APART lint/fixes_together.py:_MOST lint/fixes_together.py:_MOST_ALIKE
+        lint/proven_fixes.py:_LARGEST_BUILT
         lint/proven_fixes.py:_MOST_STEPS lint/proven_fixes.py:_MOST_JUDGED plan/gone_appliers.py:_MOST_NAMED
         forms/kustomize/resources.py:_MOST_TRIES karpenter/userdata/reading.py:LONGEST
         forms/argocd/application_sets.py:_MOST_STEPS
@@ -243,7 +244,7 @@ LIMITS = {
     """,
     # a value is not known, and is shown as one that is not
     UNKNOWN: """
-        why/multi_node.py:_MOST_PODS
+        why/multi_node.py:_MOST_PODS forms/terraform/tagging.py:_MOST
         fit/cost.py:MOST_PODS why/placing.py:MOST_WAITING
         forms/lib/chart_values.py:_DEEPEST forms/terraform/statements.py:_DEEPEST
         text/embedded_text.py:_LONGEST_EXPANSION text/goregex.py:_LONGEST text/goregex.py:_MOST_REPEATS
@@ -295,7 +296,7 @@ LIMITS = {
         apiserver/rules.py:_LONGEST lint/older_release.py:_MOST
         lint/fix_effects.py:_MOST_EFFECTS plan/values.py:MOST_ENTRIES model/evidence.py:_LONGEST_TEXT
         fit/lacking.py:_LONGEST_BRIEF plan/gone_appliers.py:_LONGEST_SHOWN report/html.py:_MOST_NAMES
-        report/fit.py:_NAMED
+        report/fit.py:_NAMED report/decisions.py:_MOST report/triage.py:_MOST_NODES triage/disruptions.py:MOST
     """,
     # what is behind it counts as one input of a value that is not known: a change anywhere in it is one of the value
     REST: """
@@ -312,7 +313,10 @@ LIMITS = {
     """,
     # where something is looked for, or what counts as one cluster: no input that is named is left out
     GUESS: """
-        lsp/reached_fields.py:_MOST
+        lsp/reached_fields.py:_MOST forms/kustomize/kustomizations.py:_MOST_WALKED
+        forms/terraform/module_folder.py:_MOST_REPEATED forms/terraform/helm_provider.py:_MOST_FOLDERS
+        forms/helm/subchart_releases.py:_DEEPEST forms/lib/chart_dependencies.py:_MOST_AROUND
+        forms/terraform/addresses.py:_MOST forms/terraform/addresses.py:_DEEPEST plan/recreated_objects.py:_MOST_MOVES
         inventory/switched_off.py:_LEVELS
         forms/flux/kustomizations.py:_MOST_LEVELS edits/__init__.py:_MOST_REMOVED edits/restructuring.py:_MOST_STEPS
         rule/clusters.py:_MOST rule/clusters.py:_MOST_VERSIONS lint/older_release.py:_LONGEST
@@ -378,7 +382,7 @@ def _is_number(value: ast.expr | None) -> bool:
 
 
 def _slices(path: Path) -> Iterator[str]:
-    for node in ast.walk(syntax_tree(path)):
+    for node in nodes(path):
         end = node.upper if isinstance(node, ast.Slice) and node.lower is None else None
         if isinstance(end, ast.Name) and end.id.isupper():
             yield end.id

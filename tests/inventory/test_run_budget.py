@@ -14,7 +14,6 @@ from pathlib import Path
 from types import FrameType
 
 import pytest
-import yaml
 
 from nodelint.base import budget
 from nodelint.drift.budgets import budgets
@@ -23,6 +22,7 @@ from nodelint.forms.terraform.hcl import Text
 from nodelint.text.yaml.libyaml import Parser
 from tests import in_process
 from tests.manifests import nodeclass, nodepool
+from tests.plain_yaml import load_yaml
 
 _PATIENCE = 60
 """Seconds of this process's own time: what is broken takes for ever, and what is not takes a moment."""
@@ -151,7 +151,11 @@ GROWING = [
     ("locals_", "value"),
     [*((LISTS, value) for value in OF_SHARED_LISTS), *((MAPS, value) for value in OF_SHARED_MAPS)],
 )
-def test_a_value_that_holds_another_twice_counts_twice(tmp_path: Path, locals_: str, value: str) -> None:
+def test_a_value_that_holds_another_twice_counts_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, locals_: str, value: str
+) -> None:
+    monkeypatch.setattr(budget, "MOST_STEPS", 1_000)
+    monkeypatch.setattr(budget, "MOST_BYTES", 12_000)
     output = check(tmp_path, terraform(value, locals_))
     assert "main.tf: values are not filled in: its " in output
 
@@ -413,7 +417,7 @@ LONG = {
             {
                 "apiVersion": "v1",
                 "kind": "List",
-                "items": [yaml.safe_load(nodepool(name=f"n{n}")) for n in range(300)],
+                "items": [load_yaml(nodepool(name=f"n{n}")) for n in range(300)],
             }
         )
     },

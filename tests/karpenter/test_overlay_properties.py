@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +17,7 @@ from nodelint.model.requirement import Requirement, Requirements, well_known
 from nodelint.rule.context import Context
 from nodelint.rule.target import Target
 from nodelint.text import Source
+from tests.plain_yaml import dump_all_yaml
 
 RELEASE = Version(1, 14, 1)
 CATALOG = Catalog.bundled().for_release(RELEASE)
@@ -168,7 +168,7 @@ def test_overlays_are_accepted_as_by_the_controller(
         "metadata": {"name": "default"},
         "spec": {"role": "r", "amiSelectorTerms": [{"alias": "al2023@v20250403"}]},
     }
-    source = Source.from_text("all.yaml", yaml.safe_dump_all([*overlays, *pools, class_]))
+    source = Source.from_text("all.yaml", dump_all_yaml([*overlays, *pools, class_]))
     contents = list(objects(source, more=True))
     read = [obj for obj in contents if isinstance(obj, NodeOverlay)]
     context = Context(contents, Target(RELEASE))

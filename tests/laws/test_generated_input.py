@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nodelint.lint.autofix import fix
@@ -329,7 +329,12 @@ def _faults_raise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NODELINT_DEBUG", "1")
 
 
+HALF = settings(max_examples=settings().max_examples // 2)
+"""Each example is judged and fixed several times."""
+
+
 @pytest.mark.slow
+@HALF
 @given(text=manifests(), release=RELEASE, kubernetes=KUBERNETES, unsafe=st.booleans())
 @example(V1, "1.0.0", None, True)
 @example(V1, "1.14.1", "1.35", True)
@@ -339,7 +344,7 @@ def test_anything_in_the_place_of_a_value(text: str, release: str, kubernetes: s
     _hold(text, release, kubernetes, unsafe)
 
 
-@pytest.mark.slow
+@HALF
 @given(text=torn(), release=RELEASE, kubernetes=KUBERNETES, unsafe=st.booleans())
 def test_a_file_that_was_torn(text: str, release: str, kubernetes: str | None, unsafe: bool) -> None:
     _hold(text, release, kubernetes, unsafe)

@@ -46,7 +46,7 @@ def test_a_rule_that_judges_a_placeholder_breaks_it(condition: str, fields: list
     rule = load(str(tmp_path))["only"]
     broken = Trial({**load_bundled(), "only": rule}, own=["only"]).broken_laws(rule)
     assert [item.law for item in broken] == [
-        "Where a value is not known, the rule finds nothing that it did not find before." for _ in fields
+        "If a value is unknown, the rule finds nothing that it did not find before." for _ in fields
     ]
     assert all(field in value.difference for field, value in zip(fields, broken, strict=True))
 

@@ -147,12 +147,13 @@ def test_a_path_that_is_no_text_survives(report: Report) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("", "line 1: no JSON: expecting value"),
-        ('{\n"findings": [\n<<<<<<< ours\n', "line 3: no JSON: expecting value"),
+        ("", "not a baseline: line 1 is not JSON (expecting value)"),
+        ('{\n"findings": [\n<<<<<<< ours\n', "not a baseline: line 3 is not JSON (expecting value)"),
         ("[" * 200_000, "no baseline of nodelint: nested too deeply"),
         ("[]", "no baseline of nodelint: `nodelint-baseline` is missing"),
         ('{"nodelint-snapshot": 1}', "no baseline of nodelint: `nodelint-baseline` is missing"),
         ('{"nodelint-baseline": 2, "findings": []}', "format 2 is not 1, the one that this release reads"),
+        ('{"nodelint-baseline": 0, "findings": []}', "format 0 is not 1, the one that this release reads"),
         ('{"nodelint-baseline": 1}', "`findings` must be a list"),
         ('{"nodelint-baseline": 1, "findings": [7]}', "finding 1 must be an object"),
         ('{"nodelint-baseline": 1, "findings": [{"path": 7}]}', "finding 1: `path` must be a text"),

@@ -101,6 +101,13 @@ def test_a_mark_survives_what_moves_it(
     assert marks(text.replace("\n", "\r\n") if windows else text, rules) == marks(TEXT, rules)
 
 
+def test_the_same_finding_many_times_has_a_mark_each_time(rules: dict[str, Rule]) -> None:
+    results = [result for result in judged(TEXT, rules).results for _ in range(4)]
+    found = fingerprints(results)
+    assert len(set(found)) == len(found)
+    assert fingerprints(results, known={}) == found
+
+
 @pytest.mark.slow
 def test_every_rule_keeps_its_marks(rules: dict[str, Rule]) -> None:
     """Over all bad examples of all pages, with lines above and other line breaks."""

@@ -341,7 +341,7 @@ def test_a_rule_of_ones_own_that_breaks_a_law_is_told_which(
     head, found, *_ = done.stdout.splitlines()
     assert head.startswith("team-name: example 1: ") and law in head
     assert difference in found
-    assert done.stdout.endswith("1 of 1 rule, 1 pair of examples: laws are broken.\n")
+    assert done.stdout.endswith("1 of 1 rule, 1 pair of examples: tests fail.\n")
 
 
 def test_a_rule_of_ones_own_that_keeps_the_laws(nodelint: Run, tmp_path: Path) -> None:

@@ -81,6 +81,12 @@ def test_a_comment_for_a_rule_that_did_not_run_is_left_in_peace(check: Check) ->
     assert rules_of(check(text, select=["unused-suppression", "invalid-field"])) == []
 
 
+def test_a_comment_of_another_linter_at_a_finding_names_what_it_would_silence(check: Check) -> None:
+    (message,) = [r.message for r in check(CLASS + "  # noqa\n  volumes: 3\n").results if "silences" in r.message]
+    assert message == "this comment silences nothing here: write `# nodelint: ignore[unknown-field] reason`"
+    assert rules_of(check(CLASS.replace("spec:\n", "spec: # noqa\n", 1))) == []
+
+
 def test_a_hash_inside_a_text_is_no_comment(check: Check) -> None:
     text = CLASS + '  userData: "echo # nodelint: ignore[unknown-field]"\n'
     assert "unknown-field" not in rules_of(check(text))

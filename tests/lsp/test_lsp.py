@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from lsprotocol import types
@@ -47,6 +46,8 @@ from nodelint.rule.context import Context
 from nodelint.rule.definition import Rule, bundled, load
 from nodelint.text import Source
 from tests.conftest import ROOT
+from tests.manifests import nodepool
+from tests.plain_yaml import load_yaml
 
 PATIENCE = 120
 """Seconds until a test gives up waiting for the server."""
@@ -630,13 +631,36 @@ def test_a_value_elsewhere_is_completed_by_the_field_that_it_reaches(
 
 
 def test_json_has_no_comments_to_offer(editor: Editor, repository: Path) -> None:
-    pool = yaml.safe_load(POOL)
+    pool = load_yaml(POOL)
     pool["spec"]["wieght"] = 10
     uri = editor.open(repository / "pool.json", json.dumps(pool, indent=2))
     assert editor.codes(uri) == ["unknown-field"]
     assert [action.title.partition(" (")[0] for action in editor.actions(uri) if action.kind == "quickfix"] == [
         "Rename `wieght` to `weight`"
     ]
+
+
+def test_hover_says_that_nothing_is_launched(editor: Editor, repository: Path) -> None:
+    uri = editor.open(repository / "pool.yaml", POOL.replace("[g5g]", '[g5g, "g6.*"]'))
+    page = editor.hover(uri, "karpenter.k8s.aws/instance-family")
+    assert "nothing is launched with NodePool/" in page and "without that, the pool can launch" in page
+
+
+def test_a_values_file_has_the_finding_of_its_value(editor: Editor, repository: Path) -> None:
+    """It is right with the defaults, so the file alone is wrong."""
+    family = "key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i]"
+    template = nodepool("key: kubernetes.io/arch, operator: In, values: [amd64]", family, name="web")
+    template = template.replace("[amd64]", "{{ toJson .Values.arch }}").replace(
+        "[m7i]", "{{ toJson .Values.families }}"
+    )
+    (repository / "Chart.yaml").write_text("apiVersion: v2\nname: pools\nversion: 1.0.0\n", encoding="utf-8")
+    (repository / "templates").mkdir()
+    (repository / "templates" / "pool.yaml").write_text(template, encoding="utf-8")
+    (repository / "values.yaml").write_text("arch: [amd64]\nfamilies: [m7i]\n", encoding="utf-8")
+    values = repository / "values-prod.yaml"
+    values.write_text("arch: [amd64]\nfamilies: [m7i]\n", encoding="utf-8")
+    uri = editor.open(values, "arch: [arm64]\nfamilies: [m7i]\n")
+    assert editor.codes(uri) == ["no-instance-type"]
 
 
 def test_hover_says_what_a_requirement_does(editor: Editor, repository: Path) -> None:

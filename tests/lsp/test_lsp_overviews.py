@@ -9,7 +9,6 @@ from pathlib import Path
 from subprocess import CompletedProcess
 
 import pytest
-import yaml
 from lsprotocol import types
 
 from nodelint.lint.engine import LintRequest, Target, lint
@@ -23,6 +22,7 @@ from nodelint.rule.examples import examples
 from nodelint.text import Source
 from tests.lsp.test_lsp import Editor, editor, repository
 from tests.manifests import nodepool
+from tests.plain_yaml import load_yaml
 
 __all__ = ["editor", "repository"]
 
@@ -70,7 +70,7 @@ def test_the_skeletons_have_no_error(editor: Editor, repository: Path) -> None:
     texts = []
     for name in ("NodePool", "EC2NodeClass"):
         edit = found[name].text_edit
-        assert edit is not None and yaml.safe_load(edit.new_text)["kind"] == name
+        assert edit is not None and load_yaml(edit.new_text)["kind"] == name
         texts.append(edit.new_text)
     source = Source.from_text("new.yaml", "---\n".join(texts).replace("CLUSTER", "main"))
     assert [r.finding.message for r in lint([source], LintRequest(Target(NEWEST), load(bundled()))).results] == []

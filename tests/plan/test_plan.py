@@ -190,6 +190,36 @@ def test_what_a_change_replaces(name: str) -> None:
     assert found == dict.fromkeys(RELEASES, expected)
 
 
+RESERVED = (("  role: nodes\n", "  role: nodes\n  capacityReservationSelectorTerms: [{id: cr-0123456789abcdef0}]\n"),)
+ON_RESERVATION = "        - {key: karpenter.k8s.aws/capacity-reservation-id, operator: OPERATOR, values: [cr-1]}\n"
+
+
+@pytest.mark.parametrize(
+    ("types", "operator", "expected"),
+    [
+        ("[spot, on-demand]", "In", "unknown"),  # they lack the label
+        ("[spot, on-demand]", "NotIn", "none"),
+        ("[reserved, on-demand]", "NotIn", "unknown"),
+    ],
+)
+def test_a_requirement_on_a_reservation_is_met_by_nodes_outside_if_they_may_lack_it(
+    types: str, operator: str, expected: str
+) -> None:
+    old = edited(BOTH, *RESERVED, ("[spot, on-demand]", types))
+    (change,) = planned(old, edited(old, (REQ, REQ + ON_RESERVATION.replace("OPERATOR", operator))))
+    assert change.verdict.replaced == expected
+
+
+@pytest.mark.parametrize(("bound", "expected"), [("5", NOT), ("6", SOME)])
+def test_an_open_range_is_met_up_to_its_own_bound(bound: str, expected: tuple[str, ...]) -> None:
+    """A label of one's own with any number above 5: also above 5, but not 3, is the same."""
+    line = "        - {key: example.com/level, operator: Gt, values: ['5']}\n"
+    old = edited(BOTH, (REQ, REQ + line))
+    excluded = "        - {key: example.com/level, operator: NotIn, values: ['3']}\n"
+    (change,) = planned(old, edited(old, (line, line.replace("5", bound) + excluded)))
+    assert verdict_and_reasons(change) == expected
+
+
 @pytest.mark.parametrize(
     ("terms", "expected"),
     [

@@ -572,6 +572,19 @@ def test_budgets_are_of_all_nodes_of_the_pool_and_steps_of_those_that_go(nodelin
     assert (found["nodes"], found["atOnce"], found["steps"]) == (26, 4, 7)
     narrow = rolled(nodelint, tmp_path, BOTH.replace("[c, m]", "[c]"))
     assert (narrow["nodes"], narrow["atOnce"], narrow["steps"]) == (14, 4, 4)
+    live = json.loads(cluster(40))
+    live["items"][0]["metadata"]["deletionTimestamp"] = "2026-11-21T11:59:00Z"  # one that may stay
+    put(tmp_path / "cluster.json", json.dumps(live))
+    assert rolled(nodelint, tmp_path, BOTH.replace("[c, m]", "[m]"))["atOnce"] == 3
+
+
+@pytest.mark.parametrize(("nodes", "words"), [(100, "8 hours to 25 hours at 5"), (200, "17 hours to 2 days at 5")])
+def test_a_long_roll_is_told_in_hours_and_then_in_days(nodelint: Run, tmp_path: Path, nodes: int, words: str) -> None:
+    put(tmp_path / "cluster.json", cluster(nodes))
+    new = BOTH.replace("nodes: 10%", 'nodes: "1"').replace("key: fast, effect: Prefer", "key: slow, effect: ")
+    found = rolled(nodelint, tmp_path, new)
+    assert found["steps"] == nodes
+    assert any(words in line for line in found["inWords"]), found["inWords"]
 
 
 def test_a_node_that_goes_already_counts_against_the_budget(nodelint: Run, tmp_path: Path) -> None:

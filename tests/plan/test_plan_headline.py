@@ -203,6 +203,13 @@ CASES = {
         ),
         REPLACED,
     ),
+    "static pool of no nodes": Case(
+        edited(STATIC, ("replicas: 10", "replicas: 0"), ("nodes: 12", "nodes: 0")),
+        edited(STATIC, ("replicas: 10", "replicas: 0"), ("nodes: 12", "nodes: 0"), ("{team: web}", "{team: api}")),
+        1,
+        ("NodePoolDrifted",),
+        ("leaves no room",),
+    ),
     "static pool with room": Case(
         STATIC, edited(STATIC, ("{team: web}", "{team: api}")), 1, ("all nodes are replaced: NodePoolDrifted",)
     ),

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.commands.test_cli import Run
+from tests.plain_yaml import load_yaml
 from tests.plan.test_plan_headline import CASES, Case
 from tests.repositories import write_files
 
@@ -64,7 +64,7 @@ def heredoc(text: str) -> str:
 
 
 def encoded(text: str) -> str:
-    return f"yamlencode({json.dumps(yaml.safe_load(text))})"
+    return f"yamlencode({json.dumps(load_yaml(text))})"
 
 
 def overlay(text: str) -> Files:

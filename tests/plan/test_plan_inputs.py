@@ -376,12 +376,13 @@ TREES: dict[str, Tree] = {
         {
             "up/Chart.yaml": CHART.replace("nodes", "up")
             + "dependencies:\n  - {name: nodes, version: 0.1.0, condition: use.nodes, repository: 'file://../chart'}\n",
-            "up/values.yaml": "use:\n  nodes: true\n  other: true\n",
+            "up/values.yaml": "use:\n  nodes: true\n  other: true\n  third: false\n",
             **chart(),
         },
-        (("up/values.yaml", "nodes: true", "nodes: false"), ("up/Chart.yaml", "use.nodes", "use.other")),
+        (("up/values.yaml", "nodes: true", "nodes: false"), ("up/Chart.yaml", "use.nodes", "use.third")),
         (
             ("up/values.yaml", "other: true", "other: false"),
+            ("up/Chart.yaml", "use.nodes", "use.other"),
             ("up/Chart.yaml", "version: 0.1.0, c", "version: 0.2.0, c"),
         ),
     ),

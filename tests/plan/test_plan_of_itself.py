@@ -154,7 +154,7 @@ SETTINGS = [
     {"per-path-ignores": {"dev/**": ["unknown-label", "unknown-value", "refused-combination"]}},
     {"per-path-ignores": {"*": ["all"]}, "profile": "strict"},
     {"per-path-versions": {"dev": {"karpenter-version": "1.0.0"}, "prod/*": {"kubernetes-version": "1.30"}}},
-    {"karpenter-version": ">=1.0 <=1.14", "kubernetes-version": "1.33"},
+    {"karpenter-version": ">=1.13 <=1.14", "kubernetes-version": "1.33"},
     {"respect-gitignore": False},
     {"respect-gitignore": True, "ignore": ["unknown-value"], "select": ["all"], "preview": True},
     {"extend-select": ["practice"], "rules": {"no-pool-for-workload": {"pools": "complete"}}},

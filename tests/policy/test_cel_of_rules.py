@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from functools import cache
 
 import pytest
-import yaml
 
 from nodelint.apiserver import Schemas, cel
 from nodelint.drift.hashstructure import Unhashable
@@ -19,6 +18,7 @@ from nodelint.rule.context import Context
 from nodelint.rule.definition import Rule, bundled, load
 from nodelint.rule.examples import Example, examples
 from nodelint.text import UnknownValue
+from tests.plain_yaml import dump_yaml
 from tests.policy.cel_cost import LIMIT, estimate_cost
 
 RULES = load(bundled())
@@ -150,7 +150,7 @@ def held_out() -> Iterator[Example]:
 
 def _example(api: str, kind: str, spec: dict[str, object]) -> Example:
     manifest = {"apiVersion": api, "kind": kind, "metadata": {"name": "default"}, "spec": spec}
-    return Example(True, yaml.safe_dump(manifest, sort_keys=False))
+    return Example(True, dump_yaml(manifest, sort_keys=False))
 
 
 @cache

@@ -9,7 +9,8 @@ from typing import Any
 
 import jsonschema
 import pytest
-import yaml
+
+from tests.plain_yaml import load_all_yaml
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -55,7 +56,7 @@ SHAPE = {"anyOf": [POLICY, BINDING]}
 def test_policies_and_bindings_have_the_shape_of_the_api(nodelint: Run, action: str) -> None:
     done = nodelint("policy", "--profile", "strict", "--action", action)
     assert done.returncode == 0, done.stderr
-    objects: list[dict[str, Any]] = list(yaml.safe_load_all(done.stdout))
+    objects: list[dict[str, Any]] = list(load_all_yaml(done.stdout))
     for manifest in objects:
         jsonschema.validate(manifest, SHAPE)
     names = [(manifest["kind"], manifest["metadata"]["name"]) for manifest in objects]
@@ -68,7 +69,7 @@ def test_policies_and_bindings_have_the_shape_of_the_api(nodelint: Run, action: 
 
 
 def test_the_shape_refuses_what_the_api_server_would(nodelint: Run) -> None:
-    policy, binding = yaml.safe_load_all(nodelint("policy", "--select", "imds-v1").stdout)
+    policy, binding = load_all_yaml(nodelint("policy", "--select", "imds-v1").stdout)
     assert [policy["kind"], binding["kind"]] == ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"]
     wrong = [copy.deepcopy(policy) for _ in range(3)] + [copy.deepcopy(binding)]
     wrong[0]["spec"]["validations"] = []

@@ -16,11 +16,11 @@ from threading import Thread
 from typing import Any
 
 import pytest
-import yaml
 
 from nodelint import __version__
 from tests import builtin_schemas
 from tests.conftest import ROOT
+from tests.plain_yaml import load_yaml
 
 CI = ROOT / "docs" / "ci"
 PAGES = sorted(CI.glob("*.md"))
@@ -33,7 +33,7 @@ WORKFLOWS = [
 
 
 def parsed(text: str) -> Any:
-    return yaml.safe_load(text)
+    return load_yaml(text)
 
 
 def test_the_gitlab_job_leaves_its_reports(tmp_path: Path) -> None:

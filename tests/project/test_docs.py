@@ -79,6 +79,20 @@ class TestPagesOfCommands:
         assert written == pages(), "python tools/make_command_pages.py writes them anew"
 
 
+def test_what_an_object_has_is_there() -> None:
+    """The table for authors of rules names properties that the types of the API have."""
+    from inspect import getattr_static
+
+    from nodelint import api
+
+    text = (ROOT / "docs" / "rule-authors.md").read_text(encoding="utf-8")
+    rows = re.findall(r"(?m)^\| `(NodePool|EC2NodeClass|RequirementLine|Node)`[^|]*\|(.*)\|$", text)
+    assert len(rows) == 4
+    for name, properties in rows:
+        for named in re.findall(r"`(\w+)`", properties):
+            assert getattr_static(getattr(api, name), named, None) is not None, f"{name}.{named}"
+
+
 def test_the_api_is_what_its_tool_writes() -> None:
     """A name is written where it is imported, and in its row of the docstring; the lists follow from the imports."""
     sys.path.insert(0, str(ROOT / "tools"))

@@ -6,7 +6,6 @@ import random
 from pathlib import Path
 
 import pytest
-import yaml
 
 from nodelint.lint.autofix import fix
 from nodelint.lint.engine import LintRequest, Selection, Target, lint
@@ -14,13 +13,14 @@ from nodelint.model.releases import NEWEST
 from nodelint.rule.definition import bundled, load
 from nodelint.text import Source
 from tests.conftest import ROOT
+from tests.plain_yaml import load_yaml
 from tools.fuzz import TARGETS, seeds
 
 FEW = {"fixer": 6}
 
 
 def test_the_workflow_fuzzes_every_target() -> None:
-    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "fuzz.yml").read_text(encoding="utf-8"))
+    workflow = load_yaml((ROOT / ".github" / "workflows" / "fuzz.yml").read_text(encoding="utf-8"))
     assert set(workflow["jobs"]["fuzz"]["strategy"]["matrix"]["target"]) == set(TARGETS)
 
 

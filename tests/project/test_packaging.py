@@ -16,10 +16,10 @@ from urllib.request import url2pathname
 
 import jsonschema
 import pytest
-import yaml
 
 from tests.conftest import ROOT
 from tests.manifests import nodeclass, nodepool
+from tests.plain_yaml import load_yaml
 from tools.make_packaging import SENT, files
 
 PACKAGING = ROOT / "packaging"
@@ -42,8 +42,8 @@ def sent(file: str) -> dict[str, Any]:
     ("file", "good", "bad"),
     [
         ("nodelint.json", {"profile": "strict", "preview": True}, {"profil": "strict"}),
-        ("karpenter-nodepool.json", yaml.safe_load(nodepool()), {"kind": "NodePool"}),
-        ("karpenter-ec2nodeclass.json", yaml.safe_load(nodeclass()), {"kind": "EC2NodeClass"}),
+        ("karpenter-nodepool.json", load_yaml(nodepool()), {"kind": "NodePool"}),
+        ("karpenter-ec2nodeclass.json", load_yaml(nodeclass()), {"kind": "EC2NodeClass"}),
     ],
 )
 def test_a_schema_that_is_sent_stands_alone(file: str, good: dict[str, Any], bad: dict[str, Any]) -> None:
@@ -63,7 +63,7 @@ def test_a_field_keeps_its_schema_where_a_keyword_of_ours_goes() -> None:
 
 
 def test_the_recipe_asks_for_what_the_project_does() -> None:
-    recipe = yaml.safe_load((PACKAGING / "conda" / "recipe.yaml").read_text(encoding="utf-8"))
+    recipe = load_yaml((PACKAGING / "conda" / "recipe.yaml").read_text(encoding="utf-8"))
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     wanted = {requirement.lower().replace(">=", " >=") for requirement in project["dependencies"]}
     assert set(recipe["requirements"]["run"]) == wanted | {f"python {project['requires-python']}"}

@@ -12,15 +12,13 @@ from tests.conftest import ROOT
 from tests.patterns import MOST, USES, sources, texts
 
 FILES = [str(path.relative_to(ROOT)) for path in sources() if "re." in path.read_text(encoding="utf-8")]
-GROUPS = [FILES[n::2] for n in range(2)]  # each process loads all modules
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("files", GROUPS, ids=lambda files: files[0])
-def test_every_pattern_takes_time_in_proportion(files: list[str]) -> None:
+def test_every_pattern_takes_time_in_proportion() -> None:
     """Each over texts of its own parts, at n and 2n characters, in a process whose CPU is limited."""
     done = subprocess.run(
-        [sys.executable, "-m", "tests.patterns", *files], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "tests.patterns", *FILES], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     slow = [json.loads(line) for line in done.stdout.splitlines()]

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from nodelint.base import project
 from nodelint.commands import _hook
@@ -19,6 +18,7 @@ from nodelint.edits import add_item, apply
 from nodelint.text import Source
 from nodelint.text.reading import nodes_of
 from tests.conftest import ROOT
+from tests.plain_yaml import load_yaml
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 NAMED = re.compile(
@@ -146,19 +146,19 @@ def test_the_hook_is_of_where_the_package_came_from(
     monkeypatch.setattr(_hook, "distributions", lambda **_: packages)
     item = hook()
     assert item["repo"] == repo
-    assert yaml.safe_load("\n".join(hook_lines(item))) == [item]
+    assert load_yaml("\n".join(hook_lines(item))) == [item]
     old = Source("a.yaml", "repos:\n- repo: meta\n  hooks: [{id: identity}]\n")
     repos = nodes_of(old)[0].get("repos")
     assert repos is not None
-    assert yaml.safe_load(apply(old.text, add_item(repos, item)))["repos"][1] == item
+    assert load_yaml(apply(old.text, add_item(repos, item)))["repos"][1] == item
 
 
 def test_the_hook_on_the_path_takes_the_files_of_the_hook_that_is_installed() -> None:
-    (first, _) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    (first, _) = load_yaml((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
     (own,) = LOCAL["hooks"]  # type: ignore[misc, union-attr]
     assert own["entry"] == " ".join([first["entry"], *first["args"]])  # type: ignore[index, call-overload]
     for key in ("types", "files", "require_serial"):
         assert own[key] == first[key]  # type: ignore[index, call-overload]
     for page in ("README.md", "docs/ci/pre-commit.md"):
         blocks = re.findall(r"(?ms)^```yaml\n(.*?)^```", (ROOT / page).read_text(encoding="utf-8"))
-        assert {"repos": [LOCAL]} in [yaml.safe_load(block) for block in blocks]
+        assert {"repos": [LOCAL]} in [load_yaml(block) for block in blocks]

@@ -12,7 +12,6 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-import yaml
 
 from nodelint.lint.engine import LintRequest, Target, lint
 from nodelint.model.releases import NEWEST
@@ -22,6 +21,7 @@ from nodelint.rule.examples import examples
 from nodelint.text import Source
 from tests import builtin_schemas
 from tests.conftest import ROOT
+from tests.plain_yaml import load_yaml
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 TEXTS = [*WORKFLOWS, ROOT / "justfile", ROOT / "RELEASE.md", ROOT / ".github" / "CODEOWNERS"]
@@ -38,7 +38,7 @@ def test_a_workflow_names_actions_by_commit_and_has_only_the_rights_that_it_need
     for used in re.findall(r"uses: (\S+)(.*)", text):
         assert re.fullmatch(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}", used[0]), used
         assert re.fullmatch(r" # v\d+\.\d+\.\d+", used[1]), used
-    workflow = yaml.safe_load(text)
+    workflow = load_yaml(text)
     assert workflow["permissions"] == {"contents": "read"}
     for job in workflow["jobs"].values():
         assert job["timeout-minutes"] <= 45

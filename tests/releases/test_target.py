@@ -28,7 +28,8 @@ from nodelint.text import Source
 from tests.code import called_name, nodes
 from tests.conftest import ROOT, by_place
 from tests.manifests import nodeclass, nodepool
-from tests.repositories import git, write_files
+from tests.plan.test_plan_command import git
+from tests.repositories import write_files
 
 Run = Callable[..., CompletedProcess[str]]
 
@@ -1016,7 +1017,7 @@ def test_pools_of_another_controller_have_not_its_release(
 
 
 def test_a_pool_of_a_chart_has_one_release_in_all_commands(tmp_path: Path, nodelint: Run) -> None:
-    """Another folder has a pool of the name, with the release: its objects are of another cluster, not the chart's."""
+    """Another folder has a pool of the name, with the release: the chart is of no cluster's folder."""
     release = (
         "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: karpenter}\n"
         "spec: {chart: {spec: {chart: karpenter, version: 1.6.2, sourceRef: {kind: HelmRepository, name: k}}}}\n"

@@ -22,6 +22,7 @@ from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.model.releases import NEWEST, KubernetesVersion, Version
 from nodelint.report.explain import explain_text
 from nodelint.report.explain_json import explain_json
+from nodelint.report.layout import families
 from nodelint.report.price_chart import Point, price_chart
 from nodelint.rule.context import Context
 from nodelint.rule.target import Target
@@ -574,3 +575,20 @@ def test_types_are_a_table_by_price_with_what_pods_can_use(tmp_path: Path, nodel
 def test_a_mark_of_many_types_names_some_and_counts_the_others() -> None:
     chart = price_chart([Point(f"m{n}.large", "amd64", 2, 0.1) for n in range(6)], "vCPUs")
     assert "m3.large $0.1000 and 2 more</title>" in chart and "m4.large" not in chart
+
+
+def test_an_axis_is_labelled_by_whole_numbers_and_thousands() -> None:
+    chart = price_chart([Point("a", "amd64", 2, 0.01), Point("b", "amd64", 4, 20_000)], "vCPUs")
+    assert re.findall(r">(\$[^<]+)<", chart) == ["$0.01", "$1", "$100", "$10k"]
+
+
+@pytest.mark.parametrize(("count", "shown", "rest"), [(4, 4, ""), (5, 3, "some sizes of 2 more families")])
+def test_of_many_families_in_part_some_are_shown_and_the_others_counted(count: int, shown: int, rest: str) -> None:
+    catalog = Catalog.bundled()
+    sizes = [("m5", "large 2xlarge"), ("c5", "xlarge 4xlarge"), ("r5", "large 4xlarge"), ("m6i", "large xlarge")]
+    names = [
+        f"{family}.{size}" for family, both in (*sizes, ("c6i", "2xlarge 8xlarge"))[:count] for size in both.split()
+    ]
+    lines = list(families(catalog, catalog.types_of(names), "types: ", 80))
+    assert len([line for line in lines if "only" in line]) == shown
+    assert lines[shown:] == ([f"       {rest}"] if rest else [])

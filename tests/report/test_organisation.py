@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.conftest import ROOT
+from tests.plain_yaml import load_all_yaml, load_yaml
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -74,13 +74,13 @@ def test_what_is_to_be_copied_is_yaml_and_names_real_options() -> None:
     page = (CI / "organisation.md").read_text("utf-8")
     texts = re.findall(r"^```yaml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     called, caller, component = texts
-    workflow = yaml.safe_load(called)
+    workflow = load_yaml(called)
     assert set(workflow[True]["workflow_call"]["inputs"]) == {"paths", "fail-on"}
-    action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
+    action = load_yaml((ROOT / "action.yml").read_text("utf-8"))
     (step,) = [step for step in workflow["jobs"]["nodelint"]["steps"] if "nodelint@" in step["uses"]]
     assert set(step["with"]) <= set(action["inputs"])
-    assert yaml.safe_load(caller)["jobs"]["nodelint"]["uses"].endswith("/.github/workflows/nodelint.yml@main")
-    inputs, jobs = yaml.safe_load_all(component)
+    assert load_yaml(caller)["jobs"]["nodelint"]["uses"].endswith("/.github/workflows/nodelint.yml@main")
+    inputs, jobs = load_all_yaml(component)
     used = set(re.findall(r"\$\[\[ inputs\.([\w-]+) \]\]", component))
     assert used == set(inputs["spec"]["inputs"])
     assert any("--format jsonl=nodelint.jsonl" in line for line in jobs["nodelint"]["script"])
@@ -88,7 +88,7 @@ def test_what_is_to_be_copied_is_yaml_and_names_real_options() -> None:
 
 def test_the_argo_template_checks_a_repository(tmp_path: Path) -> None:
     """Its script, in a checkout as Argo leaves it: a branch, and a commit alone."""
-    template = yaml.safe_load((CI / "argo-workflow.yaml").read_text("utf-8"))
+    template = load_yaml((CI / "argo-workflow.yaml").read_text("utf-8"))
     fan_out, check = template["spec"]["templates"]
     (task,) = fan_out["dag"]["tasks"]
     assert (template["spec"]["entrypoint"], task["template"]) == (fan_out["name"], check["name"])

@@ -8,9 +8,9 @@ from pathlib import Path
 from subprocess import CompletedProcess
 
 import pytest
-import yaml
 
 from tests.manifests import nodepool
+from tests.plain_yaml import load_all_yaml
 from tests.repositories import write_files
 
 Run = Callable[..., CompletedProcess[str]]
@@ -315,7 +315,7 @@ def as_module(values: Mapping[str, str]) -> dict[str, str]:
 def as_encoded(values: Mapping[str, str]) -> dict[str, str]:
     variables = "".join(f'variable "{w}" {{\n  default = {json.dumps(value)}\n}}\n' for w, value in values.items())
     blocks = []
-    for n, document in enumerate(yaml.safe_load_all(OBJECTS)):
+    for n, document in enumerate(load_all_yaml(OBJECTS)):
         text = fill({word: f"${{var.{word}}}" for word in values}, json.dumps(document))
         blocks.append(f'resource "kubectl_manifest" "o{n}" {{\n  yaml_body = yamlencode({text})\n}}\n')
     return {"main.tf": variables + "".join(blocks)}

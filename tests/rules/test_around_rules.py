@@ -105,7 +105,11 @@ ENTRY = 'resource "aws_eks_access_entry" "node" {\n  principal_arn = %s\n}\n'
         (ENTRY % "aws_iam_role.other.arn", 1),
         (ENTRY % "aws_iam_role.node.arn", 0),
         (ENTRY % "each.value", 0),
-        (MODULE, 0),
+        (MODULE, 1),
+        (
+            MODULE.replace("}\n", "  create_node_iam_role = false\n  node_iam_role_arn = aws_iam_role.node.arn\n}\n"),
+            0,
+        ),
         ('resource "aws_eks_node_group" "first" {\n  node_role_arn = aws_iam_role.node.arn\n}\n', 0),
     ],
 )

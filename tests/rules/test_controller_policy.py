@@ -8,9 +8,9 @@ from pathlib import Path
 from subprocess import CompletedProcess
 
 import pytest
-import yaml
 
 from tests.manifests import nodeclass, nodepool
+from tests.plain_yaml import dump_yaml
 from tests.repositories import write_files
 
 Run = Callable[..., CompletedProcess[str]]
@@ -68,7 +68,7 @@ def as_jsonencode(statements: Statements) -> str:
 def as_template(statements: Statements) -> str:
     """A template of CloudFormation in YAML's block style, with lists that begin at the indent of their key."""
     made = {"Type": "AWS::IAM::ManagedPolicy", "Properties": {"PolicyDocument": {"Statement": list(statements)}}}
-    return yaml.safe_dump({"Description": "roles of karpenter", "Resources": {"KarpenterControllerPolicy": made}})
+    return dump_yaml({"Description": "roles of karpenter", "Resources": {"KarpenterControllerPolicy": made}})
 
 
 CLUSTER = "apiVersion: eksctl.io/v1alpha5\nkind: ClusterConfig\nmetadata: {name: main, region: eu-west-1}\n"
@@ -84,7 +84,7 @@ FORMS: dict[str, Callable[[Statements], dict[str, str]]] = {
     },
     "eksctl": lambda s: {
         "cluster.yaml": CLUSTER
-        + yaml.safe_dump(
+        + dump_yaml(
             {
                 "iam": {
                     "serviceAccounts": [{"metadata": {"name": "karpenter"}, "attachPolicy": {"Statement": list(s)}}]

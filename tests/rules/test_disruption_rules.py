@@ -161,7 +161,7 @@ def test_a_limit_of_nodes_before_pending_pods_counted_them(
 
 def test_the_hint_says_the_week_in_words(check: Check) -> None:
     (result,) = check(pool(WEEKDAYS), select=["budget-gap"]).results
-    assert result.finding.note == "the budgets allow, by hour: Mon-Fri 09:00-17:00 UTC: nothing; otherwise no limit"
+    assert result.finding.note == "a week of these budgets: Mon-Fri 09:00-17:00 UTC: nothing; otherwise no limit"
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from pathlib import Path
 from subprocess import CompletedProcess
 
 import pytest
-import yaml
 
 from tests.manifests import nodeclass, nodepool
+from tests.plain_yaml import dump_yaml, load_all_yaml, load_yaml
 from tests.repositories import write_files
 
 Run = Callable[..., CompletedProcess[str]]
@@ -126,7 +126,7 @@ def referring(value: object) -> str:
 
 
 def documents() -> Iterator[tuple[int, object]]:
-    return enumerate(yaml.safe_load_all(re.sub(rf"(?<=[ \[])({'|'.join(ROWS)})(?=[\],}}\n])", r'"\1"', OBJECTS)))
+    return enumerate(load_all_yaml(re.sub(rf"(?<=[ \[])({'|'.join(ROWS)})(?=[\],}}\n])", r'"\1"', OBJECTS)))
 
 
 def variables(values: Values, given: bool = True) -> str:
@@ -349,7 +349,7 @@ CHARTS: dict[str, Callable[[str, Values], Files]] = {
     "dependency": lambda _, values: {
         "k/Chart.yaml": "apiVersion: v2\nname: k\nversion: 0.1.0\n"
         "dependencies: [{name: karpenter, version: 1.14.1, repository: 'oci://public.ecr.aws/karpenter'}]\n",
-        "k/values.yaml": yaml.safe_dump({"karpenter": {"settings": values}}),
+        "k/values.yaml": dump_yaml({"karpenter": {"settings": values}}),
     },
 }
 WRONG_CHART = {
@@ -492,7 +492,7 @@ NODES = {
         "c/templates/class.yaml": nodeclass(role="{{ .Values.role }}"),
     },
     "heredoc": {"class.tf": heredocs(nodeclass())},
-    "yamlencode": {"class.tf": resources(BODY, iter([f"yamlencode({hcl(yaml.safe_load(nodeclass()))})"]))},
+    "yamlencode": {"class.tf": resources(BODY, iter([f"yamlencode({hcl(load_yaml(nodeclass()))})"]))},
 }
 
 

@@ -178,11 +178,11 @@ def test_an_image_that_two_terms_find_is_told_of_once_and_pinning_one_would_not_
     judge: Callable[..., Judge],
 ) -> None:
     found = judge(OVERLAP, "[{name: 'gold-*'}, {tags: {t: c}}]", "1.1.0", select=("pending-image",))
-    assert found.findings == [Row("pending-image", "error", "`gold-3` (ami-3) is failed: Karpenter 1.1.0 uses it")]
+    assert found.findings == [Row("pending-image", "error", "`gold-3` (ami-3) has failed: Karpenter 1.1.0 uses it")]
     assert [also.message for also in found.report.results[0].finding.also][-1] == "also matches it"
     assert not found.report.results[0].fixable
     now = judge(OVERLAP, "[{name: 'gold-*'}, {name: gold-3}, {name: '*-3'}]", select=("pending-image",))
-    assert now.findings == [Row("pending-image", "info", "`gold-3` (ami-3) is failed: `gold-2` is used instead")]
+    assert now.findings == [Row("pending-image", "info", "`gold-3` (ami-3) has failed: `gold-2` is used instead")]
 
 
 def test_older_images_of_another_term_are_no_finding(judge: Callable[..., Judge]) -> None:
@@ -191,7 +191,9 @@ def test_older_images_of_another_term_are_no_finding(judge: Callable[..., Judge]
 
 def test_a_term_with_nothing_but_a_failed_image_is_told_of_beside_others(judge: Callable[..., Judge]) -> None:
     found = judge(OVERLAP, "[{tags: {t: c}}, {tags: {t: b}}]")
-    assert found.findings == [Row("no-image", "warning", "`t: c` finds no image that can launch: `gold-3` is failed")]
+    assert found.findings == [
+        Row("no-image", "warning", "`t: c` finds no image that can launch: `gold-3` has failed")
+    ]
 
 
 def test_the_pin_is_to_images_that_the_release_finds(judge: Callable[..., Judge]) -> None:
@@ -227,7 +229,7 @@ def test_an_architecture_whose_only_image_failed_is_told(judge: Callable[..., Ju
         "id: ami-1, name: w-1, tags: {t: a}", "id: ami-2, name: w-2, tags: {t: a}, arch: arm64, state: failed"
     )
     found = judge(account, "[{tags: {t: a}}]", select=("pending-image",))
-    assert found.findings == [Row("pending-image", "info", "`w-2` (ami-2) is failed: no arm64 image is found")]
+    assert found.findings == [Row("pending-image", "info", "`w-2` (ami-2) has failed: no arm64 image is found")]
     # Another term has one.
     more = account + "  - {id: ami-3, name: v-3, arch: arm64}\n"
     assert judge(more, "[{tags: {t: a}}, {id: ami-3}]", select=("pending-image",)).findings == []
@@ -243,7 +245,7 @@ def test_no_tag_is_added_that_no_image_is_known_to_have(judge: Callable[..., Jud
 def test_parameters_that_hold_no_image(judge: Callable[..., Judge]) -> None:
     account = OVERLAP + "parameters: {/good: ami-2, /failed: ami-3, /bad: hello, /gone: ami-99}\n"
     for alone, expected in {
-        "/failed": "the parameter `/failed` holds `ami-3`, which is failed",
+        "/failed": "the parameter `/failed` holds `ami-3`, which has failed",
         "/bad": "the parameter `/bad` does not hold an image id",
         "/gone": "the parameter `/gone` holds `ami-99`, which does not exist",
         "/none": "the parameter `/none` does not exist",
@@ -523,5 +525,5 @@ def test_each_pending_image_is_told_though_one_of_them_was(judge: Callable[..., 
     found = judge(account, "[{id: ami-1}, {name: 'g-*'}, {tags: {u: a}}]", "1.1.0", select=("pending-image",))
     assert [finding.message for finding in found.findings] == [
         "`g-1` (ami-1) is pending: Karpenter 1.1.0 uses it",
-        "`g-2` (ami-2) is failed: Karpenter 1.1.0 uses it",
+        "`g-2` (ami-2) has failed: Karpenter 1.1.0 uses it",
     ]

@@ -377,7 +377,7 @@ def test_a_key_that_is_there_twice_is_read_by_kubectl_and_refused_by_kustomize(
 ) -> None:
     write(here, {"class.yaml": CLASS + "  role: other\n"})
     (result,) = judged(rules).results
-    assert (result.rule.name, result.finding.message) == ("yaml-syntax", "the key `role` is there twice")
+    assert (result.rule.name, result.finding.message) == ("yaml-syntax", "the key `role` is set twice")
     assert result.finding.note == "kubectl silently drops the first; kustomize and Flux refuse the file"
 
 

@@ -305,8 +305,8 @@ def test_one_broken_document_leaves_the_others() -> None:
     ("text", "message", "place"),
     [
         ("a: karpenter\nb: 'x\nc: 1\n", "could not find the end of the quoted text that starts here", "'x"),
-        ("a: karpenter\nb: 1\na: 2\n", "the key `a` is there twice", "a: 2"),
-        ("on: karpenter\n'true': 2\n", "the key `true` is there twice", "'true'"),
+        ("a: karpenter\nb: 1\na: 2\n", "the key `a` is set twice", "a: 2"),
+        ("on: karpenter\n'true': 2\n", "the key `true` is set twice", "'true'"),
         ("a: karpenter\n\tb: 1\n", "a tab cannot indent YAML; use spaces", "\tb"),
         ("a: karpenter\nb: @x\n", "`@` cannot begin a value; put it in quotes", "@x"),
         ("a: karpenter: b\n", "a `:` cannot follow here; quote the text", ": b"),

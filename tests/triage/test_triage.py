@@ -12,6 +12,7 @@ import tracemalloc
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -230,6 +231,23 @@ def test_launches_that_have_another_reason_are_no_finding() -> None:
     assert len(triage([*calm, *rounds(3)]).groups) == 1
 
 
+@pytest.mark.parametrize(("came_up", "found"), [("ab", 1), ("a", 0), ("", 0)])
+def test_pods_of_one_round_are_in_vain_where_all_their_nodes_came_up(came_up: str, found: int) -> None:
+    """The log does not say which of the pods goes to which of the nodes that are made in its round."""
+    lines = []
+    for n in range(3):
+        at = f"2026-02-10T05:{n * 2:02}:00Z"
+        claims = {name: {"name": f"{name}-{n}"} for name in "ab"}
+        known: Any = {"level": "INFO", "at": at, "commit": "0871602"}
+        lines += [
+            line("found provisionable pod(s)", Pods="shop/cart-0, shop/cart-1", **known),
+            line("computed new nodeclaim(s) to fit pod(s)", nodeclaims=2, pods=2, **known),
+            *(line("created nodeclaim", NodeClaim=claim, **known) for claim in claims.values()),
+            *(line("initialized nodeclaim", NodeClaim=claims[name], Node=claims[name], **known) for name in came_up),
+        ]
+    assert len(triage(lines_of(*lines)).groups) == found
+
+
 # Wrappings
 
 STAMP = "2026-02-10T05:00:00.123456789Z"
@@ -441,7 +459,7 @@ def test_text_that_is_no_log_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "\n\n"])
 def test_an_empty_log_is_called_empty(text: str) -> None:
-    with pytest.raises(NoLog, match=r"^is empty$"):
+    with pytest.raises(NoLog, match=r"^is empty: `kubectl logs "):
         triage(io.BytesIO(text.encode()))
 
 
@@ -559,6 +577,8 @@ def test_a_shape_masks_what_differs() -> None:
     b = 'failed on i-0fedcba9876543210 at 10.1.2.3:443 for "bb" of pool-zzzzz, 00000000-6a8a-41ab-8d2c-9e5ef5b8a0d1'
     assert shape(a, ("pool-x7k2p",)) == shape(b, ("pool-zzzzz",))
     assert shape(a) != shape(a.replace("failed", "succeeded"))
+    assert shape("pool ab of abs, in-ab", ("ab",)) == "pool <name> of abs, in-ab"
+    assert shape("pool abcde of abcdef", ("abcde",)) == "pool <name> of <name>f"
 
 
 # Times

@@ -8,7 +8,6 @@ from collections.abc import Callable
 
 import jsonschema
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +16,7 @@ from nodelint.report.triage import triage_json, triage_text
 from nodelint.triage import NoLog, Triage, triage
 from nodelint.triage.causes import causes
 from tests.conftest import ROOT
+from tests.plain_yaml import dump_all_yaml, dump_yaml
 
 SCHEMA = jsonschema.Draft202012Validator(
     json.loads((ROOT / "schemas" / "triage.schema.json").read_text(encoding="utf-8"))
@@ -219,8 +219,8 @@ def test_describe_tells_conditions_and_events() -> None:
 @pytest.mark.parametrize(
     "written",
     [
-        lambda objects: yaml.safe_dump({"apiVersion": "v1", "items": objects, "kind": "List"}),
-        lambda objects: yaml.safe_dump_all(objects),
+        lambda objects: dump_yaml({"apiVersion": "v1", "items": objects, "kind": "List"}),
+        lambda objects: dump_all_yaml(objects),
         lambda objects: json.dumps({"apiVersion": "v1", "items": objects, "kind": "List"}, indent=4),
         lambda objects: "\n".join(map(json.dumps, objects)),
         lambda objects: json.dumps(objects, indent=2),

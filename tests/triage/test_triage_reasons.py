@@ -552,3 +552,27 @@ def test_a_fix_is_as_safe_as_check_says(nodelint: Run, tmp_path: Path) -> None:
     printed = nodelint("triage", "a.log", "--manifests", "pools.yaml", "--karpenter-version", "1.5.0").stdout
     (labelled,) = set(re.findall(r"fix \(unsafe: [^)]+", " ".join(printed.split())))
     assert labelled in " ".join(nodelint("check", "pools.yaml", "--karpenter-version", "1.5.0").stdout.split())
+
+
+DISRUPTION = (
+    '{"level":"INFO","time":"2026-01-01T10:00:00.000Z","logger":"controller","message":"disrupting node(s)",'
+    '"commit":"abc","controller":"disruption","reason":"drifted","disrupted-nodes":[%s]}\n'
+)
+NODE = '{"Node":{"name":"ip-10-0-0-%s"},"NodeClaim":{"name":"web-%s"},"instance-type":"m7i.large"}'
+
+
+def test_the_nodes_of_a_disruption_are_named(nodelint: Run) -> None:
+    text = DISRUPTION % ",".join(NODE % (n, n) for n in range(2)) + DISRUPTION % ""
+    text += "".join(DISRUPTION % (NODE % (n, n)) for n in range(2, 12))
+    printed = nodelint("triage", "-", stdin=text).stdout
+    assert "\n  2026-01-01 10:00:00  drifted  node ip-10-0-0-1 (NodeClaim web-1, m7i.large)\n" in printed
+    assert "ip-10-0-0-10" not in printed and "  and 2 more nodes; `--format json` lists them\n" in printed
+    found = json.loads(nodelint("triage", "-", "--format", "json", stdin=text).stdout)
+    assert found["disruptions"] == {"drifted": 12} and len(found["disrupted"]) == 12
+    assert found["disrupted"][11] == {
+        "reason": "drifted",
+        "time": "2026-01-01T10:00:00Z",
+        "node": "ip-10-0-0-11",
+        "nodeClaim": "web-11",
+        "instanceType": "m7i.large",
+    }

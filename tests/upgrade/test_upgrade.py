@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from nodelint.model.ranges import runs
 from nodelint.model.releases import (
     NEWEST,
     RELEASES,
+    KubernetesRange,
     KubernetesVersion,
     Version,
     ahead,
@@ -34,6 +37,7 @@ from nodelint.upgrade import Upgrade, upgrade
 from nodelint.upgrade.changes import ReleaseChange, changes, met
 from nodelint.upgrade.conditions import Matcher
 from nodelint.upgrade.findings import turns
+from nodelint.upgrade.resources import mentions
 from nodelint.upgrade.route import route
 from nodelint.upgrade.settings import ControllerSettings
 from tests.conftest import ROOT
@@ -574,11 +578,20 @@ class TestPolicies:
         assert self.note_paths(rules) == []
 
     @pytest.mark.parametrize(
-        "granted", ["iam:ListInstanceProfiles", "iam:List*", "iam:*", "IAM:listinstanceprofiles"]
+        "granted",
+        ["iam:ListInstanceProfiles", "iam:List*", "iam:*", "iam:listinstanceprofiles", "IAM:listinstanceprofiles"],
     )
     def test_nothing_is_missed_that_one_policy_allows(self, rules: dict[str, Rule], granted: str) -> None:
         messages = self.note_paths(rules, POLICY, POLICY + f'x: ["{granted}"]\n')
         assert messages is None or granted.startswith("IAM"), granted
+
+
+def test_a_name_is_mentioned_where_it_is_not_the_beginning_of_another() -> None:
+    text = f"{POLICY}x: [iam:PassRole, 'iam:PassRole', iam:PassRoles, iam:PassRole-all, iam:PassRole_all]\n"
+    source = Source.from_text("policy.json", text)
+    found = [place.span.start for place in mentions([source], "iam:PassRole")]
+    assert found == [match.start() for match in re.finditer(r"iam:PassRole(?=[,'\"])", text)]
+    assert len(found) == 3
 
 
 class TestTheWay:
@@ -595,6 +608,22 @@ class TestTheWay:
     def test_a_cluster_that_is_too_new_is_told(self) -> None:
         found = route(Version(1, 0, 6), Version(1, 6, 0), KubernetesVersion(1, 35))
         assert len(found.trouble) == 2 and "1.35 is too new for it" in found.trouble[1]
+
+    def test_a_cluster_of_the_newest_version_that_the_end_supports_is_not_too_new(self) -> None:
+        for release in (Version(1, 6, 0), NEWEST):
+            newest = supported(release).most
+            assert route(release, release, newest).trouble == ()
+            newer = newest._replace(minor=newest.minor + 1)
+            assert any("is too new for it" in text for text in route(release, release, newer).trouble)
+
+    def test_one_version_in_common_is_one(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """No two releases have a single one today."""
+        ends = ((26, 30), (30, 34), (31, 35))
+        old, new, gone = (KubernetesRange(KubernetesVersion(1, a), KubernetesVersion(1, b)) for a, b in ends)
+        for reached, common in ((new, "1.30 to 1.30"), (gone, "None")):
+            ranges = {Version(1, 0, 6): old, Version(1, 6, 0): reached}
+            monkeypatch.setattr(import_module("nodelint.upgrade.route"), "supported", ranges.__getitem__)
+            assert str(route(*ranges, None).common) == common
 
     def test_both_ends_are_told(self) -> None:
         found = route(Version(1, 0, 6), NEWEST, KubernetesVersion(1, 31))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nodelint.fit.pods import requests_of
@@ -29,6 +29,12 @@ SPEC = st.fixed_dictionaries(
 )
 
 
+@example(
+    {
+        "containers": [{"resources": {"requests": {"cpu": "1", "memory": "1Gi"}}}],
+        "resources": {"requests": {"memory": "2Gi"}, "limits": {"cpu": "4", "memory": "3Gi"}},
+    }
+)
 @given(SPEC)
 def test_requests_of_a_cluster_are_those_of_a_manifest(spec: dict[str, Any]) -> None:
     written = json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "pod"}, "spec": spec})

@@ -17,7 +17,6 @@ from typing import Any
 
 import jsonschema
 import pytest
-import yaml
 from click.testing import CliRunner
 
 from nodelint.base.budget import RUN
@@ -27,12 +26,14 @@ from nodelint.report.why_html import why_html
 from nodelint.report.why_json import why_json
 from nodelint.report.why_markdown import why_markdown
 from nodelint.report.why_text import why_text
+from nodelint.report.why_words import further_lines
 from nodelint.why import Known, explain
 from nodelint.why.dump import read_dump
 from nodelint.why.events import meanings
 from nodelint.why.objects import read_objects
 from tests.conftest import ROOT
 from tests.forked import Command
+from tests.plain_yaml import dump_all_yaml, dump_yaml
 from tests.why.clusters import (
     NOW,
     POOL_REQUIREMENTS,
@@ -55,6 +56,15 @@ SCHEMA = jsonschema.Draft202012Validator(
 SPOT = [{**POOL_REQUIREMENTS[0], "values": ["spot"]}, POOL_REQUIREMENTS[1]]
 EITHER = [{**POOL_REQUIREMENTS[0], "values": ["spot", "on-demand"]}, POOL_REQUIREMENTS[1]]
 WIDE = [{**POOL_REQUIREMENTS[0], "values": ["spot"]}]
+
+
+def _spot_of(count: int) -> list[dict[str, Any]]:
+    """Return the requirements of a pool of spot nodes of so many types, each with room for a pod."""
+    families = ("m5", "m5a", "m6a", "m6i", "m7a", "m7i")
+    types = [f"{family}.{size}" for family in families for size in ("large", "xlarge", "2xlarge")][:count]
+    return [*WIDE, {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": types}]
+
+
 WAITS = {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}]}
 DELETED = {"metadata": {"deletionTimestamp": "2026-11-20T10:00:00Z"}}
 PROTECTED = {"karpenter.sh/do-not-disrupt": "true"}
@@ -357,6 +367,18 @@ FIRST = {
         _cluster(node(capacity="spot"), pod(), nodepool(requirements=WIDE), gates="SpotToSpotConsolidation=true"),
         *("unknown", "spot-flexibility"),
     ),
+    "spot with the gate, and 14 types": (
+        _cluster(
+            *(node(capacity="spot"), pod(), nodepool(requirements=_spot_of(14))), gates="SpotToSpotConsolidation=true"
+        ),
+        *("stays", "spot-flexibility"),
+    ),
+    "spot with the gate, and 15 types": (
+        _cluster(
+            *(node(capacity="spot"), pod(), nodepool(requirements=_spot_of(15))), gates="SpotToSpotConsolidation=true"
+        ),
+        *("unknown", "spot-flexibility"),
+    ),
     "spot that other nodes hold": (
         _cluster(node(capacity="spot"), node("node-b"), pod(), nodepool(requirements=SPOT)),
         *("goes", "delete"),
@@ -495,6 +517,13 @@ def test_what_is_said_of_the_first_thing(explain_nodes: Any) -> None:
         _cluster(node(claim={"terminationGracePeriod": "4h", **DELETED}), pod(annotations=PROTECTED))
     )["node-a"]["cause"]
     assert (cause["until"], cause["facts"]["pod"]) == ("2026-11-20T14:00:00Z", "default/web-1")
+
+
+@pytest.mark.parametrize(("count", "more"), [(1, False), (2, True), (3, True)])
+def test_a_drain_counts_the_pods_that_are_still_to_go(explain_nodes: Any, count: int, more: bool) -> None:
+    pods = [pod(f"web-{n}", annotations=PROTECTED) for n in range(count)]
+    message = explain_nodes(_cluster(node(claim={**DELETED}), *pods))["node-a"]["cause"]["message"]
+    assert (f"; {count} pods still to go" in message, "still to go" in message) == (more, more)
 
 
 def test_a_drain_waits_for_pods_of_daemons_last(explain_nodes: Any) -> None:
@@ -665,7 +694,7 @@ def test_dumps_are_read_as_kubectl_writes_them(nodelint: Command, tmp_path: Path
     folder = tmp_path / "dumps"
     folder.mkdir()
     as_list = {"apiVersion": "v1", "kind": "List", "items": objects}
-    (folder / "a.yaml").write_text(yaml.safe_dump(as_list, sort_keys=False), encoding="utf-8")
+    (folder / "a.yaml").write_text(dump_yaml(as_list, sort_keys=False), encoding="utf-8")
     nodes = {
         "kind": "NodeList",
         "apiVersion": "v1",
@@ -674,10 +703,10 @@ def test_dumps_are_read_as_kubectl_writes_them(nodelint: Command, tmp_path: Path
         ],
     }
     (folder / "b.json").write_text(json.dumps([nodes]), encoding="utf-8")
-    text = yaml.safe_dump_all([o for o in objects if o["kind"] != "Node"])
+    text = dump_all_yaml([o for o in objects if o["kind"] != "Node"])
     for arguments, stdin in (
         (["dumps/a.yaml"], None),
-        (["-"], text + "---\n" + yaml.safe_dump(nodes)),
+        (["-"], text + "---\n" + dump_yaml(nodes)),
         (["dumps"], None),
     ):
         done = nodelint(
@@ -690,7 +719,7 @@ def test_dumps_are_read_as_kubectl_writes_them(nodelint: Command, tmp_path: Path
 def test_edits_name_the_line_of_the_manifest(nodelint: Command, tmp_path: Path) -> None:
     pool = nodepool(disruption={"consolidationPolicy": "WhenEmpty"})
     (tmp_path / "dump.json").write_text(kubectl_list(_cluster(node(), pod(), pool)), encoding="utf-8")
-    manifest = yaml.safe_dump({k: v for k, v in pool.items() if k != "status"}, sort_keys=False)
+    manifest = dump_yaml({k: v for k, v in pool.items() if k != "status"}, sort_keys=False)
     (tmp_path / "pools.yaml").write_text(manifest, encoding="utf-8")
     line = next(n for n, text in enumerate(manifest.splitlines(), 1) if "consolidationPolicy" in text)
     done = nodelint("why", "dump.json", "--manifests", "pools.yaml", "--format", "json", env={"NODELINT_NOW": NOW})
@@ -935,6 +964,15 @@ def test_families_are_not_compared_by_prices_of_another_region(
     objects = _cluster(node(type_="m7i.2xlarge", **there), pod(), pool, nodeclass(zones=("eu-west-1a",)))
     answer = explain_nodes(objects)["node-a"]
     assert (answer["status"], answer["cause"]["reason"]) == (status, "replace")
+
+
+@pytest.mark.parametrize(("status", "is_said"), [("stays", True), ("unknown", True), ("goes", False)])
+def test_the_end_of_a_node_is_said_unless_it_goes_before(status: Any, is_said: bool) -> None:
+    dump = read_dump([("dump.json", kubectl_list(_cluster(node(), pod(annotations=PROTECTED))))])
+    known = Known(datetime(2026, 11, 20, 12, tzinfo=UTC), NEWEST, "a test")
+    (answer,) = explain(dump, read_objects(dump, "cluster.yaml"), [], known).nodes
+    lines = further_lines(answer._replace(status=status))
+    assert any(line.startswith("expires at ") for line in lines) is is_said
 
 
 def test_notes_name_region_and_day_of_the_prices(nodelint: Command, tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from nodelint.model.releases import NEWEST
 from nodelint.why import Known, explain
@@ -19,7 +18,9 @@ from nodelint.why.balanced import Score
 from nodelint.why.dump import read_dump
 from nodelint.why.kubectl_yaml import NotPlain, read_plain
 from nodelint.why.objects import read_objects
+from nodelint.why.pdbs import DisruptionBudget
 from tests.forked import Command
+from tests.plain_yaml import load_all_yaml
 from tests.why.clusters import NOW, cluster, daemon, event, kubectl_list, node, nodepool, pdb, pod
 from tests.why.test_why import APART, DELETED, SPREAD, WAITS
 
@@ -160,7 +161,7 @@ WRITTEN = {
 @pytest.mark.parametrize("case", WRITTEN)
 def test_lines_of_kubectl_are_read_as_yaml(case: str) -> None:
     text = WRITTEN[case]
-    wanted = [document for document in yaml.safe_load_all(text) if document is not None]
+    wanted = [document for document in load_all_yaml(text) if document is not None]
     assert read_plain(text) == wanted
 
 
@@ -178,6 +179,22 @@ def test_fields_that_nothing_asks_for_are_passed_over() -> None:
         " name: X\n  nodeName: node-a\n"
     )
     assert read_plain(text) == [{"kind": "Pod", "metadata": {"name": "a"}, "spec": {"nodeName": "node-a"}}]
+
+
+@pytest.mark.parametrize(
+    ("spec", "is_blocking"),
+    [
+        ({"maxUnavailable": 0}, True),
+        ({"maxUnavailable": "0%"}, True),
+        ({"maxUnavailable": False}, False),
+        ({"maxUnavailable": 1}, False),
+        ({"minAvailable": "100%"}, True),
+        ({"minAvailable": "99%"}, False),
+    ],
+)
+def test_a_budget_blocks_fully_by_its_spec(spec: dict[str, Any], is_blocking: bool) -> None:
+    """`isFullyBlocked` of pkg/utils/pdb/pdb.go of core."""
+    assert DisruptionBudget("default", "web", None, 0, False, {"spec": spec}).is_fully_blocking is is_blocking
 
 
 def test_a_saving_of_half_the_disruption_is_enough() -> None:

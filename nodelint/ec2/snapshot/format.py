@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     _T = TypeVar("_T")
 
 
+_WRITES = "`nodelint refresh --output FILE` writes one"
+
 _TABLES: dict[str, tuple[str, Any]] = {
     "images": ("images", MachineImage),
     "subnets": ("subnets", Subnet),
@@ -82,7 +84,7 @@ def read_columns(written: dict[str, Any]) -> Snapshot:
 
 def _snapshot_of(data: Any) -> Snapshot:
     if not isinstance(data, dict) or "nodelint-snapshot" not in data:
-        raise SnapshotError("not a snapshot: the key `nodelint-snapshot` is missing")
+        raise SnapshotError(f"not a snapshot: the key `nodelint-snapshot` is missing; {_WRITES}")
     if data["nodelint-snapshot"] != FORMAT:
         raise SnapshotError(f"snapshot of format `{data['nodelint-snapshot']}`; this release reads {FORMAT}")
     try:
@@ -98,7 +100,7 @@ def parse_snapshot(text: str | bytes) -> Snapshot:
     try:
         data = read_json(text)
     except (ValueError, RecursionError) as error:
-        raise SnapshotError("not a snapshot: not JSON") from error
+        raise SnapshotError(f"not a snapshot: not JSON; {_WRITES}") from error
     snapshot = _snapshot_of(data)
     check_rows(snapshot.rows)
     return snapshot

@@ -1,7 +1,7 @@
-"""Files as they stand in a revision of a git repository, written into a folder of their own.
+"""Write the files of a git revision into a separate folder.
 
-Only `rev-parse`, `merge-base`, `symbolic-ref`, `ls-tree` and `cat-file` are run: none of them touches the work tree
-or the index, and none runs hooks or filters.
+Only `rev-parse`, `merge-base`, `symbolic-ref`, `ls-tree` and `cat-file` are run: they do not touch the work tree or
+the index, and run no hooks or filters.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from nodelint.files.git.repository import FOUND_NOTHING, GitError, Repository, a
 
 _BRANCHES = ("origin/main", "origin/master", "main", "master")
 
-# Pictures, archives, programs: no manifest is made of them. A script, a text, a table may be: user data, say.
+# Pictures, archives and programs are no input of manifests. A script, a text or a table may be, such as user data.
 OF_OTHERS = (
     *(".png", ".jpg", ".jpeg", ".gif", ".webp", ".ico", ".svg", ".bmp", ".drawio", ".pdf", ".psd", ".ai"),
     *(".mp3", ".mp4", ".mov", ".webm", ".wav", ".ttf", ".otf", ".woff", ".woff2", ".eot"),
@@ -25,11 +25,11 @@ OF_OTHERS = (
     *(".rst", ".html", ".css", ".scss", ".vue", ".js", ".jsx", ".mjs", ".ts", ".tsx"),
     *(".go", ".rs", ".java", ".kt", ".scala", ".cs", ".c", ".cc", ".cpp", ".h", ".hpp", ".swift", ".php", ".rb"),
 )
-"""How files end that are not read of a revision, unless they are needed. A README may state a release."""
+"""Endings of files that are not written from a revision, unless they are needed. A README may state a release."""
 
 
 class RevisionFile(NamedTuple):
-    """A file of a revision: its path from the top of the repository, and the blob that holds it."""
+    """A file of a revision: its path from the top of the repository, and the id of its blob."""
 
     path: str
     blob: str
@@ -37,8 +37,8 @@ class RevisionFile(NamedTuple):
 
 
 def commit(where: Repository, name: str) -> str:
-    """Return the commit that a revision stands for. Raise GitError where there is no such revision."""
-    if name.startswith("-"):  # an option of git, and no revision begins so
+    """Return the commit of a revision. Raise GitError if there is no such revision."""
+    if name.startswith("-"):  # git would read it as an option; no revision begins so
         raise GitError(f"`{name}` is not a revision of this repository")
     try:
         return ask(where, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}").strip()
@@ -49,16 +49,16 @@ def commit(where: Repository, name: str) -> str:
 
 
 def _say_what_lacks(where: Repository) -> str:
-    """Return what to do about a revision that is not found: a clone, and above all a shallow one, may lack it."""
+    """Return advice for a revision that is not found: a clone, above all a shallow one, may lack it."""
     if not os.path.exists(os.path.join(where.data, "shallow")):
         return "; `git branch --all` and `git tag` list the names, and `git fetch` brings those of the remote"
     return "; this clone has a part of the history: run `git fetch --unshallow`, or set `fetch-depth: 0` in CI"
 
 
 def base(where: Repository) -> str:
-    """Return the commit at which the current branch left the default branch. Raise GitError where none is found."""
+    """Return the commit at which the current branch left the default branch. Raise GitError if there is none."""
     names = []
-    with suppress(GitError):  # a clone without it has the branch itself
+    with suppress(GitError):  # a clone without this reference has the branch itself
         names.append(ask(where, "symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD").strip())
     for name in (*names, *_BRANCHES):
         try:
@@ -71,7 +71,7 @@ def base(where: Repository) -> str:
 
 
 def list_changed(where: Repository, revision: str) -> frozenset[str]:
-    """Return the paths that differ between a revision and the checked-out commit; none if git cannot tell."""
+    """Return the paths that differ between a revision and the checked-out commit. Empty if git cannot tell."""
     try:
         found = ask(where, "diff-tree", "-r", "-z", "--name-only", "--no-renames", revision, "HEAD")
     except GitError:
@@ -86,12 +86,11 @@ def write_files(
     needed: Callable[[str], bool],
     wanted: Callable[[str], bool] = lambda path: False,
 ) -> None:
-    """Write the files of a commit below a folder: those that are `needed`, and all that these may refer to.
+    """Write the files of a commit into a folder: the `needed` ones, and all files to which they may refer.
 
-    What is `wanted` is written, too, as far as the clone has it.
-
-    A clone may lack what is not needed: then it is left out. Links are written where they lead to a place inside.
-    Raise GitError, also where what is needed is not there, and OSError.
+    `wanted` files are written as well, if the clone has them. A partial clone may lack other files: these are left
+    out. Links are written if they lead to a place inside. Raise OSError, and GitError also if a needed file is
+    missing.
     """
     entries = [
         e
@@ -122,8 +121,9 @@ def write_files(
 
 
 def _inside(folder: str, path: str) -> str | None:
-    """Return where a path of a revision is written; None for one that leads elsewhere, which git itself
-    never makes.
+    """Return the path at which a file of a revision is written.
+
+    None if the path leads out of the folder: git itself creates no such path.
     """
     steps = path.split("/")
     if any(step in ("", ".", "..") or step.lower() == ".git" for step in steps) or os.path.isabs(path):
@@ -142,11 +142,11 @@ def _listed(where: Repository, revision: str) -> Iterator[RevisionFile]:
 
 
 def _blobs(where: Repository, names: Sequence[str]) -> Iterator[bytes | None]:
-    """Yield the content of each blob; None for one that a shallow or partial clone does not have."""
+    """Yield the content of each blob. None if a shallow or partial clone does not have it."""
     try:
         out = _contents(where, names)
         known_ids = None
-    except GitError:  # older gits stop at a blob that they would fetch from elsewhere
+    except GitError:  # older versions of git stop at a blob that they would have to fetch
         listed = ask(where, "cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objectname)")
         known_ids = set(listed.split())
         out = _contents(where, [name for name in names if name in known_ids])

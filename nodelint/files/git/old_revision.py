@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 
 class UnreadRevision(Exception):
-    """A revision of which no files can be had, and why."""
+    """Raised with the reason if the files of a revision are not available."""
 
 
 @contextmanager
 def revision(name: str | None, paths: Sequence[str], include: Globs) -> Iterator[tuple[str, list[str], str]]:
-    """Yield a folder with the files of a revision, the paths in it, and the top of the repository.
+    """Yield a folder with the files of a revision, the requested paths in it, and the top of the repository.
 
-    None stands for the place at which the branch left the default branch. `include` are files that are read too.
-    Raise UnreadRevision where git cannot tell.
+    If `name` is None, it is the commit at which the branch left the default branch. `include` are patterns of further
+    files to read. Raise UnreadRevision if git fails.
     """
     from nodelint.files.file_kinds import is_text_of_others, may_hold_objects
     from nodelint.files.git.git_revision import base, commit, list_changed, write_files
@@ -40,7 +40,7 @@ def revision(name: str | None, paths: Sequence[str], include: Globs) -> Iterator
             where = repository(folder)
             above = where.top
             at = base(where) if name is None else commit(where, name)
-            os.mkdir(os.path.join(into, ".git"))  # the folder counts as a repository of its own
+            os.mkdir(os.path.join(into, ".git"))  # the folder counts as a separate repository
             changed = list_changed(where, at)
             write_files(
                 where,
@@ -58,7 +58,7 @@ def revision(name: str | None, paths: Sequence[str], include: Globs) -> Iterator
 
 
 def _names_karpenter(top: str, path: str) -> bool:
-    """Whether a file of the work tree names Karpenter: what it was before is compared with it."""
+    """Return whether a file of the work tree names Karpenter: then it is compared with its old version."""
     try:
         return b"karpenter." in gate.read(os.path.join(top, path), _LARGEST, within=top)
     except OSError:

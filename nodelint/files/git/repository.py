@@ -1,11 +1,11 @@
 """Run git in an untrusted repository, which may contain other repositories.
 
-A pull request can bring a folder with `HEAD`, `config`, `objects` and `refs`. Where git looks for the repository by
-itself it takes such a folder for a bare one, and its `config` names programs. So the repository is found here: it is
-the nearest `.git` upwards, a name that git writes into no work tree. git gets its path.
+A pull request can add a folder with `HEAD`, `config`, `objects` and `refs`. If git searches for the repository
+itself, it accepts such a folder as a bare repository, and its `config` names programs to run. So nodelint finds the
+repository: the nearest `.git` upwards, a name that git never writes into a work tree. git gets its path.
 
-Every setting by which a repository or the environment names a program is overridden, and every transport is
-refused: git neither fetches what a partial clone lacks nor starts a program of a remote.
+Every setting with which a repository or the environment names a program is overridden, and every transport is
+refused: git neither fetches missing objects of a partial clone nor starts a program of a remote.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _SETTINGS = (
     "maintenance.auto=false",
 )
 
-# Programs need these to start; nothing else of the environment gets to git.
+# Programs need these to start. git gets no other variables.
 _KEPT = ("PATH", "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "PATHEXT", "TEMP", "TMP", "TMPDIR")
 
 _FIXED = {
@@ -46,38 +46,44 @@ _FIXED = {
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": "/dev/null",
     "GIT_ATTR_NOSYSTEM": "1",
-    "GIT_ALLOW_PROTOCOL": "",  # stronger than protocol.<name>.allow of a repository
+    "GIT_ALLOW_PROTOCOL": "",  # stronger than the repository's protocol.<name>.allow
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_PAGER": "cat",
 }
 
-# Whom git trusts to own a repository is set by the user (safe.directory): where it is asked, these are kept.
+# The user configures which owners of repositories git trusts (safe.directory). These are kept for that check.
 _OF_THE_USER = ("HOME", "USERPROFILE", "HOMEDRIVE", "HOMEPATH", "XDG_CONFIG_HOME", "SUDO_UID")
 _CONFIGURED = ("GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_COUNT")
 
 
 class GitError(Exception):
-    """Raised with git's own message when git cannot answer."""
+    """Raised with git's own message if git fails."""
 
 
 class Repository(NamedTuple):
-    """A repository: the top of its work tree, and the folder of its own data. Both are absolute, without links."""
+    """A git repository.
+
+    - `top`: the top folder of its work tree.
+    - `data`: the folder of git's data.
+
+    Both are absolute paths without links.
+    """
 
     top: str
     data: str
 
 
 def repository(folder: str) -> Repository:
-    """Return the repository around a folder. Raise GitError where there is none that git and its owner vouch for."""
+    """Return the repository around a folder. Raise GitError if there is none, or if git does not trust its owner."""
     top = safe_read.repository(os.path.realpath(folder))
     if top is None:
         return _named_by_environment(folder)
     found = Repository(top, _data(os.path.join(top, ".git")))
     if _is_among_files(found):
         raise GitError(f"{top}: `.git` names a folder among the repository's own files")
-    # From the top git finds this `.git` first. It looks whether the owner is one that the user trusts.
+    # From the top, git finds this `.git` first. It checks whether the user trusts the owner.
     seen = _run(["-C", top], ["rev-parse", "--absolute-git-dir"], b"", _asking_environment(top)).decode(
         "utf-8", "surrogateescape"
     )
@@ -87,20 +93,19 @@ def repository(folder: str) -> Repository:
 
 
 def ask(where: Repository, *arguments: str) -> str:
-    """Return what git prints. Raise GitError with its first line where it fails."""
+    """Return the output of git. If it fails, raise GitError with its first line."""
     return os.fsdecode(send(where, arguments, b""))
 
 
 def send(where: Repository, arguments: Sequence[str], sent: bytes) -> bytes:
-    """Return what git prints for what it reads on standard input. Raise GitError with its first line where
-    it fails.
-    """
+    """Return the output of git for the given standard input. If it fails, raise GitError with its first line."""
     return _run([f"--git-dir={where.data}", f"--work-tree={where.top}"], arguments, sent, _environment())
 
 
 def _named_by_environment(folder: str) -> Repository:
-    """Return a work tree without `.git`, as a hook of a bare repository has one: GIT_DIR and GIT_WORK_TREE
-    name both.
+    """Return the repository that GIT_DIR and GIT_WORK_TREE name, as in a hook of a bare repository.
+
+    Raise GitError if the folder is not in that work tree.
     """
     data = os.environ.get("GIT_DIR")
     if not data:
@@ -113,7 +118,7 @@ def _named_by_environment(folder: str) -> Repository:
 
 
 def _data(path: str) -> str:
-    """Return the folder that a `.git` is or names."""
+    """Return the folder with git's data: the `.git` folder, or the folder that a `.git` file names."""
     if os.path.isdir(path):
         return os.path.realpath(path)
     try:
@@ -126,7 +131,7 @@ def _data(path: str) -> str:
 
 
 def _is_among_files(found: Repository) -> bool:
-    """Whether a repository's data lies where its work tree has files, and no step to it is called `.git`."""
+    """Return whether git's data is among the files of the work tree, not below a folder named `.git`."""
     if not safe_read.is_inside(found.data, found.top):
         return False
     return ".git" not in os.path.relpath(found.data, found.top).split(os.sep)
@@ -137,8 +142,9 @@ def _environment() -> dict[str, str]:
 
 
 def _asking_environment(top: str) -> dict[str, str]:
-    """Return the environment of a git call that asks whose a folder is: the user's own configuration says whom to
-    trust.
+    """Return the environment of the git call that checks the owner of a folder.
+
+    The user's own git configuration says which owners to trust.
     """
     fixed = {name: value for name, value in _environment().items() if name not in _CONFIGURED}
     names = (*_OF_THE_USER, *_CONFIGURED)

@@ -1,8 +1,8 @@
-"""Argo CD: Applications and ApplicationSets, which install charts and change the overlays that they apply.
+"""Render Argo CD Applications and ApplicationSets, which install charts and change overlays.
 
-Files: any manifest with such an object. Renders what `kustomize` of a source makes of an overlay, by a request to
-whom builds folders. Asks for the chart of each source, with its values, for each Application that a set makes of its
-list, git and matrix generators. Not known: what other generators bring, and plugins.
+Files: any manifest with such an object. Requests rendering of overlays with the `kustomize` fields of a source, and
+of the chart of each source with its values, for each Application that a set creates with its list, git and matrix
+generators. Not known: the results of other generators, and plugins.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def render(run: FormRun) -> None:
-    """Put what Applications make of overlays in the place of these."""
+    """Replace the rendered overlays with the overlays as Applications change them."""
     if run.folder_files:
         from nodelint.forms.argocd.kustomizations import apply_sources
 
@@ -31,35 +31,38 @@ def render(run: FormRun) -> None:
 
 
 def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
-    """Return the charts of the repository that an Application, or each of a set, installs."""
+    """Yield the charts of the repository that an Application, or each of an ApplicationSet, installs."""
     from nodelint.forms.argocd import charts
 
     return charts.install_charts(root, tree)
 
 
 def find_given_values(root: Node, charts: Collection[str]) -> Iterator[tuple[str, Node]]:
-    """Values that an Application gives to a chart without a template here, each with the name of the chart."""
+    """Yield the values that an Application passes to a chart whose folder is not in `charts`.
+
+    Each item is the name or path of the chart, and the mapping of values.
+    """
     from nodelint.forms.argocd import charts as own
 
     return own.find_given_values(root, charts)
 
 
 def find_installs(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
-    """Return the installations of Karpenter's controller by Applications."""
+    """Yield the installations of Karpenter's controller by Applications."""
     from nodelint.forms.argocd import controller
 
     return controller.find_installs(source, files)
 
 
 def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
-    """Return the Applications whose values for a chart hold what is not known here."""
+    """Yield the values that Applications pass to a chart and that are only partly known."""
     from nodelint.forms.argocd import unread_values
 
     return unread_values.list_unread_values(chart, files)
 
 
 def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
-    """Return the folders that Applications apply."""
+    """Yield the folders that Applications apply."""
     yaml = (source for path in files.paths if path.endswith((".yaml", ".yml")) and (source := files.read(path)))
     if not any("argoproj.io/" in source.text for source in yaml):
         return iter(())

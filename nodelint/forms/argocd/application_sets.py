@@ -1,8 +1,8 @@
-"""Applications that an ApplicationSet of Argo CD makes: one for each element of its list and git generators.
+"""Compute the Applications that an Argo CD ApplicationSet creates with its list, git and matrix generators.
 
-A list generator has its elements in the file (Argo CD docs: operator-manual/applicationset/Generators-List.md), one
-of git in the repository, and a matrix of two has each pair. What other generators bring is known in the cluster
-alone: it stays a placeholder.
+The elements of a list generator are in the file (Argo CD docs: operator-manual/applicationset/Generators-List.md),
+those of a git generator in the repository. A matrix combines each pair. The results of other generators are known
+only in the cluster: their parameters stay placeholders.
 """
 
 from __future__ import annotations
@@ -25,20 +25,21 @@ from nodelint.text.syntax_errors import Unreadable
 from nodelint.text.unknown_value import UNKNOWN
 
 MOST_APPLICATIONS = 1000
-"""Applications that one set is read for."""
+"""The most Applications of one ApplicationSet."""
 _MOST_STEPS = 1_000_000
-"""Steps that one set may take: one for each value of an Application, and more for long ones."""
+"""The most steps for one ApplicationSet: one for each value of an Application, more for long values."""
 _CHARACTERS_OF_STEP = 8
 
 _PARAMETER = r"\{\{-?\s*([\w.-]+)\s*-?\}\}"
-"""What is replaced where the set does not use Go's templates."""
+"""A parameter in an ApplicationSet that does not use Go templates."""
 
 _Parameters = dict[str, Node]
 
 
 def list_applications(root: Node, read_file: ReadFile) -> Iterator[Node]:
-    """Yield the spec of each Application that a set makes; what its parameters are not known for stays as it is
-    written.
+    """Yield the spec of each Application that an ApplicationSet creates.
+
+    Unknown parameters stay as they are written.
     """
     spec = root.find("spec", "template", "spec")
     if spec is None:
@@ -66,14 +67,14 @@ def _list_parameters(generators: Node | None, read_file: ReadFile, budget: WorkB
 
 
 def _parameters_of(generator: Node, read_file: ReadFile, budget: WorkBudget) -> Iterator[_Parameters]:
-    """Yield the parameters of each Application of a generator; those of one that is not read are empty."""
+    """Yield the parameters of each Application of a generator. For a generator that is not supported, yield none."""
     elements, several = generator.find("list", "elements"), generator.find("matrix", "generators")
     if elements is not None and elements.kind == "sequence":
         for element in elements.items:
             budget.spend(1 + len(element.entries))
             yield {entry.name: entry.value for entry in element.entries if entry.name is not None}
     elif several is not None and several.items:
-        # Of a generator within another, no more are asked for than lead to one Application too many.
+        # Of a nested generator, only as many Applications are needed as exceed the limit.
         parts_of_each = (
             [*islice(_parameters_of(p, read_file, budget), MOST_APPLICATIONS + 1)] for p in several.items
         )
@@ -89,7 +90,7 @@ def _parameters_of(generator: Node, read_file: ReadFile, budget: WorkBudget) -> 
 
 
 def list_unread_generators(root: Node) -> Iterator[Node]:
-    """Yield the generators of a set whose parameters the cluster or another service brings, and revisions of git."""
+    """Yield the generators of an ApplicationSet that depend on the cluster, another service, or a git revision."""
     pending = [*items_of(root.find("spec", "generators"))]
     while pending:
         generator = pending.pop()
@@ -103,7 +104,7 @@ def list_unread_generators(root: Node) -> Iterator[Node]:
 
 
 def _filled(node: Node, parameters: Mapping[str, Node], templates: bool) -> Node:
-    """Return a copy of a node with parameters in the place of the code that asks for them."""
+    """Return a copy of a node in which template code is replaced by the parameters."""
     if node.kind == "scalar":
         return _fill_scalar(node, parameters, templates) if "{{" in node.text else node
     made = Node(node.source, node.start, node.end, node.kind, node.style, node.value)

@@ -1,4 +1,4 @@
-"""Charts that Applications and ApplicationSets of Argo CD install, and the values that they give."""
+"""Find the charts that Argo CD Applications and ApplicationSets install, and the values that they pass."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ARGO = "argoproj.io/"
 
 
 def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
-    """Yield the charts of the repository that an Application, or each of a set, installs."""
+    """Yield the charts of the repository that an Application, or each of an ApplicationSet, installs."""
     if not text_of(root.get("apiVersion")).startswith(ARGO) or root.get("kind") is None:
         return
     for spec in list_specs(root, tree.read_file):
@@ -47,21 +47,23 @@ def _name_applier(root: Node, spec: Node) -> str:
 
 
 def list_sources(root: Node, read_file: Callable[[str], Source | None]) -> Iterator[Node]:
-    """Yield the sources of the Applications that an object is, or makes; `read_file` reads one by its absolute
-    path.
+    """Yield the sources (`spec.source`, `spec.sources`) of an Application.
+
+    For an ApplicationSet, yield the sources of the Applications that it creates. `read_file` returns a file by its
+    absolute path.
     """
     for spec in list_specs(root, read_file):
         yield from list_sources_of(spec)
 
 
 def list_sources_of(spec: Node) -> Iterator[Node]:
-    """Yield the sources of the spec of an Application."""
+    """Yield the entries `source` and `sources` in the spec of an Application."""
     single = spec.get("source")
     yield from (*items_of(spec.get("sources")), *((single,) if single is not None else ()))
 
 
 def list_specs(root: Node, read_file: Callable[[str], Source | None]) -> Iterator[Node]:
-    """Yield the specs of the Applications that an object is, or makes."""
+    """Yield the spec of an Application, or of each Application of an ApplicationSet."""
     kind, spec = text_of(root.get("kind")), root.get("spec")
     if kind == "Application" and spec is not None:
         yield spec
@@ -70,9 +72,9 @@ def list_specs(root: Node, read_file: Callable[[str], Source | None]) -> Iterato
 
 
 def argo_layers(helm: Node, folder: str | None, tree: RepositoryTree) -> Iterator[ValuesLayer]:
-    """Yield what a source of an Application gives to its chart, the weakest first.
+    """Yield the values that a source of an Application passes to its chart, the weakest first.
 
-    `folder` is that of the chart; None for a chart of a registry, whose own files are not in the repository.
+    `folder` is the folder of the chart. None for a chart in a registry, whose own files are not in the repository.
     """
     files = helm.get("valueFiles")
     for node in files.items if files is not None else ():
@@ -108,13 +110,13 @@ def argo_layers(helm: Node, folder: str | None, tree: RepositoryTree) -> Iterato
 
 
 def _skips_missing(helm: Node) -> bool:
-    """Whether Argo CD passes over values files that are not there."""
+    """Return whether Argo CD ignores missing values files."""
     setting = helm.get("ignoreMissingValueFiles")
     return setting is not None and setting.value is True
 
 
 def _read_parameter(place: Node, folder: str | None, tree: RepositoryTree) -> Node:
-    """Return the text of a file that a parameter takes; not known where the file cannot be read."""
+    """Return the content of the file that a parameter names. UNKNOWN if the file cannot be read."""
     source = _find_parameter_file(text_of(place), folder, tree)
     if source is None or source.may_be_template:
         return Node(place.source, place.start, place.end, "scalar", place.style, UNKNOWN)
@@ -122,14 +124,17 @@ def _read_parameter(place: Node, folder: str | None, tree: RepositoryTree) -> No
 
 
 def _find_parameter_file(name: str, folder: str | None, tree: RepositoryTree) -> Source | None:
-    """Return the file of a parameter: from the chart's folder on, or from the top for `$name/` and `/`."""
+    """Return the file of a parameter, relative to the chart's folder, or to the top for `$name/` and `/`.
+
+    None if unread.
+    """
     within = re.sub(r"^\$[\w-]+/|^/", "", name)
     above = folder if within == name else tree.home
     return tree.read_file(os.path.normpath(os.path.join(above, within))) if within and above is not None else None
 
 
 def _argo_inline(helm: Node, tree: RepositoryTree) -> Iterator[ValuesLayer]:
-    """Yield the values that stand in an Application itself."""
+    """Yield the chart values written in an Application: `helm.values` and `helm.valuesObject`."""
     text, values = helm.get("values"), helm.get("valuesObject")
     if text is not None and (inner := text if text.kind == "mapping" else read_block(text)) is not None:
         yield merge_layer(inner, helm.source)
@@ -140,7 +145,10 @@ def _argo_inline(helm: Node, tree: RepositoryTree) -> Iterator[ValuesLayer]:
 
 
 def find_given_values(root: Node, charts: Collection[str]) -> Iterator[tuple[str, Node]]:
-    """Yield the values for charts without a template among `charts`, each with the name or the path of the chart."""
+    """Yield the values that an Application passes to a chart whose folder is not in `charts`.
+
+    Each item is the name or path of the chart, and the mapping of values.
+    """
     if not text_of(root.get("apiVersion")).startswith(ARGO):
         return
     home = str(find_top(os.path.dirname(os.path.abspath(root.source.path))) or "")
@@ -156,7 +164,7 @@ def find_given_values(root: Node, charts: Collection[str]) -> Iterator[tuple[str
 
 
 def list_written_sources(root: Node) -> Iterator[Node]:
-    """Yield the sources of an Application, or of the template of a set, as they are written."""
+    """Yield the sources of an Application, or of an ApplicationSet's template, without filling in parameters."""
     is_set = text_of(root.get("kind")) == "ApplicationSet"
     spec = root.find("spec", "template", "spec") if is_set else root.get("spec")
     if spec is not None:

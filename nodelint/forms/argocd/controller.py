@@ -1,4 +1,4 @@
-"""Installations of Karpenter's controller by Applications and ApplicationSets of Argo CD."""
+"""Find installations of Karpenter's controller by Argo CD Applications and ApplicationSets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nodelint.text.missing import text_of
 
 
 def find_installs(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
-    """Yield the installations by the Applications of a file, and by those that its sets make."""
+    """Yield the installations by Applications in a file, and by Applications that its ApplicationSets create."""
     tree = files.tree(source)
     for root in files.roots(source) if tree is not None else ():
         assert tree is not None

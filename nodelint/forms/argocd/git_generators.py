@@ -1,4 +1,4 @@
-"""What the git generator of an ApplicationSet brings: parameters of files and folders of the repository.
+"""Read the parameters that an ApplicationSet's git generator takes from files and folders of the repository.
 
 https://argo-cd.readthedocs.io/en/stable/operator-manual/applicationset/Generators-Git/
 """
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from nodelint.base.budget import WorkBudget
 
 ReadFile = Callable[[str], Source | None]
-"""What gives a file of the repository by its absolute path; None where it cannot be read."""
+"""A function that returns a file of the repository by its absolute path. None if it cannot be read."""
 
 _MOST_FOLDERS = 5000
-"""Folders that one pattern of a generator stands for."""
+"""The most folders that match one pattern of a generator."""
 _FOR_FILE, _CHARACTERS_OF_STEP = 20, 20
-"""Steps that are taken for a file or a folder that is looked into, and characters that are read in a step."""
+"""The steps to inspect a file or folder, and the characters that are read in one step."""
 
 
 def list_git_parameters(git: Node, read_file: ReadFile, budget: WorkBudget) -> Iterator[dict[str, Node]]:
     """Yield the parameters of each file, or folder, that a git generator names.
 
-    None if this repository has no such.
+    Nothing if the generator is for another repository.
     """
     home = find_top(os.path.dirname(os.path.abspath(git.source.path)))
     if home is None or git.get("pathParamPrefix") is not None:
@@ -58,7 +58,7 @@ def list_git_parameters(git: Node, read_file: ReadFile, budget: WorkBudget) -> I
 
 
 def _list_folders(items: list[Node], home: str, budget: WorkBudget) -> dict[str, Node]:
-    """Return the folders that a generator names, each with what names it, without those that are excluded."""
+    """Return the folders that a generator names, each with the item that names it. Excluded folders are left out."""
     found: dict[str, Node] = {}
     for item in items:
         below = [""]
@@ -83,7 +83,7 @@ def _list_names(home: str, folder: str, pattern: str) -> list[str]:
 
 
 def _path_node(item: Node, folder: str, name: str) -> Node:
-    """Return what an ApplicationSet knows as `path`: for a file the folder that it is in."""
+    """Return the parameter `path` of an ApplicationSet. For a file, it is the folder of the file."""
     at = item.get("path") or item
     folder = folder.replace(os.sep, "/")
     texts = {"path": folder, "basename": os.path.basename(folder), "filename": name}
@@ -94,7 +94,5 @@ def _path_node(item: Node, folder: str, name: str) -> Node:
 
 
 def _normalize(text: str) -> str:
-    """Return a text as Argo CD normalises it to a Kubernetes name: lower case, with `-` for characters that are not
-    allowed.
-    """
+    """Return a text as Argo CD normalizes it to a Kubernetes name: lower case, with `-` for forbidden characters."""
     return re.sub(r"[^a-z0-9-.]", "-", text.lower()).strip("-.")

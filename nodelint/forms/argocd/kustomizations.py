@@ -1,4 +1,4 @@
-"""What Applications of Argo CD make of the overlays that they apply: `kustomize` of a source."""
+"""Change overlays by the `kustomize` fields of the Argo CD Applications that apply them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from nodelint.forms.requests import ApplyFolder, FolderUse, name_repository, nam
 from nodelint.model.finding import span_of
 from nodelint.model.gap import Gap
 from nodelint.text import Node
-from nodelint.text.missing import text_of
+from nodelint.text.missing import items_of, text_of
 from nodelint.text.reading import nodes_of
 
 
 def apply_sources(run: FormRun) -> Iterator[Built | Gap]:
-    """Yield what Applications make of overlays, or why that cannot be built."""
+    """Yield the overlays that Applications change, or a gap if one cannot be rendered."""
     for source in run.sources:
         if ARGO not in source.text or "kustomize" not in source.text or source.may_be_template:
             continue
@@ -39,7 +39,10 @@ def apply_sources(run: FormRun) -> Iterator[Built | Gap]:
 
 
 def _apply(root: Node, part: Node, home: str, run: FormRun) -> Built | Gap | None:
-    """Return what an Application makes of the folder of a source; None if it changes nothing."""
+    """Return the rendered manifest of a source's folder with the Application's changes, or a gap.
+
+    None if the Application changes nothing.
+    """
     path, kustomize = part.get("path"), part.get("kustomize")
     if path is None or not isinstance(path.value, str) or kustomize is None or kustomize.kind != "mapping":
         return None
@@ -56,14 +59,21 @@ _FIELDS = (
     *("patches", "namePrefix", "nameSuffix", "components"),
     *("namespace", "commonAnnotations", "commonLabels"),
 )
-"""What an Application says of kustomize for one of its sources, by the names of kustomize.
+"""Fields of a source's `kustomize` that kustomize has by the same name.
 
 https://argo-cd.readthedocs.io/en/stable/user-guide/kustomize/
 """
 
 
+_FINALIZER = "resources-finalizer.argocd.argoproj.io"
+"""Deletes what an Application has applied when that is deleted.
+
+https://argo-cd.readthedocs.io/en/stable/user-guide/app_deletion/
+"""
+
+
 def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
-    """Yield the folders of the sources of Applications, and of those that sets of them make."""
+    """Yield the folders of the sources of Applications, also of Applications that ApplicationSets create."""
     for path in files.paths:
         source = files.read(path) if path.endswith((".yaml", ".yml")) else None
         if source is None or ARGO not in source.text or source.may_be_template:
@@ -77,6 +87,7 @@ def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
 def _list_uses(root: Node, tops: Sequence[str], files: UnreadInputs) -> Iterator[FolderUse]:
     name = f"{text_of(root.get('kind'))} {text_of(root.find('metadata', 'name'))}"
     generators = tuple(("generators", in_one_line(part)) for part in list_unread_generators(root))
+    deletes = _explain_deletion(root)
     for spec in list_specs(root, files.read):
         sources = [*list_sources_of(spec)]
         for part in sources:
@@ -90,11 +101,26 @@ def _list_uses(root: Node, tops: Sequence[str], files: UnreadInputs) -> Iterator
                     ("destination.namespace", _read_text(spec.find("destination", "namespace"))),
                 )
                 terms = (*_list_terms(spec, sources, part), *generators)
-                yield FolderUse(name, found, span_of(root), terms, of_release)
+                yield FolderUse(name, found, span_of(root), terms, of_release, deletes)
+
+
+def _explain_deletion(root: Node) -> str:
+    """Return what deletes the objects of an Application, or of those of a set, once it is gone; empty if nothing
+    does.
+    """
+    if text_of(root.get("kind")) == "ApplicationSet":
+        keeps = root.find("spec", "syncPolicy", "preserveResourcesOnDeletion")
+        if keeps is not None and keeps.value is True:
+            return ""
+        return "Argo CD deletes what the Applications of a set have applied once it is gone"
+    finalizers = map(_read_text, items_of(root.find("metadata", "finalizers")))
+    if any(name.startswith(_FINALIZER) for name in finalizers):
+        return f"Argo CD deletes what an Application with `{_FINALIZER}` has applied once it is gone"
+    return ""
 
 
 def _list_terms(spec: Node, sources: Sequence[Node], own: Node) -> Iterator[tuple[str, str]]:
-    """Yield the fields of an Application that decide what of a folder it applies, and where."""
+    """Yield (field, text) for the fields of an Application that decide what it applies of a folder, and where."""
     for field in ("server", "name"):
         yield f"destination.{field}", _read_text(spec.find("destination", field))
     for part in sources:
@@ -107,5 +133,5 @@ def _list_terms(spec: Node, sources: Sequence[Node], own: Node) -> Iterator[tupl
 
 
 def _read_text(node: Node | None) -> str:
-    """Return the text of a scalar; one with a placeholder as it is written."""
+    """Return the text of a scalar. With a placeholder, return it as it is written."""
     return text_of(node) or (node.unquoted if node is not None and node.kind == "scalar" else "")

@@ -1,4 +1,4 @@
-"""Applications whose values for a chart hold what only the cluster knows."""
+"""Find Argo CD Applications whose values for a chart are known only in the cluster."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from nodelint.text.reading import nodes_of
 
 
 def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
-    """Yield the Applications whose values for a chart hold what is not known here."""
+    """Yield the values that Applications pass to a chart and that are only partly known."""
     for path, source in files.by_path.items():
         for root in nodes_of(source) if ARGO in source.text and not source.may_be_template else ():
             if read_text(root.get("apiVersion")).startswith(ARGO):
@@ -37,7 +37,7 @@ def _list_application(root: Node, chart: str, folder: str, files: UnreadInputs) 
             continue
         for item in items_of(helm.get("fileParameters")):
             named = files.list_named(chart, read_text(item.get("path")))
-            # A file that the chart is filled in with is compared by what it makes.
+            # A file with values of the chart is compared by its rendered result.
             yield from (found for found in named if os.path.abspath(found.at.source.path) not in files.taken)
         if not holds_code:
             continue
@@ -52,7 +52,7 @@ def _list_application(root: Node, chart: str, folder: str, files: UnreadInputs) 
 
 
 def _holds_code(made: Node) -> bool:
-    """Whether the path or the values of an Application hold what only the cluster knows."""
+    """Return whether the path or the values of an Application have parts that only the cluster knows."""
     parts = [part for part in (made.get("path"), made.get("helm")) if part is not None]
     return any(node.kind == "scalar" and _is_code(node) for part in parts for node in part.walk())
 
@@ -62,7 +62,7 @@ def _is_code(node: Node) -> bool:
 
 
 def _may_name(pattern: str, path: str) -> bool:
-    """Whether a path with placeholders may be a path."""
+    """Return whether a path with placeholders may be equal to a path."""
     if not pattern:
         return False
     first, *others = PLACEHOLDER.split(os.path.normpath(pattern))
@@ -70,7 +70,7 @@ def _may_name(pattern: str, path: str) -> bool:
         return first == path
     at = len(first)
     for part in others[:-1]:
-        at = path.find(part, at + 1)  # a placeholder stands for one character at least
+        at = path.find(part, at + 1)  # a placeholder stands for at least one character
         if at < 0:
             return False
         at += len(part)

@@ -1,8 +1,8 @@
-"""Flux: Kustomizations that apply folders, and HelmReleases that install charts.
+"""Render Flux Kustomizations, which apply folders, and HelmReleases, which install charts.
 
-Files: any manifest with an object of Flux. Renders what a Kustomization makes of the overlay or the files of its
-folder: variables of `postBuild`, and patches, by a request to whom builds folders. Asks for the chart of each
-HelmRelease, with its values. Not known: what a Secret holds, and objects that are not in the repository.
+Files: any manifest with a Flux object. Fills in the variables of a Kustomization's `postBuild`, and requests
+rendering of its folder with its patches, and of the chart of each HelmRelease with its values. Not known: the content
+of Secrets, and objects that are not in the repository.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 
 def read_beside(run: FormRun) -> None:
-    """Read the ConfigMaps whose values Kustomizations fill in."""
+    """Read the ConfigMaps from which Kustomizations take variables."""
     from nodelint.forms.flux.kustomizations import read_config_maps
 
     run.sources += read_config_maps(run.sources, run.seen)
 
 
 def render(run: FormRun) -> None:
-    """Put what Kustomizations make of folders in the place of these, where they change something."""
+    """Replace the rendered folders with the folders as Kustomizations change them."""
     from nodelint.forms.flux.kustomizations import apply_kustomizations
 
     unbuilt: list[Gap] = []
@@ -40,42 +40,45 @@ def render(run: FormRun) -> None:
 
 
 def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
-    """Return the chart of the repository that a HelmRelease installs."""
+    """Yield the chart of the repository that a HelmRelease installs."""
     from nodelint.forms.flux import charts
 
     return charts.install_charts(root, tree)
 
 
 def find_given_values(root: Node, charts: Collection[str]) -> Iterator[tuple[str, Node]]:
-    """Values that a HelmRelease gives to a chart without a template here, each with the name of the chart."""
+    """Yield the values that a HelmRelease passes to a chart whose folder is not in `charts`.
+
+    Each item is the name of the chart, and the mapping of values.
+    """
     from nodelint.forms.flux import charts as own
 
     return own.find_given_values(root, charts)
 
 
 def find_hidden_values(root: Node, charts: Collection[str], sources: Mapping[str, Source]) -> Iterator[Gap]:
-    """Return what a HelmRelease takes for a chart of the files from where it cannot be read."""
+    """Yield a gap for each `valuesFrom` of a HelmRelease that cannot be read, if its chart is in `charts`."""
     from nodelint.forms.flux import charts as own
 
     return own.find_hidden_values(root, charts, sources)
 
 
 def find_installs(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
-    """Return the installations of Karpenter's controller by HelmReleases."""
+    """Yield the installations of Karpenter's controller by HelmReleases."""
     from nodelint.forms.flux import controller
 
     return controller.find_installs(source, files)
 
 
 def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
-    """Return the HelmReleases whose values for a chart come from where they cannot be read."""
+    """Yield the values that HelmReleases pass to a chart and that cannot be read."""
     from nodelint.forms.flux import unread_values
 
     return unread_values.list_unread_values(chart, files)
 
 
 def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
-    """Return the folders that Kustomizations apply, and the charts that HelmReleases install."""
+    """Yield the folders that Kustomizations apply, and the charts that HelmReleases install."""
     if not any(".toolkit.fluxcd.io" in source.text for source in files.by_path.values()):
         return iter(())
     from nodelint.forms.flux import applied

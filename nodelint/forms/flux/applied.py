@@ -1,4 +1,4 @@
-"""What Kustomizations and HelmReleases of Flux apply: which folders, at which revision of which repository."""
+"""List the folders that Flux Kustomizations and HelmReleases apply, with the repository and its revision."""
 
 from __future__ import annotations
 
@@ -19,16 +19,19 @@ _REPOSITORY = "GitRepository"
 
 
 def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
-    """Yield the folders of Kustomizations that delete what is gone from these, and the charts of HelmReleases."""
+    """Yield the folders of Kustomizations that prune removed objects, and the charts of HelmReleases."""
     repositories = _Repositories(files)
     for root in list_kustomizations([*files.by_path.values()]):
         prune, folder = root.find("spec", "prune"), find_folder(root)
-        if folder is not None and (prune is None or prune.value is not False):
+        is_suspended = _is_suspended(root)
+        if folder is not None and (is_suspended or prune is None or prune.value is not False):
             terms = (
                 *repositories.list_terms(root, root.find("spec", "sourceRef")),
                 *_list_fields(root, "kubeConfig"),
             )
-            yield FolderUse(_name(root), folder, span_of(root), terms)
+            keeps = is_suspended or text_of(root.find("spec", "deletionPolicy")) == "Orphan"
+            deletes = "" if keeps else "Flux deletes what a Kustomization with `prune` has applied once it is gone"
+            yield FolderUse(_name(root), folder, span_of(root), terms, (), deletes, is_suspended)
     for source in [*files.by_path.values()]:
         if "HelmRelease" not in source.text or source.may_be_template:
             continue
@@ -38,16 +41,25 @@ def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
             if chart and reference is not None and text_of(reference.get("kind")) == _REPOSITORY:
                 home = find_top(os.path.dirname(os.path.abspath(source.path))) or files.top
                 terms = (*repositories.list_terms(root, reference), *_list_release_terms(root))
-                yield FolderUse(_name(root), os.path.normpath(os.path.join(home, chart)), span_of(root), terms)
+                is_suspended = _is_suspended(root)
+                deletes = "" if is_suspended else "Flux uninstalls the release of a HelmRelease that is gone"
+                place = os.path.normpath(os.path.join(home, chart))
+                yield FolderUse(_name(root), place, span_of(root), terms, (), deletes, is_suspended)
 
 
 def _name(root: Node) -> str:
     return f"{text_of(root.get('kind'))} {text_of(root.find('metadata', 'name'))}"
 
 
+def _is_suspended(root: Node) -> bool:
+    suspend = root.find("spec", "suspend")
+    return suspend is not None and suspend.value is True
+
+
 def _list_release_terms(root: Node) -> Iterator[tuple[str, str]]:
-    """Yield the name and namespaces of a release, which Flux installs again if one changes, and what changes its
-    render.
+    """Yield (field, text) for the fields of a HelmRelease that lead to another release or another rendered result.
+
+    These are its name and namespaces, and fields such as `postRenderers`.
     """
     namespace = text_of(root.find("metadata", "namespace"))
     target = text_of(root.find("spec", "targetNamespace"))
@@ -65,14 +77,17 @@ def _list_fields(root: Node, *names: str) -> Iterator[tuple[str, str]]:
 
 
 class _Repositories:
-    """The GitRepositories among the files of a side, read when the first is asked for."""
+    """The GitRepositories in the files of one side of a plan. They are read at first use."""
 
     def __init__(self, files: UnreadInputs) -> None:
         self._files = files
         self._found: dict[str, list[Node]] | None = None
 
     def list_terms(self, root: Node, reference: Node | None) -> Iterator[tuple[str, str]]:
-        """Yield the source of an object: its kind and name, and the repository and revision of a GitRepository."""
+        """Yield (field, text) pairs that identify the source of a Flux object.
+
+        These are `sourceRef`, and for a GitRepository `url` and `ref.*`.
+        """
         if reference is None:
             return
         kind, name = text_of(reference.get("kind")), text_of(reference.get("name"))

@@ -1,4 +1,4 @@
-"""Charts that HelmReleases of Flux install, and the values that they give."""
+"""Find the charts that Flux HelmReleases install, and the values that they pass."""
 
 from __future__ import annotations
 
@@ -36,20 +36,23 @@ def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
 
 
 def is_helm_release(root: Node) -> bool:
-    """Whether an object is a HelmRelease."""
+    """Return whether an object is a HelmRelease."""
     kind = root.get("kind")
     return text_of(root.get("apiVersion")).startswith(HELM_GROUP) and kind is not None and kind.value == "HelmRelease"
 
 
 def flux_layers(root: Node, tree: RepositoryTree) -> list[ValuesLayer] | None:
-    """Return what a HelmRelease gives; None if a file that stands in the place of the defaults cannot be read."""
+    """Return the values that a HelmRelease passes.
+
+    None if a file that replaces the chart's defaults cannot be read.
+    """
     layers: list[ValuesLayer] = []
     files = root.find("spec", "chart", "spec", "valuesFiles")
     for number, item in enumerate(files.items if files is not None else ()):
         found = tree.read_values(tree.home, text_of(item), item)
         if found is None:
             return None
-        # These files are in the place of the chart's own values.yaml, which counts only where it is one of them.
+        # These files replace the chart's own values.yaml, which is used only if it is one of them.
         layers.append(ValuesLayer(found.source, partial(_instead, found)) if number == 0 else merge_layer(found))
     references = root.find("spec", "valuesFrom")
     for reference in references.items if references is not None else ():
@@ -75,19 +78,17 @@ def _instead(values: Node, whole: Node) -> Node:
 
 
 def find_held_values(reference: Node, release: Node, sources: Mapping[str, Source]) -> Node | None:
-    """Return the values that a `valuesFrom` of a HelmRelease names.
-
-    None if they are encrypted, or not to be found.
-    """
+    """Return the values that a `valuesFrom` of a HelmRelease names. None if they are encrypted or not found."""
     tree = RepositoryTree.around(release.source, sources)
     return _find_config_value(reference, release, tree) if tree is not None else None
 
 
 def _find_config_value(reference: Node, release: Node, tree: RepositoryTree) -> Node | None:
-    """Return the values that an object of the repository holds for a release: the nearest one; None if two are as
-    near.
+    """Return the values for a release in the nearest ConfigMap or Secret.
 
-    The object is a ConfigMap or a Secret. One that a kustomization generates is read from the file that it names.
+    None if there is none, or two are equally near.
+
+    If a kustomization generates the object, the values are read from the file that it names.
     """
     kind, name = text_of(reference.get("kind")), text_of(reference.get("name"))
     key = text_of(reference.get("valuesKey")) or "values.yaml"
@@ -110,14 +111,14 @@ def _find_config_value(reference: Node, release: Node, tree: RepositoryTree) -> 
 
 
 _GENERATORS = {"ConfigMap": "configMapGenerator", "Secret": "secretGenerator"}
-"""The kinds of objects that hold values, each with the field of a kustomization that generates such objects."""
+"""The kinds of objects that hold values, and for each the field of a kustomization that generates it."""
 
 
 _MOST_BESIDE = 100
 
 
 def _files_beside(folder: str, tree: RepositoryTree) -> Iterator[tuple[str, Source]]:
-    """Yield the first files of a folder that are not in the run: an object with values need not name Karpenter."""
+    """Yield some files of a folder that are not in the run: an object with values need not name Karpenter."""
     names = gate.names(folder) if gate.is_folder(folder) else []
     manifests = [name for name in names if name.endswith((".yaml", ".yml"))]
     for path in (os.path.join(folder, name) for name in manifests[:_MOST_BESIDE]):
@@ -126,7 +127,7 @@ def _files_beside(folder: str, tree: RepositoryTree) -> Iterator[tuple[str, Sour
 
 
 def _values_in(source: Source, wanted: tuple[str, str, str], key: str, tree: RepositoryTree) -> Iterator[Node]:
-    """Yield the values that a file holds under a key of the object with a kind, name and namespace."""
+    """Yield the values in a file under a key of the object with a kind, name and namespace."""
     kind, name, namespace = wanted
     for root in nodes_of(source):
         if text_of(root.get("kind")) == kind and text_of(root.find("metadata", "name")) == name:
@@ -150,7 +151,7 @@ def _values_in(source: Source, wanted: tuple[str, str, str], key: str, tree: Rep
 
 
 def _value_under(root: Node, key: str) -> Node | None:
-    """Return what a ConfigMap or a Secret holds under a key, as text; None if it is encrypted."""
+    """Return the text under a key of a ConfigMap or Secret. None if it is encrypted or missing."""
     if text_of(root.get("kind")) == "ConfigMap":
         return root.find("data", key)
     if root.get("sops") is not None:
@@ -168,7 +169,10 @@ def _value_under(root: Node, key: str) -> Node | None:
 
 
 def find_given_values(root: Node, charts: Collection[str]) -> Iterator[tuple[str, Node]]:
-    """Yield the values of a HelmRelease for a chart without a template among `charts`, with the name of the chart."""
+    """Yield the values that a HelmRelease passes to a chart whose folder is not in `charts`.
+
+    Each item is the name of the chart, and the mapping of values.
+    """
     values = root.find("spec", "values")
     if values is not None and is_helm_release(root) and _chart_folder(root) not in charts:
         yield (
@@ -178,7 +182,10 @@ def find_given_values(root: Node, charts: Collection[str]) -> Iterator[tuple[str
 
 
 def find_hidden_values(root: Node, charts: Collection[str], sources: Mapping[str, Source]) -> Iterator[Gap]:
-    """Yield what a HelmRelease takes for a chart of the files from a Secret, or from what is not among the files."""
+    """Yield a gap for each `valuesFrom` of a HelmRelease that cannot be read.
+
+    The chart must be in `charts`. The values may be encrypted, or their object may not be among the files.
+    """
     if not is_helm_release(root) or _chart_folder(root) not in charts:
         return
     for reference in items_of(root.find("spec", "valuesFrom")):

@@ -1,4 +1,4 @@
-"""Installations of Karpenter's controller by HelmReleases of Flux."""
+"""Find installations of Karpenter's controller by Flux HelmReleases."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nodelint.text.missing import items_of, text_of
 
 
 def find_installs(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
-    """Yield the installations by the HelmReleases of a file, and by patches of such."""
+    """Yield the installations by the HelmReleases of a file, and by patches of HelmReleases."""
     tree = files.tree(source)
     for root in _releases_in(source, files) if tree is not None else ():
         assert tree is not None
@@ -26,7 +26,7 @@ def find_installs(source: Source, files: ControllerFiles) -> Iterator[Controller
 
 
 def _releases_in(source: Source, files: ControllerFiles) -> Iterator[Node]:
-    """Yield the HelmReleases of the controller in a file, and the patches of such, in a file or inline."""
+    """Yield the HelmReleases of the controller in a file, and patches of them, in files or inline."""
     roots = files.roots(source)
     inline = (item.get("patch") for root in roots for item in items_of(root.get("patches")))
     patches = [read_block(patch) for patch in inline if patch is not None]
@@ -43,7 +43,7 @@ def _is_patch(release: Node) -> bool:
 
 
 def _has_patch(files: ControllerFiles) -> bool:
-    """Whether a patch may change the values of a HelmRelease."""
+    """Return whether a patch may change the values of a HelmRelease."""
     if "HelmRelease" in files.patched:
         return True
     sources = (source for source in files.sources if "HelmRelease" in source.text)

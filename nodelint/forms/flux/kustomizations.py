@@ -1,4 +1,4 @@
-"""What Kustomizations of Flux make of their folders: variables of `postBuild` filled in, and patches.
+"""Change folders as Flux Kustomizations do: fill in the variables of `postBuild`, and apply patches.
 
 https://fluxcd.io/flux/components/kustomize/kustomizations/#post-build-variable-substitution
 """
@@ -36,19 +36,22 @@ _OFF = f"{FLUX}/substitute: disabled"
 _VARIABLE = re.compile(r"(?<!\$)\$\{([A-Za-z_]\w*)(?:(:?[-=])([^{}\n]*))?\}")
 _NUMBER = r"[-+]?[0-9][0-9_]*(?:\.[0-9]*)?(?:e[-+]?[0-9]+)?"
 _NO_TEXT = re.compile(rf"(?i:true|false|yes|no|on|off|null|~|{_NUMBER}|[\[{{].*)?")
-"""What YAML reads without quotes as something else than text: kustomize prints a variable without its quotes."""
+"""Text that YAML without quotes does not read as a string: kustomize removes the quotes around a variable."""
 _SAME = ("patches", "namePrefix", "nameSuffix", "components")
-"""Fields that a Kustomization has by the names of kustomize."""
+"""Fields of a Kustomization that kustomize has by the same name."""
 _OLDER = ("patchesStrategicMerge", "patchesJson6902")
-"""Fields of v1beta2 that hold whole objects where kustomize has texts; they are not built."""
+"""Fields of v1beta2 with whole objects where kustomize has texts. They are not supported."""
 _LARGEST = 4 << 20
 _MOST_LEVELS = 64
 
 
 class FluxKustomization(NamedTuple):
-    """A Kustomization of Flux: the object, the absolute path of its folder, and its variables.
+    """A Flux Kustomization.
 
-    `open`: more variables may come from what is not in the repository, a Secret for one.
+    - `node`: the object.
+    - `folder`: the absolute path of the folder that it applies.
+    - `values`: its variables.
+    - `open`: there may be more variables from outside of the repository, such as from a Secret.
     """
 
     node: Node
@@ -58,22 +61,25 @@ class FluxKustomization(NamedTuple):
 
     @property
     def cluster(self) -> str:
-        """Return the file and the name of the object: it is what differs from cluster to cluster."""
+        """Return the file and the name of the object: it differs between clusters."""
         return f"{os.path.abspath(self.node.source.path)}:{text_of(self.node.find('metadata', 'name'))}"
 
     @property
     def label(self) -> str:
-        """Return the path of the object's file, from the folder on that the object applies."""
+        """Return the path of the object's file, relative to the folder that the object applies."""
         return os.path.relpath(self.node.source.path, self.folder).replace(os.sep, "/")
 
     @property
     def files(self) -> tuple[SourceText, ...]:
-        """The files in which values of its variables stand, that of the object first."""
+        """Return the files with values of its variables. The file of the object is the first."""
         return tuple({id(s): s for s in (self.node.source, *(node.source for node in self.values.values()))}.values())
 
 
 def read_config_maps(sources: Sequence[Source], seen: set[str]) -> list[Source]:
-    """Return the files with ConfigMaps whose variables Kustomizations fill in; `seen` are all requested files."""
+    """Return the files with ConfigMaps from which Kustomizations take variables.
+
+    `seen` are the paths of all requested files.
+    """
     have = {os.path.abspath(source.path) for source in sources}
     names = {
         name.encode() for object_root in list_kustomizations(sources) for _, name in _list_config_maps(object_root)
@@ -91,9 +97,9 @@ def read_config_maps(sources: Sequence[Source], seen: set[str]) -> list[Source]:
 
 
 def apply_kustomizations(run: FormRun, unbuilt: list[Gap]) -> Iterator[Built]:
-    """Yield what Kustomizations make of the overlays and files that they apply.
+    """Yield the overlays and files in which Kustomizations fill in a variable, or that they patch.
 
-    That is where they fill in a variable, or patch objects. `unbuilt` takes those of which nothing can be built.
+    Kustomizations that cannot be rendered are added to `unbuilt`.
     """
     sources = run.sources
     uses: Uses = {}
@@ -118,7 +124,10 @@ def apply_kustomizations(run: FormRun, unbuilt: list[Gap]) -> Iterator[Built]:
 
 
 def _build_patched(kustomization: FluxKustomization, run: FormRun) -> Built | Gap | None:
-    """Return what a Kustomization makes of its folder with patches and the like; None if no object is Karpenter's."""
+    """Return the rendered manifest of a Kustomization's folder with its patches, or the gap if rendering failed.
+
+    None if it has no Karpenter object.
+    """
     node = kustomization.node
     made = run.apply(ApplyFolder(node, kustomization.folder, _list_fields(node)))
     if isinstance(made, Built):
@@ -127,7 +136,7 @@ def _build_patched(kustomization: FluxKustomization, run: FormRun) -> Built | Ga
 
 
 def _changes_objects(root: Node) -> bool:
-    """Whether a Kustomization changes the objects of its folder, in ways that are built."""
+    """Return whether a Flux Kustomization has fields that change the objects of its folder and are supported."""
     spec = root.get("spec")
     if spec is None or any(spec.get(field) is not None for field in _OLDER):
         return False
@@ -136,7 +145,7 @@ def _changes_objects(root: Node) -> bool:
 
 
 def _list_fields(root: Node) -> dict[str, Node]:
-    """Return the fields of a kustomization that do the same, each with its value."""
+    """Return the equivalent fields of a kustomization, by their kustomize names."""
     spec = root.get("spec")
     named: dict[str, tuple[str, ...]] = {name: (name,) for name in _SAME}
     named |= {"namespace": ("targetNamespace",), "commonAnnotations": ("commonMetadata", "annotations")}
@@ -148,13 +157,13 @@ def _list_fields(root: Node) -> dict[str, Node]:
 def _describe_unfilled(
     kustomization: FluxKustomization, reason: str = "what its variables make of it is no YAML"
 ) -> Gap:
-    """Return the gap of a Kustomization whose objects are not known with the variables in them."""
+    """Return the gap for a Kustomization whose objects cannot be rendered with its variables."""
     at = kustomization.node.find("spec", _POST_BUILD) or kustomization.node
     return Gap(at, "overlay", reason, subject=kustomization.folder)
 
 
 def list_kustomizations(sources: Sequence[Source]) -> Iterator[Node]:
-    """Yield the Kustomizations of Flux in some files."""
+    """Yield the Flux Kustomizations in some files."""
     for source in sources:
         if _KIND.search(source.text) is not None and FLUX in source.text and not source.may_be_template:
             for root in nodes_of(source):
@@ -163,7 +172,7 @@ def list_kustomizations(sources: Sequence[Source]) -> Iterator[Node]:
 
 
 def _list_config_maps(root: Node) -> Iterator[tuple[Node, str]]:
-    """Yield the ConfigMaps that a Kustomization takes variables from, each with its name."""
+    """Yield the references to ConfigMaps from which a Kustomization takes variables, each with its name."""
     references = root.find("spec", _POST_BUILD, "substituteFrom")
     for reference in references.items if references is not None else ():
         name = text_of(reference.get("name"))
@@ -187,8 +196,9 @@ def _find_kustomizations(sources: Sequence[Source]) -> Iterator[FluxKustomizatio
 
 
 def find_folder(root: Node) -> str | None:
-    """Return the folder that a Kustomization applies: by its path from the top of the repository, or of a copy
-    of it.
+    """Return the folder that a Kustomization applies. None if it does not exist.
+
+    Its path is relative to the top of the repository, or of a copy of it.
     """
     path = os.path.normpath(text_of(root.find("spec", "path")).lstrip("/") or ".")
     around = os.path.dirname(os.path.abspath(root.source.path))
@@ -207,8 +217,9 @@ def find_folder(root: Node) -> str | None:
 
 
 def _find_config_maps(root: Node, sources: Sequence[Source]) -> Iterator[tuple[int, Node]]:
-    """Yield the data of the ConfigMaps that a Kustomization names, by their places in its list; of several the
-    nearest.
+    """Yield the data of the ConfigMaps that a Kustomization names, by the ids of the references.
+
+    Of several ConfigMaps with a name, the nearest counts.
     """
     around = os.path.dirname(os.path.abspath(root.source.path))
     for reference, name in _list_config_maps(root):
@@ -231,7 +242,7 @@ def _find_config_maps(root: Node, sources: Sequence[Source]) -> Iterator[tuple[i
 
 
 def _entries(mapping: Node | None) -> dict[str, Node]:
-    """Return the scalars of a mapping by name; one that holds a variable or a placeholder itself is not known."""
+    """Return the scalars of a mapping by name. Scalars with a variable or a placeholder are left out."""
     entries = mapping.entries if mapping is not None else []
     return {
         entry.name: entry.value
@@ -247,7 +258,7 @@ def _is_plain(value: Node) -> bool:
 def _list_targets(
     kustomization: FluxKustomization, sources: Sequence[Source], overlays: Sequence[Built]
 ) -> Iterator[tuple[Source, Built | None]]:
-    """Yield the texts that a Kustomization applies: of an overlay, or of the files in a folder without one."""
+    """Yield the texts that a Kustomization applies: of an overlay, or the files of a folder without one."""
     folder = kustomization.folder
     inside = os.path.join(folder, "")
     has_own = any(gate.is_file(os.path.join(folder, name)) for name in KUSTOMIZE.names)
@@ -267,7 +278,7 @@ def _has_objects(source: Source) -> bool:
 
 
 class _FluxBack(Back):
-    """Where a text with variables of Flux filled in is from."""
+    """The source map of a text with Flux variables filled in."""
 
     def __init__(self, template: Source, result: Source, filled: Filled, uses: Uses) -> None:
         super().__init__(template, result, SourceText("", ""), filled, uses)
@@ -276,8 +287,9 @@ class _FluxBack(Back):
         self.overlay: Built | None = None
 
     def _lead_values(self, after: Source) -> LedEdits | Withheld:
-        """Return the edits of files that make a change of the text: of the text itself, or of a value that is all
-        that changes.
+        """Return the edits of files that make a change of the rendered text: of the text or of a variable.
+
+        Return a `Withheld` if there are none.
         """
         made: list[Edit] = []
         direct: list[Edit] = []
@@ -290,7 +302,7 @@ class _FluxBack(Back):
                     continue
                 if value is None or value.kind != "scalar" or not isinstance(new, str | int) or isinstance(new, bool):
                     return Withheld("computed", self.find_origin(node).at)
-                made += set_value(value, str(new))  # a variable is a text
+                made += set_value(value, str(new))  # a variable is a string
             except NotEditable as error:
                 return Withheld("not-editable", self.find_origin(node).at, str(error))
             shared = shared or len(self._uses.get(id(value), ())) > 1
@@ -302,20 +314,18 @@ class _FluxBack(Back):
         return LedEdits(list(dict.fromkeys([*made, *further.edits])), shared or further.shared)
 
     def _lead_further(self, edits: Sequence[Edit]) -> LedEdits | Withheld:
-        """Edits of the text with the variables as edits of files."""
+        """Return edits of the text with variables as edits of files."""
         return LedEdits(edits) if self.overlay is None else self.overlay.lead_edits(edits)
 
     def _find_in_template(self, node: Node) -> Node:
-        """Return the list or mapping of the text with the variables that one of the result was: these fill in
-        scalars.
-        """
+        """Return the list or mapping in the text with variables from which a node of the rendered text comes."""
         documents = zip(self.result.documents, self.template.documents, strict=False)
         root = root_of(node)
         place = next((other.root for own, other in documents if own.root is root), None)
         for step in find_steps(node):
             place = member_at(place, step) if place is not None and step < len(members_of(place)) else None
         if place is None or place.kind != node.kind:
-            raise NotEditable("a variable has a part in it")
+            raise NotEditable("a variable makes a part of the value: edit it by hand")
         return place
 
 
@@ -338,12 +348,12 @@ def _fill(kustomization: FluxKustomization, source: Source, uses: Uses) -> _Flux
             pieces.append(piece)
             length += len(piece)
 
-    # Flux looks for variables only where it has a value for one.
+    # Flux substitutes variables only if it has a value for at least one.
     for match in _VARIABLE.finditer(text) if kustomization.values and _OFF not in text else ():
         value = kustomization.values.get(match[1])
         start, end = match.span()
         if value is None and (kustomization.open or not match[2]):
-            continue  # Flux has nothing in its place where nobody gives it: who does may be elsewhere
+            continue  # Flux inserts nothing for an unknown variable, but its value may be defined elsewhere
         shown = value.unquoted if value is not None else match[3]
         if text[start - 1 : start] in ("'", '"') and text[start - 1] == text[end : end + 1] and _is_bare(shown):
             start, end = start - 1, end + 1

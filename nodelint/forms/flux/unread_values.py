@@ -1,4 +1,4 @@
-"""HelmReleases with values for a chart that are not in the repository."""
+"""Find Flux HelmReleases with values for a chart that are not in the repository."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _YAML = (".yaml", ".yml")
 
 
 def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
-    """Yield the HelmReleases whose values for a chart come from where they cannot be read."""
+    """Yield the values that HelmReleases pass to a chart and that cannot be read."""
     for source in files.by_path.values():
         for root in nodes_of(source) if HELM_GROUP in source.text and not source.may_be_template else ():
             if read_text(root.get("apiVersion")).startswith(HELM_GROUP):

@@ -1,9 +1,9 @@
-"""Helm: charts of the repository, filled in with their values as helm fills them in, without running it.
+"""Render the Helm charts of a repository with their values, without running helm.
 
 Files: templates of charts, their `Chart.yaml` and values. Renders each template with the chart's default values, with
-each further values file, and with the values of each release that another form installs. Reads the Karpenter release
-from what installs its chart, and from `helm` commands. Not known: charts and values that are fetched, what the
-cluster says, and Secrets.
+each other values file, and with the values of each release that another form installs. Reads the Karpenter release
+from installations of its chart, and from `helm` commands. Not known: charts and values that are fetched, lookups in
+the cluster, and Secrets.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
     from nodelint.text.syntax_errors import SyntaxProblem
 
 _INSTALLS = r"(?m)\b(?:chart|dependencies)[\"']?:"
-"""A key of what installs a chart."""
+"""A key of an object or file that installs a chart."""
 
 
 def find_objects(values: Node, document: Document) -> Iterator[Object]:
-    """Return what charts make pools and classes of, in values that a document holds."""
+    """Yield the pools and classes that charts create from values in a document."""
     from nodelint.forms.helm import values_objects
 
     return values_objects.find_objects(values, document)
 
 
 def read_beside(run: FormRun) -> None:
-    """Read values, releases and templates that have a part in the templates of a run and do not name Karpenter."""
+    """Read values, releases and templates that are needed to render a run and do not name Karpenter."""
     from nodelint.forms.helm.filled_charts import read_releases, read_values_in_order, values_beside, values_elsewhere
     from nodelint.forms.helm.including_templates import find_including_templates
 
@@ -55,24 +55,26 @@ def read_beside(run: FormRun) -> None:
 
 
 def list_read_with(path: str) -> Iterator[str]:
-    """Return the files of the charts that a named file is of, gives values to, or installs."""
+    """Yield the files of the charts that are needed with a requested file.
+
+    The file belongs to the chart, passes values to it, or installs it.
+    """
     from nodelint.forms.helm import named_files
 
     return named_files.list_read_with(path)
 
 
 def find_kindless_templates(sources: Sequence[Source], seen: Collection[str]) -> Iterable[Source]:
-    """Return the templates that make objects of the API and kind that values name, and are no sources by
-    themselves.
-    """
+    """Return the templates, not among the sources, whose objects get apiVersion and kind from values."""
     from nodelint.forms.helm import kindless_templates
 
     return kindless_templates.find_kindless_templates(sources, seen)
 
 
 def find_including_templates(sources: Sequence[Source], seen: Collection[str]) -> Iterable[Source]:
-    """Return the templates that include what a named template among the sources makes, and are no sources by
-    themselves.
+    """Return the templates that include a named template with Karpenter objects.
+
+    The named template is in one of `sources`; the returned templates are not among them.
     """
     from nodelint.forms.helm import including_templates
 
@@ -80,19 +82,19 @@ def find_including_templates(sources: Sequence[Source], seen: Collection[str]) -
 
 
 def install_known_charts(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterator[InstallChart]:
-    """Return the releases of charts by `helm` commands."""
+    """Yield the releases of charts by `helm` commands."""
     from nodelint.forms.helm import command_releases
 
     return command_releases.install_known_charts(charts, sources)
 
 
 def may_fill(sources: Sequence[Source]) -> bool:
-    """Whether a template of a chart may be among sources."""
+    """Return whether a source may be a template of a chart."""
     return any(source.may_be_template for source in sources)
 
 
 def render(run: FormRun) -> None:
-    """Fill in the templates of charts."""
+    """Render the templates of charts."""
     from nodelint.forms.helm.filled_charts import filled_charts
 
     run.built += filled_charts(run.sources, run.built, run.each_release)
@@ -100,7 +102,7 @@ def render(run: FormRun) -> None:
 
 
 def owns(path: str) -> bool:
-    """Whether a file is a template of a chart."""
+    """Return whether a file is a template of a chart."""
     from nodelint.forms.lib.chart_places import chart_of
 
     return chart_of(path) is not None
@@ -109,49 +111,49 @@ def owns(path: str) -> bool:
 def list_inputs(
     sources: Sequence[Source], builds: Sequence[Built], folder_files: Sequence[str], paths: Collection[str]
 ) -> Iterator[str]:
-    """Return the files of the charts that objects stand in, or are built of."""
+    """Yield the files of the charts that contain objects or are inputs of rendered manifests."""
     from nodelint.forms.helm import unread_inputs
 
     return unread_inputs.list_inputs(sources, builds)
 
 
 def is_required(path: str) -> bool:
-    """Whether helm reads a file of a chart in any case, or somebody installs the chart with it."""
+    """Return whether helm always reads a file of a chart, or an installation uses it."""
     from nodelint.forms.helm import unread_inputs
 
     return unread_inputs.is_required(path)
 
 
 def find_lost_inputs(sources: Sequence[Source]) -> Iterator[tuple[str, str]]:
-    """Return the first template of each vendored chart that has lost its Chart.yaml."""
+    """Yield the first template of each vendored chart without Chart.yaml, with a reason."""
     from nodelint.forms.helm import unread_inputs
 
     return unread_inputs.find_lost_inputs(sources)
 
 
 def find_fault(source: Source, known: dict[str, object]) -> SyntaxProblem | None:
-    """Return why helm cannot read a template."""
+    """Return the syntax error because of which helm cannot read a template. None if there is none."""
     from nodelint.forms.helm import unread_inputs
 
     return unread_inputs.find_fault(source, known)
 
 
 def find_root_fault(roots: Sequence[Node | None]) -> SyntaxProblem | None:
-    """Return why helm loads no chart with a Chart.yaml."""
+    """Return the error because of which helm cannot load a Chart.yaml. None if there is none."""
     from nodelint.forms.helm import unread_inputs
 
     return unread_inputs.find_root_fault(roots)
 
 
 def state_releases(source: Source, references: list[object]) -> Iterator[Evidence]:
-    """Yield the Karpenter releases that a manifest or values file states where it installs Karpenter's chart."""
+    """Yield the Karpenter releases that a manifest or values file states when it installs Karpenter's chart."""
     from nodelint.forms.helm import statements
 
     return statements.evidence(source)
 
 
 def find_installs(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
-    """Yield the installations of Karpenter's controller by `helm` commands, and by objects that stand for these."""
+    """Yield the installations of Karpenter's controller by `helm` commands, deploy tools and HelmChart objects."""
     from nodelint.forms.helm import commands, controller_objects, deploy_tools
 
     yield from commands.find_installs(source, files)
@@ -160,21 +162,21 @@ def find_installs(source: Source, files: ControllerFiles) -> Iterator[Controller
 
 
 def find_plain_values(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
-    """Return the values of Karpenter's chart in a file that no installation names."""
+    """Yield the values of Karpenter's chart in a file that no installation names."""
     from nodelint.forms.helm import plain_values
 
     return plain_values.find_plain_values(source, files)
 
 
 def make_input_finder(sources: Sequence[Source]) -> ChartInputs:
-    """Return what finds the inputs of values that only a release of a chart has."""
+    """Return a finder of the inputs of values that only a release of a chart defines."""
     from nodelint.forms.helm.chart_inputs import ChartInputs
 
     return ChartInputs(sources)
 
 
 def list_remote_uses(sources: Sequence[Source], reported: Collection[tuple[str, int]]) -> Iterator[RemoteUse]:
-    """Yield what installs charts elsewhere whose names say that they make pools or classes."""
+    """Yield the installations of remote charts whose names say that they create pools or classes."""
     for source in sources:
         if re.search(_INSTALLS, source.text):
             from nodelint.forms.helm.chart_releases import list_remote_charts
@@ -183,15 +185,16 @@ def list_remote_uses(sources: Sequence[Source], reported: Collection[tuple[str, 
 
 
 def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
-    """Return the values of charts that depend on a chart, and values files that nobody names."""
+    """Return the commands that give values to a chart, and values files that nobody names."""
     from nodelint.forms.helm import unread_values
 
     return unread_values.list_unread_values(chart, files)
 
 
 def read_files_taken(path: str, codes: Sequence[str]) -> tuple[str, Mapping[str, bytes]] | None:
-    """Return the folder of the chart of a template whose code takes in files of it, and the files that it may
-    take.
+    """Return the folder of a template's chart, and the chart files that its code may include.
+
+    None if the code includes no files.
     """
     from nodelint.forms.lib.chart_places import chart_of
 

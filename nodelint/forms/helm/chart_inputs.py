@@ -1,6 +1,6 @@
-"""The inputs that an unknown value of a chart's template can depend on: code, named templates, and values.
+"""Find the inputs on which an unknown value of a chart's template can depend: code, named templates, and values.
 
-A value that no file gives is a placeholder whatever its code is, so that equal placeholders prove nothing.
+A value that no file sets is a placeholder whatever its code is, so equal placeholders do not prove equal values.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ _INCLUDED = re.compile(r"\b(?:include|template)\s+\"([^\"]+)\"")
 _BY_NAME = re.compile(r"\b(?:include|template)\s+(?!\")|\btpl\b")
 _OF_CHART = re.compile(r"\.Chart\.([A-Z]\w*)")
 VALUES = re.compile(r"\.Values\b((?:\.[A-Za-z_]\w*)*)(?:[ \t]+((?:\"[^\"]+\"[ \t]*)+))?")
-"""A field of a chart's values; of `index .Values "a" "b"` the names that follow."""
+"""A field of a chart's values. For `index .Values "a" "b"`, the second group has the names."""
 _LOOP = re.compile(
     r"\{\{-?\s*range\b(?:(?:\s*\$\w+\s*,)?\s*(\$\w+)\s*:?=)?\s*\$?\.Values((?:\.[A-Za-z_]\w*)+)\s*-?\}\}"
 )
-"""A loop over a field of a chart's values, and over nothing else: its variable, and the path of the field."""
+"""A loop over one field of a chart's values: its variable, and the path of the field."""
 
 
 class ChartInputs:
-    """Finds inputs among the files of one side."""
+    """Finds inputs in the files of one side of a plan."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self._files = ChartFiles({os.path.abspath(source.path): source for source in sources})
         self._roots: dict[str, list[Node]] = {}
 
     def list_inputs(self, node: Node) -> list[InputText]:
-        """Return the inputs of an unknown value in what a template comes to; none of a file of no chart."""
+        """Return the inputs of an unknown value in a rendered template. Empty for a file that belongs to no chart."""
         built = node.source.built
         if chart_of(node.source.path) is None:
             return []
@@ -67,11 +67,11 @@ class ChartInputs:
         return found
 
     def list_existence_inputs(self, node: Node) -> list[InputText]:
-        """Return nothing: the code around an object is compared as it is written."""
+        """Return an empty list: the code around an object is compared as it is written."""
         return []
 
     def _list_of_chart(self, path: str, codes: Sequence[str]) -> Iterator[InputText]:
-        """Yield what code takes from the Chart.yaml of its chart."""
+        """Yield the fields of Chart.yaml that template code uses."""
         fields = dict.fromkeys(name for code in codes for name in _OF_CHART.findall(code))
         folder = chart_of(path) if fields else None
         source = None
@@ -85,7 +85,7 @@ class ChartInputs:
                     yield InputText(f".Chart.{name}", in_one_line(value), span_of(value))
 
     def _list_files(self, path: str) -> Iterator[Node]:
-        """Yield the values in the files of a chart, for a template that none of them is filled into."""
+        """Yield the roots of a chart's values files, for a template that was not rendered."""
         place = values_place(path)
         own = os.path.abspath(place) if place is not None else None
         if own is None:
@@ -95,9 +95,7 @@ class ChartInputs:
         yield from self._roots[own]
 
     def _list_roots(self, own: str) -> Iterator[Node]:
-        """Yield the values of a chart, and with what else it is installed: by files next to it, and by whatever
-        form.
-        """
+        """Yield the values of a chart, and all other values with which it is installed, by files or by any form."""
         sources = self._files.sources
         defaults = sources.get(own) or read(own) or Source.from_text(own, "{}\n")
         for source in (
@@ -113,7 +111,10 @@ class ChartInputs:
             yield release.root
 
     def _list_definitions(self, path: str, codes: Sequence[str]) -> list[InputText]:
-        """Return the named templates that code includes, also by others; all of them for a name that is computed."""
+        """Return the named templates that code includes, directly or indirectly.
+
+        If a name is computed, return all.
+        """
         definitions = self._files.definitions(path)
         found: dict[str, InputText] = {}
         pending = list(codes)
@@ -130,7 +131,7 @@ class ChartInputs:
 
 
 def _list_lines(at: Span) -> Iterator[str]:
-    """Yield the code in the lines of a place, and what is open or set above them."""
+    """Yield the code in the lines of a place, and the code above that opens a block or sets a variable."""
     text = at.source.text
     start = text.rfind("\n", 0, at.start) + 1
     end = text.find("\n", at.end)
@@ -139,14 +140,14 @@ def _list_lines(at: Span) -> Iterator[str]:
 
 
 def _list_paths(codes: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield the paths of values that code uses; an empty one for all values."""
+    """Yield the paths of values that code uses. An empty path means all values."""
     for code in codes:
         for fields, names in VALUES.findall(code):
             yield (*fields.split(".")[1:], *re.findall(r'"([^"]+)"', names))
 
 
 def _list_values(root: Node, paths: Sequence[tuple[str, ...]]) -> Iterator[InputText]:
-    """Yield what the values have at each path, or at the deepest point of the path that exists."""
+    """Yield the value at each path, or at the deepest existing point of the path."""
     for path in dict.fromkeys(paths):
         node = _follow(root, path)
         if node is not root or not path:
@@ -154,9 +155,10 @@ def _list_values(root: Node, paths: Sequence[tuple[str, ...]]) -> Iterator[Input
 
 
 def _find_item(node: Node, root: Node, path: Sequence[str]) -> tuple[Node, Node] | None:
-    """Return the item of a map, with its key, or of a list that the object around a value is made of.
+    """Return the (key, value) of the map or list item from which a loop renders the object around a node.
 
-    None if no item, or more than one, gives the object a value.
+    `path` is the path of the map or list. For a list, key and value are the same node. None if there is no single
+    item.
     """
     listed, built = root, node.source.built
     for step in path:
@@ -174,7 +176,7 @@ def _find_item(node: Node, root: Node, path: Sequence[str]) -> tuple[Node, Node]
 
 
 def _list_fields(variable: str | None, codes: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return the fields of a loop's item that code uses; an empty path for the whole of it."""
+    """Return the fields of a loop's item that code uses. An empty path means the whole item."""
     if variable is None:
         return [()]
     uses = re.compile(rf"{re.escape(variable)}(?!\w)((?:\.[A-Za-z_]\w*)*)")
@@ -182,7 +184,7 @@ def _list_fields(variable: str | None, codes: Sequence[str]) -> list[tuple[str, 
 
 
 def _list_of_item(name: str, item: tuple[Node, Node], fields: Sequence[tuple[str, ...]]) -> Iterator[InputText]:
-    """Yield what the item of a loop has in some of its fields, and the key of a map's item."""
+    """Yield the values of some fields of a loop's item, and the key if the item belongs to a map."""
     key, value = item
     if key is not value:
         yield InputText(name, in_one_line(key), span_of(key))
@@ -197,7 +199,7 @@ def _place(at: Node | Span) -> tuple[int, int, int]:
 
 
 def _follow(node: Node, path: Sequence[str]) -> Node:
-    """Return the value at a path, or where the path ends."""
+    """Return the value at a path, or the last existing value on it."""
     for step in path:
         below = node.get(step)
         if below is None:

@@ -1,4 +1,4 @@
-"""What installs charts that are not in the repository and whose names say that they make pools or classes."""
+"""Find installations of remote charts whose names say that they create pools or classes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ _REASON = "how the chart {} is installed changes, and no template of it is here"
 
 
 def list_remote_charts(source: Source) -> Iterator[RemoteUse]:
-    """Yield what each object, or entry of a list, says of such a chart: its version, and its values."""
+    """Yield each object, or list entry, that installs a remote chart whose name says that it creates pools.
+
+    Its inputs are the version and the values.
+    """
     if source.may_be_template:
         return
     for root in own_roots(source):
@@ -37,7 +40,7 @@ def list_remote_charts(source: Source) -> Iterator[RemoteUse]:
 
 
 def _name_chart(node: Node) -> str:
-    """Return the name of the chart elsewhere that a node installs; empty for none that may make pools."""
+    """Return the name of the remote chart that a node installs. Empty if it is local, or unlikely to create pools."""
     chart, repository = read_text(node.get("chart")), read_text(node.get("repository"))
     name = chart or (read_text(node.get("name")) if repository else "")
     is_local = _LOCAL.match(chart) or _LOCAL.match(repository)

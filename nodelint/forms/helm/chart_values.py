@@ -1,4 +1,4 @@
-"""What a chart of a repository is installed with, by whatever form installs it."""
+"""Find the values with which the charts of a repository are installed, by any form."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from nodelint.text.missing import text_of
 from nodelint.text.reading import nodes_of
 
 RELEASES = "|".join(re.escape(word) for word in (*ARGOCD.installs, *FLUX.installs))
-"""What is in a file with an object that installs a chart."""
+"""Pattern of a file with an object that installs a chart."""
 
 
 def find_releases(
     charts: Mapping[str, Source], sources: Sequence[Source], holders: Sequence[Source] | None = None
 ) -> Iterator[ChartRelease]:
-    """Yield the values that Applications, HelmReleases and helmfiles give to charts of the repository.
+    """Yield the values that Applications, HelmReleases and helmfiles pass to charts of the repository.
 
-    `charts` are the default values of charts by their absolute path, `holders` the texts with the objects, where
-    these are not the sources themselves.
+    `charts` are the default values of charts by absolute path. `holders` are the texts with the objects, if these are
+    not the sources.
     """
     folders = {os.path.dirname(path): path for path in charts}
     counts = dict.fromkeys(charts, 0)
@@ -66,10 +66,13 @@ def find_releases(
 
 
 def install_known_charts(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterator[ChartRelease]:
-    """Yield the values that Terraform and commands give to charts. `charts`: the charts' default values by path."""
+    """Yield the values that Terraform and commands pass to charts.
+
+    `charts` are the charts' default values by path.
+    """
     paths = {os.path.dirname(path): path for path in charts}
     for row in TABLE.rows if charts else ():
-        # What installs a chart may name it alone: whoever has a language of its own looks into the files beside.
+        # An installation may name the chart alone: a form with a language of its own searches the files next to it.
         for made in row.load().install_known_charts(charts, sources) if row.endings or row.commands else ():
             path = paths[made.folder]
             release = _make_release(path, charts[path], made, made.unread)
@@ -78,7 +81,7 @@ def install_known_charts(charts: Mapping[str, Source], sources: Sequence[Source]
 
 
 def _make_release(path: str, defaults: Source, made: InstallChart, unread: Node | Span | None) -> ChartRelease | None:
-    """Return a release with all its values; None if the chart has no values to begin with."""
+    """Return a release with all its values. None if the chart's default values cannot be read."""
     whole = values_root(defaults)
     if whole is None:
         return None
@@ -87,12 +90,12 @@ def _make_release(path: str, defaults: Source, made: InstallChart, unread: Node 
     given = files_in(made.layers, whole, defaults) if made.layers else ()
     if unread is None:
         return ChartRelease(path, given, whole, by=made.by)
-    # What gives nothing that can be read is a release all the same, and not one with the defaults.
+    # A release whose values cannot be read is still a release, and not one with the defaults.
     return ChartRelease(path, given or (unread.source,), whole, _explain_unread(unread, made.folder), made.by)
 
 
 def _explain_missing(at: Node | Span, chart: str) -> str | None:
-    """Return that a values file which a release names is not in the repository; None if that is not so."""
+    """Return the reason that a values file which a release names is not in the repository. None if it is there."""
     name = at.value if isinstance(at, Node) else None
     if not isinstance(name, str) or not re.fullmatch(r"[\w./-]+\.ya?ml", name):
         return None
@@ -106,7 +109,7 @@ def _explain_missing(at: Node | Span, chart: str) -> str | None:
 
 
 def _explain_unread(at: Node | Span, chart: str) -> Gap:
-    """Return what a release takes from where it cannot be read: an object that holds values, a file, or flags."""
+    """Return a gap for values of a release that cannot be read: of an object, a file, or flags."""
     source = at.source
     missing = _explain_missing(at, chart)
     if missing is not None:

@@ -1,4 +1,4 @@
-"""The chart around a template, and its default values."""
+"""Find the chart of a template, its default values, and its files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from nodelint.base.tuples import NamedTuple
 from nodelint.files import safe_read
 from nodelint.files.gate import gate
 from nodelint.forms.lib.chart_places import (
@@ -32,17 +31,18 @@ _MOST_VALUES = 1000
 
 
 def values_of(path: str) -> str | None:
-    """Return the path of the default values for a template of a chart; None for any other file.
+    """Return the path of the default values for a template of a chart. None for any other file.
 
-    A chart within another one has none of its own: the outer chart may give it others.
+    A chart inside another one has none: the outer chart may override them.
     """
     values = values_place(path)
     return values if values is not None and gate.is_file(values) else None
 
 
 def values_place(path: str) -> str | None:
-    """Where the default values for a template would stand, be they there or not; None in the same cases as
-    `values_of`.
+    """Return the path at which the default values for a template must be, whether they exist or not.
+
+    None in the same cases as `values_of`.
     """
     folder = templates_around(path)
     if folder is None:
@@ -53,32 +53,13 @@ def values_place(path: str) -> str | None:
     return os.path.join(chart, _VALUES)
 
 
-class VendoredChart(NamedTuple):
-    """A chart in the folder `charts` of another: the keys under which that gives it values, and both files."""
-
-    names: tuple[str, ...]
-    values: str | None
-    outer_values: str | None
-
-
-def vendored_chart(path: str) -> VendoredChart | None:
-    """Return the chart of a template that is vendored in another one; None for any other file, or one within two
-    others.
-    """
+def vendored_place(path: str) -> str | None:
+    """Return where the default values of a chart in the folder of another stand; None for any other template."""
     folder = templates_around(path)
-    chart = os.path.dirname(folder) if folder is not None else ""
-    outer = chart_around(chart or os.curdir) if folder is not None else None
-    own = _root(os.path.join(chart, CHART)) if outer is not None else None
-    if outer is None or own is None or chart_around(outer) is not None:
+    chart = os.path.dirname(folder) if folder is not None else None
+    if chart is None or not gate.is_file(os.path.join(chart, CHART)) or chart_around(chart) is None:
         return None
-    outer = outer if os.path.isabs(path) else os.path.relpath(outer)
-    name = _name(own)
-    around = _root(os.path.join(outer, CHART))
-    listed = around.get("dependencies") if around is not None else None
-    mine = [node for node in (listed.items if listed is not None else ()) if _name(node) == name]
-    names = tuple(_name(item, "alias") or name for item in mine) or (name,)
-    values, given = os.path.join(chart, _VALUES), os.path.join(outer, _VALUES)
-    return VendoredChart(names, values if gate.is_file(values) else None, given if gate.is_file(given) else None)
+    return os.path.join(chart, _VALUES)
 
 
 def _name(node: Node, key: str = "name") -> str:
@@ -87,15 +68,13 @@ def _name(node: Node, key: str = "name") -> str:
 
 
 def default_values(path: str) -> Node | None:
-    """Return the default values for a template; None if it has none that can be read."""
+    """Return the default values for a template. None if there are none, or if they cannot be read."""
     values = values_of(path)
     return _root(values) if values is not None else None
 
 
 def more_values(path: str) -> list[Node]:
-    """Return what the chart of a template has of values besides the defaults: `values-prod.yaml`, and `ci/` for
-    trials.
-    """
+    """Return the values of a template's chart in addition to the defaults: `values-prod.yaml`, and those in `ci/`."""
     values = values_of(path)
     if values is None:
         return []
@@ -117,7 +96,7 @@ def _root(values: str) -> Node | None:
 
 
 def other_templates(path: str) -> list[str]:
-    """Return the texts of a chart's other templates, as far as they can be read."""
+    """Return the texts of the chart's other templates, as far as they can be read."""
     folder = templates_around(path)
     if folder is None:
         return []
@@ -125,9 +104,7 @@ def other_templates(path: str) -> list[str]:
 
 
 def other_files(path: str) -> list[str]:
-    """Return the texts of a chart's YAML files next to its templates and default values, as far as they can be
-    read.
-    """
+    """Return the texts of a chart's YAML files that are neither templates nor the default values."""
     folder = templates_around(path)
     if folder is None:
         return []
@@ -141,9 +118,9 @@ def other_files(path: str) -> list[str]:
 
 
 def installing_texts(path: str) -> list[str]:
-    """Return the texts of a repository's Terraform files and scripts that name the folder of the chart of a template.
+    """Return the texts of a repository's Terraform files and scripts that name the folder of a template's chart.
 
-    They install it, and may give it values: of a `helm_release`, or of flags of a command.
+    They install it, and may pass values: of a `helm_release`, or of flags of a command.
     """
     chart = chart_of(path)
     if chart is None:
@@ -157,9 +134,9 @@ def installing_texts(path: str) -> list[str]:
 
 
 class ChartFiles:
-    """The files of the charts of one reading of a repository; the named templates of a chart are read once.
+    """The chart files of one run. The named templates of a chart are read once.
 
-    `sources` are files that are read already, by their absolute path.
+    `sources` are files that were already read, by absolute path.
     """
 
     def __init__(self, sources: Mapping[str, Source]) -> None:
@@ -168,10 +145,9 @@ class ChartFiles:
         self._tops: dict[str, str] = {}
 
     def definitions(self, path: str) -> Definitions:
-        """Return the named templates that a template may include: of its chart, the chart around it, and its
-        dependencies.
+        """Return the named templates that a template may include: of its chart, its outer chart, and dependencies.
 
-        A name that two of them give to different texts is left out.
+        A name with two different definitions is left out.
         """
         folder = templates_around(path)
         if folder is None:
@@ -210,14 +186,13 @@ def _definitions_in(top: str, absolute: bool, sources: Mapping[str, Source]) -> 
 
 
 DefinedNames = dict[str, frozenset[str] | None]
-"""The names of the templates that a chart may include, by its folder; None where not all of them are at hand."""
+"""For the folder of each chart, the names of the templates that it may include. None if a dependency is missing."""
 
 
 def find_undefined_include(path: str, text: str, known: DefinedNames) -> tuple[int, str] | None:
-    """Return the first template that a file of a chart includes by name in any case and that nobody defines, and
-    where.
+    """Return offset and name of the first template that a file always includes and that is not defined anywhere.
 
-    None if a dependency of the chart is not at hand, which may define it. `known` remembers the names of charts.
+    None if a dependency that may define it is missing. `known` caches the names for each chart.
     """
     if not path.endswith((".yaml", ".yml")) or not re.search(_INCLUDE, text):
         return None
@@ -231,7 +206,7 @@ def find_undefined_include(path: str, text: str, known: DefinedNames) -> tuple[i
     if defined is None:
         return None
     try:
-        # What stands under a condition or in a loop may never be asked for.
+        # Code under a condition or in a loop may never run.
         codes = [part.code for part in parse(text) if isinstance(part, Action)]
     except BadTemplate:
         return None
@@ -249,7 +224,7 @@ _INCLUDE = r"\b(?:include|template)\s+\"([^\"\n]+)\""
 
 
 def _has_dependencies(chart: str) -> bool:
-    """Whether all charts that a chart depends on are at hand, unpacked in its folder `charts` or by a path."""
+    """Return whether all charts on which a chart depends are available, in its folder `charts` or by a path."""
     root = _root(os.path.join(chart, CHART))
     listed = root.get("dependencies") if root is not None else None
     if root is None or gate.is_file(os.path.join(chart, "requirements.yaml")):
@@ -261,10 +236,11 @@ def _has_dependencies(chart: str) -> bool:
 
 
 def find_users(chart: str, paths: Iterable[str]) -> list[str]:
-    """Return the charts whose templates may include those of a chart: the one that it is vendored in, and its
-    dependants.
+    """Return the charts whose templates may include templates of a chart.
 
-    `paths` are absolute ones of files, the Chart.yaml of those that name the chart by `file://` among them.
+    These are its outer chart, and charts that depend on it.
+
+    `paths` are absolute paths of files, with the Chart.yaml of charts that name it by `file://`.
     """
     around = chart_around(chart)
     named = [os.path.dirname(path) for path in paths if os.path.basename(path) == CHART]
@@ -273,7 +249,7 @@ def find_users(chart: str, paths: Iterable[str]) -> list[str]:
 
 
 def _local_charts(chart: str) -> list[str]:
-    """Return the folders of the charts that a chart depends on by a path in its repository, if they are there."""
+    """Return the existing folders of the charts on which a chart depends by a path in its repository."""
     root = _root(os.path.join(chart, CHART))
     listed = root.get("dependencies") if root is not None else None
     home = safe_read.repository(os.path.abspath(chart))
@@ -299,7 +275,7 @@ def _may_define(path: str) -> bool:
 
 
 def _texts(folder: str, wanted: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
-    """Yield the paths and texts of the files below a folder that are wanted, as far as they can be read."""
+    """Yield path and text of each file below a folder for which `wanted` is true, as far as they can be read."""
     count = 0
     for around, _, names in gate.walk(folder):
         for path in (os.path.join(around, name) for name in sorted(names)):

@@ -1,4 +1,4 @@
-"""Releases of charts of the repository by `helm` commands: in scripts, Makefiles, workflows and provisioners."""
+"""Find releases of charts by `helm` commands in scripts, Makefiles, workflows and Terraform provisioners."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _FOLDER = re.compile(
 _VARIABLE_BEFORE = re.compile(r"\A(?:\$\{\{[^{}]*\}\}|\$[({][^(){}]*[)}]|\$\w+)/")
 _LARGEST = 1 << 20
 _MOST_FOLDERS = 20_000
-"""Folders in which scripts are looked for: a guard against a tree that holds everything."""
+"""The most folders in which scripts are searched."""
 _PASSED_OVER = frozenset({".git", "node_modules", ".terraform", ".venv", "venv"})
 
 
 def install_known_charts(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterator[InstallChart]:
-    """Yield what `helm` commands give to charts of the repository.
+    """Yield the values that `helm` commands pass to charts of the repository.
 
-    `charts` are the default values of charts by their absolute path.
+    `charts` are the default values of charts by absolute path.
     """
     by_top: dict[str, list[str]] = {}
     for path in charts:
@@ -53,14 +53,14 @@ def install_known_charts(charts: Mapping[str, Source], sources: Sequence[Source]
 
 
 def _find_outer_folder(folder: str) -> str:
-    """Return the outermost folder around a chart that may be read, where it is in no repository."""
+    """Return the outermost folder around a chart that may be read, for a chart outside of a repository."""
     while gate.is_folder(os.path.dirname(folder)) and os.path.dirname(folder) != folder:
         folder = os.path.dirname(folder)
     return folder
 
 
 def _list_scripts(top: str) -> Iterator[Source]:
-    """Yield the scripts, Makefiles, workflows and provisioners below a folder that name helm."""
+    """Yield the scripts, Makefiles, workflows and provisioners below a folder that mention helm."""
     for count, (folder, folders, names) in enumerate(gate.walk(top)):
         if count >= _MOST_FOLDERS:
             note_limit(top, _MOST_FOLDERS, "folders, in which commands of helm are looked for", 0)
@@ -81,7 +81,7 @@ def _list_scripts(top: str) -> Iterator[Source]:
 
 
 def read_script(source: Source, charts: Sequence[str], tree: RepositoryTree) -> Iterator[InstallChart]:
-    """Yield the releases of charts by the commands of a text."""
+    """Yield the releases of charts by the commands in a text."""
     text = _join_folded(join_lines(source.text))
     around = os.path.dirname(os.path.abspath(source.path))
     for found in _COMMAND.finditer(text):
@@ -101,7 +101,7 @@ def read_script(source: Source, charts: Sequence[str], tree: RepositoryTree) -> 
 
 
 def _end_of(text: str, found: re.Match[str]) -> int:
-    """Where a command ends: before the quote that the text around it closes."""
+    """Return the offset at which a command ends: before the closing quote if the command is quoted."""
     before = text[text.rfind("\n", 0, found.start()) + 1 : found.start()]
     for quote in ('"', "'", "`"):
         if before.count(quote) % 2 and (end := text.find(quote, found.start(), found.end())) >= 0:
@@ -110,9 +110,7 @@ def _end_of(text: str, found: re.Match[str]) -> int:
 
 
 def _find_charts(words: Sequence[str], charts: Sequence[str], folders: Sequence[str]) -> list[str]:
-    """Return the charts that words of a command name: by a path from one of some folders, else by the end of the
-    path.
-    """
+    """Return the charts that a command names: by a path relative to one of `folders`, else by the end of the path."""
     for word in words:
         path = _VARIABLE_BEFORE.sub("", word)
         if "://" in path or not path or path in ("helm", "upgrade", "install", "template"):

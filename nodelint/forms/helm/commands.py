@@ -1,4 +1,4 @@
-"""Installations of Karpenter's controller by `helm` commands, in scripts, workflows and Terraform's provisioners."""
+"""Find installations of Karpenter's controller by `helm` commands in scripts, workflows and provisioners."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _FOR_READERS = (".md", ".mdx", ".markdown", ".txt")
 def find_installs(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
     """Yield the installations by `helm install` and `helm upgrade` in a text.
 
-    What a README tells people to run may not be all that they run.
+    In a README they are incomplete: people may add other flags.
     """
     for_readers = is_readme(source.path)
     if source.path.endswith(_FOR_READERS) and not for_readers:
@@ -55,7 +55,7 @@ def find_installs(source: Source, files: ControllerFiles) -> Iterator[Controller
 
 
 def _read_install(command: HelmCommand) -> ControllerInstall:
-    """Return the installation that a command makes."""
+    """Return the installation of Karpenter's controller by a `helm` command."""
     layers = command.read()
     source, start = command.source, command.start
     where = Node(source, start, start, "mapping", "flow")
@@ -64,7 +64,10 @@ def _read_install(command: HelmCommand) -> ControllerInstall:
 
 
 def _find_heredoc(text: str, pattern: str, start: int, end: int) -> tuple[int, int, bool] | None:
-    """Return where the first heredoc that a pattern begins starts and ends, and whether its mark is quoted."""
+    """Return start and end of the first heredoc that matches a pattern, and whether its delimiter is quoted.
+
+    None if there is none.
+    """
     for begun in islice(re.compile(pattern).finditer(text, start, end), _MOST_HEREDOCS):
         last = min(end, begun.end() + _LONGEST_HEREDOC)
         closing = re.compile(rf"(?m)^[ \t]*+{re.escape(begun[2])}[ \t]*+$").search(text, begun.end(), last)
@@ -74,10 +77,11 @@ def _find_heredoc(text: str, pattern: str, start: int, end: int) -> tuple[int, i
 
 
 class HelmCommand:
-    """A command of helm in a text, read from a place to another; `folders` are those that paths may begin at.
+    """A helm command in a text, from `start` to `end`.
 
-    `unread` is the first place of values that cannot be read, and `words` are those that are no flags: what is
-    installed is among them.
+    - `folders`: the folders to which its paths may be relative.
+    - `unread`: after `read`, the first place of values that cannot be read.
+    - `words`: the words that are not flags; the chart is one of them.
     """
 
     def __init__(
@@ -99,7 +103,7 @@ class HelmCommand:
         self._words = [(word[0], word.start()) for word in _WORD.finditer(text, start, end)]
 
     def read(self) -> list[ValuesLayer]:
-        """Return the values of all files, and then of all settings, as helm takes them."""
+        """Return the values of all files, then those of all settings, as helm applies them."""
         files: list[ValuesLayer] = []
         settings: list[ValuesLayer] = []
         variables: list[tuple[str, int]] = []
@@ -133,14 +137,14 @@ class HelmCommand:
                 self._miss(word, at)
             index += 1
         if len(self.words) > len(_ALL_WORDS) and variables:
-            self._miss(*variables[-1])  # a variable beside a release and a chart holds flags
+            self._miss(*variables[-1])  # a variable in addition to release and chart contains flags
         return [*files, *settings]
 
     def _miss(self, word: str, at: int) -> None:
         self.unread = self.unread or Span(self.source, at, at + len(word))
 
     def _read_pairs(self, word: str, at: int, typed: bool) -> Iterator[ValuesLayer]:
-        """Yield the values of one `--set a=b,c=d`."""
+        """Yield the values of one flag `--set a=b,c=d`."""
         quoted = word[:1] in ('"', "'") and word[-1:] == word[:1]
         inner = word[1:-1] if quoted else word
         start, position = at + quoted, 0
@@ -168,8 +172,9 @@ class HelmCommand:
             position = pair.end()
 
     def _read_file(self, word: str, at: int) -> Iterator[ValuesLayer]:
-        """Yield the values of a file, whose path is from the folder of the script or from the top of the
-        repository.
+        """Yield the values of a file.
+
+        Its path is relative to the folder of the script or to the top of the repository.
         """
         path = word.strip("\"'")
         root = self._read_heredoc(path)
@@ -184,7 +189,10 @@ class HelmCommand:
         yield ValuesLayer(root.source, partial(_merge_into, root))
 
     def _read_heredoc(self, path: str) -> Node | None:
-        """Return the values that the script itself writes into a file, or gives the command as its input."""
+        """Return the values in a heredoc that the script writes to a file or passes on standard input.
+
+        None if there is none.
+        """
         text = self.source.text
         if "<<" not in text:
             return None
@@ -205,7 +213,7 @@ class HelmCommand:
         return roots[0] if len(roots) == 1 and roots[0] is not None and roots[0].kind == "mapping" else None
 
     def _read_json(self, word: str, at: int) -> Iterator[ValuesLayer]:
-        """Yield the value of one `--set-json a='"b"'`, which is a scalar, a list or an object."""
+        """Yield the value of one flag `--set-json a='"b"'`: a scalar, a list or an object."""
         text = word[1:-1] if word[:1] == "'" == word[-1:] else word
         path, equals, json = text.partition("=")
         name = Node(self.source, at, at + len(word), "scalar", "double", path)

@@ -1,6 +1,6 @@
-"""Installations of Karpenter's controller by objects that helm's charts are installed by, besides Flux and Argo CD.
+"""Find installations of Karpenter's controller by objects for helm charts other than those of Flux and Argo CD.
 
-These are the HelmChart of k3s and RKE2, the Release of Crossplane's provider for Helm, and a `fleet.yaml`.
+These are the HelmChart of k3s and RKE2, the Release of Crossplane's provider for Helm, and `fleet.yaml`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def find_installs(source: Source, files: ControllerFiles) -> Iterator[Controller
 
 
 def _read_fleet(root: Node, tree: RepositoryTree) -> Iterator[ControllerInstall]:
-    """Yield the install of a Fleet file (https://fleet.rancher.io/ref-fleet-yaml)."""
+    """Yield the installation by a Fleet file (https://fleet.rancher.io/ref-fleet-yaml)."""
     helm = root.get("helm")
     if helm is None or not is_controller(text_of(helm.get("chart"))):
         return
@@ -58,7 +58,7 @@ def _read_fleet(root: Node, tree: RepositoryTree) -> Iterator[ControllerInstall]
 
 
 def _read_helm_chart(root: Node, files: ControllerFiles, tree: RepositoryTree) -> Iterator[ControllerInstall]:
-    """Yield the install of a HelmChart of k3s (https://docs.k3s.io/helm)."""
+    """Yield the installation by a HelmChart of k3s (https://docs.k3s.io/helm)."""
     spec = root.get("spec")
     if spec is None or not is_controller(text_of(spec.get("chart"))):
         return
@@ -77,7 +77,7 @@ def _read_helm_chart(root: Node, files: ControllerFiles, tree: RepositoryTree) -
 
 
 def _read_release(root: Node, tree: RepositoryTree) -> Iterator[ControllerInstall]:
-    """Yield the install of a Release of Crossplane (https://github.com/crossplane-contrib/provider-helm)."""
+    """Yield the installation by a Crossplane Release (https://github.com/crossplane-contrib/provider-helm)."""
     given = root.find("spec", "forProvider")
     chart = given.get("chart") if given is not None else None
     if given is None or chart is None or not is_controller(text_of(chart.get("name")) or text_of(chart.get("url"))):
@@ -90,7 +90,7 @@ def _read_release(root: Node, tree: RepositoryTree) -> Iterator[ControllerInstal
 
 
 def merge_values(values: Node | None, tree: RepositoryTree) -> Iterator[ValuesLayer]:
-    """Yield the values of a mapping, or of a text; another one is a gap."""
+    """Yield the values of a mapping or of a YAML text. Record a gap for any other value."""
     found = values if values is None or values.kind == "mapping" else read_block(values)
     if found is not None:
         yield merge_layer(found)
@@ -99,7 +99,7 @@ def merge_values(values: Node | None, tree: RepositoryTree) -> Iterator[ValuesLa
 
 
 def set_value(name: Node | None, value: Node | None, tree: RepositoryTree) -> Iterator[ValuesLayer]:
-    """Yield one value at a path, as `--set` takes it; another one is a gap."""
+    """Yield one value at a path, as with `--set`. Record a gap if it cannot be read."""
     layer = read_setting(text_of(name), name, value, True) if name is not None and value is not None else None
     if layer is not None:
         yield layer

@@ -1,6 +1,6 @@
-"""Installations of Karpenter's controller by tools that call helm themselves, and state its chart and values in YAML.
+"""Find installations of Karpenter's controller by tools that call helm, with chart and values in YAML.
 
-These are Skaffold, programs of Pulumi in YAML, the task HelmDeploy of Azure Pipelines, and Ansible's module for helm.
+These are Skaffold, Pulumi programs in YAML, the Azure Pipelines task HelmDeploy, Ansible's helm module, and Tilt.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _DEEPEST = 40
 
 
 def find_installs(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
-    """Yield the installations by the tools that a file is for."""
+    """Yield the installations of Karpenter's controller in a file of one of these tools."""
     if os.path.basename(source.path) == "Tiltfile":
         yield from _find_tilt(source)
     if not source.path.endswith((".yaml", ".yml")):
@@ -42,14 +42,14 @@ def find_installs(source: Source, files: ControllerFiles) -> Iterator[Controller
 
 
 def _find_tilt(source: Source) -> Iterator[ControllerInstall]:
-    """Yield the installations by Tilt's extensions for helm: which values they give is not read."""
+    """Yield the installations by Tilt's extensions for helm. Their values are not read."""
     for call in re.finditer(r"\bhelm_(?:resource|remote)\([^)]{0,400}\bkarpenter\b", source.text):
         at = Node(source, call.start(), call.start() + len("helm_remote"), "mapping", "flow")
         yield make_install(at, "Tilt", "", (), is_complete=False)
 
 
 def _read_skaffold(root: Node, tree: RepositoryTree) -> Iterator[ControllerInstall]:
-    """Yield the installs of a file of Skaffold (https://skaffold.dev/docs/references/yaml/)."""
+    """Yield the installations in a Skaffold file (https://skaffold.dev/docs/references/yaml/)."""
     for part in (root, *items_of(root.get("profiles"))):
         for section in ("deploy", "manifests"):
             releases = part.find(section, "helm", "releases")
@@ -64,8 +64,9 @@ def _read_skaffold(root: Node, tree: RepositoryTree) -> Iterator[ControllerInsta
 
 
 def _read_pulumi(root: Node, tree: RepositoryTree) -> Iterator[ControllerInstall]:
-    """Yield the install of a resource of Pulumi
-    (https://www.pulumi.com/registry/packages/kubernetes/api-docs/helm/v3/release/).
+    """Yield the installations by Pulumi resources.
+
+    (https://www.pulumi.com/registry/packages/kubernetes/api-docs/helm/v3/release/)
     """
     resources = root.get("resources")
     for entry in resources.entries if resources is not None else ():
@@ -79,7 +80,7 @@ def _read_pulumi(root: Node, tree: RepositoryTree) -> Iterator[ControllerInstall
 
 
 def _read_tasks(node: Node, tree: RepositoryTree, depth: int = 0) -> Iterator[ControllerInstall]:
-    """Yield the installations by the tasks of Azure Pipelines or Ansible at any depth of a document."""
+    """Yield the installations by Azure Pipelines or Ansible tasks at any depth of a document."""
     if depth > _DEEPEST:
         return
     inputs = node.get("inputs") if node.kind == "mapping" else None
@@ -96,8 +97,9 @@ def _read_tasks(node: Node, tree: RepositoryTree, depth: int = 0) -> Iterator[Co
 
 
 def _read_helm_deploy(inputs: Node, tree: RepositoryTree) -> Iterator[ControllerInstall]:
-    """Yield the install of a task of Azure Pipelines
-    (https://learn.microsoft.com/azure/devops/pipelines/tasks/reference/helm-deploy-v1).
+    """Yield the installation by an Azure Pipelines task.
+
+    (https://learn.microsoft.com/azure/devops/pipelines/tasks/reference/helm-deploy-v1)
     """
     chart = text_of(inputs.get("chartName"))
     if text_of(inputs.get("command")) not in ("install", "upgrade") or not is_controller(chart):
@@ -113,8 +115,9 @@ def _read_helm_deploy(inputs: Node, tree: RepositoryTree) -> Iterator[Controller
 
 
 def _read_ansible(task: Node, tree: RepositoryTree) -> ControllerInstall:
-    """Return the install of a task of Ansible
-    (https://docs.ansible.com/ansible/latest/collections/kubernetes/core/helm_module.html).
+    """Return the installation by an Ansible task.
+
+    (https://docs.ansible.com/ansible/latest/collections/kubernetes/core/helm_module.html)
     """
     layers = list(merge_values(task.get("release_values") or task.get("values"), tree))
     for item in items_of(task.get("set_values")):
@@ -131,7 +134,7 @@ def _read_pairs(pairs: Node | None, tree: RepositoryTree) -> list[ValuesLayer]:
 
 
 def _read_files(names: Node | None, tree: RepositoryTree) -> list[ValuesLayer]:
-    """Return the values of the files that a node names, one or a list; from the folder of its own file."""
+    """Return the values of the files that a node names: one path or a list, relative to the folder of its file."""
     if names is None:
         return []
     around = os.path.dirname(os.path.abspath(names.source.path))

@@ -1,4 +1,4 @@
-"""Templates of charts with values filled in."""
+"""Fill Helm templates with values."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ _INCLUDES = r"\b(?:include|template|tpl)\b"
 def fill_template(
     template: Source, values: Source, uses: Uses, files: ChartFiles, root: Node | None = None, plain: bool = False
 ) -> tuple[Back, ...]:
-    """Return a template with values; where these leave fields out, with all of those fields, with some, and with
-    none.
+    """Return a rendered template.
 
-    Nothing if it has none of the values, or does not come to something that can be read. `root` are the values, where
-    they are not just those of the file. With `plain` a template that has none of the values comes to its text.
+    If fields have no value, return variants: with all of them, with some, and with none.
+
+    Empty if the template uses none of the values, or if its result cannot be read. `root` are the values if they are
+    not those of the file `values`. With `plain`, a template that uses no values is returned as well.
     """
     if values.problems or values.code_masked or len(own_roots(values)) > 1:
         return ()
@@ -69,7 +70,7 @@ def _read(
     sources: Mapping[str, Source],
     root: Node | None = None,
 ) -> Back | None:
-    """Return what a template comes to; None if it cannot be read."""
+    """Return the rendered template. None if its text cannot be read."""
     result = Source.from_text(template.path, filled.text, template.also)
     result.part = template.part
     if result.problems or result.set_aside:
@@ -83,7 +84,7 @@ def _read(
 
 
 class _ChartBack(Back):
-    """Where the result of a chart's template is from."""
+    """The source map of a rendered chart template."""
 
     def __init__(
         self,
@@ -97,7 +98,7 @@ class _ChartBack(Back):
         super().__init__(template, result, values, filled, uses)
         self._sources = sources
         self.root: Node | None = None
-        """All values, where they are not just those of the chart's own file."""
+        """All values, if they are not those of the chart's own file."""
 
     def _comes_to(self, edits: Sequence[Edit], after: Source) -> bool:
         if self.root is not None:

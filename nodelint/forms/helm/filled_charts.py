@@ -1,4 +1,4 @@
-"""Render the charts of a repository: which templates, with values from which files and releases."""
+"""Decide which chart templates to render, with values from which files and releases."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.gate import gate
 from nodelint.forms.helm.chart_values import RELEASES, find_releases, install_known_charts
-from nodelint.forms.helm.charts import ChartFiles, values_of, values_place
+from nodelint.forms.helm.charts import ChartFiles, values_of, values_place, vendored_place
 from nodelint.forms.helm.fill import fill_template
 from nodelint.forms.helm.other_kinds import makes_other_kinds
-from nodelint.forms.helm.values_files import beside, list_keys, overrides
-from nodelint.forms.helm.vendored_values import find_vendored_values, vendored_files
-from nodelint.forms.lib.chart_places import CHART
+from nodelint.forms.helm.subchart_releases import Subcharts, list_values_files
+from nodelint.forms.helm.values_files import beside, list_keys, note_near_values, overrides
+from nodelint.forms.lib.chart_dependencies import ChartDependencies, find_depending_charts
+from nodelint.forms.lib.chart_places import CHART, chart_around, chart_of
 from nodelint.forms.lib.chart_values import ChartRelease
-from nodelint.forms.lib.text_map import Back, Uses, make_built
+from nodelint.forms.lib.text_map import Back, Uses, leave_out, make_built
 from nodelint.forms.lib.values import merged, own_roots, read, values_root
 from nodelint.forms.rendered import Built, lead_through
 from nodelint.text import Node, Source
@@ -27,31 +28,34 @@ if TYPE_CHECKING:
     from nodelint.forms.helm.overlay_releases import OverlayRelease
 
 _LARGEST = 1 << 20
-"""Bytes of a file of values that does not name Karpenter."""
+"""The most bytes of a values file that does not name Karpenter."""
 
 _Charts = dict[str, tuple[Source, list[Source]]]
-"""The default values of charts by their absolute path, and the templates of each."""
+"""For each chart, by the absolute path of its default values: the default values and its templates."""
 
 
 def filled_charts(
     sources: Sequence[Source], overlays: Sequence[Built] = (), each_release: bool = False
 ) -> Iterator[Built]:
-    """Yield the templates of charts among the sources: with default values, and with each other values file.
+    """Yield the rendered chart templates: with default values, and with each other values file or release.
 
-    Releases that are among the objects of `overlays` count as these have them. With `each_release` a chart is there
-    once for each way in which it is installed, also with its defaults, and so is a template without values: its
-    objects are those of one cluster.
+    Releases among the objects of `overlays` are used as the overlays render them. With `each_release`, a chart is
+    rendered for each of its installations, also with the default values, and so is a template without values: each
+    environment is complete.
     """
     charts = _charts(sources, each_release)
+    within = _charts(sources, each_release, vendored=True)
     files = ChartFiles({os.path.abspath(source.path): source for source in sources})
     uses: Uses = {}
-    defaults = {path: values for path, (values, _) in charts.items()}
+    subcharts = Subcharts({path: values for path, (values, _) in (*charts.items(), *within.items())}, files.sources)
+    defaults = {path: values for path, values in subcharts.defaults.items() if path not in within}
     named = _list_named_releases(defaults, sources)
     if named:
+        subcharts.add_releases(named, defaults.keys())
         yield from _fill_releases(charts, files, named, each_release)
-        yield from _fill_vendored(sources, files)
+        yield from _fill_subcharts({**charts, **within}, files, subcharts, each_release)
         return
-    holders = _list_holders(sources, overlays) if charts and overlays else None
+    holders = _list_holders(sources, overlays) if defaults and overlays else None
     releases = [*find_releases(defaults, sources, holders), *install_known_charts(defaults, sources)]
     of_overlays = _find_overlay_releases(defaults, files, overlays)
     every: list[ChartRelease | OverlayRelease] = [*releases, *of_overlays]
@@ -61,38 +65,35 @@ def filled_charts(
     installed = {release.path for release in every}
     if not each_release:
         installed -= of_defaults.keys()
-    for path, (values, templates) in charts.items():
-        for variants in _fill_all(templates, values, uses, files, None, each_release):
-            made = make_built(variants, values, fixing=True)
-            yield made._replace(
-                values=next(iter(own_roots(values)), None),
-                is_installed=path in installed,
-                unread=of_defaults.get(path),
-            )
+        with_defaults = []
     taken = {os.path.abspath(file.path) for release in releases for file in release.given}
     given = [
         ChartRelease(path, (source,), merged(next(iter(own_roots(defaults[path])), root), root))
         for path, source, root in overrides(defaults, sources)
-        if os.path.abspath(source.path) not in taken  # what a release gives beside it counts too
+        if os.path.abspath(source.path) not in taken  # the values that a release passes in addition also count
     ]
-    yield from _fill_releases(charts, files, (*given, *releases), each_release)
-    for overlaid in of_overlays:
-        values, templates = charts[overlaid.path]
-        filled = _fill_all(templates, values, {}, files, overlaid.root, each_release) if overlaid.given else ()
-        for variants in filled:
-            made = make_built(variants, values, overlaid.given)
-            made = made._replace(values=overlaid.root, unread=overlaid.unread, applied_by=overlaid.by)
-            yield lead_through(made, overlaid.overlay)
-    if each_release:
-        yield from _fill_defaults(charts, files, with_defaults)
-    yield from _fill_vendored(sources, files)
+    overlaid = [release for release in of_overlays if release.given]
+    subcharts.add_releases([*given, *releases, *overlaid, *with_defaults], installed)
+    for path, (values, templates) in charts.items():
+        is_inner = subcharts.gives_values(path, each_release)
+        for variants in _fill_all(templates, values, uses, files, None, each_release):
+            made = make_built(variants, values, fixing=True)
+            yield made._replace(
+                values=next(iter(own_roots(values)), None),
+                is_installed=is_inner or path in installed,
+                unread=of_defaults.get(path),
+            )
+    yield from _fill_releases(charts, files, [*given, *releases], each_release)
+    yield from _fill_overlaid(charts, files, overlaid, each_release)
+    yield from _fill_defaults(charts, files, with_defaults)
+    yield from _fill_subcharts({**charts, **within}, files, subcharts, each_release)
 
 
 def _fill_releases(
     charts: _Charts, files: ChartFiles, releases: Sequence[ChartRelease], each_release: bool
 ) -> Iterator[Built]:
     """Yield the templates of charts with the values of each release."""
-    for number, release in enumerate(releases):
+    for number, release in enumerate(release for release in releases if release.path in charts):
         values, templates = charts[release.path]
         for variants in _fill_all(templates, values, {}, files, release.root, each_release):
             made = make_built(variants, values, release.given)
@@ -103,21 +104,30 @@ def _fill_defaults(
     charts: _Charts, files: ChartFiles, releases: Sequence[ChartRelease | OverlayRelease]
 ) -> Iterator[Built]:
     """Yield the templates of charts for each release that gives them no values."""
-    for number, release in enumerate(releases):
+    for number, release in enumerate(release for release in releases if release.path in charts):
         values, templates = charts[release.path]
         for variants in _fill_all(templates, values, {}, files, None, True):
             made = make_built(variants, values, fixing=True)
+            # Counted downwards: releases with values have the numbers from 0.
             yield made._replace(
-                # Counted downwards: releases with values have the numbers from 0.
-                release=-1 - number,
-                values=release.root,
-                unread=release.unread,
-                applied_by=release.by,
+                release=-1 - number, values=release.root, unread=release.unread, applied_by=release.by
             )
 
 
+def _fill_overlaid(
+    charts: _Charts, files: ChartFiles, releases: Sequence[OverlayRelease], each_release: bool
+) -> Iterator[Built]:
+    """Yield the templates of charts with the values of each release that an overlay makes."""
+    for release in (release for release in releases if release.path in charts):
+        values, templates = charts[release.path]
+        for variants in _fill_all(templates, values, {}, files, release.root, each_release):
+            made = make_built(variants, values, release.given)
+            made = made._replace(values=release.root, unread=release.unread, applied_by=release.by)
+            yield lead_through(made, release.overlay)
+
+
 def _list_named_releases(defaults: Mapping[str, Source], sources: Sequence[Source]) -> list[ChartRelease]:
-    """Return the release of each chart with the files of --values, merged in their order as helm does."""
+    """Return a release of each chart with the files of `--values`, merged in order as in helm."""
     ordered = sorted((source for source in sources if source.values_order), key=lambda source: source.values_order)
     roots = [root for source in ordered if (root := values_root(source)) is not None]
     found = []
@@ -130,21 +140,39 @@ def _list_named_releases(defaults: Mapping[str, Source], sources: Sequence[Sourc
     return found
 
 
-def _fill_vendored(sources: Sequence[Source], files: ChartFiles) -> Iterator[Built]:
-    """Yield the templates of charts within others, with the values that these give."""
-    for template in (source for source in sources if source.may_be_template):
-        for found in find_vendored_values(template, files.sources):
-            variants = _fill(template, found.defaults, {}, files, found.root)
-            if variants:
-                made = make_built(variants, found.defaults, (found.own,) if found.own is not None else ())
-                yield made._replace(values=found.root)
+def _fill_subcharts(charts: _Charts, files: ChartFiles, subcharts: Subcharts, each_release: bool) -> Iterator[Built]:
+    """Yield the templates of charts within others, with the values that these give; nothing is left where a release
+    leaves the chart out.
+    """
+    for path, (values, templates) in charts.items():
+        is_vendored = values_place(templates[0].path) is None
+        for number, found in enumerate(subcharts.list_releases(path)):
+            if found.has_own and found.is_default and not each_release:
+                continue  # the same as with the default values of the chart
+            given = () if is_vendored and found.is_default else found.release.given
+            if found.is_off and each_release:
+                made = [leave_out(template, values, given) for template in templates]
+            else:
+                filled = _fill_all(templates, values, {}, files, found.release.root, each_release)
+                made = [make_built(variants, values, given) for variants in filled]
+            overlay = getattr(found.release, "overlay", None)
+            for built in made:
+                whole = built._replace(
+                    release=number if not found.is_default else None,
+                    applied_by=found.release.by,
+                    is_installed=found.is_replaced,
+                    unread=found.release.unread,
+                    values=found.release.root,
+                )
+                yield lead_through(whole, overlay) if overlay is not None else whole
 
 
 def _fill_all(
     templates: Sequence[Source], values: Source, uses: Uses, files: ChartFiles, root: Node | None, all_of_them: bool
 ) -> Iterator[tuple[Back, ...]]:
-    """Yield what the templates of a chart come to that have some of the values; all of them if requested, and one
-    has.
+    """Yield the rendered templates of a chart that use some of the values.
+
+    With `all_of_them`, yield all templates if at least one uses some values.
     """
     found = [_fill(template, values, uses, files, root) for template in templates]
     is_whole = all_of_them and any(found)
@@ -157,14 +185,14 @@ def _fill_all(
 def _fill(
     template: Source, values: Source, uses: Uses, files: ChartFiles, root: Node | None = None, plain: bool = False
 ) -> tuple[Back, ...]:
-    """Return a template with values; nothing if that fails, or where it makes objects of other kinds."""
+    """Return a rendered template. Empty if that fails, or if it only creates objects of other kinds."""
     if makes_other_kinds(template):
         return ()
     return tuple(guarded(template.path, lambda: fill_template(template, values, uses, files, root, plain)))
 
 
 def _list_holders(sources: Sequence[Source], overlays: Sequence[Built]) -> list[Source]:
-    """Return the sources whose releases no overlay takes in."""
+    """Return the sources whose releases are not part of a rendered overlay."""
     from nodelint.forms.helm.overlay_releases import may_hold_releases
 
     taken = {part for overlay in overlays if may_hold_releases(overlay) for part in overlay.replaces}
@@ -181,19 +209,22 @@ def _find_overlay_releases(
     return list(find_overlay_releases(defaults, list(files.sources.values()), overlays))
 
 
-def _charts(sources: Sequence[Source], with_plain: bool = False) -> _Charts:
+def _charts(sources: Sequence[Source], with_plain: bool = False, vendored: bool = False) -> _Charts:
     """Return the default values of charts, by their absolute path, and the templates of each among the sources.
 
-    With `with_plain` files without code in the place of templates count.
+    With `with_plain` files without code in the place of templates count. With `vendored` the charts are those in the
+    folder of another, and else none of these.
     """
     by_path = {os.path.abspath(source.path): source for source in sources}
     found: _Charts = {}
     for source in sources:
         is_template = source.may_be_template or (with_plain and source.path.endswith(YAML_NAMES))
-        path = values_place(source.path) if is_template else None
-        whole = os.path.abspath(path) if path is not None else ""
-        values = by_path.get(whole) or (read(path) if path is not None else None)
-        if values is None and path is not None and not gate.exists(path):
+        path = (vendored_place(source.path) if vendored else values_place(source.path)) if is_template else None
+        if path is None:
+            continue
+        whole = os.path.abspath(path)
+        values = by_path.get(whole) or read(path)
+        if values is None and not gate.exists(path):
             values = Source.from_text(path, "{}\n")  # a chart may leave all values to whom it is installed by
         if values is not None:
             by_path[whole] = values
@@ -202,12 +233,11 @@ def _charts(sources: Sequence[Source], with_plain: bool = False) -> _Charts:
 
 
 def read_releases(sources: Sequence[Source], paths: Sequence[str], also: str | None) -> list[Source]:
-    """Return the files that may install a chart with values and do not name Karpenter, for templates among the
-    sources.
+    """Return the files that may install a chart with values and do not name Karpenter.
 
-    Overlays that take them in are built with their objects. `also` is the pattern of what the run reads further.
+    Overlays that include them are rendered with their objects. `also` is a pattern of further texts to read.
     """
-    if not paths or not any(values_place(source.path) for source in sources if source.may_be_template):
+    if not paths or not any(chart_of(source.path) for source in sources if source.may_be_template):
         return []
     have = {os.path.abspath(source.path) for source in sources}
     pattern = RELEASES if also is None else f"{also}|{RELEASES}"
@@ -216,27 +246,29 @@ def read_releases(sources: Sequence[Source], paths: Sequence[str], also: str | N
 
 
 def values_beside(sources: Sequence[Source], seen: set[str]) -> list[Source]:
-    """Return the values files of charts with a template among the sources; `seen` are the requested ones."""
+    """Return the values files of charts with a template among the sources. `seen` are the requested files."""
     have = {os.path.abspath(source.path) for source in sources}
-    found = []
-    charts: set[str] = set()
+    first: dict[str, Source] = {}
     for source in sources:
-        path = values_of(source.path) if source.may_be_template else None
-        if path in charts:
-            continue
-        if path is not None:
-            charts.add(path)
-        vendored = vendored_files(source) if source.may_be_template and path is None else []
-        for folder in (path, *beside(path)) if path is not None else vendored:
-            if os.path.abspath(folder) not in have and folder in seen and (values := read(folder)):
+        chart = chart_of(source.path) if source.may_be_template else None
+        if chart is not None:
+            first.setdefault(os.path.abspath(chart), source)
+    found = [s for s in find_depending_charts(first, seen) if os.path.abspath(s.path) not in have]
+    dependencies = ChartDependencies({os.path.abspath(source.path): source for source in (*sources, *found)})
+    have |= {os.path.abspath(source.path) for source in found}
+    for template in first.values():
+        path = values_of(template.path)
+        files = [path, *beside(path)] if path is not None else []
+        for file in (*files, *list_values_files(template, dependencies)):
+            if os.path.abspath(file) not in have and file in seen and (values := read(file)):
                 nodes_of(values)
-                have.add(os.path.abspath(folder))
+                have.add(os.path.abspath(file))
                 found.append(values)
     return found
 
 
 def read_values_in_order(sources: Sequence[Source], paths: Sequence[str]) -> list[Source]:
-    """Return the files of --values that are no sources yet. Each file, also one of the sources, gets its number."""
+    """Return the files of `--values` that are not among the sources. Each file gets its number (`values_order`)."""
     known = {os.path.abspath(source.path): source for source in sources}
     found = []
     for number, path in enumerate(paths, start=1):
@@ -252,14 +284,18 @@ def read_values_in_order(sources: Sequence[Source], paths: Sequence[str]) -> lis
 
 
 def values_elsewhere(sources: Sequence[Source], seen: set[str], named: Collection[str] = ()) -> list[Source]:
-    """Return the values files in other folders of charts with a template among the sources, which do not name
-    Karpenter.
+    """Return the values files in other folders for charts of the sources, if they do not name Karpenter.
 
-    `seen` are all requested files. All keys of one that is taken are keys of one such chart's own values, and not of
-    those of any other chart. Of `named`, the files that were asked for by their paths, one key is enough: `overrides`
-    says what is wrong with the others.
+    `seen` are all requested files. A file counts if all its keys are keys of one such chart's own values, and not of
+    any other chart. For files in `named`, which were requested by path, one key is enough: `overrides` reports the
+    other keys.
     """
-    charts = [keys for values, _ in _charts(sources).values() if (keys := list_keys(values.text))]
+    of_charts = {**_charts(sources), **_charts(sources, vendored=True)}
+    by_path = {os.path.abspath(source.path): source for source in sources}
+    defaults = Subcharts({path: values for path, (values, _) in of_charts.items()}, by_path).defaults
+    outer = [values for path, values in defaults.items() if chart_around(os.path.dirname(path)) is None]
+    paths = {values.path: keys for values in outer if (keys := list_keys(values.text))}
+    charts = list(paths.values())
     if not charts:
         return []
     have = {os.path.abspath(source.path) for source in sources}
@@ -272,12 +308,14 @@ def values_elsewhere(sources: Sequence[Source], seen: set[str], named: Collectio
         fitting = [own for own in charts if keys <= own]
         if path in named and any(keys & own for own in charts):
             fitting = fitting[:1] or [keys]
+        if not fitting and not _is_of_chart(path):
+            note_near_values(path, keys, paths)
         if not keys or len(fitting) != 1 or any(keys <= other for other in others):
             continue
         if _is_of_chart(path) and path not in named:
             continue
         shown = "/".join(os.path.abspath(path).split(os.sep)[-2:])
-        if not any(shown in source.text for source in sources):  # whoever names it says what counts beside it
+        if not any(shown in source.text for source in sources):  # another file that names it decides how it is used
             values = Source.from_text(path.replace(os.sep, "/"), text)
             nodes_of(values)
             found.append(values)
@@ -285,8 +323,9 @@ def values_elsewhere(sources: Sequence[Source], seen: set[str], named: Collectio
 
 
 def _read_values(path: str) -> str:
-    """Return the text of a file if it may hold values of a chart: no Kubernetes object stands in it. Else return an
-    empty text.
+    """Return the text of a file if it may hold chart values and contains no Kubernetes object.
+
+    Else return an empty text.
     """
     try:
         data = gate.read_listed(path, _LARGEST)

@@ -1,4 +1,4 @@
-"""Templates of charts that name Karpenter nowhere themselves, and include a named template that does."""
+"""Find chart templates that do not name Karpenter, but include a named template that does."""
 
 from __future__ import annotations
 
@@ -16,15 +16,14 @@ _DEFINED = re.compile(r"\{\{-?\s*define\s+[\"`]([^\"`\n]+)[\"`]")
 _INCLUDED = re.compile(r"\b(?:include|template)\s+[\"`]([^\"`\n]+)[\"`]")
 _LARGEST = 4 << 20
 _MOST_FILES = 5000
-"""Templates of one chart."""
+"""The most templates of one chart that are searched."""
 _ENDINGS = (".yaml", ".yml", ".tpl")
 
 
 def find_including_templates(sources: Sequence[Source], seen: Iterable[str]) -> list[Source]:
-    """Return the templates that include what a named template among the sources makes, and are no sources by
-    themselves.
+    """Return the templates, not among the sources, that include a named template defined in a source.
 
-    `seen` are the requested files. A template that includes one which includes another counts too.
+    `seen` are the requested files. Indirect includes also count.
     """
     named = {chart: names for chart, names in _list_definitions(sources).items() if names}
     if not named:
@@ -39,7 +38,7 @@ def find_including_templates(sources: Sequence[Source], seen: Iterable[str]) -> 
 
 
 def _list_definitions(sources: Sequence[Source]) -> dict[str, set[str]]:
-    """Return the folders of charts, each with the names of the templates that its files among the sources define."""
+    """Return the names of the templates that the sources define, by the folder of the chart."""
     found: dict[str, set[str]] = {}
     for source in sources:
         if source.may_be_template and "define" in source.text:
@@ -50,7 +49,7 @@ def _list_definitions(sources: Sequence[Source]) -> dict[str, set[str]]:
 
 
 def _including(chart: str, names: set[str], shown: dict[str, str]) -> Iterator[tuple[str, Source]]:
-    """Yield the files of a chart's templates that include one of some names, by their absolute paths."""
+    """Yield path and source of each template of a chart that includes one of the names, directly or indirectly."""
     folder = os.path.join(chart, "templates", "")
     texts: dict[str, str] = {}
     paths = [path for path in shown if path.startswith(folder) and path.endswith(_ENDINGS)]

@@ -1,4 +1,4 @@
-"""Chart templates whose apiVersion and kind come from values, so that they do not contain Karpenter's name."""
+"""Find chart templates whose apiVersion and kind come from values, so that they do not contain Karpenter's name."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_FILES = 500
 
 
 def find_kindless_templates(sources: Sequence[Source], seen: Iterable[str]) -> list[Source]:
-    """Return the templates that make objects of any kind, if a source holds pools or classes as values.
+    """Return the templates that create objects of any kind, if a source has pools or classes as values.
 
     `seen` are the requested files.
     """

@@ -1,4 +1,4 @@
-"""The files of charts that have to be read with a file that the user names: without them it makes no object."""
+"""Find the chart files without which a file that the user names creates no object."""
 
 from __future__ import annotations
 
@@ -12,16 +12,19 @@ from nodelint.forms.helm.values_files import beside, list_keys
 from nodelint.forms.lib.chart_places import CHART, chart_around, chart_of
 
 _DEEPEST = 6
-"""Folders between a file of a chart and its Chart.yaml."""
+"""The most folders between a file of a chart and its Chart.yaml."""
 _MOST_FOLDERS = 5000
-"""Folders of a repository that are looked at for charts."""
+"""The most folders of a repository in which charts are searched."""
 _LARGEST = 1 << 20
 _READ = (".yaml", ".yml", ".tpl", ".json")
 _GIVEN = re.compile(r"\b(?:path|chart)\"?\s{0,20}[:=]\s{0,20}[\"']?([\w./-]+)")
 
 
 def list_read_with(path: str) -> Iterator[str]:
-    """Yield the files of the charts that a named file is of, gives values to, or installs."""
+    """Yield the files of the charts that are needed with a requested file.
+
+    The file belongs to the chart, passes values to it, or installs it.
+    """
     chart = _find_chart(os.path.dirname(path))
     if chart is not None:
         yield from _list_of_chart(chart, path, chart_of(path) is None and _is_further_values(path, chart))
@@ -37,7 +40,7 @@ def list_read_with(path: str) -> Iterator[str]:
 
 
 def _find_chart(folder: str) -> str | None:
-    """Return the folder of the chart that a folder is in, the outermost of charts within each other."""
+    """Return the folder of the chart around a folder, the outermost one of nested charts. None if there is none."""
     for _ in range(_DEEPEST):
         if gate.is_file(os.path.join(folder, CHART)):
             while (outer := chart_around(folder or os.curdir)) is not None:
@@ -50,7 +53,7 @@ def _find_chart(folder: str) -> str | None:
 
 
 def _is_further_values(path: str, chart: str) -> bool:
-    """Whether a file of a chart holds values that are merged into the defaults."""
+    """Return whether a file of a chart is a further values file, to be merged into the default values."""
     if path in map(os.path.normpath, beside(os.path.join(chart, "values.yaml"))):
         return True
     folder, name = os.path.split(path)
@@ -60,7 +63,7 @@ def _is_further_values(path: str, chart: str) -> bool:
 def _list_of_chart(chart: str, named: str, is_values: bool) -> Iterator[str]:
     """Yield the templates of a chart, and its further values files unless the named file is one.
 
-    The defaults are read in any case. As a file that nobody named they are not edited, so they are not yielded.
+    The default values are read anyway. They were not requested, so they must not be edited and are not yielded.
     """
     own = os.path.normpath(os.path.join(chart, "values.yaml"))
     others = {os.path.normpath(path) for path in beside(own)}
@@ -72,7 +75,7 @@ def _list_of_chart(chart: str, named: str, is_values: bool) -> Iterator[str]:
 
 
 def _list_installed(path: str, text: str) -> Iterator[str]:
-    """Yield the folders of the charts of the repository that a text names: from its top, or from its own folder."""
+    """Yield the folders of charts that a text names, relative to the repository's top or to the text's folder."""
     folder = os.path.dirname(path)
     top = repository(os.path.abspath(folder))
     bases = [folder, *([os.path.relpath(top)] if top is not None else [])]
@@ -85,7 +88,7 @@ def _list_installed(path: str, text: str) -> Iterator[str]:
 
 
 def _list_charts(path: str) -> Iterator[str]:
-    """Yield the folders of the charts of the repository that a file stands in, but those within others."""
+    """Yield the folders of all charts in the repository of a file, without nested charts."""
     top = repository(os.path.abspath(os.path.dirname(path)))
     pending = [os.path.relpath(top)] if top is not None else []
     for _ in range(_MOST_FOLDERS):

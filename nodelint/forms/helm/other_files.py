@@ -1,4 +1,4 @@
-"""The files of a chart that its templates may take in by `.Files`."""
+"""Read the files of a chart that its templates may include by `.Files`."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _NAMED = re.compile(r"\.Files\.(?:Get|GetBytes|Lines|Glob)\s+\"([^\"]+)\"")
 
 
 def read_taken_files(chart: str, codes: Sequence[str]) -> dict[str, bytes]:
-    """Return the files that code may take in: those that it names; all of them where it works a name out."""
+    """Return the files that template code may include: the files that it names, or all if it computes a name."""
     files = read_other_files(chart)
     named = [name for code in codes for name in _NAMED.findall(code)]
     if len(named) < sum(code.count(".Files") for code in codes):
         return files
-    # What Helm's patterns match, these match as well: `*` takes folders in.
+    # These patterns match everything that Helm's patterns match: here `*` also matches slashes.
     patterns = [re.sub(r"\{[^{}]*\}", "*", os.path.normpath(name)) for name in named]
     return {
         path: data
@@ -32,9 +32,9 @@ def read_taken_files(chart: str, codes: Sequence[str]) -> dict[str, bytes]:
 
 
 def read_other_files(chart: str) -> dict[str, bytes]:
-    """Return the files that are no templates and that Helm does not read itself, by their path in the chart.
+    """Return the files of a chart, by path, that are not templates and that Helm does not read itself.
 
-    They are not too many.
+    Their number is limited.
     """
     found: dict[str, bytes] = {}
     for folder, _, names in gate.walk(chart):

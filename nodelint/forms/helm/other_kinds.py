@@ -1,4 +1,4 @@
-"""Templates of charts that mention Karpenter and can make nothing but objects of other kinds: none is filled in."""
+"""Find chart templates that mention Karpenter but only create objects of other kinds, to skip their rendering."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ _PLAIN = frozenset(
         "ScaledObject", "Service", "ServiceAccount", "ServiceMonitor", "StorageClass",
     )
 )  # fmt: skip
-"""Kinds in which no other object can stand."""
+"""Kinds that cannot contain another object."""
 _PODS = frozenset(
     ("CronJob", "DaemonSet", "Deployment", "Job", "Pod", "ReplicaSet", "ReplicationController", "StatefulSet")
 )
 _WITH_TEXTS = frozenset(("ConfigMap", "Secret"))
-"""Kinds that may hold a manifest as a text."""
+"""Kinds that may contain a manifest as a text."""
 
 
 def makes_other_kinds(template: Source) -> bool:
-    """Whether a template can make no object that is asked for, whatever its values are.
+    """Return whether a template certainly creates only objects of other kinds, whatever its values are.
 
-    Each document has to name its kind, and nothing that is printed may begin a line of its own. In doubt it can.
+    Each document must name its kind, and no printed value may begin a line. In doubt, return False.
     """
     return _makes_other_kinds(template.text, template.also)
 
 
-@lru_cache(maxsize=1 << 14)  # of both sides of a change, and of each reading of them, once
+@lru_cache(maxsize=1 << 14)  # cached for both sides of a plan
 def _makes_other_kinds(whole: str, also: str | None) -> bool:
     text = _UNSAID.sub("", whole)
     if "{{" not in text or _HOLDS_OURS.search(text) is not None:
@@ -59,7 +59,7 @@ def _makes_other_kinds(whole: str, also: str | None) -> bool:
 
 
 def _list_kinds(text: str) -> set[str]:
-    """Return the kinds of all documents of a text; nothing if one does not name its own, or a line is no field."""
+    """Return the kinds of all documents of a text. Empty if one lacks its kind, or has an unexpected line."""
     found: set[str] = set()
     for document in re.split(r"(?m)^---[^\n]*$", text):
         lines = [line for line in document.splitlines() if line.strip() and not line[0].isspace()]
@@ -79,7 +79,7 @@ def _may_hold_texts(text: str) -> bool:
 
 
 def _may_begin_line(text: str, action: re.Match[str]) -> bool:
-    """Whether what an action prints may begin a line of its own that is not indented."""
+    """Return whether an action may print a line that is not indented."""
     code = action[0]
     if _PRINTS_LINES.search(code) is None or _INDENTED.search(code) is not None:
         return False

@@ -1,4 +1,4 @@
-"""Charts of the repository with the values of HelmReleases and Applications as overlays make them."""
+"""Find the values that HelmReleases and Applications pass to charts after overlays have changed these objects."""
 
 from __future__ import annotations
 
@@ -14,9 +14,14 @@ from nodelint.text import Node, Source, SourceText
 
 
 class OverlayRelease(NamedTuple):
-    """What an overlay gives to a chart: the path of its own values, the files with a part in them, and all values.
+    """The values of a chart's release as rendered by an overlay.
 
-    One that gives no values is a release with the defaults. `by` is that of `InstallChart`.
+    - `path`: the path of the chart's default values.
+    - `given`: the files with values of the release.
+    - `root`: all values, merged.
+    - `overlay`: the rendered overlay.
+    - `unread`: a gap for values that cannot be read.
+    - `by`: as in `InstallChart`.
     """
 
     path: str
@@ -28,14 +33,14 @@ class OverlayRelease(NamedTuple):
 
 
 def may_hold_releases(overlay: Built) -> bool:
-    """Whether a release may be among the objects of an overlay."""
+    """Return whether a rendered overlay may contain a release."""
     return re.search(RELEASES, overlay.source.text) is not None
 
 
 def find_overlay_releases(
     charts: Mapping[str, Source], sources: Sequence[Source], overlays: Sequence[Built]
 ) -> Iterator[OverlayRelease]:
-    """Yield what the objects of overlays give to charts, with the files in which the values of these are written."""
+    """Yield the releases in rendered overlays, with the files in which their values are written."""
     for overlay in filter(may_hold_releases, overlays):
         for path, given, root, unread, by in find_releases(charts, sources, [overlay.source]):
             files: dict[int, SourceText] = {}

@@ -1,4 +1,4 @@
-"""Values of Karpenter's chart in files that no installation names, or of a chart that depends on it."""
+"""Find values of Karpenter's chart in files that no installation names, or of a chart that depends on it."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ from nodelint.text.missing import items_of, text_of
 from nodelint.text.reading import nodes_of
 
 _TELLTALE = ("clusterName", "featureGates", "interruptionQueue", "clusterEndpoint")
-"""Keys of `settings` by which a file of values is known for that of Karpenter's chart."""
+"""Keys of `settings` that identify a values file of Karpenter's chart."""
 _INSTALLS = (
     r"\b(?:Application|ApplicationSet|HelmRelease|helm_release)\b|\bhelm (?:upgrade|install)\b|(?m:^releases:)"
 )
 
 
 def find_plain_values(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
-    """Yield the values in a file that no installation names, or that a chart gives to Karpenter's as its
-    dependency.
+    """Yield the values of Karpenter's chart in a file that no installation names.
+
+    It also yields values that a chart passes to Karpenter's chart as its dependency.
     """
     of_language = TABLE.stating_form(source.path) is not None
     if not (of_language or source.path.endswith((".yaml", ".yml"))):
@@ -52,7 +53,7 @@ def find_plain_values(source: Source, files: ControllerFiles) -> Iterator[Contro
 
 
 def _is_alone(values: Source, files: ControllerFiles) -> bool:
-    """Whether a chart has no values but its own: none next to them, and nothing that installs it names others."""
+    """Return whether a chart has only its own values: no other values file, and no installation that sets values."""
     folder, name = os.path.split(os.path.abspath(values.path))
     if name != "values.yaml" or beside(os.path.join(folder, name)):
         return False
@@ -65,14 +66,18 @@ def _is_alone(values: Source, files: ControllerFiles) -> bool:
 
 
 class _Dependency(NamedTuple):
-    """A chart's dependency on Karpenter's: the key of its values, and the version."""
+    """A chart's dependency on Karpenter's chart.
+
+    - `name`: the key of its values.
+    - `version`: as it is written.
+    """
 
     name: str
     version: str
 
 
 def _find_dependency(values: Source, files: ControllerFiles) -> _Dependency | None:
-    """Return how the chart next to a values file depends on Karpenter's chart; None if it does not."""
+    """Return the dependency on Karpenter's chart of the chart next to a values file. None if it has none."""
     tree = files.tree(values)
     chart = tree.read_file(os.path.join(os.path.dirname(os.path.abspath(values.path)), CHART)) if tree else None
     for root in nodes_of(chart) if chart is not None else ():

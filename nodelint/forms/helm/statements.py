@@ -1,4 +1,4 @@
-"""Evidence in YAML: what installs Karpenter's chart or image, and what makes a cluster."""
+"""Read which Karpenter release YAML files install, by chart or image, and which Kubernetes version a cluster has."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _OF_VALUES = (
     r"\{\{-?\s*\$?\.Values\.([\w.]+)\s*(?:\|\s*(?:default\s+\"?v?([\d.]+)\"?|quote|squote|toString|trim)\s*)*-?\}\}"
 )
 _CODE = r"\{\{|\$\{|\$[A-Za-z_(]"
-"""What stands in the place of a version that somebody fills in."""
+"""The beginning of template code or of a variable in place of a version."""
 _RENDERED = r"karpenter-v?(\d+\.\d+\.\d+)"
 _UPSTREAM = "aws/karpenter-provider-aws"
 _BY_IMAGE = "the controller's image"
 
 
 def evidence(source: Source) -> Iterator[Evidence]:
-    """Yield what the documents of a source state."""
+    """Yield the releases that the documents of a source state."""
     for root in roots(source):
         for node, version, about_crds, by in _stated(root):
-            elsewhere = node.source is not source  # the default of a chart, which other values override
+            elsewhere = node.source is not source  # the default of a chart, which other values may override
             weight = DEFAULT if about_crds or elsewhere else STATED
             at = node.source.position(node.start).line
             if found := stated("karpenter", version, node.source.path, at, by, weight):
@@ -43,7 +43,7 @@ def evidence(source: Source) -> Iterator[Evidence]:
 
 
 def roots(source: Source) -> list[Node]:
-    """Return the roots of a source's documents, whether or not the word karpenter is in them; none if unreadable."""
+    """Return the roots of a source's documents, also of those that do not mention Karpenter. Empty if unreadable."""
     known = [document.root for document in source.documents if document.root is not None]
     if known and "eksctl.io/" not in source.text:
         return known
@@ -54,7 +54,7 @@ def roots(source: Source) -> list[Node]:
 
 
 _Stated = tuple[Node, str, bool, str]
-"""Where a version stands, the version, whether it is that of the CRDs' chart, and what states it."""
+"""The node of a version, the version, whether it is of the chart of the CRDs, and what states it."""
 
 
 def _stated(root: Node) -> Iterator[_Stated]:
@@ -77,11 +77,11 @@ def _stated(root: Node) -> Iterator[_Stated]:
 
 
 def _of_object(root: Node, by: str) -> Iterator[_Stated]:
-    """Yield what only an object of one kind states in its own way."""
+    """Yield the versions in fields that only one kind of object has."""
     kind, spec = word(root, "kind"), root.get("spec")
     name = word(root.get("metadata"), "name") or ""
     if kind == "HelmRelease":
-        # A patch of an overlay: the chart's name stands in the base.
+        # In an overlay's patch, the name of the chart is in the base.
         chart = root.find("spec", "chart", "spec")
         about = match_chart(name)
         if chart is not None and chart.get("chart") is None and about:
@@ -97,19 +97,22 @@ def _of_object(root: Node, by: str) -> Iterator[_Stated]:
         version = root.get("version")
         if version is not None and _node_text(version) == word(root, "appVersion"):
             yield version, _node_text(version), False, "Karpenter's own chart"
-    label = root.find("metadata", "labels", "helm.sh/chart")  # what `helm template` has written
+    label = root.find("metadata", "labels", "helm.sh/chart")  # written by `helm template`
     if label is not None and (rendered := re.fullmatch(_RENDERED, _node_text(label))):
         yield label, rendered[1], False, "the rendered chart"
 
 
 def _is_upstream(chart: Node) -> bool:
-    """Whether a Chart.yaml is a copy of the published chart."""
+    """Return whether a Chart.yaml is a copy of Karpenter's published chart."""
     sources = chart.get("sources")
     return sources is not None and any(_UPSTREAM in str(item.value) for item in sources.items)
 
 
 def _chart(node: Node, root: Node) -> bool | None:
-    """Whether a mapping is about the CRDs' chart (True) or the controller's (False); None for neither."""
+    """Return whether a mapping installs the chart of the CRDs (True) or of the controller (False).
+
+    None for neither.
+    """
     for key in _CHARTS:
         value = node.get(key)
         if value is not None and value.kind == "scalar":
@@ -118,16 +121,14 @@ def _chart(node: Node, root: Node) -> bool | None:
     for address in _values(node, _ADDRESSES):
         if found := re.fullmatch(_ADDRESS, _node_text(address)):
             return found[1] is not None
-    # The name of a chart that one depends on. At the top of a Chart.yaml it is the user's own.
+    # The name of a dependency. At the top of a Chart.yaml it is the user's own chart.
     if node is not root and node.get("apiVersion") is None and (name := word(node, "name")):
         return {"karpenter": False, "karpenter-crd": True}.get(name)
     return None
 
 
 def _resolved(node: Node, root: Node) -> Iterator[tuple[Node, str]]:
-    """Yield a version, or those that the values of its chart or the generators of an ApplicationSet put in its
-    place.
-    """
+    """Yield a version, or the versions that chart values or ApplicationSet generators insert for its code."""
     text = _node_text(node)
     of_values = re.fullmatch(_OF_VALUES, text)
     if of_values is not None:
@@ -184,7 +185,7 @@ def _kubernetes(root: Node) -> Iterator[Evidence]:
 
 
 def word(node: Node | None, key: str) -> str | None:
-    """Return the text of a mapping's key; None if it is not one."""
+    """Return the string of a mapping's key. None if it is missing or not a string."""
     value = node.get(key) if node is not None else None
     return value.value if value is not None and isinstance(value.value, str) else None
 

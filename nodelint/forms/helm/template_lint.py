@@ -1,4 +1,4 @@
-"""What is wrong with the conditions and loops of a template, whatever its values are."""
+"""Find mistakes in the conditions and loops of a template that do not depend on its values."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from nodelint.forms.lib.gotemplate.syntax import Action, BadTemplate, Block, Bra
 
 
 class Guarded(NamedTuple):
-    """The one field that a condition guards.
+    """The only field inside a condition.
 
-    `asked` and `printed` are the fields of the values that the condition asks for and that are printed; `condition`
-    and `value` are where these stand: characters of the template. `used` says whether what is asked for is printed
-    elsewhere, by itself and under its own name.
+    - `key`: the field of the object.
+    - `asked`, `printed`: the values that the condition tests, and that are printed.
+    - `condition`, `value`: the characters of the template with these values.
+    - `alike`: whether both values have the same last name.
+    - `used`: whether the tested value is also printed elsewhere, alone and under its own name.
     """
 
     key: str
@@ -27,7 +29,7 @@ class Guarded(NamedTuple):
 
 
 def guarded(text: str) -> list[Guarded]:
-    """Return the fields of a template that are written under a condition on a field, alone there."""
+    """Return the fields of a template that are the only content of a condition on a value."""
     try:
         parts = parse(text)
     except BadTemplate:
@@ -55,7 +57,7 @@ def guarded(text: str) -> list[Guarded]:
 
 
 def repeated(text: str) -> list[tuple[int, int, tuple[int, int]]]:
-    """Return the keys that a loop writes again in each round: where each begins and ends, and where the loop does."""
+    """Return the keys that a loop writes again in each iteration: start, end, and the range of the loop's code."""
     try:
         blocks = list(_blocks(parse(text)))
     except BadTemplate:
@@ -70,9 +72,7 @@ def repeated(text: str) -> list[tuple[int, int, tuple[int, int]]]:
 
 
 def running_together(text: str) -> list[tuple[int, int, tuple[int, int]]]:
-    """Return the `apiVersion` of documents that a loop writes without `---` between its rounds, and where the loop
-    is.
-    """
+    """Return the `apiVersion` of documents that a loop writes without `---` in between: start, end, loop's range."""
     try:
         loops = [block for block in _blocks(parse(text)) if block.branches[0].word == "range"]
     except BadTemplate:
@@ -83,7 +83,7 @@ def running_together(text: str) -> list[tuple[int, int, tuple[int, int]]]:
         body = text[code.end : block.end.start]
         key = re.search(r"(?m)^apiVersion(?=:)", body)
         parts = re.split(r"(?m)^---", re.sub(r"(?s)\{\{.*?(?:\}\}|\Z)", "", body))
-        # code that prints the line, or includes a text with one, may be anywhere
+        # code that prints the line, or includes a text with it, may be anywhere
         unclear = re.search(r"\{\{[^{}]*(?:---|\b(?:include|template|tpl)\b)", body) or len(block.branches) > 1
         if key is not None and not unclear and all(re.search(r"(?m)^\w+:", part) for part in (parts[0], parts[-1])):
             found.append((code.end + key.start(), code.end + key.end(), (code.start, code.end)))
@@ -91,7 +91,7 @@ def running_together(text: str) -> list[tuple[int, int, tuple[int, int]]]:
 
 
 def _outermost(branch: Branch, text: str) -> list[tuple[int, int]]:
-    """Return the keys of the outermost lines in the body of a loop; nothing if these are not keys alone."""
+    """Return the ranges of the outermost keys in the body of a loop. Empty if other lines are at the same indent."""
     lines: list[re.Match[str]] = []
     for part in branch.body:
         if isinstance(part, Verbatim):
@@ -100,7 +100,7 @@ def _outermost(branch: Branch, text: str) -> list[tuple[int, int]]:
             lines += re.compile(_LINE).finditer(text, alone, part.end)
     least = min((len(line[1]) for line in lines), default=0)
     outer = [line for line in lines if len(line[1]) == least]
-    if outer and not outer[0][2].startswith("-"):  # the items of a list may be as deep as its key
+    if outer and not outer[0][2].startswith("-"):  # the items of a list may have the indent of its key
         outer = [line for line in outer if not line[2].startswith("- ")]
     keys = [re.compile(r"[A-Za-z][\w./-]*(?=:(?:\s|$))").match(text, line.start(2)) for line in outer]
     if not keys or any(key is None or key[0] == "apiVersion" for key in keys):
@@ -122,7 +122,7 @@ def _blocks(parts: tuple[Part, ...]) -> Iterator[Block]:
 
 
 def _own(parts: tuple[Part, ...], text: str) -> Iterator[tuple[str, _Path | None, tuple[int, int]]]:
-    """Yield the keys whose values code prints among some parts: key, the field that is printed, where the code is."""
+    """Yield the keys whose values are printed by code: the key, the printed field, and the range of the code."""
     for part in parts:
         if isinstance(part, Action) and part.variable is None:
             line = text[text.rfind("\n", 0, part.code.start) + 1 : part.code.start]
@@ -133,7 +133,7 @@ def _own(parts: tuple[Part, ...], text: str) -> Iterator[tuple[str, _Path | None
 
 
 def _path(expression: Pipeline | None) -> _Path | None:
-    """Return the one field that a pipeline is about, from `.` or a variable on; None if it is about others too."""
+    """Return the only field that a pipeline uses, from `.` or a variable on. None if it uses others as well."""
     if expression is None or expression.kind == "value":
         return None
     if expression.kind == "call":

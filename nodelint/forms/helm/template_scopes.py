@@ -1,4 +1,4 @@
-"""What the fields are that a template uses, from `.Values` on, through its loops, conditions and variables."""
+"""Find the values that a template uses, as paths from `.Values` on, through its loops, conditions and variables."""
 
 from __future__ import annotations
 
@@ -11,22 +11,25 @@ from nodelint.forms.lib.gotemplate.syntax import Action, BadTemplate, Block, Bra
 from nodelint.text.nodes import Node
 
 Path = tuple[str, ...]
-"""Steps from the top of what helm gives a template: `("Values", "pools", EACH, "taints")`."""
+"""A path from the top of helm's data: `("Values", "pools", EACH, "taints")`."""
 
 EACH = "*"
-"""The step to every item of a list, or to every value of a mapping."""
+"""The step to every item of a list, or every value of a mapping."""
 
 _NAMING = ("get", "hasKey", "index")
-"""Functions that name a field by a text."""
+"""Functions that name a field by a string."""
 
 _TESTS = frozenset(("and", "empty", "eq", "ge", "gt", "hasKey", "kindIs", "le", "len", "lt", "ne", "not", "or"))
 
 
 class FieldUse(NamedTuple):
-    """Code that uses a field.
+    """A use of a value by template code.
 
-    `whole` says whether all that is in it is printed, or handed to a function, `steps` how many fields the code names
-    one in the other, and `fallback` whether `default` has another value for it.
+    - `path`: the value.
+    - `code`: the code.
+    - `whole`: all of the value is printed or passed to a function.
+    - `steps`: the number of nested fields that the code names.
+    - `fallback`: `default` replaces the value if it is empty.
     """
 
     path: Path
@@ -37,10 +40,15 @@ class FieldUse(NamedTuple):
 
 
 class Branched(NamedTuple):
-    """A branch of a block: characters `start` to `end` of its body, with its code in front of them at `head`.
+    """A branch of a template block: its body is the characters `start` to `end`.
 
-    `around` is where the block begins and ends with its code, `items` the path of the items of a loop, `asked` what
-    the code asks for, `only` whether the block has no other branch.
+    - `word`: `if`, `range` and so on.
+    - `head`: the range of the code before the body.
+    - `around`: the range of the whole block with its code.
+    - `expression`: the condition, None for `else`.
+    - `items`: the path of a loop's items.
+    - `asked`: the values that the code tests.
+    - `only`: the block has no other branch.
     """
 
     word: str
@@ -54,12 +62,12 @@ class Branched(NamedTuple):
     only: bool
 
     def asks_for(self, path: Path) -> bool:
-        """Whether the branch is there for any value of a field that is not empty, and for no other."""
+        """Return whether the branch is rendered for each non-empty value of a field, and depends on nothing else."""
         return self.asked == (path,) and self.expression is not None and self.expression.kind == "field"
 
 
 class _Nested:
-    """Regions that lie in each other or apart, by their places."""
+    """An index of regions that contain each other or do not overlap. It finds the regions around an offset."""
 
     def __init__(self, regions: Iterable[Branched]) -> None:
         self._regions = sorted(regions, key=lambda region: (region.start, -region.end))
@@ -73,7 +81,7 @@ class _Nested:
             open_.append(number)
 
     def around(self, start: int, end: int) -> list[Branched]:
-        """Return the branches that hold some characters, outermost first."""
+        """Return the branches that contain a range of characters, outermost first."""
         found = []
         number = bisect_right(self._starts, start) - 1
         while number >= 0:
@@ -84,7 +92,10 @@ class _Nested:
 
 
 class Scopes:
-    """The uses and regions of one template. `loose` are names and texts in code whose path is not known."""
+    """The uses of values and the regions of one template.
+
+    `loose` are names and texts in code whose path is not known.
+    """
 
     def __init__(self, parts: Iterable[Part]) -> None:
         self.uses: list[FieldUse] = []
@@ -92,46 +103,48 @@ class Scopes:
         self._nested: _Nested | None = None
         self._starts: list[int] | None = None
         self.loose: set[str] = set()
-        self._named: dict[Path, bool] = {}  # fields that a function names by a text, and whether all of them is used
+        self._named: dict[
+            Path, bool
+        ] = {}  # fields that a function names by a string: whether all of the value is used
         self._variables: list[dict[str, Path | None]] = [{"$": ()}]
         self._dot: Path | None = ()
         self._walk_parts(parts)
 
     def within(self, start: int, end: int) -> list[Branched]:
-        """Return the regions that hold some characters, outermost first."""
+        """Return the branches that contain a range of characters, outermost first."""
         if self._nested is None:
             self._nested = _Nested(self.regions)
         return self._nested.around(start, end)
 
     def used_within(self, start: int, end: int) -> list[FieldUse]:
-        """Return the uses whose code begins between two places."""
+        """Return the uses whose code begins between two offsets."""
         if self._starts is None:
             self.uses.sort(key=lambda use: use.code.start)
             self._starts = [use.code.start for use in self.uses]
         return self.uses[bisect_left(self._starts, start) : bisect_left(self._starts, end)]
 
     def below(self, path: Path) -> set[str]:
-        """Return the names of the fields that are used of what a path leads to."""
+        """Return the names of the fields that are used of the value at a path."""
         depth = len(path)
         paths = (*(use.path for use in self.uses), *self._named)
         return {longer[depth] for longer in paths if len(longer) > depth and longer[:depth] == path}
 
     def prints_whole(self, path: Path) -> bool:
-        """Whether what a path leads to may be printed as a whole, or is part of what is."""
+        """Return whether the value at a path may be printed as a whole, alone or as part of a larger value."""
         whole = (*(use.path for use in self.uses if use.whole), *(path for path, all in self._named.items() if all))
         return any(whole_path == path[: len(whole_path)] for whole_path in whole)
 
     def loops_over(self, path: Path) -> bool:
-        """Whether a loop runs over all fields of what a path leads to."""
+        """Return whether a loop iterates over all fields of the value at a path."""
         return EACH in self.below(path)
 
     def paths_to(self, name: str) -> list[str]:
-        """Where the template reads a field of a name, as people write it: `pools.*.weight`."""
+        """Return the paths at which the template reads a field of a name, as people write them: `pools.*.weight`."""
         paths = (*(use.path for use in self.uses), *self._named)
         return list(dict.fromkeys(".".join(path[1:]) for path in paths if len(path) > 1 and path[-1] == name))
 
     def unguarded(self, path: Path) -> list[FieldUse]:
-        """Return the uses of fields of what a path leads to, where no condition around asks for that."""
+        """Return the uses of fields of the value at a path without a condition around that tests the value."""
         return [
             use
             for use in self.uses
@@ -144,14 +157,13 @@ class Scopes:
         ]
 
     def follow(self, values: Node | None, path: Path) -> list[Node]:
-        """Return what a path leads to in the values of a chart."""
+        """Return the nodes at a path in the values of a chart."""
         return [] if values is None or path[:1] != ("Values",) else list(_follow(values, path[1:]))
 
     def gap(self, places: list[int], begin: int) -> tuple[Branched, Branched] | None:
-        """Return the condition on one field around one of some places, and the `or` around that which other fields
-        meet too.
+        """Return the condition on one field around one of some offsets, and the `or` condition around it.
 
-        None if other places are before the `or` or under it, and where it begins before `begin`.
+        None if the other offsets are before the `or` or inside it, or if the `or` begins before `begin`.
         """
         for at in places:
             around = self.within(at, at)[-2:]
@@ -253,7 +265,7 @@ class Scopes:
             self._use(arg, code, inner, expression.value == "default" and arg is expression.args[-1])
 
     def _by_name(self, expression: Pipeline) -> Path | None:
-        """Return the path of a field that texts name, as in `hasKey .Values.pool "weight"`.
+        """Return the path of a field that strings name, as in `hasKey .Values.pool "weight"`.
 
         None for anything else.
         """
@@ -267,7 +279,7 @@ class Scopes:
         return None if path is None or len(names) < len(texts) else (*path, *names)
 
     def _path(self, expression: Pipeline) -> Path | None:
-        """Return the path of a field; None for any other expression, and for a field of what is not known."""
+        """Return the path of a field. None for any other expression, and for a field of an unknown value."""
         if expression.kind != "field":
             return None
         assert isinstance(expression.value, tuple)
@@ -283,7 +295,7 @@ class Scopes:
 
 
 def scopes(text: str) -> Scopes | None:
-    """Return the scopes of a template; None for a text that is none, or cannot be read as one."""
+    """Return the scopes of a template. None if a text is not a Helm template, or cannot be parsed."""
     if "{{" not in text or "{%" in text:
         return None
     try:
@@ -293,7 +305,7 @@ def scopes(text: str) -> Scopes | None:
 
 
 def alternative(text: str, kind: str, other: str) -> str | None:
-    """Return the condition by which a template makes an object of one kind in the place of another.
+    """Return the condition with which a template creates an object of one kind instead of another.
 
     None without one.
     """

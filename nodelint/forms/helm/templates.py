@@ -1,4 +1,4 @@
-"""What a rule may ask of a template: its code, and the chart around it with its values."""
+"""Give rules access to a template: its code, and its chart with its values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Templates:
-    """What templates of charts say, each worked out when it is first asked for."""
+    """Facts about the templates of charts, each computed at first use."""
 
     def __init__(self) -> None:
         self._defaults: dict[str, Node | None] = {}
@@ -26,7 +26,7 @@ class Templates:
         self._installing: dict[str, list[str]] = {}
 
     def default(self, source: SourceText, field: str) -> Node | None:
-        """Return the default that a chart has for `.Values.a.b` in one of its templates; None if there is none."""
+        """Return a chart's default for `.Values.a.b` in one of its templates. None if there is none."""
         names = field.removeprefix("$").split(".")
         if names[:2] != ["", "Values"]:
             return None
@@ -34,7 +34,7 @@ class Templates:
         return None if values is None else values.find(*names[2:])
 
     def values(self, source: SourceText) -> Node | None:
-        """Return the default values of the chart that a template is of; None if it is of none, or has none."""
+        """Return the default values of a template's chart. None if it has no chart, or the chart has none."""
         if source.path not in self._defaults:
             from nodelint.forms.helm.charts import default_values
 
@@ -42,7 +42,7 @@ class Templates:
         return self._defaults[source.path]
 
     def more_values(self, source: SourceText) -> list[Node]:
-        """Return what the chart that a template is of has of values besides the defaults."""
+        """Return the values of a template's chart in addition to the defaults."""
         if source.path not in self._more_values:
             from nodelint.forms.helm.charts import more_values
 
@@ -50,13 +50,13 @@ class Templates:
         return self._more_values[source.path]
 
     def scopes(self, source: SourceText) -> Scopes | None:
-        """Return the fields that a template of Helm uses, and its loops and conditions; None for any other text."""
+        """Return the fields that a Helm template uses, and its loops and conditions. None for any other text."""
         if not source.holds("{{"):
             return None
         return self._read_once("scopes", source, _scopes)
 
     def _read_once(self, what: str, source: SourceText, read: Callable[[str], _T]) -> _T:
-        """Return what a reader makes of a text. It is kept, for every object of a file asks for it."""
+        """Return the result of a reader for a text. It is cached, because it is needed for every object of a file."""
         place = what, id(source)
         if place not in self._by_text:
             self._by_text[place] = read(source.text)
@@ -64,7 +64,7 @@ class Templates:
         return found
 
     def loop_names(self, source: SourceText) -> frozenset[str]:
-        """Return the names that the loops of a template of Terraform give."""
+        """Return the variables of the loops in a Terraform template."""
         return self._read_once("loops", source, _loop_names)
 
     def stops_helm(self, source: SourceText) -> list[tuple[int, int, str]]:
@@ -73,14 +73,17 @@ class Templates:
         return [] if values is None else self._read_once("stops", source, lambda text: _stops(text, values))
 
     def says_elsewhere(self, source: SourceText, word: str, templates: bool = True) -> bool:
-        """Whether another template of the same chart has a word in it, or a YAML file that is no template."""
+        """Return whether another template of the chart contains a word.
+
+        With `templates=False`, other YAML files count.
+        """
         import re
 
         whole = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])")
         return any(word in text and whole.search(text) for text in self._beside_in_chart(source, templates))
 
     def is_value_given(self, source: SourceText, word: str) -> bool:
-        """Whether Terraform or a script of the repository that installs a template's chart gives it a value."""
+        """Return whether Terraform or a script of the repository that installs a template's chart sets a value."""
         import re
 
         if source.path not in self._installing:
@@ -91,7 +94,7 @@ class Templates:
         return any(given.search(text) for text in self._installing[source.path])
 
     def class_switch(self, source: SourceText) -> str | None:
-        """Return the condition of a chart that makes a class of EKS Auto Mode in the place of an EC2NodeClass."""
+        """Return the condition with which a chart creates an EKS Auto Mode class instead of an EC2NodeClass."""
 
         def switch(own: str) -> str | None:
             from nodelint.forms.helm.template_scopes import alternative
@@ -110,7 +113,7 @@ class Templates:
         return self._texts[where]
 
     def guarded(self, source: SourceText) -> list[Guarded]:
-        """Return the fields of a template that are written under a condition on a field, alone there."""
+        """Return the fields of a template that are the only content of a condition on a value."""
         if not source.holds("{{"):
             return []
         from nodelint.forms.helm.template_lint import guarded
@@ -118,21 +121,21 @@ class Templates:
         return self._read_once("guarded", source, guarded)
 
     def default_of(self, field: str) -> str | None:
-        """Return the value that holds where a boolean field is left out, if it is not `false`; else None."""
+        """Return the default of a boolean field of Karpenter's API if it is not `false`. None otherwise."""
         from nodelint.data import table
 
         meaning: str | None = table("templates")["false_differs"].get(field)
         return meaning
 
     def picked(self) -> dict[str, dict[str, str]]:
-        """By the name of a list, fields of its items that templates forget, with what is lost without each."""
+        """Return, by the name of a list, the fields of its items that templates often omit, and each one's effect."""
         from nodelint.data import table
 
         fields: dict[str, dict[str, str]] = table("templates")["picked"]
         return fields
 
     def repeated(self, source: SourceText) -> list[tuple[int, int, tuple[int, int]]]:
-        """Return the keys that a loop of a template writes again in each round, each with where the loop begins."""
+        """Return the keys that a loop of a template writes again in each iteration: start, end, the loop's range."""
         if not source.holds("{{") or not source.holds("range"):
             return []
         from nodelint.forms.helm.template_lint import repeated
@@ -140,7 +143,7 @@ class Templates:
         return self._read_once("repeated", source, repeated)
 
     def running_together(self, source: SourceText) -> list[tuple[int, int, tuple[int, int]]]:
-        """Return the `apiVersion` of documents that a loop of a template writes without `---` between its rounds."""
+        """Return the `apiVersion` of documents that a loop of a template writes without `---` in between."""
         if not source.holds("{{") or not source.holds("range"):
             return []
         from nodelint.forms.helm.template_lint import running_together

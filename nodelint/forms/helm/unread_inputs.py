@@ -1,4 +1,4 @@
-"""Files of charts that helm cannot read, or that have to be there."""
+"""Find files of charts that helm cannot read, or that are missing."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from nodelint.text.syntax_errors import SyntaxProblem
 
 CHART = HELM.heads[0]
 _MOST_FILES = 20_000
-"""Files of charts that are looked at: a guard against a tree that holds everything."""
+"""The most files of charts that are checked."""
 
 
 def list_inputs(sources: Sequence[Source], builds: Sequence[Built]) -> Iterator[str]:
-    """Yield the absolute paths of the files of charts that objects stand in, or are built of."""
+    """Yield the absolute paths of the chart files that contain objects or are inputs of rendered manifests."""
     paths = [source.path for source in sources if source.may_be_template and not makes_other_kinds(source)]
     paths += [part for built in builds for part in built.parts]
     charts = {chart for path in map(os.path.abspath, paths) if (chart := chart_of(path)) is not None}
@@ -44,13 +44,13 @@ def _list_charts(charts: set[str]) -> Iterator[str]:
 
 
 def is_required(path: str) -> bool:
-    """Whether helm reads a file, or somebody installs the chart with it."""
+    """Return whether helm always reads a file, or an installation uses it."""
     name = os.path.basename(path)
     return name in (CHART, "values.yaml") or chart_of(path) is not None or re.match(OTHER_VALUES, name) is not None
 
 
 def find_fault(source: Source, known: dict[str, object]) -> SyntaxProblem | None:
-    """Return why helm cannot read a template; `known` remembers the names of the templates of charts."""
+    """Return the reason why helm cannot read a template. None if it can. `known` caches the names of templates."""
     fault = _find_template_fault(source.text)
     if fault is not None:
         return fault
@@ -60,7 +60,7 @@ def find_fault(source: Source, known: dict[str, object]) -> SyntaxProblem | None
 
 
 def find_root_fault(roots: Sequence[Node | None]) -> SyntaxProblem | None:
-    """Return why helm loads no chart with this Chart.yaml."""
+    """Return the reason why helm cannot load a chart with this Chart.yaml. None if it can."""
     lacking = _find_lacking(roots)
     return SyntaxProblem(0, f"the chart has no `{lacking}`") if lacking is not None else None
 
@@ -77,7 +77,7 @@ def _find_template_fault(text: str) -> SyntaxProblem | None:
 
 
 def _find_lacking(roots: Sequence[Node | None]) -> str | None:
-    """Return the field without which helm loads no chart, where one is missing."""
+    """Return the required field that a Chart.yaml lacks. None if it has all of them."""
     root = roots[0] if roots else None
     if root is not None and not is_mapping(root):
         return None
@@ -89,7 +89,7 @@ def _is_empty(node: Node | None) -> bool:
 
 
 def find_lost_inputs(sources: Sequence[Source]) -> Iterator[tuple[str, str]]:
-    """Yield the first template of each vendored chart that has lost its Chart.yaml: helm stops there."""
+    """Yield the first template of each vendored chart without Chart.yaml, with the reason that helm stops there."""
     known: set[str] = set()
     for source in sources:
         path = os.path.abspath(source.path)
@@ -98,7 +98,7 @@ def find_lost_inputs(sources: Sequence[Source]) -> Iterator[tuple[str, str]]:
         if below != "charts" or chart in known or os.path.lexists(os.path.join(chart, CHART)):
             continue
         if os.path.basename(chart).startswith(("_", ".")):
-            continue  # helm passes these over
+            continue  # helm ignores these
         known.add(chart)
         if gate.is_file(os.path.join(outer, CHART)):
             missing = os.path.relpath(os.path.join(chart, CHART))

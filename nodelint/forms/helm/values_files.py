@@ -1,8 +1,8 @@
-"""The other values files that a repository has for a chart, and its default values with one of them merged in.
+"""Find the other values files for a chart of the repository, and merge them into its default values.
 
-These are the files next to `values.yaml` that are named like it (`values-prod.yaml`, `prod.values.yaml`), those of a
-folder of the chart for them (`values/prod.yaml`), and files elsewhere in the repository, such as
-`environments/prod/karpenter.yaml`, all of whose keys the default values of one chart have, and those of no other.
+These are files next to `values.yaml` with a similar name (`values-prod.yaml`, `prod.values.yaml`), files in a folder
+of the chart for them (`values/prod.yaml`), and files elsewhere in the repository, such as
+`environments/prod/karpenter.yaml`, if the default values of exactly one chart have all their keys.
 """
 
 from __future__ import annotations
@@ -19,22 +19,20 @@ from nodelint.text import Node, Source
 from nodelint.text.limits import note_left_out, note_more
 
 _FOLDERS = ("values", "env", "envs", "environment", "environments")
-"""Folders of a chart for the values of each environment."""
+"""Folders of a chart with the values of each environment."""
 
 MOST = 1000
-"""Files of values that one chart is judged with."""
+"""The most values files with which one chart is rendered."""
 
 _FEWEST_KEYS = 2
-"""Keys that a file elsewhere has to share with a chart: one, such as `karpenter`, may be anything's.
+"""The number of keys that a file elsewhere must share with a chart. A single key, such as `karpenter`, proves little.
 
 One is enough if the user names the file, or if the maps below the key have the same keys.
 """
 
 
 def beside(values: str) -> list[str]:
-    """Return the files that are named like a chart's own values and stand next to them, or in a folder for such
-    files.
-    """
+    """Return the files with names like a chart's own values, next to them or in a folder for such files."""
     folder = os.path.dirname(values)
     found = [os.path.join(folder, name) for name in _list(folder) if re.fullmatch(OTHER_VALUES, name)]
     for below in (os.path.join(folder, name) for name in _FOLDERS):
@@ -47,14 +45,14 @@ def _list(folder: str) -> list[str]:
 
 
 def list_keys(text: str) -> set[str]:
-    """Return the keys that lines of a text begin with."""
+    """Return the keys at the beginning of unindented lines of a text."""
     return set(re.findall(r"(?m)^([A-Za-z][\w-]*)[ \t]*:(?:[ \t\r]|$)", text))
 
 
 def _find_own_values(path: str, is_named: bool) -> str | None:
-    """Where the default values are of the chart that a values file is of by its place and name.
+    """Return the path of the default values to which a values file belongs by its folder and name.
 
-    A file next to them may have any name if the user names it.
+    None if it belongs to no chart. A file next to the default values may have any name if the user names it.
     """
     folder, name = os.path.split(path)
     if re.fullmatch(OTHER_VALUES, name) or (is_named and gate.is_file(os.path.join(folder, CHART))):
@@ -64,10 +62,9 @@ def _find_own_values(path: str, is_named: bool) -> str | None:
 
 
 def overrides(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterator[tuple[str, Source, Node]]:
-    """Yield the files among the sources that hold values of a chart: the path of its own values, the file, and its
-    root.
+    """Yield the files with values of a chart: the path of the chart's own values, the file, and its merged root.
 
-    `charts` are the default values of charts by their absolute path.
+    `charts` are the default values of charts by absolute path.
     """
     defaults = {path: root for path, values in charts.items() if (root := values_root(values)) is not None}
     counts = dict.fromkeys(defaults, 0)
@@ -80,7 +77,7 @@ def overrides(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterat
         if own in defaults:
             fitting = [own]
         elif gate.is_file(os.path.join(os.path.dirname(path), CHART)):
-            continue  # of a chart of its own
+            continue  # the values of another chart
         else:
             fitting = [
                 default_path
@@ -102,7 +99,7 @@ def overrides(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterat
 
 
 def _note_unused(source: Source, fitting: Sequence[str], defaults: Mapping[str, Node]) -> None:
-    """Note why a file that the command line names is not read as values of a chart, if some of its keys are those."""
+    """Record why a file that the command line names is not used as values of a chart, if some of its keys match."""
     root = values_root(source)
     if root is None:
         return
@@ -124,6 +121,21 @@ def _note_unused(source: Source, fitting: Sequence[str], defaults: Mapping[str, 
             return
 
 
+def note_near_values(path: str, keys: set[str], charts: Mapping[str, set[str]]) -> None:
+    """Note a file that is not read as values of a chart because of a few keys, of which the chart has no other.
+
+    `charts` are the keys of default values by their paths. Of files for charts elsewhere nothing is noted: most of
+    their keys are others.
+    """
+    near = [own for own in charts if _FEWEST_KEYS <= len(keys & charts[own]) >= 2 * len(keys - charts[own])]
+    if len(near) == 1:
+        unknown, chart = min(keys - charts[near[0]]), os.path.basename(os.path.dirname(os.path.abspath(near[0])))
+        reason = (
+            f"not read as values: values.yaml of chart {chart} has no key `{unknown}`; to judge it with this file,"
+        )
+        note_left_out(path.replace(os.sep, "/"), f"{reason} {_BY_FLAG}")
+
+
 _BY_FLAG = "name it by --values"
 
 
@@ -132,7 +144,7 @@ def _is_group(value: Node, default: Node | None) -> bool:
 
 
 def _fits(source: Source, defaults: Node) -> bool:
-    """Whether all keys of a file are keys of the default values, and those of its maps share some of theirs."""
+    """Return whether the default values have all keys of a file, and its maps have some keys in common with them."""
     root = values_root(source)
     if root is None or not root.entries:
         return False
@@ -150,7 +162,7 @@ def _same(value: Node, default: Node | None) -> bool:
 
 
 def _is_alike(value: Node, default: Node | None) -> bool:
-    """Whether both are lists or maps, and the keys of the first map in the one are keys of that in the other."""
+    """Return whether both are lists or maps, and the keys of the first map are keys of the other one's."""
     if default is None or value.kind != default.kind or value.kind == "scalar":
         return False
     if value.kind == "sequence":

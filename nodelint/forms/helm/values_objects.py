@@ -1,7 +1,7 @@
-"""NodePools and EC2NodeClasses in the values of a chart whose templates are not known.
+"""Find NodePools and EC2NodeClasses in the values of a chart whose templates are not known.
 
-A mapping whose `requirements` are Karpenter's, or that lists selector terms of a class, is a pool or a class to
-whatever chart it is for: lists and the names of fields are those of `spec`. What the chart adds is not known.
+A mapping with Karpenter `requirements` is a pool, and one with selector terms is a class, whatever chart it is for:
+the names of fields are those of `spec`. The additions of the chart are not known.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from nodelint.text.nodes import MappingEntry
 
 _TERMS = ("amiSelectorTerms", "subnetSelectorTerms", "securityGroupSelectorTerms")
 WORDS = ("requirements", *_TERMS)
-"""One of these keys is in all that is found."""
+"""Keys of which each such mapping has at least one."""
 
 _LABELS = (
     r"(?:karpenter\.(?:sh/capacity-type|k8s\.aws/)|node\.kubernetes\.io/instance-type$|eks\.amazonaws\.com/instance-)"
 )
-"""How the keys begin that nothing but Karpenter has requirements on."""
+"""The beginning of label keys that only requirements of Karpenter use."""
 
 _POOL = ("requirements", "taints", "startupTaints", "weight", "expireAfter", "terminationGracePeriod")
 _DISRUPTION = {"consolidationPolicy", "consolidateAfter", "expireAfter", "budgets"}
@@ -38,10 +38,10 @@ _CLASS = (
 
 
 def find_objects(root: Node, document: Document) -> Iterator[Object]:
-    """Yield the pools and classes of a mapping that is no Kubernetes object."""
+    """Yield the pools and classes in a mapping that is not a Kubernetes object."""
     text = root.source.text
     if all(text.find(word, root.start, root.end) < 0 for word in WORDS) or root.get("tests") is not None:
-        return  # what helm-unittest gives a chart is there to be tried
+        return  # values in tests of helm-unittest
     pending = [root]
     while pending:
         node = pending.pop()
@@ -68,9 +68,9 @@ def _is_pool(node: Node) -> bool:
 
 
 def _is_class(node: Node) -> bool:
-    """Whether it lists selector terms, or has one in the place of a list and other fields of a class.
+    """Return whether a mapping lists selector terms, or has one term instead of a list and other fields of a class.
 
-    A mapping in the place of a list is the chart's own way to write it.
+    A mapping instead of a list is the chart's own notation.
     """
     terms = [ancestor for name in _TERMS if (ancestor := node.get(name)) is not None]
     if any(term.items for term in terms):
@@ -84,7 +84,10 @@ def _is_list(node: Node | None) -> bool:
 
 
 def _add_subnet(made: Object, node: Node) -> None:
-    """The one subnet that a chart takes by its id in the place of a list: it can become nothing but a list of it."""
+    """Add `subnetSelectorTerms` to a class if the values have one subnet id instead of a list of terms.
+
+    Templates can only make a list of it.
+    """
     term, spec = node.get("subnetSelectorTerms"), made.node.get("spec")
     if term is None or spec is None or [entry.name for entry in term.entries] != ["id"]:
         return
@@ -97,9 +100,10 @@ def _add_subnet(made: Object, node: Node) -> None:
 
 
 def _fields(node: Node) -> Sequence[str]:
-    """Return the fields of a pool that are Karpenter's; `disruption` is the chart's own where it has other keys.
+    """Return the names of a pool's fields that are Karpenter's.
 
-    So is `limits` where its values are no amounts.
+    `disruption` is left out if it has other keys, and `limits` if its values are not scalars: they are the chart's
+    own.
     """
     disruption = node.get("disruption")
     limits = node.get("limits")
@@ -114,7 +118,7 @@ def _fields(node: Node) -> Sequence[str]:
 def _make_object(
     cls: type[Object], node: Node, document: Document, api_version: str, kind: str, fields: Sequence[str]
 ) -> Object:
-    """Return the object whose `spec` has the fields of a mapping."""
+    """Return the object whose `spec` has some fields of a mapping."""
     spec, whole = (Node(node.source, node.start, node.end, "mapping", node.style) for _ in range(2))
     spec.entries = [entry for entry in node.entries if entry.name in fields]
     spec.parent, whole.parent = whole, node.parent

@@ -1,7 +1,7 @@
-"""helmfile: releases of charts, each with its values.
+"""Read helmfile releases, which install charts with values.
 
-Files: `helmfile.yaml` and the like, and files below `helmfile.d/`. Renders nothing itself: it asks for the chart of
-each release that is installed. Not known: a helmfile that is a template (`.gotmpl`), secrets, values of environments.
+Files: `helmfile.yaml` and similar names, and files below `helmfile.d/`. Renders nothing itself: it requests rendering
+of the chart of each installed release. Not known: templates (`.gotmpl`), secrets, values of environments.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ if TYPE_CHECKING:
 
 
 def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
-    """Return the charts of the repository that a helmfile installs."""
+    """Yield the charts of the repository that a helmfile installs."""
     from nodelint.forms.helmfile import charts
 
     return charts.install_charts(root, tree)
 
 
 def find_installs(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
-    """Return the installations of Karpenter's controller by a helmfile."""
+    """Yield the installations of Karpenter's controller by a helmfile."""
     from nodelint.forms.helmfile import controller
 
     return controller.find_installs(source, files)
 
 
 def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
-    """Return the helmfiles that install a chart with values that hold template code, and the files that they name."""
+    """Yield the helmfiles that install a chart with template code in its values, and the files that they name."""
     from nodelint.forms.helmfile import unread_values
 
     return unread_values.list_unread_values(chart, files)
 
 
 def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
-    """Return the charts that releases install."""
+    """Yield the charts that releases of helmfiles install."""
     if not any("helmfile" in path for path in files.paths):
         return iter(())
     from nodelint.forms.helmfile import charts

@@ -1,4 +1,4 @@
-"""Charts that a helmfile installs, and the values that it gives."""
+"""Find the charts that a helmfile installs, and the values that it passes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
 
 
 def helmfile_layers(release: Node, folder: str, tree: RepositoryTree) -> list[ValuesLayer]:
-    """Return what a release of a helmfile gives to its chart, the weakest first."""
+    """Return the values that a release of a helmfile passes to its chart, the weakest first."""
     values, settings = release.get("values"), release.get("set")
     layers = []
     for item in values.items if values is not None else ():
@@ -59,7 +59,7 @@ def helmfile_layers(release: Node, folder: str, tree: RepositoryTree) -> list[Va
 
 
 _DECIDING = ("condition", "namespace", "kubeContext", "strategicMergePatches", "jsonPatches", "transformers")
-"""Fields of a release that decide whether it is installed, where, and what becomes of its render."""
+"""Fields of a release that decide whether it is installed, where, and how its rendered objects change."""
 
 
 def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:

@@ -1,4 +1,4 @@
-"""Installations of Karpenter's controller by a helmfile."""
+"""Find installations of Karpenter's controller by a helmfile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Helmfiles whose values for a chart hold template code."""
+"""Find helmfiles whose values for a chart contain template code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PATH = re.compile(
 
 
 def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
-    """Yield the helmfiles that install a chart with values that hold template code, and the files that they name."""
+    """Yield the helmfiles that install a chart with template code in its values, and the files that they name."""
 
     for path in files.paths:
         source = files.read(path) if _HELMFILE.search(path.replace(os.sep, "/")) else None

@@ -1,8 +1,9 @@
-"""Kustomize: overlays, built as kustomize builds them, without running it.
+"""Render Kustomize overlays without running kustomize.
 
-Files: `kustomization.yaml`, `kustomization.yml`, `Kustomization`, and what they name in the same repository. Renders
-each overlay that no other takes in, and for other forms a folder that a controller applies. Not known: what kustomize
-would fetch, plugins and functions that it would run; such an overlay is not built, and that is said.
+Files: `kustomization.yaml`, `kustomization.yml`, `Kustomization`, and the files that they name in the same
+repository. Renders each overlay that no other one includes, and folders that a controller applies. Not known: files
+that kustomize would fetch, and plugins and functions that it would run: such an overlay is not rendered, and is
+reported.
 """
 
 from __future__ import annotations
@@ -24,42 +25,45 @@ if TYPE_CHECKING:
 
 
 def is_part(path: str) -> bool | None:
-    """Whether a kustomization names a file as a patch; None if the object has to tell."""
+    """Return whether a kustomization names a file as a patch.
+
+    None if that cannot be determined from kustomizations.
+    """
     from nodelint.forms.kustomize.kustomizations import is_patch
 
     return is_patch(path)
 
 
 def find_patched_folder(path: str) -> str | None:
-    """Return the folder of the kustomization, next to a file or above it, that names the file as a patch."""
+    """Return the folder of the kustomization next to a file or above it that names the file as a patch."""
     from nodelint.forms.kustomize.kustomizations import patched_in
 
     return patched_in(path)
 
 
 def builds_on(patch: str, base: str) -> bool:
-    """Whether an overlay that names a patch takes the file of another object, directly or by way of others."""
+    """Return whether an overlay that names a patch includes the file of another object, directly or indirectly."""
     from nodelint.forms.kustomize import kustomizations
 
     return kustomizations.builds_on(patch, base)
 
 
 def list_read_with(path: str) -> Iterator[str]:
-    """Return the kustomizations that name a file which the user names, and the files that these take."""
+    """Yield the kustomizations that name a requested file, and the files that they include."""
     from nodelint.forms.kustomize import kustomizations
 
     return kustomizations.list_read_with(path)
 
 
 def forget() -> None:
-    """Read every kustomization again: for a process that outlives a change of one."""
+    """Clear the cache of kustomizations. A server calls it when one changes."""
     from nodelint.forms.kustomize import kustomizations
 
     kustomizations.forget()
 
 
 def render(run: FormRun) -> None:
-    """Build the overlays of a run."""
+    """Render the overlays of a run."""
     from nodelint.forms.kustomize.overlays import build_native
 
     built, unbuilt = build_native(run.sources, run.folder_files)
@@ -68,7 +72,7 @@ def render(run: FormRun) -> None:
 
 
 def apply_folder(request: ApplyFolder, run: FormRun) -> Built | Gap | None:
-    """Return what a controller makes of a folder; None if no object is Karpenter's."""
+    """Render the folder of a request as its controller changes it. Return None if it has no Karpenter object."""
     from nodelint.forms.kustomize.files import Files
     from nodelint.forms.kustomize.overlays import build_applied
 
@@ -77,21 +81,24 @@ def apply_folder(request: ApplyFolder, run: FormRun) -> Built | Gap | None:
 
 
 def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
-    """Return the charts of the repository that a kustomization inflates."""
+    """Yield the charts of the repository that a kustomization inflates."""
     from nodelint.forms.kustomize import charts
 
     return charts.install_charts(root, tree)
 
 
 def find_given_values(root: Node, charts: Collection[str]) -> Iterator[tuple[str, Node]]:
-    """Values that a kustomization gives to a chart without a template here, each with the name of the chart."""
+    """Yield the values that a kustomization passes to a chart whose folder is not in `charts`.
+
+    Each item is the name of the chart, and the mapping of values.
+    """
     from nodelint.forms.kustomize import charts as own
 
     return own.find_given_values(root, charts)
 
 
 def find_installs(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
-    """Return the installations of Karpenter's controller by a kustomization."""
+    """Yield the installations of Karpenter's controller by a kustomization."""
     from nodelint.forms.kustomize import controller
 
     return controller.find_installs(source, files)
@@ -100,21 +107,21 @@ def find_installs(source: Source, files: ControllerFiles) -> Iterator[Controller
 def list_inputs(
     sources: Sequence[Source], builds: Sequence[Built], folder_files: Sequence[str], paths: Collection[str]
 ) -> Iterator[str]:
-    """Return the kustomizations that something is built of, or that may take in an object."""
+    """Yield the paths of the kustomizations that were rendered, and of those that may include an object."""
     from nodelint.forms.kustomize import unread_inputs
 
     return unread_inputs.list_inputs(sources, builds, folder_files)
 
 
 def find_root_fault(roots: Sequence[Node | None]) -> SyntaxProblem | None:
-    """Return why kustomize stops at a kustomization that is YAML."""
+    """Return the reason why kustomize refuses a kustomization that is valid YAML. None if it accepts it."""
     from nodelint.forms.kustomize import unread_inputs
 
     return unread_inputs.find_root_fault(roots)
 
 
 def find_missing_path(source: Source) -> SyntaxProblem | None:
-    """Return the first path of the repository that a kustomization names and that is not there."""
+    """Return the first path of the repository in a kustomization that does not exist. None if all exist."""
     from nodelint.forms.kustomize import unread_inputs
 
     return unread_inputs.find_missing_path(source)

@@ -1,4 +1,4 @@
-"""What a controller does to a folder that it applies: patches, components, names, namespace, labels."""
+"""Render a folder as a controller changes it: with patches, components, names, namespace and labels."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from nodelint.text import Node, Source
 from nodelint.text.limits import note_more
 
 _MOST_FILES = 5000
-"""Files of one folder that a controller applies."""
+"""The most files of one folder that a controller applies."""
 
 
 def read_fields(request: ApplyFolder) -> YamlTree:
-    """Return the fields of a kustomization that do what a controller does to a folder."""
+    """Return the fields of a kustomization that make the same changes as a controller."""
     made = YamlTree("mapping", request.by)
     for name, written in request.fields.items():
         value = read_json(written)
@@ -34,9 +34,10 @@ def read_fields(request: ApplyFolder) -> YamlTree:
 
 
 class AppliedFolder(Overlay):
-    """What a controller makes of a folder: a kustomization over the one in it, or over its files.
+    """A folder as a controller changes it: a kustomization over the one in the folder, or over its files.
 
-    `root` is the object that says so, `fields` what a kustomization of the same effect has besides its resources.
+    `root` is the object that applies the folder. `fields` are the fields of an equivalent kustomization, except its
+    resources.
     """
 
     def __init__(self, files: Files, root: Node, folder: str, fields: YamlTree) -> None:
@@ -57,7 +58,7 @@ class AppliedFolder(Overlay):
         return Kustomization(self.folder, path, source, self._configuration())
 
     def _configuration(self) -> YamlTree:
-        """Return the fields of a kustomization that do the same."""
+        """Return a kustomization with the same effect as the controller's object."""
         made = YamlTree("mapping", self._root)
         resources = YamlTree("sequence", self._root)
         resources.items = [
@@ -78,9 +79,7 @@ class AppliedFolder(Overlay):
         return made
 
     def _list_resources(self) -> Iterator[str]:
-        """Yield the folder, where it has a kustomization; else the folders and files that a controller finds in
-        it.
-        """
+        """Yield the folder if it has a kustomization, else the folders and files in it that a controller applies."""
         if self._has_kustomization(self.below):
             yield self.below
             return

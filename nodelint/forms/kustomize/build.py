@@ -1,6 +1,6 @@
-"""Overlays of kustomize, built from the files of a repository: the objects, and where each value of them is written.
+"""Render kustomize overlays from the files of a repository: the objects, and the position of each value.
 
-What kustomize would have to fetch or run is named and not built.
+An overlay for which kustomize must fetch or run something is reported and not rendered.
 """
 
 from __future__ import annotations
@@ -25,11 +25,15 @@ from nodelint.text import Node, Source
 from nodelint.text.limits import BROKE_DOWN, note_fault, note_limit
 
 _MOST_FOLDERS = 2000
-"""Kustomizations that one overlay may take in."""
+"""The most kustomizations that one overlay may include."""
 
 
 class BuiltOverlay(NamedTuple):
-    """An overlay that was built, and what its patches did that their author may not have meant."""
+    """A rendered overlay, with effects of its patches that may not be intended.
+
+    - `lost`: list items that a patch removes.
+    - `unmatched`: patches without a target.
+    """
 
     built: Built
     lost: tuple[LostItems, ...]
@@ -46,12 +50,12 @@ def build_overlays(
     root: str | None = None,
     workloads: Collection[str] | None = None,
 ) -> list[Outcome]:
-    """Build the overlays among some files of kustomize that concern Karpenter and that no other of them takes in.
+    """Render the overlays that concern Karpenter and that no other overlay includes.
 
-    `at_hand` are sources that were read before, by absolute path: origins are nodes of these. `of_karpenter` are the
-    absolute paths of all files with a word of Karpenter's; where it is None, the files are asked. `workloads` are
-    those of files with workloads that are read too. Nothing outside the repository is read, nor outside `root` where
-    there is no repository.
+    - `at_hand`: sources that were already read, by absolute path. Origins are nodes of these.
+    - `of_karpenter`: the absolute paths of all files that mention Karpenter. If None, the files are searched.
+    - `root`: the outermost folder to read if there is no repository.
+    - `workloads`: the absolute paths of files with workloads that are also read.
     """
     files = Files(at_hand or {})
     graph = _Graph(files)
@@ -69,7 +73,7 @@ def build_overlays(
 
 
 def _with_workloads_alone(outcome: Outcome) -> Outcome:
-    """An overlay without an object of Karpenter's: only what it makes of its workloads is spoken of."""
+    """Return the outcome for an overlay without Karpenter objects: its workloads stay, problems are not reported."""
     if isinstance(outcome, Gap):
         return outcome._replace(fails=False, decides=False)
     built = outcome.built._replace(problems=(), lost=(), unmatched=())
@@ -77,12 +81,12 @@ def _with_workloads_alone(outcome: Outcome) -> Outcome:
 
 
 def build_overlay(files: Files, folder: str, root: str | None = None) -> Outcome:
-    """Build the overlay of a folder, given by its absolute path."""
+    """Render the overlay of a folder (an absolute path)."""
     return make_outcome(Overlay(files, folder, root))
 
 
 def make_outcome(overlay: Overlay) -> Outcome:
-    """Return the built text of an overlay, or the gap that says why it is not built."""
+    """Return the rendered text of an overlay, or a gap with the reason why it is not rendered."""
     files, folder = overlay.files, overlay.folder
     shown = show_folder(folder)
     try:
@@ -93,7 +97,7 @@ def make_outcome(overlay: Overlay) -> Outcome:
         return _describe_failure(overlay, shown, error)
     except BudgetSpent as limit:
         return _describe_failure(overlay, shown, BuildError(None, str(limit), fails=False))
-    except Exception as error:  # one overlay that breaks nodelint does not silence the others
+    except Exception as error:  # an internal error for one overlay must not prevent the others
         note_fault(shown, error)
         return _describe_failure(overlay, shown, BuildError(None, BROKE_DOWN, fails=False))
     own = next(iter(overlay.parts))
@@ -109,16 +113,16 @@ def make_outcome(overlay: Overlay) -> Outcome:
         ),
         lost=tuple(overlay.lost),
         unmatched=tuple(overlay.unmatched),
-        # What a controller makes of a folder rests on its object, whose fields are read already.
+        # The folder depends on the controller's object, whose fields were already read.
         comes_to=partial(_comes_to, overlay) if type(overlay) is Overlay else None,
     )
     return BuiltOverlay(built, tuple(overlay.lost), tuple(overlay.unmatched))
 
 
 def _build_for_karpenter(overlay: Overlay) -> tuple[list[YamlTree], str | None]:
-    """Build the overlay. Return its objects that come from files naming Karpenter, and these files' extra keywords.
+    """Render the overlay. Return its objects that come from files naming Karpenter, and these files' extra keywords.
 
-    The keywords are one pattern, None if no file has any. Raise `BuildError` if the overlay cannot be built.
+    The keywords are one pattern, None if no file has any. Raise `BuildError` if the overlay cannot be rendered.
     """
     overlay.build()
     concerned_resources = [resource for resource in overlay.resources if resource.is_of_karpenter]
@@ -127,7 +131,7 @@ def _build_for_karpenter(overlay: Overlay) -> tuple[list[YamlTree], str | None]:
 
 
 def _comes_to(overlay: Overlay, sources: Mapping[str, Source], text: Source) -> bool:
-    """Whether an overlay comes to the objects of a text with other sources at some absolute paths."""
+    """Return whether an overlay gives the objects of a text if some files (by absolute path) have other sources."""
     try:
         values, also = _build_for_karpenter(
             Overlay(overlay.files.with_sources(sources), overlay.folder, overlay.home)
@@ -140,7 +144,7 @@ def _comes_to(overlay: Overlay, sources: Mapping[str, Source], text: Source) -> 
 
 
 def _check(printed: PrintedObjects) -> None:
-    """Raise `BuildError` where the text does not say what the objects are."""
+    """Raise `BuildError` if the printed text does not represent the objects exactly."""
     source = printed.source
     roots = [document.root for document in source.documents if document.host is None]
     if len(roots) != len(printed.objects) or None in roots:
@@ -161,14 +165,14 @@ def _describe_failure(overlay: Overlay, shown: str, error: BuildError) -> Gap:
 
 
 class _Origins:
-    """Where the values of a built text are written. `own` is the overlay's kustomization."""
+    """The source map of a rendered overlay. `own` is the overlay's kustomization."""
 
     def __init__(self, printed: PrintedObjects, own: Source) -> None:
         self._printed = printed
         self._own = own
 
     def find(self, at: Node | Span) -> ValueOrigin | None:
-        """Return the place of a value; of one that no file holds, the place of what is around it."""
+        """Return the place of a value. If no file contains it, return the place of the value around it."""
         node: Node | None = at if isinstance(at, Node) else self._deepest(at)
         exact = True
         while node is not None:
@@ -198,9 +202,7 @@ class _Origins:
 
 
 def _within(span: Span, node: Node, written: Node) -> Node | Span:
-    """Return the characters of a text of many lines that are those of the same text in a file; the text itself if
-    unsure.
-    """
+    """Return the characters in a file for a range of a multi-line text. If unsure, return the whole node."""
     if node.style not in ("literal", "folded") or written.style != "literal":
         return written
     text = node.source.text
@@ -217,7 +219,7 @@ def _within(span: Span, node: Node, written: Node) -> Node | Span:
 
 
 class _Graph:
-    """Which kustomizations take in which, and with what files."""
+    """A graph of which kustomizations include which, and their files."""
 
     def __init__(self, files: Files) -> None:
         self._files = files
@@ -226,7 +228,7 @@ class _Graph:
         self._asked: dict[str, None] = {}
 
     def add(self, folder: str) -> None:
-        """Ask for the overlay of a folder."""
+        """Add the overlay of a folder to the requested overlays."""
         if self._read(folder) is not None:
             self._asked.setdefault(folder)
 
@@ -246,7 +248,7 @@ class _Graph:
         return tops
 
     def _reach(self, folder: str) -> set[str]:
-        """Return a folder and all those that it takes in."""
+        """Return a folder and all folders that it includes."""
         pending, seen = [folder], {folder}
         while pending and len(seen) < _MOST_FOLDERS:
             found = self._read(pending.pop())
@@ -258,7 +260,7 @@ class _Graph:
         return seen
 
     def concerns_karpenter(self, folder: str, of_karpenter: Collection[str] | None) -> bool:
-        """Whether a file that an overlay consists of has a word of Karpenter's."""
+        """Return whether a file of an overlay mentions Karpenter."""
         for directory in sorted(self._reach(folder)):
             found = self._read(directory)
             paths = found[1] if found is not None else []
@@ -269,12 +271,12 @@ class _Graph:
         return False
 
     def note_outside(self, folders: Iterable[str]) -> None:
-        """Note as gaps what overlays take from outside of the repository: it may be Karpenter's."""
+        """Record gaps for files outside of the repository that overlays include: these may hold Karpenter objects."""
         for directory in dict.fromkeys(below for folder in folders for below in sorted(self._reach(folder))):
             try:
                 kustomization = read_kustomization(self._files, directory)
             except (OSError, BuildError):
-                continue  # said by whoever reads it
+                continue  # whoever reads it reports that
             for path, at in kustomization.taken() if kustomization is not None else ():
                 whole = os.path.normpath(os.path.join(directory, path))
                 if at is not None and "://" not in path and gate.refusal(whole) == OUTSIDE:
@@ -288,7 +290,7 @@ class _Graph:
         return is_wanted(source.text, source.also)
 
     def _read(self, folder: str) -> tuple[list[str], list[str]] | None:
-        """Return the folders and the files that a kustomization names."""
+        """Return the folders and the files that a kustomization names. None if it cannot be read."""
         if folder in self._below:
             return self._below[folder]
         try:

@@ -1,4 +1,4 @@
-"""Charts that a kustomization inflates, and the values that it gives."""
+"""Find the charts that a kustomization inflates, and the values that it passes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
 
 
 def inflation_layers(chart: Node, around: str, tree: RepositoryTree) -> list[ValuesLayer]:
-    """Return the values that an entry of `helmCharts` gives to its chart, the weakest first."""
+    """Return the values that an entry of `helmCharts` passes to its chart, the weakest first."""
     own, inline = chart.get("valuesFile"), chart.get("valuesInline")
     more, merge = chart.get("additionalValuesFiles"), text_of(chart.get("valuesMerge")) or "override"
     base = tree.read_named(around, own) if own is not None else None
@@ -44,7 +44,7 @@ def inflation_layers(chart: Node, around: str, tree: RepositoryTree) -> list[Val
 
 
 def find_given_values(root: Node, charts: Collection[str]) -> Iterator[tuple[str, Node]]:
-    """Yield the inline values of charts without a template among `charts`, each with the name of the chart."""
+    """Yield the inline values of charts whose folders are not in `charts`, each with the name of the chart."""
     folder, name = os.path.split(os.path.abspath(root.source.path))
     for chart in items_of(root.get("helmCharts")) if name in KUSTOMIZATIONS else ():
         local = os.path.join(folder, text_of(root.find("helmGlobals", "chartHome")) or "charts")

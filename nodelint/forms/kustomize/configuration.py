@@ -1,4 +1,4 @@
-"""A kustomization as it is written: its fields, and what of it is not built."""
+"""Read the fields of a kustomization, and find fields that nodelint does not support."""
 
 from __future__ import annotations
 
@@ -45,19 +45,19 @@ _ADDS = {
     "secretGenerator": "the Secrets that are generated",
     "buildMetadata": "labels and annotations on where objects are from",
 }
-"""Fields that bring objects which are not built."""
+"""Fields that add objects which nodelint does not render."""
 OF_NO_NODES = frozenset(_ADDS[field] for field in ("configMapGenerator", "secretGenerator", "buildMetadata"))
-"""Those of what is not built that no pool or class comes of; replacements read what generators make."""
+"""Objects that are not rendered and are never pools or classes. Replacements read generated ConfigMaps."""
 _ALTERS = {
     "transformers": "transformers may change any object",
     "openapi": "a schema of its own decides how patches are merged",
     "crds": "the schemas of CRDs decide which names are followed",
 }
-"""Fields without which nobody can tell what an object becomes."""
+"""Fields because of which the resulting objects cannot be known."""
 
 
 class Kustomization:
-    """The kustomization of a folder. TreeField names are those of kustomize, whatever their case in the file."""
+    """The kustomization of a folder. Fields have the names of kustomize, whatever their case in the file."""
 
     def __init__(self, folder: str, path: str, source: Source, value: YamlTree) -> None:
         self.folder = folder
@@ -65,7 +65,7 @@ class Kustomization:
         self.source = source
         self.value = value
         self.faults: list[BuildError] = []
-        """Fields that kustomize refuses: it builds nothing then."""
+        """Fields that kustomize refuses: it then renders nothing."""
 
     @property
     def is_component(self) -> bool:
@@ -73,7 +73,7 @@ class Kustomization:
 
     @property
     def start(self) -> Node:
-        """The place to name where the file is to blame as a whole."""
+        """The place to report if the file as a whole is wrong."""
         return self.value.at or Node(self.source, 0, 0, "scalar", "plain")
 
     def items(self, field: str) -> list[YamlTree]:
@@ -82,28 +82,28 @@ class Kustomization:
         return value.items if value is not None else []
 
     def texts(self, field: str) -> Iterator[tuple[str, Node | None]]:
-        """Yield the texts of a list, with their places."""
+        """Yield the strings in a field that is a list, each with its node."""
         for item in self.items(field):
             if isinstance(item.value, str):
                 yield item.value, item.at
 
     def pairs(self, field: str) -> YamlTree | None:
-        """Return a mapping of texts, such as labels. Raise `BuildError` where a value is no text."""
+        """Return a mapping of strings, such as labels. Raise `BuildError` if a value is not a string."""
         return check_texts(self.value.get(field))
 
     def taken(self) -> Iterator[tuple[str, Node | None]]:
-        """Yield the files and folders that it takes in whole, `bases` last."""
+        """Yield the files and folders that the kustomization includes, `bases` last."""
         yield from self.texts("resources")
         yield from self.texts("bases")
 
     def unbuilt(self) -> Iterator[tuple[Node | None, str]]:
-        """Yield the settings that are not built, each with what it is."""
+        """Yield the key and a description of each setting that is not rendered."""
         for field, what in _ADDS.items():
             if self.items(field):
                 yield self._key(field), what
 
     def check(self) -> None:
-        """Raise `BuildError` for a field of another type, or that may change anything in a way that is not known."""
+        """Raise `BuildError` for a field of the wrong type, or with an effect that is not known."""
         for fault in self.faults:
             raise fault
         if not set(self.value.fields) - _HEAD:
@@ -119,7 +119,7 @@ class Kustomization:
 
 
 def check_texts(value: YamlTree | None) -> YamlTree | None:
-    """Return a mapping that holds texts and nothing else. Raise `BuildError`."""
+    """Return a mapping with only strings. Raise `BuildError` otherwise."""
     for name, field in value.fields.items() if value is not None else ():
         if not isinstance(field.value.value, str):
             raise BuildError(field.value.at, f"`{name}` must be a text; put it in quotes")
@@ -127,9 +127,9 @@ def check_texts(value: YamlTree | None) -> YamlTree | None:
 
 
 def read_kustomization(files: Files, folder: str) -> Kustomization | None:
-    """Return the kustomization of a folder; None if it has none, or a file of its name that is another thing.
+    """Return the kustomization of a folder. None if there is none, or if the file is another kind of object.
 
-    Raises `BuildError`, OSError.
+    Raise `BuildError`, OSError.
     """
     path = files.find_kustomization(folder)
     if path is None:

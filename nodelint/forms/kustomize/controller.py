@@ -1,4 +1,4 @@
-"""Installations of Karpenter's controller by `helmCharts` of a kustomization."""
+"""Find installations of Karpenter's controller by `helmCharts` of a kustomization."""
 
 from __future__ import annotations
 

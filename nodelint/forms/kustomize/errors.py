@@ -1,4 +1,4 @@
-"""Why an overlay is not built."""
+"""Define the error for an overlay that cannot be rendered."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from nodelint.text import Node
 
 
 class BuildError(Exception):
-    """What stops the build of an overlay.
+    """Raised if an overlay cannot be rendered.
 
-    `at` is the place that is to blame, None for the kustomization itself. `fails`: kustomize stops there too, in any
-    setting; else it may go on, and only nodelint does not know with what.
+    - `at`: the place that causes it, None for the kustomization itself.
+    - `fails`: kustomize fails there as well. Otherwise kustomize may continue, but its result is unknown.
     """
 
     def __init__(self, at: Node | None, reason: str, fails: bool = True) -> None:

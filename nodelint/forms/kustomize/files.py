@@ -1,4 +1,4 @@
-"""The files of overlays, read with care, and the objects and patches in them."""
+"""Read the files of overlays safely, and the objects and patches in them."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from nodelint.text.yaml.compose import compose
 _LARGEST = 16 << 20
 _CHARACTERS_OF_STEP = 4
 MOST_FILES = 5000
-"""Files of one run: a guard against bases that name one another in a tangle."""
+"""The most files that are read for the overlays of a run."""
 
 
 class Files:
-    """The texts of a repository, each read once. `at_hand` are sources that others have read, by absolute path."""
+    """The texts of a repository, each read once. `at_hand` are sources that were already read, by absolute path."""
 
     def __init__(self, at_hand: Mapping[str, Source]) -> None:
         self._sources: dict[str, Source] = dict(at_hand)
@@ -35,7 +35,7 @@ class Files:
         self._folders = {above for path in at_hand for above in _folders_above(path)}
 
     def with_sources(self, sources: Mapping[str, Source]) -> Files:
-        """Return these files with other texts at some absolute paths."""
+        """Return a copy with other sources at some absolute paths."""
         other = copy(self)
         other._sources = {**self._sources, **sources}
         other._roots = {path: roots for path, roots in self._roots.items() if path not in sources}
@@ -44,11 +44,11 @@ class Files:
         return other
 
     def is_file(self, path: str) -> bool:
-        """Whether a file is at hand, or on the disk."""
+        """Return whether a file was already read, or exists on the disk."""
         return path in self._sources or gate.is_file(path)
 
     def is_folder(self, path: str) -> bool:
-        """Whether a folder is on the disk, or holds a file that is at hand."""
+        """Return whether a folder exists on the disk, or contains a file that was already read."""
         return path in self._folders or gate.is_folder(path)
 
     def find_kustomization(self, folder: str) -> str | None:
@@ -57,7 +57,10 @@ class Files:
         return found[0] if len(found) == 1 else None
 
     def read(self, path: str) -> Source:
-        """Return a file as a source. Raise OSError: it may be too large, or a link out of its repository."""
+        """Return a file as a source.
+
+        Raise OSError, for example if it is too large or a link out of its repository.
+        """
         if path not in self._sources:
             if len(self._sources) > MOST_FILES:
                 raise OSError(f"more than {MOST_FILES} files")
@@ -70,22 +73,22 @@ class Files:
             if not source.problems and "\ufffd" in source.text:
                 from nodelint.forms.syntax_check import find_undecodable
 
-                # kustomize refuses the file, whatever it holds
+                # kustomize refuses the file whatever its content is
                 source.problems += filter(None, [find_undecodable(source, data)])
             self._sources[path] = source
         return self._sources[path]
 
     def read_roots(self, path: str) -> list[tuple[Node, bool]]:
-        """Return the documents of a file, all of them, each with whether a word of Karpenter's is in it.
+        """Return all documents of a file, each with whether it mentions Karpenter.
 
-        Raises OSError, and `BuildError` where kustomize cannot read it either.
+        Raise OSError, and `BuildError` if kustomize cannot read the file either.
         """
         if path not in self._roots:
             self._roots[path] = list(_read_roots(self.read(path)))
         return self._roots[path]
 
     def read_resources(self, path: str) -> list[Resource]:
-        """Return the objects of a file, those of lists one by one. Raises as `read_roots`."""
+        """Return the objects of a file, and the items of its lists. Raise as `read_roots` does."""
         source = self.read(path)
         found: list[Resource] = []
         roots = self.read_roots(path)
@@ -99,7 +102,7 @@ class Files:
 
 
 def is_wanted(text: str, also: str | None) -> bool:
-    """Whether a text has a word of Karpenter's, or matches the pattern of what its source is read for, too."""
+    """Return whether a text mentions Karpenter, or matches the pattern of further texts for which it is read."""
     return holds_keyword(text) or (also is not None and re.search(also, text) is not None)
 
 
@@ -118,7 +121,7 @@ def _read_roots(source: Source) -> Iterator[tuple[Node, bool]]:
     if source.masked and source.text and any(d.host is None and d.templated for d in source.documents):
         raise BuildError(_first_node(source, 0), "it holds template code, which someone fills in before", fails=False)
     spans = list(chunks(source.text, 1 if source.text.startswith("\ufeff") else 0))
-    # By their order: where a text was read anew in part, the other documents have the places that they had.
+    # By order: if a part of the text was parsed again, the other documents have their old offsets.
     known = [document.root for document in source.documents if document.host is None]
     for number, (begin, end) in enumerate(spans):
         text = source.text[begin:end]
@@ -136,14 +139,16 @@ def _read_roots(source: Source) -> Iterator[tuple[Node, bool]]:
 
 
 def _first_node(source: Source, offset: int) -> Node:
-    """A place of no length: where a file is to blame, and no value of it."""
+    """Return an empty node at an offset, to report a file as a whole."""
     return Node(source, offset, offset, "scalar", "plain")
 
 
 def _unfold(value: YamlTree, root: Node, as_read: bool = False) -> Iterator[YamlTree]:
-    """Yield an object, or the items of a list of objects. Raise `BuildError` for what kustomize takes for no object.
+    """Yield an object, or the items of a list of objects.
 
-    Items go through JSON, except those of a List that is alone in its file: they stay `as_read`.
+    Raise `BuildError` if kustomize does not accept it as an object.
+
+    Items are converted as through JSON, except those of a List that is alone in its file (`as_read`).
     """
     if value.kind != "mapping":
         raise BuildError(root, "it is no object")
@@ -167,7 +172,7 @@ def _has_name(value: YamlTree, path: Sequence[str]) -> bool:
 
 
 class PatchText:
-    """The text of a patch: a file of its own, or a scalar of a kustomization."""
+    """The text of a patch: a separate file, or a scalar of a kustomization."""
 
     def __init__(self, source: Source, roots: list[tuple[Node, bool]], within: Node | None, at: Node | None) -> None:
         self.source = source
@@ -181,26 +186,25 @@ class PatchText:
 
     @property
     def steps(self) -> int:
-        """The steps of a budget that it takes to read the text, or to put it on an object."""
+        """The budget steps to read the text, or to apply it to an object."""
         return 1 + sum(root.end - root.start for root, _ in self.roots) // _CHARACTERS_OF_STEP
 
     def read_objects(self) -> list[YamlTree]:
-        """Return the patches for objects. Raise `BuildError` for a text that holds none."""
+        """Return the strategic merge patches. Raise `BuildError` if the text has none."""
         found: list[YamlTree] = []
         for root, _ in self.roots:
             found += _unfold(read_object(root, self.within), self.at or root)
         return found
 
     def read_json(self) -> YamlTree | None:
-        """Return the first document as JSON."""
+        """Return the first document as JSON. None if there is none."""
         return read_json(self.roots[0][0], self.within) if self.roots else None
 
 
 def read_inline(scalar: Node) -> PatchText:
-    """Return the text in a scalar of a kustomization: nodes have places in the file where it is a literal block
-    scalar.
+    """Return the patch in a scalar of a kustomization. In a literal block scalar, nodes have positions in the file.
 
-    Raises `BuildError`.
+    Raise `BuildError`.
     """
     source = scalar.source
     assert isinstance(source, Source)
@@ -220,7 +224,7 @@ def read_inline(scalar: Node) -> PatchText:
 
 
 def _block_roots(source: Source, scalar: Node) -> Iterator[tuple[Node, bool]]:
-    """Yield the documents in a block scalar, with their places in the file."""
+    """Yield the documents in a block scalar, with their positions in the file."""
     start = source.text.find("\n", scalar.start, scalar.end) + 1
     if not start:
         return
@@ -237,8 +241,6 @@ def _block_roots(source: Source, scalar: Node) -> Iterator[tuple[Node, bool]]:
 
 
 def as_documents(source: Source, roots: Sequence[Node]) -> None:
-    """Make nodes that were read from a text without a word of Karpenter's documents of the text, so that edits find
-    them.
-    """
+    """Add nodes that were read from a text without Karpenter's name to its documents, so that they can be edited."""
     if not any(document.root is not None for document in source.documents):
         source.documents = [Document(root, 0, len(source.text), n) for n, root in enumerate(roots)]

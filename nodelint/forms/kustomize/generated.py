@@ -1,4 +1,4 @@
-"""ConfigMaps that kustomizations generate, as far as replacements take values from them."""
+"""Generate the ConfigMaps of kustomizations, as far as replacements use their values."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from nodelint.text import Node
 
 
 def generate_config_map(run: OverlayRun, kustomization: Kustomization, item: YamlTree) -> None:
-    """Keep what a generator makes, or what it adds to what another one of its name has made.
+    """Store the ConfigMap of a generator, or merge it into the one of the same name.
 
-    Raises `BuildError` for a file outside the repository, OSError for one that cannot be read.
+    Raise `BuildError` for a file outside of the repository, and OSError for a file that cannot be read.
     """
     name, behavior = item.text("name"), item.text("behavior") or "create"
     data = YamlTree("mapping", item.at)
@@ -38,7 +38,7 @@ def generate_config_map(run: OverlayRun, kustomization: Kustomization, item: Yam
 
 
 def _list_data(run: OverlayRun, kustomization: Kustomization, item: YamlTree) -> list[tuple[str, YamlTree]]:
-    """Return the keys and texts of a generator, in the order in which the last of a name counts."""
+    """Return the keys and texts of a generator. If a key is repeated, the last one counts."""
     found: list[tuple[str, YamlTree]] = []
     for listed in _items(item, "envs") + ([env] if (env := item.get("env")) is not None else []):
         path = run.resolve(kustomization, listed.as_text(), listed.at)

@@ -1,4 +1,4 @@
-"""JSON6902 patches as kustomize applies them; where the library that it uses departs from RFC 6902, so does this."""
+"""Apply JSON6902 patches as kustomize does, also where its library deviates from RFC 6902."""
 
 from __future__ import annotations
 
@@ -9,15 +9,20 @@ from nodelint.forms.kustomize.values import YamlTree
 from nodelint.text import Node
 
 _DEEPEST = 100
-"""Parts of a path: more than any object has levels."""
+"""The most parts of a path: more than any object has levels."""
 _FOR_OPERATION = 40
-"""Steps of one operation: it makes a value, which is written, read and judged."""
+"""The budget steps of one operation: it creates a value, which is printed, parsed and judged."""
 _FOR_COPY = 4
-"""Steps that are taken for each value that is copied."""
+"""The budget steps for each value that is copied."""
 
 
 class Operation(NamedTuple):
-    """One step of a patch. `at` is its path in the file; `value` is None if none is given, which adds a null."""
+    """One operation of a patch.
+
+    - `op`, `path`: as in the patch; `source` is its `from`.
+    - `value`: None if there is none; `add` then adds a null.
+    - `at`: the node of its path.
+    """
 
     op: str
     path: str
@@ -27,7 +32,7 @@ class Operation(NamedTuple):
 
 
 def read_operations(patch: YamlTree) -> list[Operation]:
-    """Return the operations of a patch that has been read as JSON. Raise `BuildError`."""
+    """Return the operations of a patch that was read as JSON. Raise `BuildError`."""
     if patch.kind != "sequence":
         raise BuildError(patch.at, "it is neither a list of operations nor an object with a kind and a name")
     operations = []
@@ -40,7 +45,10 @@ def read_operations(patch: YamlTree) -> list[Operation]:
 
 
 def apply_operations(target: YamlTree, operations: list[Operation], budget: WorkBudget) -> None:
-    """Change an object that has become JSON. Raise `BuildError` where kustomize would stop, and `BudgetSpent`."""
+    """Apply JSON6902 operations to an object that was converted to JSON.
+
+    Raise `BuildError` if kustomize would stop, and `BudgetSpent`.
+    """
     for operation in operations:
         budget.spend(_FOR_OPERATION)
         if operation.op == "copy":
@@ -92,7 +100,7 @@ def _test(target: YamlTree, operation: Operation) -> None:
 
 
 def _count_copied(target: YamlTree, operation: Operation) -> int:
-    """Return how many values an operation makes once more."""
+    """Return how many values an operation copies."""
     value = _look_up(target, operation.source, operation.at) if "/" in operation.source else None
     return sum(1 for _ in value.walk()) if value is not None else 0
 
@@ -109,7 +117,7 @@ def _new_value(operation: Operation) -> YamlTree:
 
 
 def _steps(path: str, at: Node | None) -> list[str]:
-    """Return the steps of a path; whatever stands before its first slash counts for nothing."""
+    """Return the steps of a path. The text before its first slash is ignored."""
     steps = path.split("/")[1:]
     if len(steps) > _DEEPEST:
         raise BuildError(at, f"the path has more than {_DEEPEST} parts")
@@ -117,7 +125,7 @@ def _steps(path: str, at: Node | None) -> list[str]:
 
 
 def _find_holder(target: YamlTree, path: str, at: Node | None) -> tuple[YamlTree, str]:
-    """Return the collection that a path ends in, and the last step."""
+    """Return the collection that contains the end of a JSON pointer, and the last step of the pointer."""
     steps = _steps(path, at) if "/" in path else []
     if not steps:
         raise BuildError(at, f"the path `{path}` leads nowhere")
@@ -138,7 +146,10 @@ def _find_holder(target: YamlTree, path: str, at: Node | None) -> tuple[YamlTree
 
 
 def _index(holder: YamlTree, step: str, at: Node | None, size: int) -> int:
-    """Return a place in a list of some size; negative numbers count from its end."""
+    """Return the index that a path step such as `2` or `-1` names in a list of `size` items.
+
+    Raise `BuildError` if there is no such item.
+    """
     index = _number(step)
     if index is None or not -size <= index < size:
         raise BuildError(at, f"the list has no item `{step}`: it has {len(holder.items)}")

@@ -1,7 +1,7 @@
-"""Which files are patches of a Kustomization: parts of an object that lack what stands in its base.
+"""Find out which files are patches of a kustomization, so that their objects are incomplete.
 
-Kustomize takes no file from outside the folder of a kustomization, so that those next to and above a file are all
-that can name it.
+Kustomize includes no file from outside the folder of a kustomization. So only kustomizations next to a file or above
+it can name it.
 """
 
 from __future__ import annotations
@@ -9,30 +9,35 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from functools import cache
+from itertools import islice
 
 from nodelint.files.gate import gate
+from nodelint.files.safe_read import repository
 
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _PATCHES = ("patches", "patchesStrategicMerge")
 _ALTERING = ("patch", "transformers", "components")
 _WHOLES = ("resources", "bases", "components")
 
-# Folders. A guard against a file that stands in no repository.
+# Folders. A limit for files outside of a repository.
 _HIGHEST = 64
 
 _MOST_FOLDERS = 2000
+_MOST_WALKED = 5000
+"""Folders of a repository in which overlays are looked for."""
+
 _DEEPEST = 6
-"""Folders between a file and the kustomization that names it."""
+"""The most folders between a file and the kustomization that names it."""
 
 _Named = tuple[frozenset[str], frozenset[str], bool, str]
-"""The files that the kustomization of a folder names: patches, wholes; whether it alters any, and the folder."""
+"""What the kustomization of a folder names: patch files, included files, whether it has patches, and the folder."""
 
 
 def is_patch(path: str) -> bool | None:
-    """Whether a kustomization names the file as a patch, so that its objects are parts.
+    """Return whether a kustomization names the file as a patch, so that its objects are parts.
 
     None if that cannot be determined: a kustomization next to the file does not name it, or one above has patches and
-    does not name it, or the file or its folder is called a patch. There the object has to tell.
+    does not name it, or the file or its folder is called a patch. Then the object itself decides.
     """
     file = os.path.abspath(path)
     folder, name = os.path.split(file)
@@ -47,7 +52,10 @@ def is_patch(path: str) -> bool | None:
 
 
 def patched_in(path: str) -> str | None:
-    """Return the folder of the kustomization, next to a file or above it, that names the file as a patch."""
+    """Return the folder of the kustomization that names a file as a patch.
+
+    The kustomization is next to the file or above it. None if no kustomization names the file.
+    """
     folder = os.path.dirname(os.path.abspath(path))
     file = os.path.join(folder, os.path.basename(path))
     for _ in range(_HIGHEST):
@@ -59,9 +67,9 @@ def patched_in(path: str) -> str | None:
 
 
 def builds_on(patch: str, base: str) -> bool:
-    """Whether an overlay that names a patch, or holds it, takes the file of another object as a resource.
+    """Return whether an overlay that names or contains a patch includes the file of another object.
 
-    Directly, or by way of the folders that its kustomization takes, and those that these take.
+    It may include it directly or through other kustomizations.
     """
     file = os.path.abspath(base)
     pending = [os.path.dirname(os.path.abspath(patch))]
@@ -78,20 +86,46 @@ def builds_on(patch: str, base: str) -> bool:
 
 
 def list_read_with(path: str) -> Iterator[str]:
-    """Yield the kustomization, next to a file or above it, that names the file, and the files that it takes."""
+    """Yield the kustomizations that name a file, next to it or above it, with the overlays that take their folders
+    and the files that all of them take.
+    """
     file = os.path.abspath(path)
     folder = os.path.dirname(file)
     for _ in range(_DEEPEST):
         named = _read_kustomization(folder)
         if named is not None and (file in named[0] or file in named[1] or _names(folder, file)):
-            yield from _list_taken(folder)
+            for user in (folder, *_list_users(folder)):
+                yield from _list_taken(user)
         folder = os.path.dirname(folder)
         if gate.refusal(folder) is not None:
             return
 
 
+def _list_users(base: str) -> list[str]:
+    """Return the folders of the repository whose kustomizations take a folder, directly or by way of others."""
+    top = repository(base)
+    users = _map_users(top) if top is not None else {}
+    found, pending = {base: None}, [base]
+    while pending:
+        more = [user for user in users.get(pending.pop(), ()) if user not in found]
+        found.update(dict.fromkeys(more))
+        pending += more
+    return [folder for folder in found if folder != base]
+
+
+@cache
+def _map_users(top: str) -> dict[str, list[str]]:
+    """Return the folders below `top` that kustomizations take, each with the folders of these kustomizations."""
+    users: dict[str, list[str]] = {}
+    for folder, folders, names in islice(gate.walk(top), _MOST_WALKED):
+        folders[:] = [name for name in folders if not name.startswith(".") and name != "node_modules"]
+        for taken in _takes(folder)[1] if any(name in KUSTOMIZATIONS for name in names) else ():
+            users.setdefault(taken, []).append(folder)
+    return users
+
+
 def _names(folder: str, file: str) -> bool:
-    """Whether the kustomization of a folder holds the path of a file, wherever, or is the file."""
+    """Return whether the kustomization of a folder mentions the path of a file, or is the file."""
     import re
 
     named = os.path.relpath(file, folder)
@@ -100,7 +134,7 @@ def _names(folder: str, file: str) -> bool:
 
 
 def _list_taken(top: str) -> Iterator[str]:
-    """Yield the kustomization of a folder, and the files that it and those that it takes name as wholes."""
+    """Yield the kustomization of a folder, and the files that it includes directly or through others."""
     pending, seen = [top], {top}
     while pending and len(seen) < _MOST_FOLDERS:
         folder = pending.pop()
@@ -113,9 +147,10 @@ def _list_taken(top: str) -> Iterator[str]:
 
 
 def forget() -> None:
-    """Read every kustomization again: for a process that outlives a change of one."""
+    """Clear the cache of kustomizations. A server calls it when one changes."""
     _above.cache_clear()
     _takes.cache_clear()
+    _map_users.cache_clear()
 
 
 def _called_patch(folder: str, name: str) -> bool:
@@ -130,7 +165,7 @@ def _called_patch(folder: str, name: str) -> bool:
 
 @cache
 def _above(folder: str, highest: int = _HIGHEST) -> tuple[_Named, ...]:
-    """Return what the kustomizations of a folder and of those above it name, up to the top of the repository."""
+    """Return what the kustomizations of a folder and of the folders above it name."""
     named = _read_kustomization(folder)
     here = () if named is None else (named,)
     parent = os.path.dirname(folder)
@@ -140,7 +175,7 @@ def _above(folder: str, highest: int = _HIGHEST) -> tuple[_Named, ...]:
 
 
 def _read_kustomization(folder: str) -> _Named | None:
-    """Return what the kustomization of a folder names. None if the folder has none."""
+    """Return the contents of a folder's kustomization. None if the folder has none."""
     text = _text(folder)
     if text is None:
         return None
@@ -150,9 +185,9 @@ def _read_kustomization(folder: str) -> _Named | None:
 
 @cache
 def _takes(folder: str) -> tuple[frozenset[str], tuple[str, ...]]:
-    """Return the files and the folders that the kustomization of a folder takes.
+    """Return the files and the folders that the kustomization of a folder includes.
 
-    None if there is no kustomization.
+    Both are empty if there is no kustomization.
     """
     text = _text(folder)
     if text is None:
@@ -174,13 +209,13 @@ def _text(folder: str) -> str | None:
 
 
 def _files(text: str, folder: str, fields: tuple[str, ...]) -> frozenset[str]:
-    """Return what looks like a file under some of the top fields."""
+    """Return the absolute paths that some top-level fields of a kustomization list, if they look like files."""
     named = _listed(text, fields, r"""[^\s"'\[\]{},]+\.(?:ya?ml|json)(?![\w.])""")
     return frozenset(os.path.normpath(os.path.join(folder, name)) for name in named)
 
 
 def _listed(text: str, fields: tuple[str, ...], word: str) -> list[str]:
-    """Return the words of a form under some of the top fields, in block or flow style, comments left out."""
+    """Return the words that match a pattern under some top-level fields, in block or flow style, without comments."""
     import re
 
     found: list[str] = []

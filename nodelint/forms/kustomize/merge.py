@@ -1,6 +1,6 @@
-"""Strategic merge patches as kustomize applies them to objects whose schema it does not know.
+"""Apply strategic merge patches as kustomize does to objects without a known schema.
 
-Lists are replaced whole, a null takes its key away, `$patch` says what else is to be done with a mapping.
+Lists are replaced as a whole, a null removes its key, and `$patch` gives other instructions for a mapping.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _IN_WORDS = {"mapping": "a mapping", "sequence": "a list", "scalar": "a scalar"}
 
 
 class ReplacedList(NamedTuple):
-    """A list that a patch puts in the place of another: the path of keys to it, the new list, the old one."""
+    """A list that a patch replaces: the path of keys, the new list and the old one."""
 
     path: tuple[str, ...]
     new: YamlTree
@@ -23,9 +23,10 @@ class ReplacedList(NamedTuple):
 
 
 class Merge:
-    """One application of a patch to an object. `replaced` are the lists that it has put in the place of others.
+    """One application of a patch to an object.
 
-    With `keyed`, items of lists that have names are merged by them, as for kinds of Kubernetes itself.
+    `replaced` are the lists that it replaces. With `keyed`, list items with names are merged by name, as for
+    Kubernetes' own kinds.
     """
 
     def __init__(self, keyed: bool = False) -> None:
@@ -33,13 +34,13 @@ class Merge:
         self.replaced: list[ReplacedList] = []
 
     def apply(self, target: YamlTree, patch: YamlTree) -> YamlTree | None:
-        """Return the object with the patch, None if it is deleted. Both are used up. Raise `BuildError`."""
+        """Return the patched object. None if it is deleted. Both arguments are changed. Raise `BuildError`."""
         return self._merge(target, patch, ())
 
     def _merge(self, old: YamlTree | None, new: YamlTree | None, path: tuple[str, ...]) -> YamlTree | None:
-        """Return the merged value of a key.
+        """Return the merged value of a key. None if the key is removed.
 
-        None if the key is removed. kustomize visits keys that the patch lacks as well.
+        kustomize visits keys that the patch lacks as well.
         """
         there = old if old is not None and not old.is_null else None
         given = new if new is not None and not new.is_null else None
@@ -78,7 +79,7 @@ class Merge:
         return old
 
     def _clean(self, added: YamlTree, path: tuple[str, ...]) -> YamlTree:
-        """Return a mapping that a patch adds as a whole, less its nulls and directives, which are done in it too."""
+        """Return a mapping that a patch adds as a whole, without its nulls, and with its directives applied."""
         for name, field in list(added.fields.items()):
             value: YamlTree | None = field.value
             if value is not None and value.kind == "mapping":
@@ -99,7 +100,7 @@ class Merge:
         return new
 
     def _merge_named(self, old: YamlTree, new: YamlTree, path: tuple[str, ...]) -> YamlTree:
-        """Items that are new come first; the others stay where they are."""
+        """Return the old list with items merged by name. New items come first, the others keep their order."""
         by_name = {item.text("name"): n for n, item in enumerate(old.items)}
         added, gone = [], set()
         for item in new.items:
@@ -114,7 +115,10 @@ class Merge:
 
 
 def _merge_scalars(old: YamlTree | None, new: YamlTree | None) -> YamlTree | None:
-    """A scalar in the place of another takes over its quotes, and so becomes a text; a new one keeps what it is."""
+    """Return the merged scalar.
+
+    A new value gets the quotes of the old one, and so becomes a string if that was one.
+    """
     merged = new if new is not None else old
     if merged is not None and merged.loose:
         merged.become_text()

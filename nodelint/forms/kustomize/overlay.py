@@ -1,4 +1,4 @@
-"""The objects of one overlay, as kustomize makes them of its files."""
+"""Compute the objects of an overlay as kustomize does."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from nodelint.forms.kustomize.values import YamlTree, read_json
 from nodelint.text import Node
 
 _DEEPEST = 40
-"""Kustomizations within one another."""
+"""The deepest nesting of kustomizations."""
 _FOR_FOLDER, _FOR_OBJECT, _FOR_NAME = 250, 10, 5
-"""Steps that are taken for a kustomization, for an object that is taken in, and for one that a name may refer to."""
+"""The budget steps for a kustomization, for an included object, and for an object to which a name may refer."""
 _HOSTS = r"(?:www\.)?(?:github\.com|gitlab\.com|bitbucket\.org)[/:]"
 _REMOTE = rf"(?:https?|ssh|git|file|oci|s3)::?//|git@|git::|{_HOSTS}|.*[?&]ref="
 _LOCAL_ONLY = "config.kubernetes.io/local-config"
@@ -30,7 +30,7 @@ _KNOWN_SETTINGS = ("nameReference",)
 
 
 class Overlay(OverlayRun):
-    """A run whose `resources` are the objects, once it is built."""
+    """The state of rendering an overlay. After `build`, `resources` are its objects."""
 
     def __init__(self, files: Files, folder: str, root: str | None = None) -> None:
         super().__init__(files, folder, root)
@@ -39,7 +39,7 @@ class Overlay(OverlayRun):
         self._generated: set[tuple[str, str]] = set()
 
     def build(self) -> None:
-        """Make the objects. Raise `BuildError` where that is not possible."""
+        """Compute the objects. Raise `BuildError` if that is not possible."""
         if RUN.is_over():
             raise BuildError(None, RUN.late_reason, fails=False)
         kustomization = self._read(self.folder)
@@ -146,7 +146,7 @@ class Overlay(OverlayRun):
         self._append(resources, own)
 
     def _check_generators(self, kustomization: Kustomization) -> None:
-        """Raise `BuildError` where a generator may meet nothing to merge with, or another of its name."""
+        """Raise `BuildError` if a generator may find nothing to merge with, or another generator of its name."""
         for field in ("configMapGenerator", "secretGenerator"):
             for item in kustomization.items(field):
                 made = field, item.text("name")
@@ -158,7 +158,7 @@ class Overlay(OverlayRun):
                     generate_config_map(self, kustomization, item)
 
     def _check_replicas(self, kustomization: Kustomization, resources: list[Resource]) -> None:
-        """Raise `BuildError` where `replicas` are for nothing that has any."""
+        """Raise `BuildError` if `replicas` name no object that has replicas."""
         for item in kustomization.items("replicas"):
             scaled = (resource for resource in resources if resource.id.kind in _SCALED)
             names = {identity.name for resource in scaled for identity in resource.ids()}
@@ -221,7 +221,7 @@ class Overlay(OverlayRun):
         patches.apply_json(self, resources, entry, keeps_id=False)
 
     def _read_settings(self, kustomization: Kustomization) -> None:
-        """Read what `configurations` say of fields that refer to objects by name. Other settings are not read."""
+        """Read from `configurations` which fields refer to objects by name. Other settings are not supported."""
         for path, at in kustomization.texts("configurations"):
             full = self.resolve(kustomization, path, at)
             if not self.files.is_file(full):
@@ -238,7 +238,7 @@ class Overlay(OverlayRun):
                     self._references += [(entry, spec) for spec in (specs.items if specs is not None else [])]
 
     def _follow_names(self) -> None:
-        """Replace names that refer to objects by the names that the objects have now."""
+        """Replace names that refer to objects by the current names of the objects."""
         for referred, spec in self._references:
             self.budget.spend(len(self.resources))
             for resource in self.resources:
@@ -268,7 +268,7 @@ class Overlay(OverlayRun):
 
 
 def _drop_null(resource: Resource, field: str) -> YamlTree | None:
-    """Return the mapping of a field of the metadata; kustomize drops one that is null."""
+    """Return the mapping of a metadata field. A null field is removed, as in kustomize."""
     metadata = resource.value.get("metadata")
     found = metadata.get(field) if metadata is not None else None
     if (

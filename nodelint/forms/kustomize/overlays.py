@@ -1,4 +1,4 @@
-"""Overlays of a run as nodelint builds them itself, without kustomize."""
+"""Render the overlays of a run without kustomize."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _LARGEST = 16 << 20
 
 
 def build_native(files: Sequence[Source], kustomizations: Sequence[str]) -> tuple[list[Built], list[Gap]]:
-    """Return the overlays that are built, and those that cannot be.
+    """Return the rendered overlays, and gaps for overlays that cannot be rendered.
 
-    A patch that meets an object in one of them is not among the `unmatched` of the others.
+    A patch that has a target in one overlay is not reported as `unmatched` in the others.
     """
     at_hand = {os.path.abspath(source.path): source for source in files}
     workloads = {path for path, source in at_hand.items() if source.also is not None}
@@ -32,9 +32,10 @@ def build_native(files: Sequence[Source], kustomizations: Sequence[str]) -> tupl
 
 
 def build_applied(request: ApplyFolder, files: Files, sources: Iterable[Source]) -> Built | Gap | None:
-    """Return what the controller of an object makes of the folder that it applies; None if no object is Karpenter's.
+    """Render the folder of a request as its controller changes it. Return None if it has no Karpenter object.
 
-    `sources` are those of the run: where one of the folder names Karpenter, what cannot be built is of concern.
+    If it cannot be rendered, return a gap if a file of `sources` in the folder names Karpenter, else None. `sources`
+    are the files of the run.
     """
     applied = AppliedFolder(files, request.by, request.folder, read_fields(request))
     outcome = make_outcome(applied)
@@ -47,9 +48,7 @@ def build_applied(request: ApplyFolder, files: Files, sources: Iterable[Source])
 
 
 def _without_met(built: list[Built]) -> list[Built]:
-    """Return the built texts without warnings about a patch that meets no object in one overlay and meets one in
-    another.
-    """
+    """Return the rendered overlays without `unmatched` warnings for patches that have a target in another overlay."""
     missed = [{(patch.at.source.path, patch.at.start) for patch in built_text.unmatched} for built_text in built]
     parts = [set(built_text.parts) for built_text in built]
 
@@ -64,9 +63,9 @@ def _without_met(built: list[Built]) -> list[Built]:
 
 
 class _FilesOfKarpenter(Collection[str]):
-    """The absolute paths of files with a word of Karpenter's, among those at hand and others that are looked into.
+    """The absolute paths of files that mention Karpenter: files that were read, or that are searched now.
 
-    A file may be at hand for another reason: that it holds workloads, or values of a chart.
+    A file may have been read for another reason, such as its workloads or values of a chart.
     """
 
     def __init__(self, at_hand: Mapping[str, Source]) -> None:

@@ -1,4 +1,4 @@
-"""Patches of a kustomization put on the objects that they are for."""
+"""Apply the patches of a kustomization to their targets."""
 
 from __future__ import annotations
 
@@ -17,12 +17,19 @@ from nodelint.forms.rendered import LostItems, UnmatchedPatch
 from nodelint.text import Node
 
 _COMPARED = 10
-"""Items of two lists that are compared in a step."""
+"""The number of items of two lists that are compared in one budget step."""
 _SAFE_TO_MERGE = ("ConfigMap", "Secret", "Namespace")
 
 
 class Patch(NamedTuple):
-    """One patch: where it is written, its text, whom it is for, and what it may change."""
+    """A patch of a kustomization.
+
+    - `at`: its place.
+    - `text`: its text.
+    - `target`: the selector of the objects to change. None if the patch itself names its object.
+    - `target_at`: the place of the selector.
+    - `renames`, `changes_kind`: the patch may change the name or the kind of an object.
+    """
 
     at: Node
     text: PatchText
@@ -65,7 +72,7 @@ def _is_true(options: YamlTree | None, name: str) -> bool:
 
 
 def read_patch_file(run: OverlayRun, kustomization: Kustomization, path: str, at: Node) -> PatchText:
-    """Return the file of a patch. Raise `BuildError`, OSError."""
+    """Return the text of a patch file. Raise `BuildError`, OSError."""
     full = run.resolve(kustomization, path, at)
     if not run.files.is_file(full):
         raise BuildError(at, f"there is no file `{path}`")
@@ -76,7 +83,7 @@ def read_patch_file(run: OverlayRun, kustomization: Kustomization, path: str, at
 
 
 def apply_patch(run: OverlayRun, resources: list[Resource], patch: Patch) -> None:
-    """One entry of `patches`, for an object or by operations. Raise `BuildError`."""
+    """Apply an entry of `patches`: a strategic merge patch or JSON6902 operations. Raise `BuildError`."""
     run.budget.spend(patch.text.steps)
     if _is_json(patch.text):
         if patch.target is None:
@@ -98,7 +105,7 @@ def apply_patch(run: OverlayRun, resources: list[Resource], patch: Patch) -> Non
 
 
 def apply_by_name(run: OverlayRun, resources: list[Resource], value: YamlTree, patch: Patch, as_texts: bool) -> None:
-    """A strategic merge patch for the object that it names. Raise `BuildError` where there is none, or more."""
+    """Apply a strategic merge patch to the object that it names. Raise `BuildError` unless there is exactly one."""
     run.budget.spend(len(resources))
     wanted = read_id(value)
     found = find_same(resources, wanted)
@@ -121,7 +128,7 @@ def apply_by_name(run: OverlayRun, resources: list[Resource], value: YamlTree, p
 
 
 def apply_json(run: OverlayRun, resources: list[Resource], patch: Patch, keeps_id: bool) -> None:
-    """A JSON6902 patch on all that its target selects. Raise `BuildError`."""
+    """Apply a JSON6902 patch to all objects that its target selects. Raise `BuildError`."""
     text = patch.text
     if (start := _first_character(text)) == "[" and not _is_json_text(text):
         raise BuildError(patch.at, f"what begins with `{start}` must be JSON")
@@ -155,7 +162,7 @@ def _select(run: OverlayRun, resources: list[Resource], patch: Patch) -> list[Re
 
 
 def describe_target(target: Selector) -> str:
-    """Return what a target asks for, in words."""
+    """Return the selector of a patch in words, such as "kind `NodePool`, name `default`"."""
     return ", ".join(f"{name} `{text}`" for name, text in zip(Selector._fields, target, strict=True) if text)
 
 
@@ -173,7 +180,7 @@ def _merge(
         for name in ("labels", "annotations"):
             make_texts(value.get("metadata", name))
     if value.text(DIRECTIVE) == "replace":
-        return  # kustomize makes a copy of the patch, and goes on with the object as it was
+        return  # kustomize copies the patch, and continues with the unchanged object
     if resource.is_native and own.text("kind") not in _SAFE_TO_MERGE:
         resource.doubtful = True
     named_fields = [
@@ -194,7 +201,7 @@ def _merge(
 
 
 def make_texts(values: YamlTree | None) -> None:
-    """Make texts of all the values of a mapping, as kustomize does with labels and annotations."""
+    """Convert all values of a mapping to strings, as kustomize does with labels and annotations."""
     if values is None or values.kind != "mapping":
         return
     for name, field in values.fields.items():
@@ -233,7 +240,7 @@ def _find_lost(replaced: list[ReplacedList], kind: str, name: str) -> Iterator[L
 
 
 def check_unique(resources: list[Resource]) -> None:
-    """Raise `BuildError` where two objects have become one."""
+    """Raise `BuildError` if two objects have the same id now."""
     seen: dict[object, Resource] = {}
     for resource in resources:
         now = resource.id

@@ -1,4 +1,4 @@
-"""Replacements: a value of one object put into fields of others."""
+"""Apply replacements: copy a value of one object into fields of other objects."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from nodelint.forms.kustomize.run import OverlayRun
 
 _DEEPEST = 100
-"""Parts of a path: more than any object has levels."""
+"""The most parts of a path: more than any object has levels."""
 _ANNOTATIONS = "metadata.annotations."
 _BESIDE_ID = ("spec.", _ANNOTATIONS)
-"""What a path begins with that leads to no part of an object's id."""
+"""The beginning of paths that do not change the id of an object."""
 _DIGITS = 10
-"""Digits that no index of an item has."""
+"""A number of digits that no index of an item has."""
 _ELEMENT = re.compile(r"\[([^=\]]*)=(.*)\]")
 
 
 def apply_replacements(run: OverlayRun, resources: list[Resource], kustomization: Kustomization) -> None:
-    """All replacements of a kustomization, those in files too. Raise `BuildError`, OSError."""
+    """Apply all replacements of a kustomization, also those in files. Raise `BuildError`, OSError."""
     for resource in (*resources, *run.generated.values()):
         resource.forget_ids()
     for item in kustomization.items("replacements"):
@@ -83,7 +83,7 @@ def _find_source(run: OverlayRun, resources: list[Resource], source: YamlTree) -
 
 
 def _is_selected(identity: Id, selector: YamlTree) -> bool:
-    """Whether an object is one that a selector names, field by field."""
+    """Return whether a selector selects an object, field by field."""
     for field in ("group", "version", "kind", "name"):
         wanted = selector.text(field)
         if wanted and wanted != getattr(identity, field):
@@ -189,7 +189,7 @@ def _new_value(
     at: Node | None,
     is_annotation: bool,
 ) -> YamlTree:
-    """Return what stands in a field afterwards: a scalar keeps the type that it had."""
+    """Return the new value of a field. A scalar keeps its old type."""
     delimiter = options.text("delimiter") if options is not None else ""
     made = value.copy()
     if delimiter and options is not None:
@@ -232,7 +232,7 @@ def _new_value(
 
 
 def split_path(path: str) -> list[str]:
-    """Return the steps of a path whose parts stand between dots, or in brackets."""
+    """Return the steps of a path, whose parts are separated by dots or in brackets."""
     joined: list[str] = []
     parts = path.split(".")
     for part in parts[1:] if len(parts) > 1 and not parts[0] else parts:
@@ -258,7 +258,7 @@ def _bracketed(text: str) -> str:
 
 
 def look_up(value: YamlTree, path: list[str]) -> YamlTree | None:
-    """Return the value at the end of a path; None if it ends early."""
+    """Return the value at the end of a path. None if there is none."""
     for step in (step.strip() for step in path if step.strip()):
         found: YamlTree | None = None
         if value.kind == "sequence":
@@ -282,7 +282,12 @@ def _field_equals(item: YamlTree, field: str, text: str) -> bool:
 
 
 class _Search(NamedTuple):
-    """How fields are looked for: the kind of what is to be created, empty for nothing, for whom, and at what cost."""
+    """The options of a search for fields.
+
+    - `create`: the kind of value to create if a field is missing; empty to create nothing.
+    - `at`: the place to report.
+    - `budget`: the budget for its steps.
+    """
 
     create: str
     at: Node | None
@@ -294,7 +299,7 @@ def _is_index(step: str) -> bool:
 
 
 def _find_slots(value: YamlTree, path: list[str], how: _Search) -> Iterator[tuple[YamlTree | None, Put]]:
-    """Yield the fields that a path leads to: what is there now, and how to put another value there."""
+    """Yield the fields to which a path leads: the current value, and a function that sets another one."""
     if len(path) > _DEEPEST:
         raise BuildError(how.at, f"the path has more than {_DEEPEST} parts")
     step, rest = path[0], path[1:]
@@ -347,7 +352,7 @@ def _find_items(value: YamlTree, step: str, rest: list[str], how: _Search) -> It
 
 
 def _find_elements(value: YamlTree, step: str, how: _Search) -> Iterator[int]:
-    """Yield the items with a field that a pattern is found in."""
+    """Yield the indices of the items that a step such as `[name=web]` selects."""
     element = _ELEMENT.fullmatch(step)
     assert element is not None
     for n, item in enumerate(value.items):

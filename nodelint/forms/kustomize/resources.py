@@ -1,4 +1,4 @@
-"""The objects of an overlay on their way: which they are, which they were, and what selects them."""
+"""Represent the objects of an overlay while it is rendered: their current and former ids, and selectors."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ _CLUSTER_WIDE = frozenset(
         *("ValidatingWebhookConfiguration", "VolumeAttachment"),
     )
 )
-"""Kinds of Kubernetes itself that belong to no namespace; kustomize knows the scope of no other kind."""
+"""Kubernetes' own kinds that are cluster-scoped. kustomize knows the scope of no other kind."""
 _DEEPEST_PATTERN = 4
 _MOST_TRIES = 3_000_000
-"""Ways in which a pattern may be tried on a text: Python goes back, which Go does not."""
+"""The most ways in which a pattern may be tried on a text. Python backtracks, Go does not."""
 _LETTERS_OF_STEP, _TRIES_OF_STEP = 8, 100
-"""Characters of a selector of labels that are read in a step, and ways in which a pattern is tried."""
+"""The characters of a label selector that are read in one budget step, and the tries of a pattern in one step."""
 
 
 class Id(NamedTuple):
-    """What tells two objects apart. `namespace` is the effective one: `default` where none is given."""
+    """The identity of an object. `namespace` is the effective one: `default` if none is set."""
 
     group: str
     version: str
@@ -58,11 +58,13 @@ class Id(NamedTuple):
 
 
 class Resource:
-    """An object of an overlay, with the names that it had before.
+    """An object of an overlay, with its former names.
 
-    `home` is the file where it begins. `is_of_karpenter`: its text, or a patch for it, has a word of Karpenter's.
-    `doubtful`: a patch has changed it in a way that needs the schema of its kind. `is_json`: a JSON6902 patch was the
-    last to change it, so that no other holds a part of its value.
+    - `value`: the object.
+    - `home`: the file in which it is written.
+    - `is_of_karpenter`: its text or a patch for it mentions Karpenter.
+    - `doubtful`: a patch has changed it in a way that needs the schema of its kind.
+    - `is_json`: the last change was a JSON6902 patch, so that it shares no value with other objects.
     """
 
     __slots__ = ("_ids", "doubtful", "home", "is_json", "is_of_karpenter", "previous", "value")
@@ -82,30 +84,27 @@ class Resource:
 
     @property
     def is_native(self) -> bool:
-        """Whether it is of a kind of Kubernetes itself, whose schema kustomize knows."""
+        """Return whether the object has a kind of Kubernetes itself, whose schema kustomize knows."""
         return is_native(self.group)
 
     @property
     def id(self) -> Id:
-        """Return the kind, name and namespace of the object as they are now."""
+        """Return the current group, version, kind, name and namespace of the object."""
         return read_id(self.value)
 
     def ids(self) -> list[Id]:
-        """Return the former ids of the object, the oldest first, and its id now."""
+        """Return the former ids of the object, the oldest first, and its current id."""
         now = self.id
         return [*(now._replace(kind=k, name=n, namespace=ns) for ns, n, k in self.previous), now]
 
     def known_ids(self) -> list[Id]:
-        """Return the ids as they were when last worked out; `forget_ids` makes them be worked out again.
-
-        Each resource is asked often.
-        """
+        """Return the ids, cached until `forget_ids` is called."""
         if self._ids is None:
             self._ids = self.ids()
         return self._ids
 
     def forget_ids(self) -> None:
-        """Read the ids again when they are needed next."""
+        """Clear the cache of `known_ids`, because the object may have changed."""
         self._ids = None
 
     def keep_id(self) -> None:
@@ -117,18 +116,18 @@ class Resource:
 
 
 def is_native(group: str) -> bool:
-    """Whether a group is one of Kubernetes' own."""
+    """Return whether a group is one of Kubernetes' own."""
     return "." not in group or group.endswith(".k8s.io")
 
 
 def split_version(api_version: str) -> tuple[str, str]:
-    """Group and version of an `apiVersion`."""
+    """Return group and version of an `apiVersion`."""
     group, slash, version = api_version.partition("/")
     return (group, version) if slash else ("", group)
 
 
 def read_id(value: YamlTree) -> Id:
-    """Return the kind, name and namespace of an object."""
+    """Return group, version, kind, name and namespace of an object."""
     group, version = split_version(value.text("apiVersion"))
     kind = value.text("kind")
     name = value.get("metadata", "name")
@@ -139,12 +138,16 @@ def read_id(value: YamlTree) -> Id:
 
 
 def is_cluster_wide(group: str, kind: str) -> bool:
-    """Whether kustomize knows a kind to belong to no namespace; it knows none of Karpenter's."""
+    """Return whether kustomize knows that a kind is cluster-scoped. It does not know this of Karpenter's kinds."""
     return kind in _CLUSTER_WIDE and is_native(group)
 
 
 class Selector(NamedTuple):
-    """Which objects a patch is for. All but the two last fields are regular expressions, empty for any."""
+    """The target of a patch.
+
+    The first five fields are regular expressions, empty for any value. `labels` and `annotations` are label
+    selectors.
+    """
 
     group: str = ""
     version: str = ""
@@ -156,11 +159,11 @@ class Selector(NamedTuple):
 
     @property
     def steps(self) -> int:
-        """The steps of a budget that it takes to ask for one object, without its patterns."""
+        """The budget steps to check one object, without the regular expressions."""
         return 1 + (len(self.labels) + len(self.annotations)) // _LETTERS_OF_STEP
 
     def selects(self, resource: Resource, at: Node | None, budget: WorkBudget) -> bool:
-        """Whether an object is one of them, by its name of now or by its first. Raise `BuildError`."""
+        """Return whether an object is selected, by its current or its first id. Raise `BuildError`."""
         now = first = resource.id
         if resource.previous:
             namespace, name, kind = resource.previous[0]
@@ -192,12 +195,15 @@ def read_selector(value: YamlTree | None) -> Selector:
 
 
 def matches(pattern: str, text: str, at: Node | None, budget: WorkBudget) -> bool:
-    """Whether a regular expression matches the whole of a text. Raise `BuildError`."""
+    """Return whether a regular expression matches a whole text. Raise `BuildError`."""
     return pattern == text or has_match(f"^(?:{pattern})$", text, at, budget)
 
 
 def has_match(pattern: str, text: str, at: Node | None, budget: WorkBudget) -> bool:
-    """Whether a pattern of Go's is found in a text. Raise `BuildError` for one that might take long, or is none."""
+    """Return whether a Go pattern matches anywhere in a text.
+
+    Raise `BuildError` if it is invalid or might take long.
+    """
     compiled = _compile(pattern)
     if isinstance(compiled, str):
         raise BuildError(at, compiled, fails=False)
@@ -211,7 +217,7 @@ def has_match(pattern: str, text: str, at: Node | None, budget: WorkBudget) -> b
 
 @cache
 def _count_ways(pattern: str) -> tuple[int, int]:
-    """Return how many parts of a pattern repeat, and in how many ways its choices can be made."""
+    """Return the number of repeated parts of a pattern, and the number of combinations of its alternatives."""
     tokens = re.findall(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?:|[*+{?(|)]", pattern)
     choices, branches = 1, [1]
     for token in tokens:
@@ -245,9 +251,9 @@ def _compile(pattern: str) -> re.Pattern[str] | str:
 
 
 def fits_labels(selector: str, labels: YamlTree | None, at: Node | None) -> bool:
-    """Whether labels, or annotations, meet a selector as kubectl takes it. Raise `BuildError`."""
+    """Return whether labels or annotations match a selector, as in kubectl. Raise `BuildError`."""
     given = {name: field.value.as_text() for name, field in labels.fields.items()} if labels is not None else {}
-    parts = re.findall(r"(?:[^,(]|\([^)]*\)?)+", selector)  # a comma between parentheses ends no part
+    parts = re.findall(r"(?:[^,(]|\([^)]*\)?)+", selector)  # a comma in parentheses separates nothing
     return all(_meets(part.strip(), given, at) for part in parts if part.strip())
 
 
@@ -263,14 +269,14 @@ def _meets(part: str, labels: dict[str, str], at: Node | None) -> bool:
 
 
 def find_same(resources: Iterable[Resource], wanted: Id) -> list[Resource]:
-    """Return the objects that are, or were, a certain one."""
+    """Return the objects whose current or former id is `wanted`."""
     return [resource for resource in resources if wanted in resource.ids()]
 
 
 def set_text(
     resource: Resource, path: tuple[str, ...], text: str, at: Node | None, exact: bool, key: Node | None = None
 ) -> None:
-    """Set a text below some keys, and the mappings around it where there are none. Raise `BuildError`."""
+    """Set a string at a path, and create missing mappings on the way to it. Raise `BuildError`."""
     value = resource.value
     for step in path[:-1]:
         below = value.get(step)
@@ -284,7 +290,7 @@ def set_text(
 
 
 def put_scalar(holder: YamlTree, name: str, value: YamlTree, key: Node | None) -> None:
-    """Set a key to a scalar; one that is there is changed where it is, wherever else it may be."""
+    """Set a key to a scalar. An existing scalar is changed in place, because several keys may share it."""
     there = holder.get(name)
     if there is not None and there.kind == "scalar":
         there.become(value)

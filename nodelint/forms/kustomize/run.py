@@ -1,4 +1,4 @@
-"""What one build of an overlay has read and learnt so far."""
+"""Hold the state of rendering an overlay."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ from nodelint.forms.rendered import LostItems, UnmatchedPatch
 from nodelint.text import Node
 
 _MOST_STEPS = 1_000_000
-"""Steps that one overlay may take: one for each object that something looks at."""
+"""The most budget steps of one overlay. Each check of an object is a step."""
 
 
 class OverlayRun:
-    """One build of the overlay of a folder.
+    """The state of rendering the overlay of a folder.
 
-    `parts` are the files that were read for it, in absolute paths. `notes` is what is not built and not needed to
-    tell the rest, each with its place. `lost` and `unmatched` are what its patches did that their author may not have
-    meant. `is_incomplete`: objects are missing that only kustomize could bring. `generated` are the ConfigMaps that
-    are generated, by their names: only replacements look at them.
+    - `parts`: the absolute paths of the files that were read.
+    - `notes`: parts that are not rendered and do not affect other objects, each with its place.
+    - `lost`, `unmatched`: effects of patches that may not be intended.
+    - `is_incomplete`: objects are missing that only kustomize could add.
+    - `generated`: generated ConfigMaps by name. Only replacements use them.
     """
 
     def __init__(self, files: Files, folder: str, root: str | None = None) -> None:
@@ -40,18 +41,18 @@ class OverlayRun:
         self.generated: dict[str, Resource] = {}
 
     def take(self, path: str, roots: list[Node]) -> None:
-        """Count a file among the parts."""
+        """Record a file that was read for the overlay. `roots` are its documents."""
         self.parts.setdefault(path)
         as_documents(self.files.read(path), roots)
 
     def touch(self, resource: Resource, text: PatchText) -> None:
-        """Say that a patch changes an object: with a word of Karpenter's in it, the object concerns Karpenter."""
+        """Record that a patch changes an object. If the patch mentions Karpenter, the object concerns Karpenter."""
         resource.is_of_karpenter = resource.is_of_karpenter or text.is_of_karpenter
 
     def resolve(self, kustomization: Kustomization, path: str, at: Node | None) -> str:
-        """Return the absolute path of what a kustomization names.
+        """Return the absolute path of a file or folder that a kustomization names.
 
-        Raise `BuildError` for a place outside the repository.
+        Raise `BuildError` for a path outside of the repository.
         """
         full = os.path.normpath(os.path.join(kustomization.folder, path))
         reason = gate.refusal(full)

@@ -1,4 +1,4 @@
-"""Objects as a text of YAML, and from each node of that text the place where its value is written."""
+"""Print objects as YAML, and map each node of the text to the place where its value is written."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./$][A-Za-z0-9_./$%+@=-]*(?: [A-Za-z0-9_./$%+@=-]+)*")
 _BLOCK = re.compile(r"[^\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]*")
-"""Texts that a block scalar can hold: no tab, no break but a line feed."""
+"""Texts that a block scalar can hold: without tabs, and with line feeds only."""
 
 
 class ValuePlace(NamedTuple):
-    """Where a value is written, and whether it is this very value."""
+    """The place where a value is written. `exact` is False if only a part of the value is written there."""
 
     at: Node | None
     exact: bool
 
 
 class PrintedObjects(NamedTuple):
-    """A text, the objects in it, and the places of its nodes by the id of the node."""
+    """The printed text, its objects, and the places of its nodes by the id of the node."""
 
     source: Source
     objects: list[YamlTree]
@@ -35,9 +35,7 @@ class PrintedObjects(NamedTuple):
 
 
 def print_objects(objects: Iterable[YamlTree], path: str, also: str | None = None) -> PrintedObjects:
-    """Return the objects with a word of Karpenter's in them, or what `also` matches, as documents of one text, in
-    order.
-    """
+    """Return the objects that mention Karpenter or match `also`, printed as the documents of one text, in order."""
     shown: list[YamlTree] = []
     texts: list[str] = []
     for value in objects:
@@ -57,7 +55,7 @@ def print_objects(objects: Iterable[YamlTree], path: str, also: str | None = Non
 
 
 def is_printed(value: YamlTree, also: str | None) -> bool:
-    """Whether `print_objects` takes an object in; fills its blanks, as that does."""
+    """Return whether `print_objects` prints an object. Like that function, it replaces blank nulls."""
     value.fill_blanks()
     named = value.text("apiVersion") + value.text("kind")
     return is_wanted(named, None) or is_wanted(_Printer().print(value), also)
@@ -74,7 +72,7 @@ class _Printer:
         return "\n".join(self._lines) + "\n"
 
     def _mapping(self, value: YamlTree, indent: int, first: str = "") -> None:
-        """`first` is what stands before the first key, in the place of the indent."""
+        """Print a mapping. `first` replaces the indent before the first key."""
         before = first or " " * indent
         for name, field in value.fields.items():
             self._value(f"{before}{_quote(name)}:", field.value, indent)
@@ -127,7 +125,7 @@ def _block(text: str, indent: int) -> str:
 
 
 def _quote(text: str) -> str:
-    """Return a text as a scalar of one line that is read as this text again."""
+    """Return a text as a one-line scalar that is read as the same text."""
     if _PLAIN.fullmatch(text) and reads_as_text(text) and not text.startswith("..."):
         return text
     return (
@@ -144,7 +142,7 @@ def _escape(character: str) -> str:
 
 
 def _pair(root: Node, value: YamlTree, places: dict[int, ValuePlace]) -> None:
-    """Walk a text and the values that it was made of side by side."""
+    """Record the places of the nodes of a printed text, by walking it together with the printed values."""
     pending = [(root, value)]
     while pending:
         node, value = pending.pop()
@@ -172,7 +170,7 @@ def differing(node: Node, value: YamlTree) -> Iterator[tuple[Node, YamlTree]]:
 
 
 def is_value_of(node: Node, value: YamlTree) -> bool:
-    """Whether a node has a value, in whatever order its keys are; a placeholder is the text that it is."""
+    """Return whether a node has a value, with keys in any order. A placeholder is compared as text."""
     if node.kind == value.kind == "mapping":
         names = [read_name(entry.key, entry.name) for entry in node.entries]
         return set(names) == set(value.fields) and all(

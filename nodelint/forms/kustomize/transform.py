@@ -1,4 +1,4 @@
-"""What a kustomization does to all its objects: names, namespace, labels, annotations."""
+"""Apply the transformers of a kustomization to all its objects: names, namespace, labels, annotations."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ if TYPE_CHECKING:
     from nodelint.forms.kustomize.run import OverlayRun
 
 _UNNAMED = ("CustomResourceDefinition", "Namespace")
-"""Kinds whose names get no prefix and no suffix."""
+"""Kinds whose names get no prefix or suffix."""
 
 
 def set_namespace(resources: list[Resource], kustomization: Kustomization) -> None:
-    """Give each object the namespace, except kinds of Kubernetes itself that have none. Raise `BuildError`.
+    """Set the namespace of each object except cluster-scoped Kubernetes kinds. Raise `BuildError`.
 
-    kustomize knows the scope of no custom kind: NodePools get a namespace too, which the API server passes over.
+    kustomize does not know the scope of custom kinds: NodePools get a namespace as well, which the API server
+    ignores.
     """
     namespace = kustomization.value.get("namespace")
     if namespace is None or not isinstance(namespace.value, str) or not namespace.value:
@@ -39,7 +40,7 @@ def set_namespace(resources: list[Resource], kustomization: Kustomization) -> No
 
 
 def set_affixes(run: OverlayRun, resources: list[Resource], kustomization: Kustomization) -> None:
-    """Give names their prefix and suffix."""
+    """Add `namePrefix` and `nameSuffix` to the names of objects, except for kinds in `_UNNAMED` and APIServices."""
     for field, affixed in (("namePrefix", _prefixed), ("nameSuffix", _suffixed)):
         affix = kustomization.value.text(field)
         if not affix:
@@ -64,7 +65,7 @@ def _suffixed(name: str, affix: str) -> str:
 
 
 def set_labels(run: OverlayRun, resources: list[Resource], kustomization: Kustomization) -> None:
-    """Add `labels` and `commonLabels`. Raise `BuildError` where a value is no text."""
+    """Add `labels` and `commonLabels`. Raise `BuildError` if a value is not a string."""
     for item in kustomization.items("labels"):
         own = item.get("fields")
         specs = [_read_spec(spec) for spec in own.items] if own is not None else []
@@ -73,14 +74,14 @@ def set_labels(run: OverlayRun, resources: list[Resource], kustomization: Kustom
 
 
 def set_annotations(run: OverlayRun, resources: list[Resource], kustomization: Kustomization) -> None:
-    """Add `commonAnnotations`. Raise `BuildError` where a value is no text."""
+    """Add `commonAnnotations`. Raise `BuildError` if a value is not a string."""
     _add_pairs(run, resources, "annotations", kustomization.pairs("commonAnnotations"), [])
 
 
 def _add_pairs(
     run: OverlayRun, resources: list[Resource], field: str, pairs: YamlTree | None, specs: list[_Spec]
 ) -> None:
-    """Add labels or annotations to the metadata, and to fields of the kustomization's choice."""
+    """Add labels or annotations to the metadata, and to further fields that the kustomization names."""
     if pairs is None:
         return
     for resource in resources:
@@ -93,7 +94,7 @@ def _add_pairs(
 
 
 class _Pair(NamedTuple):
-    """A label or an annotation to be added: one scalar, in all the places of an object."""
+    """A label or an annotation to add. All places of an object share one scalar."""
 
     name: str
     value: YamlTree
@@ -101,7 +102,7 @@ class _Pair(NamedTuple):
     budget: WorkBudget
 
     def add(self, holder: YamlTree) -> None:
-        """Add it to a mapping. Raise `BuildError`."""
+        """Add the label or annotation to a mapping. Raise `BuildError` if its name is no valid key."""
         self.budget.spend()
         if holder.get(self.name) is None:
             check_name(self.name, self.key)
@@ -109,7 +110,7 @@ class _Pair(NamedTuple):
 
 
 class _Spec(NamedTuple):
-    """Where else labels go: the path in objects whose group, version and kind are `wanted`."""
+    """A further place for labels: the path in objects with the group, version and kind in `wanted`."""
 
     wanted: dict[str, str]
     path: list[str]
@@ -123,7 +124,7 @@ def _read_spec(value: YamlTree) -> _Spec:
 
 
 def _follow(value: YamlTree, path: list[str], create: bool, pair: _Pair, at: Node | None) -> None:
-    """Add a pair to each mapping that a path of field names leads to; `[]` marks a list."""
+    """Add a pair to each mapping to which a path of field names leads. `[]` marks a list."""
     if value.kind == "sequence":
         for item in value.items:
             _follow(item, path, create, pair, at)

@@ -1,4 +1,4 @@
-"""Kustomizations that kustomize cannot read, or that name what is not there."""
+"""Find kustomizations that kustomize cannot read, or that name missing files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LARGEST = 16 << 20
 
 
 def list_inputs(sources: Sequence[Source], builds: Sequence[Built], folder_files: Sequence[str]) -> Iterator[str]:
-    """Yield the absolute paths of the kustomizations that something is built of, or that may take in an object."""
+    """Yield the absolute paths of the kustomizations that were rendered, or that may include an object."""
     objects = {os.path.abspath(source.path) for source in sources}
     built = {part for built in builds for part in built.parts}
     for path in map(os.path.abspath, folder_files) if sources else ():
@@ -26,12 +26,12 @@ def list_inputs(sources: Sequence[Source], builds: Sequence[Built], folder_files
 
 
 def find_root_fault(roots: Sequence[Node | None]) -> SyntaxProblem | None:
-    """Return why kustomize stops at a kustomization that is YAML."""
+    """Return the reason why kustomize refuses a kustomization that is valid YAML. None if it accepts it."""
     return None if any(map(_says_something, roots)) else SyntaxProblem(0, "the kustomization is empty")
 
 
 def _says_something(root: Node | None) -> bool:
-    """Whether a kustomization has more than its kind. kustomize stops at one that has not."""
+    """Return whether a kustomization has fields other than its kind. kustomize refuses one without."""
     if root is None or root.kind != "mapping":
         return root is not None and root.value is not None
     values = (entry.value for entry in root.entries if entry.name not in ("apiVersion", "kind"))
@@ -39,9 +39,7 @@ def _says_something(root: Node | None) -> bool:
 
 
 def find_missing_path(source: Source) -> SyntaxProblem | None:
-    """Return the first path of a repository that a kustomization names and that is not there: kustomize stops
-    at it.
-    """
+    """Return the first path of the repository in a kustomization that does not exist. kustomize stops there."""
     folder = os.path.dirname(os.path.abspath(source.path))
     for root in own_roots(source):
         for field in ("resources", "bases", "components"):
@@ -64,12 +62,13 @@ def _has_kustomization(folder: str) -> bool:
 
 _PART = r"[^:?*\[\]{}$/]+"
 _LOCAL = rf"(?:\.\.?/)+{_PART}(?:/{_PART})*/?|[\w-]+(?:/{_PART})*/?|[\w.-]+\.(?:ya?ml|json)"
-"""A path of the same repository, and no address, pattern or placeholder."""
+"""A path in the same repository: not an address, a pattern or a placeholder."""
 
 
 def _may_take(path: str, objects: set[str]) -> bool:
-    """Whether a kustomization that cannot be read stands next to a file with objects, names one, or a folder
-    above.
+    """Return whether an unreadable kustomization may include an object.
+
+    It is next to the object's file, names the file, or names a folder above it.
     """
     try:
         text = gate.read(path, _LARGEST).decode(errors="replace")

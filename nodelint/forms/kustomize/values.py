@@ -1,4 +1,4 @@
-"""Values as kustomize holds them, each with the node of the file where it is written."""
+"""Represent values as kustomize does, each with the node at which it is written."""
 
 from __future__ import annotations
 
@@ -18,25 +18,28 @@ if TYPE_CHECKING:
 JsonScalar = str | int | float | bool | None
 
 _LARGEST_PLAIN = 6
-"""The exponent from which Go writes a float with one."""
+"""The exponent from which on Go writes a float in exponential form."""
 _DATE = r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ](\d{1,2}):(\d{1,2}):(\d{1,2})(\.\d{1,9})?(Z|[-+]\d\d:\d\d)?)?"
 
 
 class TreeField(NamedTuple):
-    """A key of a mapping, where it is written, and its value. `key` is None for what kustomize itself adds."""
+    """A key of a mapping with its value. `key` is the key's node, None if kustomize adds the key."""
 
     key: Node | None
     value: YamlTree
 
 
 class YamlTree:
-    """A mapping, a list or a scalar, which may be changed in place.
+    """A mapping, a list or a scalar, which can be changed in place.
 
-    `at` is where it is written, None if no file says so. `exact`: it is written there and nowhere else, and nothing
-    else comes from there. A scalar's `value` is what JSON has for it, a placeholder the text that it is to kustomize;
-    `raw` are the characters of one that is no text. `blank` is a null of no characters, `in_flow` a collection
-    between brackets: kustomize treats these in ways of their own. What takes the place of a `quoted` scalar becomes a
-    text; one that is `loose` was made by a replacement, and becomes one when a patch passes over it.
+    - `at`: the node at which it is written, None if it is in no file.
+    - `exact`: it is written only there, and nothing else comes from there.
+    - `value`: the JSON value of a scalar. For a placeholder, it is the text.
+    - `raw`: the characters of a scalar that is not a string.
+    - `blank`: a null without characters.
+    - `in_flow`: a collection in brackets.
+    - `quoted`: a scalar that makes its replacement a string.
+    - `loose`: a scalar from a replacement. It becomes a string when a patch is merged over it.
     """
 
     __slots__ = ("at", "blank", "exact", "fields", "in_flow", "items", "kind", "loose", "quoted", "raw", "value")
@@ -56,11 +59,11 @@ class YamlTree:
 
     @property
     def is_null(self) -> bool:
-        """Whether it is a null, written or left out."""
+        """Return whether the value is null, written or blank."""
         return self.kind == "scalar" and self.value is None
 
     def get(self, *path: str) -> YamlTree | None:
-        """Return the value below some keys; None if there is none."""
+        """Return the value at a path of keys. None if there is none."""
         value = self
         for step in path:
             field = value.fields.get(step)
@@ -70,22 +73,22 @@ class YamlTree:
         return value
 
     def text(self, *path: str) -> str:
-        """Return the text below some keys; empty if there is none, or none that is a text."""
+        """Return the string at a path of keys. Empty if there is none, or if it is not a string."""
         found = self.get(*path)
         return found.value if found is not None and isinstance(found.value, str) else ""
 
     def put(self, name: str, value: YamlTree, key: Node | None = None) -> None:
-        """Set a key; one that is there keeps its place among the others, and is written where the new value is."""
+        """Set the value of a key. An existing key keeps its position."""
         there = self.fields.get(name)
         self.fields[name] = TreeField(there.key if key is None and there is not None else key, value)
 
     def become(self, other: YamlTree) -> None:
-        """Turn a scalar into another one where it is: kustomize may have the same one in two places."""
+        """Change a scalar into another one in place, because several keys may share it."""
         for name in ("value", "raw", "at", "exact", "blank", "in_flow", "quoted", "loose"):
             setattr(self, name, getattr(other, name))
 
     def plain(self) -> object:
-        """Return the value as JSON has it."""
+        """Return the value as plain JSON types."""
         if self.kind == "mapping":
             return {name: field.value.plain() for name, field in self.fields.items()}
         if self.kind == "sequence":
@@ -93,7 +96,7 @@ class YamlTree:
         return self.value
 
     def copy(self) -> YamlTree:
-        """Return a copy of the value, written in the same places."""
+        """Return a copy of the value, with the same places."""
         other = YamlTree(self.kind, self.at, self.exact, self.value)
         other.blank, other.in_flow, other.raw = self.blank, self.in_flow, self.raw
         other.quoted, other.loose = self.quoted, self.loose
@@ -102,7 +105,7 @@ class YamlTree:
         return other
 
     def walk(self) -> Iterator[YamlTree]:
-        """Yield the value and all below it."""
+        """Yield the value and all values below it."""
         pending = [self]
         while pending:
             value = pending.pop()
@@ -111,7 +114,7 @@ class YamlTree:
             pending += value.items
 
     def as_text(self) -> str:
-        """Return a scalar as the text that kustomize makes of it where only texts may be."""
+        """Return a scalar as kustomize writes it where only strings are allowed."""
         if isinstance(self.value, str) and self.raw is None:
             return self.value
         if self.raw is not None:
@@ -119,12 +122,15 @@ class YamlTree:
         return format_number(self.value)
 
     def become_text(self) -> None:
-        """Turn a scalar into a text of its characters."""
+        """Change a scalar into a string of its characters."""
         self.exact = self.exact and isinstance(self.value, str)
         self.value, self.raw, self.loose = self.as_text(), None, False
 
     def become_json(self, whole: bool = False) -> None:
-        """Turn the value and all below it into what JSON keeps of it. `whole` numbers stay whole."""
+        """Change the value and all values below it as conversion through JSON does.
+
+        With `whole`, integers stay integers.
+        """
         self.fill_blanks()
         for value in self.walk():
             is_whole = isinstance(value.value, int) and not isinstance(value.value, bool)
@@ -137,7 +143,7 @@ class YamlTree:
             value.in_flow = whole
 
     def fill_blanks(self) -> None:
-        """Turn nulls of no characters between brackets into empty texts, as kustomize prints them."""
+        """Change blank nulls in brackets into empty strings, as kustomize prints them."""
         pending = [(self, False)]
         while pending:
             value, in_flow = pending.pop()
@@ -151,9 +157,7 @@ class YamlTree:
 
 
 def format_number(value: JsonScalar) -> str:
-    """Return a scalar that is no text as kustomize writes it after a way through JSON: Go's shortest form of a
-    float.
-    """
+    """Return a scalar that is not a string as Go prints it from JSON, with the shortest form of a float."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     digits = f"{float(value):e}" if float(value) == 0 else repr(float(value))
@@ -173,28 +177,28 @@ def format_number(value: JsonScalar) -> str:
 
 
 def new_text(text: str, at: Node | None, exact: bool = False) -> YamlTree:
-    """Return a text that is written in a place, or is made from what stands there."""
+    """Return a string value that is written at a node, or computed from it."""
     return YamlTree("scalar", at, exact, text)
 
 
 def read_object(node: Node, within: Node | None = None) -> YamlTree:
-    """Return an object, or a strategic merge patch, as kustomize reads it: `yes` and `on` are texts, a date gets a
-    time.
+    """Return an object, or a strategic merge patch, as kustomize reads it: `yes` and `on` are strings.
 
-    `within` is the scalar whose text the nodes were read from, where they have no places in the file.
+    A date gets a time. `within` is the scalar that contains the text, if its nodes have no positions in the file.
     """
     return _read(node, within, False)
 
 
 def read_json(node: Node, within: Node | None = None) -> YamlTree:
-    """Return the value of an operation or of a field of a kustomization, which kustomize turns into JSON: `yes` is
-    true.
+    """Return a value as kustomize reads it through JSON: `yes` is true.
+
+    It is used for patch operations and fields of a kustomization. `within` is as in `read_object`.
     """
     return _read(node, within, True)
 
 
 def read_name(key: Node, name: str | None, as_json: bool = False) -> str:
-    """Return the name of a key: `on` is itself in an object."""
+    """Return the name of a key. In an object, `on` stays `on`."""
     if name is None:
         return written_text(key)
     if (
@@ -208,13 +212,13 @@ def read_name(key: Node, name: str | None, as_json: bool = False) -> str:
 
 
 def check_name(name: str, at: Node | None) -> None:
-    """Raise `BuildError` for a key that kustomize writes as something else than a text, so that JSON has none."""
+    """Raise `BuildError` for a key that kustomize does not write as a string, so that it cannot be in JSON."""
     if not isinstance(resolve_scalar(name), str):
         raise BuildError(at, f"the key `{name}` is no text to kustomize")
 
 
 def resolve_scalar(text: str) -> JsonScalar:
-    """Return a plain scalar as kustomize reads it: `yes` is a text."""
+    """Return the value of a plain scalar as kustomize reads it: `yes` is a string."""
     value = resolve(text)
     return text if isinstance(value, bool) and text.lower() not in ("true", "false") else value
 
@@ -253,7 +257,7 @@ def _scalar(node: Node, as_json: bool) -> JsonScalar:
 
 
 def _with_time(text: str, date: re.Match[str]) -> str:
-    """Return a date as Go writes it in JSON; the text itself where it is none."""
+    """Return a date as Go writes it in JSON. If it is no valid date, return the text."""
     from datetime import datetime
 
     year, month, day, hour, minute, second, fraction, zone = date.groups()
@@ -269,7 +273,7 @@ def _with_time(text: str, date: re.Match[str]) -> str:
 
 
 def written_text(node: Node) -> str:
-    """Return the text that a scalar is to a reader who knows no placeholders."""
+    """Return the text of a scalar as a parser without placeholders reads it."""
     if isinstance(node.value, str):
         return node.value
     if node.style == "plain":

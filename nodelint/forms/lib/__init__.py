@@ -1,1 +1,1 @@
-"""Code that several forms share: rendered texts and helpers for values."""
+"""Provide code that several forms share: rendered texts and helpers for values."""

@@ -1,4 +1,4 @@
-"""Commands of a shell that install Karpenter's chart."""
+"""Find shell commands that install Karpenter's chart."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _FLAGS = r"(?:--?[\w-]++(?:=\S++)?[ \t]+(?:(?!upgrade|install|template|pull)[^\s
 """Flags before the verb: `--kube-context main`, `-n karpenter`, `--debug`."""
 
 INSTALLS = rf"helm[ \t]+{_FLAGS}(?:upgrade|install|template)\b"
-"""The start of a command that installs a chart, or prints what is then applied."""
+"""The beginning of a command that installs a chart, or prints it in order to apply it."""
 
 _HELM = rf"helm[ \t]+{_FLAGS}(?:upgrade|install|template|pull)\b[^\n;&|]{{0,2000}}"
 
@@ -24,7 +24,7 @@ _TAKES_A_PATH = r"-f|--values|--set[\w-]*|--repo|--kube[\w-]+"
 _WRITTEN = (
     r"--version[ =](\"[^\"\n]{0,200}\"|\$\{\{[^}\n]{0,200}\}\}|\$\([^)\n]{0,200}\)|\$[^\s\"']+|\{\{[^}\n]{0,200}\}\})"
 )
-"""A version in quotes, or an expression of a shell or of a template."""
+"""A version in quotes, or an expression of a shell or a template."""
 
 INSTALLS_CONTROLLER = rf"\b{INSTALLS}[^;|&]{{0,2000}}karpenter"
 """A command that may install Karpenter's controller."""
@@ -33,18 +33,18 @@ _CONTINUED = r"\\\r?\n"
 
 
 HELM_COMMAND = "a helm command"
-"""How a report names an installation by a command."""
+"""The name of an installation by a command in reports."""
 
 _TRIAL = r"[ \t]template[ \t][^\n]{0,500}?(?<!2)>[ \t]{0,9}/dev/null"
-"""A command that renders a chart and throws the result away: a test of the chart, and no installation."""
+"""A command that renders a chart and discards the result: a test of the chart, not an installation."""
 
 _NAMESPACE = r"""(?:^|[ \t])(?:-n|--namespace)(?:[ \t]+|=)["']?([\w.${}-]+)"""
 
 
 def namespace_of_command(text: str, start: int) -> str | None:
-    """Return the namespace of the command that begins at a place; None if it is not known.
+    """Return the namespace of the command at an offset. None if it is not known.
 
-    A variable counts if the text gives it one plain value.
+    A variable counts if the text sets it to one plain value.
     """
     command = re.compile(r"[^\n;&|]*").match(join_lines(text[start : start + 4000]))
     found = re.search(_NAMESPACE, command[0]) if command is not None else None
@@ -59,12 +59,12 @@ def namespace_of_command(text: str, start: int) -> str | None:
 
 
 def join_lines(text: str) -> str:
-    """Return a text with each command on one line; all characters stay in their places."""
+    """Return a text with each command on one line. The offsets of characters do not change."""
     return text if "helm" not in text else re.sub(_CONTINUED, lambda broken: " " * len(broken[0]), text)
 
 
 def find_commands(text: str) -> Iterator[re.Match[str]]:
-    """Yield the `helm` commands that are about Karpenter's own chart, and not one whose name begins like it."""
+    """Yield the `helm` commands for Karpenter's own chart, not for a chart whose name only begins like it."""
     for command in re.finditer(_HELM, text) if "helm" in text else ():
         words = [word.strip("\"'`") for word in command[0].split()]
         paths = [word for before, word in pairwise(words) if _is_path(before, word)]
@@ -73,17 +73,17 @@ def find_commands(text: str) -> Iterator[re.Match[str]]:
 
 
 def find_version(text: str, command: re.Match[str], release: str) -> re.Match[str] | None:
-    """Return the version that a command is given, with the release in group 1; `release` is its pattern."""
+    """Return a match for the version of a command; group 1 is the release. `release` is the pattern of a release."""
     return re.compile(rf"--version[ =][\"']?{release}").search(text, *command.span())
 
 
 def find_variable(text: str, command: re.Match[str]) -> re.Match[str] | None:
-    """Return the variable by which a command is given its version, with its name in group 1."""
+    """Return a match for the variable with the version of a command; group 1 is its name. None if there is none."""
     return re.compile(r"--version[ =][\"']?\$\{?([A-Za-z_]\w*)").search(text, *command.span())
 
 
 def find_written_version(text: str, command: re.Match[str]) -> re.Match[str] | None:
-    """What a command is given as its version that is filled in before it runs, in group 1."""
+    """Return a match for a version in quotes or with an expression; group 1 is its text. None if there is none."""
     return re.compile(_WRITTEN).search(text, *command.span())
 
 
@@ -92,5 +92,5 @@ def _is_path(before: str, word: str) -> bool:
 
 
 def is_trial(command: str) -> bool:
-    """Return whether a command renders a chart for nothing but to see whether that fails."""
+    """Return whether a command only tests whether a chart can be rendered."""
     return re.search(_TRIAL, command) is not None

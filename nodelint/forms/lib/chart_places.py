@@ -1,4 +1,4 @@
-"""Where charts of the repository are: the folder around a template, and how further values files are named."""
+"""Find the chart of a template, and recognize the names of values files."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ OTHER_VALUES = r"\A(?:values[-._][^/]*|[^/]+[-._]values)\.ya?ml"
 
 
 TRIAL_VALUES = r"\A[^/]*values\.ya?ml"
-"""Names of further files of values: beside the chart's own, and in its folder `ci`."""
+"""Names of other values files: next to the chart's own, and in its folder `ci`."""
 
 
 def chart_of(path: str) -> str | None:
-    """Return the folder of the chart, be it vendored or not, whose template a file is; None for any other file."""
+    """Return the folder of the chart, vendored or not, to which a template belongs. None for any other file."""
     folder = templates_around(path)
     chart = os.path.dirname(folder) if folder is not None else None
     return chart if chart is not None and os.path.lexists(os.path.join(chart, CHART)) else None
 
 
 def templates_around(path: str) -> str | None:
-    """Return the folder `templates` that a file is in, however deep; None if it is in none."""
+    """Return the folder `templates` that contains a file at any depth. None if there is none."""
     folder = os.path.dirname(path)
     while os.path.basename(folder) != _FOLDER:
         above = os.path.dirname(folder)
@@ -39,20 +39,20 @@ def templates_around(path: str) -> str | None:
 
 
 def chart_around(chart: str) -> str | None:
-    """Return the chart that a chart is vendored in; None for one that stands by itself."""
+    """Return the outer chart of a vendored chart. None if the chart is not vendored."""
     outer, name = os.path.split(os.path.dirname(os.path.abspath(chart)))
     return outer if name == "charts" and gate.is_file(os.path.join(outer, CHART)) else None
 
 
 _LONGEST = 200
-"""Characters of a path that are looked at."""
+"""The most characters before a name in which a path is searched."""
 _OF_PATHS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-/"
 _GIVEN = r"\b(?:path|chart)\s{0,40}[=:]\s{0,40}[\"']?\Z"
-"""What stands before the name of a chart in the folder of the file."""
+"""The text before the name of a chart in the same folder."""
 
 
 def names_chart(text: str, chart: str) -> bool:
-    """Whether a text holds the path of a chart, or its end."""
+    """Return whether a text contains the path of a chart, or its last part."""
     folder, name = os.path.split(chart)
     for found in re.finditer(rf"(?<![\w.-]){re.escape(name)}/?(?![\w./-])", text):
         before = text[max(0, found.start() - _LONGEST) : found.start()]

@@ -1,4 +1,4 @@
-"""Values that charts are given, whoever gives them: files of a repository, inline values, single settings."""
+"""Read the values that a release sets, in any form: files of a repository, inline values, single settings."""
 
 from __future__ import annotations
 
@@ -23,19 +23,22 @@ MAKES_POOLS = re.compile(r"(?i)node_?pools?\b|ec2_?node_?class|karpenter[\w/-]{0
 
 
 MOST_RELEASES = 1000
-"""Releases that one chart is judged with."""
+"""The most releases of one chart that are rendered."""
 
 
 def folder_of(source: SourceText) -> str:
-    """Return the absolute path of the folder that a text is of: what is built of a folder bears its path."""
+    """Return the absolute folder of a text. The path of a rendered text may be the folder itself."""
     whole = os.path.abspath(source.path)
     return whole if gate.is_folder(whole) else os.path.dirname(whole)
 
 
 class RepositoryTree(NamedTuple):
-    """The repository of a release: its top, the files that are read already, and whether paths are shown whole.
+    """The repository of a release.
 
-    `gaps` collects what gives values that could not be read.
+    - `home`: its top folder.
+    - `sources`: files that were already read.
+    - `absolute`: whether paths are shown as absolute paths.
+    - `gaps`: collects the nodes whose values could not be read.
     """
 
     home: str
@@ -47,19 +50,22 @@ class RepositoryTree(NamedTuple):
     def around(
         cls, source: SourceText, sources: Mapping[str, Source], outside: str | None = None
     ) -> RepositoryTree | None:
-        """Return the repository in which a file is; `outside` is the top where it is in none, None for no tree."""
+        """Return the repository of a file.
+
+        `outside` is the folder to use if the file is in no repository. Without `outside`, the result is then None.
+        """
         home = find_top(folder_of(source)) or outside
         return None if home is None else cls(str(home), sources, os.path.isabs(source.path), [])
 
     def read_file(self, path: str) -> Source | None:
-        """Return a file of the repository, by its absolute path; None if it is outside, or missing."""
+        """Return a file of the repository by its absolute path. None if it is outside or missing."""
         source = self.sources.get(path)
         if source is None and gate.is_file(path) and is_inside(path, self.home):
             source = read(path if self.absolute else os.path.relpath(path))
         return source
 
     def read_values(self, folder: str, path: str, at: Node) -> Node | None:
-        """Return the values in a file that is named at a node; None if it is outside, missing, or no values file."""
+        """Return the values in a file that a node names. None if it is outside, missing, or not a values file."""
         whole = os.path.normpath(os.path.join(folder, path))
         source = self.read_file(whole)
         if source is None:
@@ -67,7 +73,7 @@ class RepositoryTree(NamedTuple):
         return values_root(source) if source is not None else None
 
     def read_named(self, folder: str, name: Node) -> Node | None:
-        """Return the values in a file that a node names; one that cannot be read is a gap."""
+        """Return the values in a file that a node names. If it cannot be read, add a gap and return None."""
         written = text_of(name)
         found = self.read_values(folder, written, name) if written and "://" not in written else None
         if found is None:
@@ -76,10 +82,13 @@ class RepositoryTree(NamedTuple):
 
 
 class ChartRelease(NamedTuple):
-    """A release of a chart: the path of the chart's own values, the files that give others, and all values.
+    """A release of a chart.
 
-    The strongest of the files is the first. `unread` says which further values it takes that cannot be read. One that
-    gives no values is a release with the defaults. `by` is that of `InstallChart`.
+    - `path`: the path of the chart's default values.
+    - `given`: the files with other values, the strongest first. Empty for a release with the defaults.
+    - `root`: all values, merged.
+    - `unread`: a gap for values that cannot be read.
+    - `by`: as in `InstallChart`.
     """
 
     path: str
@@ -90,21 +99,25 @@ class ChartRelease(NamedTuple):
 
 
 class ValuesLayer(NamedTuple):
-    """Values that a release adds to those below it: the text they stand in, and how they change the whole."""
+    """A layer of values of a release.
+
+    - `given`: the text that contains it.
+    - `apply`: returns the values below it with this layer merged.
+    """
 
     given: SourceText
     apply: Callable[[Node], Node]
 
 
 def files_of(layers: Sequence[ValuesLayer]) -> tuple[SourceText, ...]:
-    """Return the files in which layers of values stand, that of the strongest layer first."""
+    """Return the files of layers of values. The file of the strongest layer is the first."""
     return tuple({id(layer.given): layer.given for layer in reversed(layers)}.values())
 
 
 def files_in(layers: Sequence[ValuesLayer], root: Node, defaults: Source) -> tuple[SourceText, ...]:
-    """Return the files with a part in the values: those of the layers, and others that their values are from.
+    """Return the files of layers and of the values that they refer to.
 
-    A text without a path, such as what a default of a template is read from, is no file.
+    A text without a path, such as the text of a template's default, does not count.
     """
     files = {id(source): source for source in files_of(layers)}
     files.update((id(node.source), node.source) for node in root.walk() if node.source is not defaults)
@@ -112,7 +125,7 @@ def files_in(layers: Sequence[ValuesLayer], root: Node, defaults: Source) -> tup
 
 
 def holds_unknown(layers: Sequence[ValuesLayer]) -> bool:
-    """Return whether a value that layers give is not known."""
+    """Return whether a value in the layers is unknown."""
     for layer in layers:
         nothing = Node(layer.given, 0, 0, "mapping", "flow")
         if any(node.value is UNKNOWN for node in layer.apply(nothing).walk()):
@@ -125,7 +138,7 @@ def merge_layer(node: Node, given: SourceText | None = None) -> ValuesLayer:
 
 
 def read_block(node: Node) -> Node | None:
-    """Return the values that a text holds: a block, or one in quotes."""
+    """Return the mapping in a YAML text: a block scalar or a quoted string. None if it is not a mapping."""
     if node.style == "literal":
         text = node.source.text
         start = text.find("\n", node.start, node.end) + 1
@@ -137,7 +150,10 @@ def read_block(node: Node) -> Node | None:
 
 
 def read_mapping(source: SourceText, text: str, start: int) -> Node | None:
-    """Return the mapping that a text of YAML in a source is, from an offset on. None if it is none."""
+    """Return the mapping in a YAML text, which begins at offset `start` of the source.
+
+    None if it is not a mapping.
+    """
     try:
         roots = compose(source, text, start, masked=False)
     except Unreadable:
@@ -146,7 +162,7 @@ def read_mapping(source: SourceText, text: str, start: int) -> Node | None:
 
 
 def read_setting_text(text: str, at: Node) -> Node | None:
-    """Return the value that a text of JSON is, as one that is written where a node is; None if it is no JSON."""
+    """Return the value of a JSON text, with the position of a node. None if it is not JSON."""
     try:
         roots = compose(SourceText("", text), text, 0, masked=False)
     except Unreadable:
@@ -155,7 +171,7 @@ def read_setting_text(text: str, at: Node) -> Node | None:
 
 
 def _placed(node: Node, at: Node) -> Node:
-    """Return a value of a text, as one that is written where the text is, and is not edited by itself."""
+    """Return a copy of a value at the position of the text that contains it. It cannot be edited separately."""
     made = Node(at.source, at.start, at.end, node.kind, "flow", node.value)
     made.items = [_placed(item, at) for item in node.items]
     made.entries = [
@@ -165,9 +181,11 @@ def _placed(node: Node, at: Node) -> Node:
 
 
 def read_setting(path: str, name: Node, value: Node, typed: bool) -> ValuesLayer | None:
-    """One value at a path such as `pools[0].limits.cpu`, as `--set` takes it; None for a path of another form.
+    """Return a layer that sets one value at a path such as `pools[0].limits.cpu`, as `--set` does.
 
-    `typed` reads `true` and `5` as what they are, and not as text. `{a,b}` is a list, and `\\.` a dot of a key.
+    None for other paths.
+
+    With `typed`, `true` and `5` are a boolean and a number. `{a,b}` is a list, and `\\.` is a dot in a key.
     """
     steps = _read_steps(path)
     if steps is None:
@@ -177,7 +195,7 @@ def read_setting(path: str, name: Node, value: Node, typed: bool) -> ValuesLayer
 
 
 _DEEPEST = 100
-"""Keys within one another that one setting names."""
+"""The most nested keys in one setting."""
 
 
 _STEP = r"((?:[^\\.\[\]=,]|\\.)+)((?:\[\d{1,3}\])*)(?:\.(?!\Z)|\Z)"
@@ -197,7 +215,7 @@ def _read_steps(path: str) -> list[str | int] | None:
 
 
 def _read_set_value(value: Node, typed: bool) -> Node:
-    """Return what `--set` makes of a value: of a text in braces, and of a list, a list of such values."""
+    """Return a value as `--set` reads it: a text in braces is a list, and so is a list of values."""
     text = value.value
     items = value.items if value.kind == "sequence" else None
     if isinstance(text, str) and re.fullmatch(r"\{[^{}]*\}", text):
@@ -213,7 +231,7 @@ def _read_set_value(value: Node, typed: bool) -> Node:
 
 
 def _with_value(base: Node | None, steps: Sequence[str | int], name: Node, value: Node) -> Node:
-    """Return a copy of values with one of them set; what is not there on the way to it is made."""
+    """Return a copy of values with one value set. Missing collections on the way to it are created."""
     if not steps:
         return value
     step, rest = steps[0], steps[1:]

@@ -1,4 +1,4 @@
-"""Installations of Karpenter's controller, made of the values that its chart is given by whatever form."""
+"""Describe installations of Karpenter's controller by the values of its chart, for all forms."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from nodelint.text.reading import nodes_of
 def make_install(
     at: Node, by: str, version: str, layers: Sequence[ValuesLayer], is_complete: bool
 ) -> ControllerInstall:
-    """Return an installation with the values that layers make, the weakest first."""
+    """Return an installation with the merged values of layers, the weakest first."""
     values = Node(at.source, at.start, at.end, "mapping", "flow")
     for layer in layers:
         values = layer.apply(values)
@@ -31,9 +31,7 @@ def make_install(
 
 
 def place_of(node: Node) -> Span:
-    """Return where a finding about an installation points: the kind of an object, the name of a chart, else all of
-    it.
-    """
+    """Return the place to report for an installation: the kind of an object, the name of a chart, else all of it."""
     named = node.get("kind") or node.get("chart") or node.get("name") or node
     return Span(named.source, named.start, named.end)
 
@@ -47,12 +45,12 @@ _PATCHED = ("HelmRelease", "Application", "Deployment")
 
 
 def is_controller(chart: str) -> bool:
-    """Whether a chart, by its name or address, is that of Karpenter's controller."""
+    """Return whether a chart, by its name or address, is that of Karpenter's controller."""
     return chart == KARPENTER_CHART or re.fullmatch(_ADDRESS, chart) is not None
 
 
 class ControllerFiles:
-    """The files of one run, of which some install the controller; files that they name are read as well."""
+    """The files of a run, some of which install the controller, and files that they name."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self.sources = sources
@@ -60,22 +58,22 @@ class ControllerFiles:
         self._by_path = {os.path.abspath(source.path): source for source in sources}
         folders = [os.path.dirname(path) for path in self._by_path]
         self._top = os.path.commonpath(folders) if folders else None
-        """What counts as the repository of files that are in none."""
+        """The folder that counts as repository for files outside of any repository."""
         self._roots: dict[int, list[Node]] = {}
 
     def keep(self, name: str, make: Callable[[], _Kept]) -> _Kept:
-        """Return what a form makes once for all files, by a name of its own."""
+        """Return the result of `make`, which is called once for each name."""
         if name not in self._kept:
             self._kept[name] = make()
         return self._kept[name]  # type: ignore[return-value]
 
     def tree(self, source: SourceText) -> RepositoryTree | None:
-        """Return the repository of a file."""
+        """Return the repository around a file. None if there is none."""
         return RepositoryTree.around(source, self._by_path, self._top)
 
     @cached_property
     def patched(self) -> set[str]:
-        """Kinds of objects of which a kustomization may change the values."""
+        """Return the kinds of objects whose values a kustomization may change."""
         found: set[str] = set()
         for source in self.sources:
             if os.path.basename(source.path) not in TABLE.names or "patch" not in source.text:
@@ -98,7 +96,7 @@ class ControllerFiles:
                     yield patch.text
 
     def roots(self, source: Source) -> list[Node]:
-        """Return the mappings at the top of the documents of a file, those within a text of another language too."""
+        """Return the top-level mappings of a file's documents, also of those in a text of another language."""
         if id(source) not in self._roots:
             row = TABLE.stating_form(source.path)
             if row is not None:
@@ -119,7 +117,7 @@ def install_by(
     tree: RepositoryTree,
     unread: bool = False,
 ) -> ControllerInstall:
-    """Return an installation with the values of all layers; gaps that were met on the way make it incomplete."""
+    """Return an installation with the values of all layers. It is incomplete if `tree` has recorded gaps."""
     install = make_install(at, by, version, layers, not (unread or tree.gaps))
     tree.gaps.clear()
     return install

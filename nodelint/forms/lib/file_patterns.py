@@ -1,4 +1,4 @@
-"""Files of the repository that a form names by a pattern, such as `fileset` or a generator does."""
+"""Find the files of the repository that match a pattern of a form, such as of `fileset` or a generator."""
 
 from __future__ import annotations
 
@@ -15,18 +15,17 @@ if TYPE_CHECKING:
     from nodelint.base.budget import WorkBudget
 
 _MOST_ENTRIES = 20_000
-"""Entries of folders that one pattern is held against."""
+"""The most entries of folders that are compared with one pattern."""
 
 
 _MOST_CHOICES = 16
 
 
 def match_files(folder: str, pattern: str, budget: WorkBudget | None = None) -> list[str] | None:
-    """Return the files below a folder that match a pattern, as their paths from it, in order; None if they are too
-    many.
+    """Return the files below a folder that match a pattern, as sorted relative paths. None if they are too many.
 
-    `*` stands for characters of a name, `**` for any folders, `{a,b}` for one of several texts. Each entry of a
-    folder is a step of the budget, if there is one. Raise `BudgetSpent`.
+    `*` matches characters of a name, `**` any folders, `{a,b}` one of several texts. Each entry of a folder is a step
+    of the budget, if there is one. Raise `BudgetSpent`.
     """
     choices = _expand(pattern)
     found: set[str] = set()
@@ -43,13 +42,13 @@ def match_files(folder: str, pattern: str, budget: WorkBudget | None = None) -> 
 
 
 def names_file(pattern: str, path: str) -> bool:
-    """Whether a pattern, which begins with a folder, stands for a file."""
+    """Return whether a pattern, which begins with a folder, matches a file."""
     choices = _expand(os.path.normpath(pattern)) or ()
     return any(_matches(choice.split("/"), path.split("/")) for choice in choices)
 
 
 def _expand(pattern: str) -> list[str] | None:
-    """Return a pattern without braces; None if it comes to too many."""
+    """Return the patterns without braces for a pattern with braces. None if they are too many."""
     made = [""]
     for part in re.split(r"(\{[^{}]*\})", pattern):
         words = part[1:-1].split(",") if part.startswith("{") else [part]

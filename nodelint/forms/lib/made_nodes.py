@@ -1,4 +1,4 @@
-"""Computed nodes, each with the place of the node that it comes from."""
+"""Create computed nodes, each with the place of the node from which it comes."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from nodelint.text.nodes import MappingEntry, Node, Scalar
 
 
 def scalar(at: Node, value: Scalar) -> Node:
-    """Return a scalar that is written, or worked out, at the place of another node."""
+    """Return a scalar at the place of another node."""
     style = at.style if at.value == value and at.kind == "scalar" else "plain"
     return Node(at.source, at.start, at.end, "scalar", style, value)
 
 
 def sequence(at: Node, items: Iterable[Node], collection: Collection = "tuple") -> Node:
-    """Return a tuple of some values; or a list or set of them, which are of one type."""
+    """Return a tuple of some values. With `collection`, return a list or set, whose items have one type."""
     made = Node(at.source, at.start, at.end, "sequence", "hcl")
     if collection != "tuple":
         made = CollectionNode(at.source, at.start, at.end, "sequence", "hcl")
@@ -25,8 +25,9 @@ def sequence(at: Node, items: Iterable[Node], collection: Collection = "tuple") 
 
 
 def mapping(at: Node, members: Iterable[tuple[str, Node, Node]], collection: Collection = "object") -> Node:
-    """Return an object, or a map, of names, each with the node of its key and its value; the last of a name
-    counts.
+    """Return an object of (name, key node, value) members. The last member of a name counts.
+
+    With `collection`, return a map, whose values have one type.
     """
     made = Node(at.source, at.start, at.end, "mapping", "hcl")
     if collection != "object":
@@ -43,7 +44,7 @@ Collection = Literal["tuple", "list", "set", "object", "map"]
 
 
 class CollectionNode(Node):
-    """A list, set or map: what is in it is of one type."""
+    """A list, set or map of Terraform: its values have one type."""
 
     __slots__ = ("collection",)
 
@@ -51,4 +52,4 @@ class CollectionNode(Node):
 
 
 UNSET = "${unset}"
-"""Stands in a text for a value that is not known: a placeholder."""
+"""The placeholder for an unknown value in a text."""

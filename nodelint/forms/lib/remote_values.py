@@ -1,4 +1,4 @@
-"""Keys under which charts and modules take pools and classes, and fields by which these are known."""
+"""Recognize the keys under which charts and modules accept pools and classes, and the fields of pools and classes."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ HOLDER = (
     r"(?i:(?:karpenter[_-]?)?(?:node[_-]?pools?|(?:ec2)?[_-]?node[_-]?class(?:es)?|provisioners"
     r"|(?:aws)?[_-]?node[_-]?templates))"
 )
-"""Keys under which charts take pools and classes."""
+"""Keys under which charts accept pools and classes."""
 FIELD = (
     r"(?i:instance|capacity|ami|subnet|securityGroup|requirement|disruption|consolidat|expire|arch|taint"
     r"|weight|blockDevice|userData|metadataOptions|zones?$|limits$|cpu)"
 )
-"""How a key begins that says what a pool launches, or a class takes."""
+"""The beginning of keys that configure a pool or a class."""
 NOT_HERE = "no template of which is here: what it makes of them is not judged"

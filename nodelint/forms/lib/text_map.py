@@ -1,4 +1,4 @@
-"""Rendered templates, with the origin of each character, so that findings point to the files."""
+"""Map rendered templates to their source files, so that findings point to the files."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _DEFAULT, _GIVEN = "the chart's default", "a value of this file"
 def make_built(
     variants: Sequence[Back], values: SourceText, given: Sequence[SourceText] = (), fixing: bool = False
 ) -> Built:
-    """Return what templates come to as one built object.
+    """Return a rendered manifest for the variants of a rendered template.
 
-    `given` are the files whose values stand in the place of the chart's own, the strongest first: edits are mapped to
-    these files alone. `fixing` says whether edits are mapped to the chart and its own values.
+    `given` are the files with values that override the chart's own, the strongest first: edits are mapped only to
+    these files. `fixing`: edits may also change the chart and its own values.
     """
     template = variants[0].template
     back_of = {id(back.result): back for back in variants}
@@ -46,16 +46,15 @@ def make_built(
             return led
         return Withheld("shared", detail=_CHANGES_CHART)
 
-    own = next(iter(given), None)
     files = (template.path, *variants[0].included, values.path, *(source.path for source in given))
-    chart = os.path.dirname(os.path.abspath(values.path))
+    cluster, label = _find_cluster(values, given)
     return Built(
         variants[0].result,
         find_origin,
         parts=tuple(map(os.path.abspath, files)),
         replaces=(os.path.abspath(template.path), *variants[0].included),
-        cluster=chart if own is None else os.path.abspath(own.path),
-        label="" if own is None else os.path.relpath(own.path, chart).replace(os.sep, "/"),
+        cluster=cluster,
+        label=label,
         by_default=True,
         given=tuple(given),
         readings=tuple(back.result for back in variants[1:]),
@@ -64,29 +63,53 @@ def make_built(
     )
 
 
+def leave_out(template: Source, values: SourceText, given: Sequence[SourceText] = ()) -> Built:
+    """Return what comes of a template of a chart that a release leaves out: nothing."""
+    cluster, label = _find_cluster(values, given)
+    return Built(
+        Source.from_text(template.path, ""),
+        lambda _: None,
+        parts=tuple(os.path.abspath(file.path) for file in (template, values, *given)),
+        replaces=(os.path.abspath(template.path),),
+        cluster=cluster,
+        label=label,
+        by_default=True,
+        given=tuple(given),
+    )
+
+
+def _find_cluster(values: SourceText, given: Sequence[SourceText]) -> tuple[str, str]:
+    """Return the cluster of a chart that is filled with its values and those of other files, and its label."""
+    chart = os.path.dirname(os.path.abspath(values.path))
+    own = next(iter(given), None)
+    if own is None:
+        return chart, ""
+    return os.path.abspath(own.path), os.path.relpath(own.path, chart).replace(os.sep, "/")
+
+
 _CHANGES_CHART = "it would change the chart, which is installed with other values too"
 
 Uses = dict[int, set[tuple[int, int]]]
-"""Where each value is used, by its id: templates and places in them."""
+"""The uses of each value, by its id: templates, and offsets in them."""
 
 
-# -- leading back
+# -- mapping to files
 
 
 class _FilledPlace(NamedTuple):
-    """A place in the files; `values` are those that its text is of, each with the code that prints it."""
+    """A place in the files. `values` are the values of its text, each with the code that prints it."""
 
     at: Node | Span
     values: tuple[tuple[Node, Code], ...]
 
 
 def _lost_quotes(at: Node | Span, value: Node) -> bool:
-    """Whether a text of the values is none if the template prints it without quotes."""
+    """Return whether a string value is no string after the template has printed it without quotes."""
     return isinstance(at, Node) and isinstance(value.value, str) and not isinstance(at.value, str)
 
 
 class Back:
-    """Where the result of a template is from."""
+    """The source map of a rendered template."""
 
     def __init__(
         self,
@@ -108,7 +131,10 @@ class Back:
         self._values: dict[int, Node | None] = {}
 
     def find_origin(self, at: Node | Span) -> ValueOrigin:
-        """Where a part of the result is written: in the values where it is one of these, else in the template."""
+        """Return the place where a part of the rendered text is written.
+
+        If the part is a value, it is the place in the values, else the place in the template.
+        """
         place = self._place(at)
         if isinstance(place.at, Node) and not _lost_quotes(at, place.at):
             code = [self._code(code) for _, code in place.values[:1]]
@@ -122,7 +148,7 @@ class Back:
         return ValueOrigin(span, not own, through)
 
     def list_texts(self) -> Iterator[SourceText]:
-        """Yield the template, and the files in which whole values of the result are written."""
+        """Yield the template, and the files with whole values of the rendered text."""
         yield self.template
         for document in self.result.documents:
             for node in document.root.walk() if document.root is not None else ():
@@ -131,10 +157,7 @@ class Back:
                     yield value.source
 
     def find_object(self, obj: Object) -> Object | None:
-        """Return the object of the template that one of the result is made of.
-
-        None if the template has none there.
-        """
+        """Return the object of the template from which a rendered object comes. None if there is none."""
         return object_around(self._span(obj.node), obj.kind)
 
     def _about(self, value: Node) -> str:
@@ -147,7 +170,7 @@ class Back:
         return Span(self.template, code.start, code.end)
 
     def _over(self, start: int, end: int) -> list[tuple[Segment, int, int]]:
-        """Return the segments of some characters, each with the part of it that is among these."""
+        """Return the segments of a range of characters, each with the part of the range that it covers."""
         first = max(bisect_right(self._starts, start) - 1, 0)
         found: list[tuple[Segment, int, int]] = []
         for n in range(first, len(self._segments)):
@@ -180,13 +203,16 @@ class Back:
         return _FilledPlace(self._span(at), values)
 
     def _codes(self, at: Node | Span) -> list[Code]:
-        """Return the code of the template that printed some of the result."""
+        """Return the template code that printed a part of the rendered text."""
         span = span_of(at)
         found = [segment.code for segment, *_ in self._over(span.start, span.end) if segment.code is not None]
         return list(dict.fromkeys(found))
 
     def _copied(self, over: Sequence[tuple[Segment, int, int]]) -> Span | None:
-        """Return the characters of a named template that came to some of the result; None if others have a part."""
+        """Return the characters of a named template that were copied to a part of the rendered text.
+
+        None if some of the part was not copied.
+        """
         if any(segment.code is None for segment, *_ in over):
             return None
         texts = [(s.node, s.at, start, end) for s, start, end in over if isinstance(s.node, CopiedText)]
@@ -196,9 +222,7 @@ class Back:
         return Span(texts[0][0].source, min(starts), max(node.start + end - at for node, at, _, end in texts))
 
     def _span(self, at: Node | Span) -> Span:
-        """Return the characters of the template, or of a named one that it includes, that came to some of the
-        result.
-        """
+        """Return the characters of the template, or of an included one, that became a part of the rendered text."""
         span = span_of(at)
         if span.source is not self.result:
             return span
@@ -218,10 +242,7 @@ class Back:
         return Span(self.template, first, max(first, ends[-1] if ends else 0))
 
     def value(self, node: Node) -> Node | None:
-        """Return the value of the chart that is all of a node of the result.
-
-        None if the template has a part in it.
-        """
+        """Return the chart value that is the whole of a rendered node. None if the template adds something."""
         if id(node) not in self._values:
             self._values[id(node)] = self._scalar(node) if node.kind == "scalar" else self._collection(node)
         return self._values[id(node)]
@@ -246,7 +267,10 @@ class Back:
     # -- edits
 
     def lead_edits(self, edits: Sequence[Edit]) -> LedEdits | Withheld:
-        """Return the edits of files that make a change of the built text. None if it cannot be made there."""
+        """Return the edits of files that make a change of the rendered text.
+
+        Return a `Withheld` if there are none.
+        """
         if not edits or any(edit.source is not self.result for edit in edits):
             return Withheld("other-result")
         direct = [own for edit in edits if (own := self._own(edit)) is not None]
@@ -258,11 +282,11 @@ class Back:
         return self._lead_values(after)
 
     def _lead_further(self, edits: Sequence[Edit]) -> LedEdits | Withheld:
-        """Edits of the template, as edits of files."""
+        """Return edits of the template as edits of files."""
         return LedEdits(edits)
 
     def _lead_values(self, after: Source) -> LedEdits | Withheld:
-        """Edits of the files that make the result another one, value by value."""
+        """Return the edits of values that make the rendered text equal to `after`, or a `Withheld`."""
         made: list[Edit] = []
         shared = False
         for node, new in find_changes(self.result, after):
@@ -276,11 +300,11 @@ class Back:
         return LedEdits(made, shared) if self._comes_to(made, after) else Withheld("other-result")
 
     def _comes_to(self, edits: Sequence[Edit], after: Source) -> bool:
-        """Whether edited files render to a text of the same values, as the form that fills the text in says."""
+        """Return whether the edited files render to the same values as `after`. The form overrides it."""
         return False
 
     def _own(self, edit: Edit) -> Edit | None:
-        """Map an edit of the rendered text to the template, or to one that it includes.
+        """Map an edit of the rendered text to the template, or to an included one.
 
         None if the characters were not copied unchanged.
         """
@@ -295,13 +319,13 @@ class Back:
         return Edit(self.template, edit.start + shift, edit.end + shift, edit.text)
 
     def _instead(self, node: Node, new: object) -> tuple[Sequence[Edit], bool]:
-        """Return what makes a node of the result another value, and whether that value is used elsewhere as well.
+        """Return edits that change a rendered node to a new value, and whether the value is also used elsewhere.
 
-        What lacks quotes gets them in the template: the values of others need them, too.
+        Missing quotes are added in the template, because other values need them as well.
         """
         value = self.value(node)
         if value is None or value.kind != node.kind:
-            raise NotEditable("the template has a part in it")
+            raise NotEditable("the template makes a part of the value: edit it by hand")
         over = self._over(node.start, node.end)
         code = over[0][0].code
         bare = node.style == "plain" and not isinstance(node.value, str) and new == node.text

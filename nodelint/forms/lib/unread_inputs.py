@@ -1,31 +1,30 @@
-"""Texts that may give values to a chart in ways that are not computed, as the forms that name them find them."""
+"""Find texts that may set values of a chart in ways that nodelint does not compute."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Collection, Iterator, Sequence
-from functools import cached_property
 
 from nodelint.files.gate import gate
 from nodelint.forms.input_text import InputText, make_rest
-from nodelint.forms.lib.chart_places import CHART
 from nodelint.forms.lib.file_patterns import match_files
 from nodelint.model.finding import Span
 from nodelint.text import Node, Source
 
 _LARGEST = 1 << 20
 _MOST_NAMED = 50
-"""Files that one path with placeholders may name."""
+"""The most files that one path with placeholders may name."""
 PLACEHOLDER = re.compile(r"\{\{[^{}\n]*\}\}")
 
 
 class UnreadInputs:
-    """The files of one side, read when they are needed; `paths` are those of all that may hold manifests.
+    """The files of one side of a plan, read at first use.
 
-    `taken` are the absolute paths of files with which something is built, or that another form has named.
-    `values_files` are the values files that other forms hand to the chart that is asked about: only what its
-    templates use of them counts.
+    - `paths`: the paths of all files that may hold manifests.
+    - `taken`: the absolute paths of inputs of rendered manifests, and of files that another form has named.
+    - `values_files`: the values files that other forms pass to the chart in question: only the parts that its
+      templates use count.
     """
 
     def __init__(
@@ -38,14 +37,8 @@ class UnreadInputs:
         self.top = os.path.abspath(top)
         self._texts: dict[str, Source | None] = {}
 
-    @cached_property
-    def depending_charts(self) -> list[str]:
-        """The Chart.yaml of the charts that depend on another by a path."""
-        charts = (path for path in self.paths if os.path.basename(path) == CHART)
-        return [path for path in charts if (source := self.read(path)) is not None and "file://" in source.text]
-
     def read(self, path: str) -> Source | None:
-        """Return a file by its absolute path; None if it cannot be read."""
+        """Return a file by its absolute path. None if it cannot be read."""
         if path not in self._texts:
             found = self.by_path.get(path)
             if found is None:
@@ -75,7 +68,7 @@ def whole_text(source: Source) -> InputText:
 
 
 def in_one_line(node: Node) -> str:
-    """Return a value in one line, whatever way it is written in; a placeholder as it is written."""
+    """Return a value on one line, independent of its layout. A placeholder is returned as it is written."""
     if any(
         part.kind == "scalar" and not isinstance(part.value, str | int | float | bool | None) for part in node.walk()
     ):

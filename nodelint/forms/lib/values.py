@@ -1,4 +1,4 @@
-"""Texts that hold values, whatever they are for: their roots, whether or not a word of Karpenter's is in them."""
+"""Read files with values: their documents are parsed whether or not they mention Karpenter."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _LARGEST = 64 << 20
 
 
 def own_roots(source: Source) -> list[Node]:
-    """Return the roots of a source's documents without those of texts that stand in them; none if unreadable."""
+    """Return the roots of a source's documents without embedded documents. Empty if unreadable."""
     nodes_of(source)
     return [document.root for document in source.documents if document.root is not None and document.host is None]
 
 
 def read(path: str, also: str | None = None) -> Source | None:
-    """Return a file as a source under its own path; None if it cannot be read, or is a link out of its repository.
+    """Return a file as a source. None if it cannot be read, or is a link out of its repository.
 
-    `also` is a pattern of what is read in it, as in `Source`.
+    `also` is a pattern of further texts for which it is parsed, as in `Source`.
     """
     try:
         return Source.from_bytes(os.path.normpath(path).replace(os.sep, "/"), content_of(path), also)
@@ -34,12 +34,12 @@ def read(path: str, also: str | None = None) -> Source | None:
 
 
 def content_of(path: str) -> bytes:
-    """Return the bytes of a file that lies in its repository. Raise OSError, which says why there are none."""
+    """Return the bytes of a file in its repository. Raise OSError with the reason if it cannot be read."""
     return gate.read(path, _LARGEST)
 
 
 def merged(base: Node, over: Node) -> Node:
-    """Values with others in their place, as helm merges them: maps key by key, and a null takes a key away."""
+    """Return values with others merged over them, as in helm: maps key by key, and a null removes a key."""
     if base.kind != "mapping" or over.kind != "mapping":
         return over
     made = Node(over.source, over.start, over.end, "mapping", over.style)
@@ -55,7 +55,7 @@ def merged(base: Node, over: Node) -> Node:
 
 
 def with_edits(root: Node, edits: Sequence[Edit]) -> Node | None:
-    """Return merged values as they are once their files are edited; None if a value cannot be found again."""
+    """Return merged values after edits of their files. None if a value cannot be found again."""
     renewed: dict[int, Source] = {}
     for group in by_source(edits):
         source = reread_edited(group[0].source, group)
@@ -90,7 +90,7 @@ def _find_all_again(node: Node, renewed: Mapping[int, Source]) -> Node:
 
 
 def values_root(values: Source) -> Node | None:
-    """Return the one document of a values file; None if it is another kind of file."""
+    """Return the only document of a values file. None if it is another kind of file."""
     if values.problems or values.code_masked:
         return None
     found = own_roots(values)

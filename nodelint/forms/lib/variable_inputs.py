@@ -1,7 +1,7 @@
-"""The inputs of a placeholder that another tool fills in: files that give variables their values.
+"""Find the files that set the variables of placeholders for another tool.
 
-Ansible's variable files for a Jinja template, files of an environment for a shell's placeholder, ConfigMaps and
-Secrets for a variable of Flux.
+These are Ansible's variable files for a Jinja template, environment files and scripts for a shell's placeholder, and
+ConfigMaps and Secrets for a variable of Flux.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _OF_PROGRAMS = re.compile(r"bin|scripts?|hack|tools|ci|\.ci|deploy\w*")
 _MANIFEST = re.compile(r"(?m)^[ \t]*+[\"']?(?:apiVersion|kind)[\"']?\s*:")
 _HELD = re.compile(r"(?m)^kind:\s*[\"']?(?:ConfigMap|Secret|Application(?:Set)?)\b")
 _OF_ARGO_CD = "ARGOCD_ENV_"
-"""What Argo CD sets before the variables that an Application gives to a plugin."""
+"""The prefix that Argo CD adds to the variables of a plugin."""
 _SHELL = re.compile(r"\$\{?([A-Za-z_]\w*)|\$\(([A-Za-z_]\w*)\)")
 _WORDS = frozenset(
     (
@@ -56,11 +56,11 @@ _WORDS = frozenset(
         "join",
     )
 ) | {"true", "false", "none", "range", "end", "with"}
-"""Words of template languages, which are no variables."""
+"""Words of template languages that are not variables."""
 
 
 def list_variables(text: str, start: int, end: int) -> set[str]:
-    """Return the names that the placeholders of a value, and the code that decides about it, refer to."""
+    """Return the names of variables in the placeholders of a value, and in the template code around it."""
     codes = [*list_codes_around(text[:start]), *list_codes(text[start:end])]
     found = {word for code in codes for word in re.findall(r"(?<![\w.\"'])[A-Za-z_]\w*", code)}
     found |= {name or other for name, other in _SHELL.findall(text[start:end])}
@@ -68,7 +68,7 @@ def list_variables(text: str, start: int, end: int) -> set[str]:
 
 
 def may_be_script(path: str) -> bool:
-    """Return whether a file is a script, a workflow or a file of an environment, by its path from the top."""
+    """Return whether a file is a script, a workflow or an environment file, by its path from the top."""
     return _OF_ENVIRONMENT.search(path) is not None or _is_program(path)
 
 
@@ -78,23 +78,23 @@ def _is_program(path: str) -> bool:
 
 
 class VariableInputs:
-    """Finds what variables are given in the files below a folder; these are read when first needed."""
+    """Finds the values of variables in the files below a folder. The files are read at first use."""
 
     def __init__(self, root: str) -> None:
         self._root = root or os.curdir
         self._files: list[Source] | None = None
         self._further: list[str] = []
-        """The texts of the files behind the limit."""
+        """The texts of files beyond the limit `_MOST_FILES`."""
 
     def list_inputs(self, names: Collection[str]) -> Iterator[InputText]:
-        """Yield each place that gives one of some variables a value."""
+        """Yield each place that sets one of some variables."""
         names = {name.removeprefix(_OF_ARGO_CD) for name in names}
         for source in self._list_files() if names else ():
             is_environment = _OF_ENVIRONMENT.search(source.path) is not None
             for name in sorted(names):
                 if name not in source.text:
                     continue
-                # A name in small letters is a word of much else in a script: only a variable of the shell counts.
+                # A lowercase name is often an ordinary word in a script: only shell assignments count.
                 is_plain = is_environment and name != name.upper()
                 pattern = _shell_assignment_of(name) if is_plain else _assignment_of(name)
                 for found in pattern.finditer(source.text):
@@ -103,7 +103,7 @@ class VariableInputs:
             yield make_rest(self._further, Span(self._list_files()[0], 0, 0))
 
     def list_scripts(self) -> Iterator[Source]:
-        """Yield the scripts, workflows and files of an environment."""
+        """Yield the scripts, workflows and environment files."""
         return (source for source in self._list_files() if _OF_ENVIRONMENT.search(source.path) is not None)
 
     def _list_files(self) -> list[Source]:
@@ -138,8 +138,9 @@ def _shell_assignment_of(name: str) -> re.Pattern[str]:
 
 
 def _assignment_of(name: str) -> re.Pattern[str]:
-    """Return a line that gives a variable a value, with the lines below it that belong to it; or a name with a
-    value.
+    """Return a pattern for a line that sets a variable, with the lines that belong to it.
+
+    It also matches `name: VARIABLE` with a value on the next line.
     """
     word = rf"[\"']?{re.escape(name)}[\"']?"
     return re.compile(

@@ -1,9 +1,9 @@
-"""Terraform: HCL and its JSON, modules, variables, `templatefile`, Terragrunt, evaluated and not run.
+"""Evaluate Terraform without running it: HCL and its JSON, modules, variables, `templatefile`, Terragrunt.
 
-Files: `.tf`, `.tofu`, `.tf.json`, `.tfvars`, Terragrunt's `.hcl`, and templates that a block fills in. It reads
-manifests that stand in HCL as objects and in heredocs; renders each text with what its variables come to in each root
-module; asks for the chart of each `helm_release`. Not known: data sources, resources of others, functions of
-providers, and modules elsewhere.
+Files: `.tf`, `.tofu`, `.tf.json`, `.tfvars`, Terragrunt's `.hcl`, and templates that a block renders. Reads manifests
+in HCL objects and in heredocs, renders each text with its variables in each root module, and requests rendering of
+the chart of each `helm_release`. Not known: data sources, attributes of other resources, functions of providers, and
+remote modules.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import re
 from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from nodelint.edits.writer import Dialect
     from nodelint.forms.input_text import InputText, RemoteUse
     from nodelint.forms.interface import FormRun
     from nodelint.forms.lib.controller_install import ControllerFiles
     from nodelint.forms.rendered import Built
-    from nodelint.forms.requests import BlockAddress, InstallChart
+    from nodelint.forms.requests import AddressMove, BlockAddress, InstallChart, ObjectOwner
     from nodelint.forms.terraform.inputs import TerraformInputs
     from nodelint.model.controller_settings import ControllerInstall
     from nodelint.model.evidence import Evidence
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from nodelint.text.syntax_errors import SyntaxProblem
 
 _GIVES_VALUES = r"(?m)^[ \t]*(?:module[ \t]|resource[ \t]+\"?helm_release\b)"
-"""The head of a block that gives values to what may be elsewhere."""
+"""The head of a block that passes values to a module or chart, which may be remote."""
 
 
 _CALLED = r"\bsource\"?\s{0,20}[=:]\s{0,20}\"(\.{1,2}/[^\"$\n]+)\""
@@ -40,7 +40,10 @@ _CALLED = r"\bsource\"?\s{0,20}[=:]\s{0,20}\"(\.{1,2}/[^\"$\n]+)\""
 
 
 def list_folders_around(path: str, text: str, top: str | None) -> Iterator[str]:
-    """Yield the folder above a module and those that it calls; for variables and Terragrunt units the repository."""
+    """Yield the folder above a module and the modules that it calls.
+
+    For variables and Terragrunt units, yield the repository.
+    """
     folder = os.path.dirname(path)
     if path.endswith((".tfvars", ".tfvars.json", ".hcl")):
         yield top or os.path.dirname(folder)
@@ -50,16 +53,14 @@ def list_folders_around(path: str, text: str, top: str | None) -> Iterator[str]:
 
 
 def list_read_with(path: str) -> Iterator[str]:
-    """Return the files that are read with a named file: its templates, its root module, or the module that
-    reads it.
-    """
+    """Yield the files that are needed with a requested file: its templates, or the module around it."""
     from nodelint.forms.terraform import named_files
 
     return named_files.list_read_with(path)
 
 
 def read_beside(run: FormRun) -> None:
-    """Read the variable files that the user names: no other counts for their root module."""
+    """Read the variable files that the user names. Their root module then uses no other variable files."""
     from nodelint.forms.lib.values import read
 
     for path in sorted(path for path in run.named if path.endswith((".tfvars", ".tfvars.json"))):
@@ -71,21 +72,21 @@ def read_beside(run: FormRun) -> None:
 
 
 def may_embed(source: SourceText) -> bool:
-    """Whether a text may hold values with pools, or resources that make pods, where these are asked for."""
+    """Return whether a text may contain values with pools, or (if read for workloads) resources that create pods."""
     from nodelint.forms.terraform import embedded
 
     return embedded.may_embed(source)
 
 
 def read_embedded(source: SourceText, start: int, end: int, lenient: bool = False) -> Iterator[Reading]:
-    """Return the manifests in a part of a text: objects, heredocs, strings, and values of charts."""
+    """Yield the manifests in a range of a text: objects, heredocs, strings, and values of charts."""
     from nodelint.forms.terraform import embedded
 
     return embedded.read_embedded(source, start, end, lenient)
 
 
 def writer_of(style: str) -> Dialect:
-    """How an object of HCL is edited. Raise `NotEditable` for one that a resource makes of blocks."""
+    """Return the editor for HCL objects. Raise `NotEditable` for objects that a resource creates from blocks."""
     from nodelint.edits.collections import NotEditable
     from nodelint.forms.terraform import writer
 
@@ -95,14 +96,14 @@ def writer_of(style: str) -> Dialect:
 
 
 def may_fill(sources: Sequence[Source]) -> bool:
-    """Whether Terraform may fill in one of some texts."""
+    """Return whether Terraform may render one of the texts."""
     from nodelint.forms.terraform.filled_texts import any_filled
 
     return any_filled(sources)
 
 
 def render(run: FormRun) -> None:
-    """Fill in the texts of Terraform, and tell their sources of which root modules they are."""
+    """Render the texts of Terraform, and record on each source the root modules that use it."""
     if not (may_fill(run.sources) or any(source.may_be_template for source in run.sources)):
         return
     from nodelint.forms.terraform.rendered import filled_by_terraform
@@ -115,21 +116,21 @@ def render(run: FormRun) -> None:
 
 
 def install_known_charts(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterator[InstallChart]:
-    """Return the releases of charts by `helm_release`."""
+    """Yield the releases of charts by `helm_release`."""
     from nodelint.forms.terraform.chart_releases import find_terraform_releases
 
     return find_terraform_releases(charts, sources)
 
 
 def note_gaps(sources: Sequence[Source]) -> None:
-    """Note manifests that are read from outside of the repository."""
+    """Record gaps for manifests that are read from outside of the repository."""
     from nodelint.forms.terraform.outside_files import note_outside_files
 
     note_outside_files(sources)
 
 
 def find_remote_values(sources: Sequence[Source]) -> Iterator[Gap]:
-    """Pools and classes among the inputs of modules, and the values of charts, that are not in the repository."""
+    """Yield a gap for pools and classes in inputs of remote modules, and in values of remote charts."""
     giving = [s for s in sources if s.path.endswith((".tf", ".tofu")) and re.search(_GIVES_VALUES, s.text)]
     if giving:
         from nodelint.forms.terraform.remote_modules import find_remote_inputs
@@ -140,14 +141,14 @@ def find_remote_values(sources: Sequence[Source]) -> Iterator[Gap]:
 def list_inputs(
     sources: Sequence[Source], builds: Sequence[Built], folder_files: Sequence[str], paths: Collection[str]
 ) -> Iterator[str]:
-    """Return the files of the modules that objects stand in, or are built of, and the units that call these."""
+    """Yield the module files with objects or inputs of rendered manifests, and the units that call the modules."""
     from nodelint.forms.terraform import unread_inputs
 
     return unread_inputs.list_inputs(sources, builds, paths)
 
 
 def find_fault(source: Source, known: dict[str, object]) -> SyntaxProblem | None:
-    """Return why a file cannot be read."""
+    """Return the syntax error of a file. None if it is valid."""
     from nodelint.forms.terraform.hclcheck import find_hcl_problem
     from nodelint.text.syntax_errors import SyntaxProblem
 
@@ -156,7 +157,10 @@ def find_fault(source: Source, known: dict[str, object]) -> SyntaxProblem | None
 
 
 def state_releases(source: Source, references: list[object]) -> Iterator[Evidence]:
-    """Return what the blocks of a file state; variables are looked up when all files are known."""
+    """Yield the releases that the blocks of a file state.
+
+    References to variables are looked up when all files are known.
+    """
     from nodelint.forms.terraform.statements import Module
 
     module = Module(source.path, source.text)
@@ -167,23 +171,21 @@ def state_releases(source: Source, references: list[object]) -> Iterator[Evidenc
 def resolve_releases(
     sources: Sequence[Source], references: Sequence[object], known: Sequence[Evidence]
 ) -> Iterator[Evidence]:
-    """Return what variables and locals state in the folders of those that use them, and versions of
-    `helm_release`.
-    """
+    """Yield the releases in variables and locals of the folders that use them, and in versions of `helm_release`."""
     from nodelint.forms.terraform import statements
 
     return statements.resolve_releases(sources, references, known)
 
 
 def read_roots(source: Source) -> list[Node]:
-    """Return the manifests in heredocs that make Karpenter's chart be installed."""
+    """Return the manifests in heredocs and objects that install Karpenter's chart."""
     from nodelint.forms.terraform import controller
 
     return controller.read_roots(source)
 
 
 def find_installs(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
-    """Return the installations of Karpenter's controller by `helm_release`, and settings that modules are given."""
+    """Yield the installations of Karpenter's controller by `helm_release`, and settings passed to modules."""
     from nodelint.forms.terraform import controller
 
     return controller.find_installs(source, files)
@@ -192,21 +194,38 @@ def find_installs(source: Source, files: ControllerFiles) -> Iterator[Controller
 def find_addresses(
     objects: Sequence[Object], sources: Sequence[Source]
 ) -> Iterator[tuple[Object, BlockAddress, str]]:
-    """Return the objects that resources make, and why these have no instance."""
+    """Yield the objects that resources create: the object, the resource's address, and a reason.
+
+    The reason says why the resource creates no instance. It is empty if it creates one.
+    """
     from nodelint.forms.terraform import switched_off
 
     return switched_off.find_addresses(objects, sources)
 
 
+def list_owners(objects: Sequence[Object], sources: Sequence[Source]) -> Iterator[tuple[Object, ObjectOwner]]:
+    """Return the objects that resources make, and the addresses of these."""
+    from nodelint.forms.terraform import addresses
+
+    return addresses.list_owners(objects, sources)
+
+
+def list_moves(folders: Iterable[str], sources: Sequence[Source]) -> Iterator[AddressMove]:
+    """Return what the `moved` and `removed` blocks of some folders say."""
+    from nodelint.forms.terraform import addresses
+
+    return addresses.list_moves(folders, sources)
+
+
 def make_input_finder(sources: Sequence[Source]) -> TerraformInputs:
-    """Return what finds the inputs of values that only Terraform knows."""
+    """Return a finder of the inputs of values that only Terraform knows."""
     from nodelint.forms.terraform.inputs import TerraformInputs
 
     return TerraformInputs(sources)
 
 
 def list_remote_uses(sources: Sequence[Source], reported: Collection[tuple[str, int]]) -> Iterator[RemoteUse]:
-    """Yield the calls of modules, and releases of charts, that are elsewhere and may make pools."""
+    """Yield the calls of remote modules, and releases of remote charts, that may create pools."""
     calling = [s for s in sources if s.path.endswith((".tf", ".tofu")) and re.search(_GIVES_VALUES, s.text)]
     units = [s for s in sources if s.path.endswith(".hcl")]
     if calling or units:
@@ -219,7 +238,7 @@ def list_remote_uses(sources: Sequence[Source], reported: Collection[tuple[str, 
 
 
 def list_unread_releases(charts: Collection[str], top: str, sources: Sequence[Source]) -> dict[str, list[InputText]]:
-    """Return the blocks that may install charts with values that are not read."""
+    """Return by chart the blocks that may install it with values that are not read."""
     from nodelint.forms.terraform import unread_releases
     from nodelint.forms.terraform.values import Modules
 

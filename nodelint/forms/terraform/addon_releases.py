@@ -1,4 +1,4 @@
-"""The release of Karpenter that a module of add-ons installs where its call names none."""
+"""Find the Karpenter release that a module of add-ons installs if its call names none."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _VERSION = re.compile(
 
 
 def addon_releases(path: str, text: str) -> Iterator[Evidence]:
-    """Yield the release that each call of the add-ons' module installs, if the call leaves it to the module.
+    """Yield the release that each call of the add-ons module installs, if the call leaves the choice to the module.
 
-    A version of the module that is open counts as the newest one, which weighs less.
+    If the module's version is not exact, the newest one counts, as weaker evidence.
     """
     for call in _CALL.finditer(text):
         end = text.find("\n}", call.end())
@@ -48,7 +48,7 @@ def addon_releases(path: str, text: str) -> Iterator[Evidence]:
 
 
 def _find_object(body: str, given: re.Match[str]) -> str:
-    """Return the object of HCL that an argument begins, on its line or to the brace at the argument's indent."""
+    """Return the text of the HCL object that is an argument's value: on its line, or to the brace at its indent."""
     line = body[given.end() : body.find("\n", given.end())]
     if "}" in line:
         return line
@@ -57,7 +57,7 @@ def _find_object(body: str, given: re.Match[str]) -> str:
 
 
 def _find_default(version: re.Match[str] | None) -> tuple[str, bool]:
-    """Return the chart that a version of the module installs, and whether the version is an exact one."""
+    """Return the chart version that a version of the module installs, and whether the module's version is exact."""
     rows = table("permissions")["addon_charts"]
     if version is None:
         return rows[-1]["chart"], False

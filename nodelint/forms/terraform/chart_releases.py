@@ -1,4 +1,4 @@
-"""What Terraform gives to charts of the repository: `values`, `set` and `set_list` of each `helm_release`."""
+"""Read the values that Terraform passes to charts: `values`, `set` and `set_list` of each `helm_release`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _PARTS_OF_A_SETTING = ("name", "value", "type")
 def find_terraform_releases(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterator[InstallChart]:
     """Yield the releases of charts in Terraform files.
 
-    `charts` are the default values of charts by their absolute path.
+    `charts` are the default values of charts by absolute path.
     """
     modules = Modules(sources)
     for path, defaults in charts.items():
@@ -63,9 +63,9 @@ def find_terraform_releases(charts: Mapping[str, Source], sources: Sequence[Sour
 def releases_in(
     file: TerraformFile, modules: Modules, chart: str
 ) -> Iterator[tuple[TerraformBlock, list[ValuesLayer], bool, str]]:
-    """Yield the blocks that install a chart, each with what is known of its values, and whether that is all of them.
+    """Yield the blocks that install a chart, each with its known values, and whether they are complete.
 
-    The last is who calls its module, and with which file of variables. Raises `BudgetSpent`.
+    The last is the call of its module, and its file of variables. Raise `BudgetSpent`.
     """
     around = os.path.dirname(os.path.abspath(file.source.path))
     for block, given, outer in file.chart_releases():
@@ -78,14 +78,14 @@ def releases_in(
 
 
 def _installs(value: Node, module: TerraformModule, chart: str) -> bool:
-    """Whether a value is the path of a chart: from the folder of the root module, or of the module."""
+    """Return whether a value is the path of a chart, relative to the root module or to the module."""
     if not isinstance(value.value, str) or not value.value.startswith((".", "/")):
         return False
     return chart in {os.path.normpath(os.path.join(folder, value.value)) for folder in (module.root, module.folder)}
 
 
 def _place_values(file: TerraformFile, block: TerraformBlock) -> Span:
-    """Return where a release states values: its own attribute, else the whole block."""
+    """Return the place of a release's values: its attribute `values`, else the whole block."""
     values = file.attributes(block).get("values")
     start, end = (block.start, block.end) if values is None else (values.start, values.end)
     return Span(file.source, start, end)
@@ -94,7 +94,7 @@ def _place_values(file: TerraformFile, block: TerraformBlock) -> Span:
 def known_layers(
     file: TerraformFile, block: TerraformBlock, given: Sequence[BlockAttribute], evaluator: Evaluator
 ) -> tuple[list[ValuesLayer], bool]:
-    """Return what is known of what a release gives, the weakest first, and whether that is all of it."""
+    """Return the known values of a release, the weakest first, and whether they are complete."""
     outer = {attribute.name: attribute.value for attribute in given if not attribute.depth}
     repeated = _read_repeated(file, block, evaluator)
     layers: list[ValuesLayer] = []
@@ -127,7 +127,10 @@ def known_layers(
 def _list_settings(
     outer: Mapping[str, HclExpression], given: Sequence[BlockAttribute], evaluator: Evaluator
 ) -> Iterator[tuple[Node | None, Node | None, Node | None]]:
-    """Yield the name, value and type of each setting, in lists and in blocks; three None for an unknown list."""
+    """Yield the name, value and type of each setting, in lists and in blocks.
+
+    For an unknown list, yield three None.
+    """
     for setting in (evaluator.value(outer[name]) for name in _SETTERS if name in outer):
         if is_unknown(setting):
             yield None, None, None
@@ -146,7 +149,7 @@ def _read_repeated(
 ) -> list[tuple[Node | None, Node | None]] | None:
     """Return the names and values that `dynamic` blocks set.
 
-    None if it is not known how often, or more is in them.
+    None if their number is not known, or if they set anything else.
     """
     found: list[tuple[Node | None, Node | None]] = []
     words = copy(file.words)
@@ -175,7 +178,7 @@ def _merge_into(given: Node, whole: Node) -> Node:
 
 
 def read_values(part: HclExpression, evaluator: Evaluator) -> Node | None:
-    """Return the values that an item of `values` is, an object that is encoded or a text; None if not known."""
+    """Return the values of an item of `values`: of an encoded object or a text. None if they are not known."""
     if part.kind == "call" and part.value in ENCODERS and len(part.parts) == 1:
         found = evaluator.value(part.parts[0])
         return found if found.kind == "mapping" else None
@@ -183,16 +186,16 @@ def read_values(part: HclExpression, evaluator: Evaluator) -> Node | None:
 
 
 def _read_value(value: Node) -> Node | None:
-    """Return the values that a text is."""
+    """Return the chart values that a string contains as YAML. None if they are not known."""
     if isinstance(value, TextNode):
         return _read_pieces(value)
     if not isinstance(value.value, str) or value.source.text != value.value:
-        return None  # a text that is not a whole file
+        return None  # a text that is only a part of its file
     return read_mapping(value.source, value.value, value.start)
 
 
 def _read_pieces(value: TextNode) -> Node | None:
-    """Return the values of a text that was put together. Each value stands where its piece does."""
+    """Return the values in a text that is composed of pieces. Each value has the place of its piece."""
     text = "".join(piece for piece, _ in value.pieces)
     source = Source(value.source.path, text)
     shown = mask(text, hcl=True)[0] if holds_code(text) else text

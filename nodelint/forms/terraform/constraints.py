@@ -1,4 +1,4 @@
-"""Types of Terraform's variables: what a variable of a type holds of the value that it is given."""
+"""Apply the types of Terraform variables to their values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PRIMITIVES = {"string": STRING, "number": NUMBER, "bool": BOOL}
 
 
 def converted(value: Node, kind: HclExpression, evaluator: ExpressionEvaluator) -> Node:
-    """Return a value as a variable of a type holds it; not known where the type refuses it. Raise `BudgetSpent`."""
+    """Return a value converted to the type of a variable. Unknown if the type refuses it. Raise `BudgetSpent`."""
     if value.kind != "scalar":
         evaluator.budget.spend_on(value)
     try:
@@ -23,7 +23,7 @@ def converted(value: Node, kind: HclExpression, evaluator: ExpressionEvaluator) 
 
 
 def parse_type(kind: HclExpression) -> ValueType:
-    """Return the type that an expression names; `any` for one that is not read."""
+    """Return the type of a type expression; `any` if it is not supported."""
     if kind.kind == "name":
         return _PRIMITIVES.get(str(kind.value), ANY)
     if kind.kind != "call" or not kind.parts:
@@ -42,7 +42,7 @@ def parse_type(kind: HclExpression) -> ValueType:
 
 
 def _with_defaults(value: Node, kind: HclExpression, evaluator: ExpressionEvaluator) -> Node:
-    """Return a value with what `optional` gives for what is left out, or null."""
+    """Return a value with the defaults of `optional` for missing and null attributes."""
     if kind.kind != "call" or not kind.parts or value.kind == "scalar":
         return value
     name, of = kind.value, kind.parts[0]
@@ -87,8 +87,9 @@ def _object(value: Node, of: HclExpression, evaluator: ExpressionEvaluator) -> N
 
 
 def assumed(kind: HclExpression, evaluator: ExpressionEvaluator) -> Node | None:
-    """Return what a variable of a type holds that nobody gives: an object of which `optional` says something, else
-    None.
+    """Return the assumed value of an object variable that nothing sets: the defaults of its `optional` attributes.
+
+    None if the type is no object, or has no such defaults.
     """
     if kind.kind != "call" or kind.value != "object" or not kind.parts or kind.parts[0].kind != "object":
         return None
@@ -105,7 +106,7 @@ def assumed(kind: HclExpression, evaluator: ExpressionEvaluator) -> Node | None:
 
 
 def without_gaps(value: Node) -> Node:
-    """Return a default in which an empty text or null is not known either."""
+    """Return a default in which empty strings and nulls are unknown."""
     if value.kind == "scalar":
         return empty_default(value) if is_empty(value) else value
     if not any(node.kind == "scalar" and is_empty(node) for node in value.walk()):

@@ -1,4 +1,4 @@
-"""Installations of Karpenter's controller by `helm_release` of Terraform, and settings that modules are given."""
+"""Find installations of Karpenter's controller by `helm_release`, and settings that are passed to modules."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from nodelint.text.syntax_errors import Unreadable
 from nodelint.text.yaml.compose import compose
 
 _SET = re.compile(r'\bname"?\s*+[=:]\s*+"(settings\.[\w.]+)"\s*+,?\s*+"?value"?\s*+[=:]\s*+"?([\w.=,%-]+)"?')
-"""One of the settings that a module is given: the path of a value of the chart, and the value."""
+"""A setting that is passed to a module: the path of a chart value, and the value."""
 
 
 def find_installs(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
-    """Yield the installations in a file: those of `helm_release`, and the settings that stand outside of one."""
+    """Yield the installations in a file: by `helm_release` and other blocks, and settings outside of these."""
     if not source.path.endswith(TERRAFORM.stating):
         return
     read: list[tuple[int, int]] = []
@@ -70,7 +70,7 @@ def find_installs(source: Source, files: ControllerFiles) -> Iterator[Controller
 
 
 def _installs_by_addons(file: TerraformFile, modules: Modules) -> Iterator[tuple[TerraformBlock, ControllerInstall]]:
-    """Yield what each `module` with `enable_karpenter` gives the chart by `karpenter`; the module gives more itself.
+    """Yield the chart values in `karpenter` of each `module` with `enable_karpenter`. The module adds others.
 
     Raise `BudgetSpent`.
     """
@@ -95,9 +95,9 @@ _INSTALLING = r"(?:Application|ApplicationSet|HelmRelease)"
 
 
 def read_roots(source: Source) -> list[Node]:
-    """Return the manifests that make Karpenter's chart be installed: in heredocs, and in objects of HCL.
+    """Return the manifests in heredocs and HCL objects that install Karpenter's chart.
 
-    What Terraform fills into a heredoc is not known.
+    Values that Terraform inserts into a heredoc are unknown.
     """
     found = _read_objects(source) if re.search(rf'\bkind"?\s*[=:]\s*"{_INSTALLING}"', source.text) else []
     if not re.search(rf"\bkind:\s*{_INSTALLING}\b", source.text):
@@ -116,7 +116,7 @@ def read_roots(source: Source) -> list[Node]:
 
 
 def _read_objects(source: Source) -> list[Node]:
-    """Return the manifests that resources of Terraform make of objects of HCL."""
+    """Return the manifests that resources create from HCL objects."""
     modules = Modules([source])
     file = modules.file(os.path.abspath(source.path))
     found: list[Node] = []
@@ -138,7 +138,7 @@ def _read_objects(source: Source) -> list[Node]:
 
 
 def _installs_by_argocd(file: TerraformFile, modules: Modules) -> Iterator[tuple[TerraformBlock, ControllerInstall]]:
-    """Yield what each `argocd_application` gives to Karpenter's chart. Raise `BudgetSpent`."""
+    """Yield the chart values of each `argocd_application` for Karpenter's chart. Raise `BudgetSpent`."""
     for block in file.blocks:
         if block.kind != "resource" or block.names[:1] != ("argocd_application",):
             continue
@@ -162,11 +162,11 @@ def _installs_by_argocd(file: TerraformFile, modules: Modules) -> Iterator[tuple
 
 
 _ARGOCD_MORE = {"value_files", "force_string", "value", "ignore_missing_value_files"}
-"""What gives further values; `value` is that of a block `parameter`."""
+"""Attributes that set further values. `value` is in a block `parameter`."""
 
 
 def _first_line(source: Source, start: int) -> Span:
-    """Return the rest of the line that begins at a place."""
+    """Return the rest of the line after an offset."""
     end = source.text.find("\n", start)
     line = source.text[start : end if end >= 0 else None]
     return Span(source, start, start + len(line.rstrip(" \t\r{")))

@@ -1,4 +1,4 @@
-"""The `helm_release` blocks of Terraform that install Karpenter's controller, with what is known of their values."""
+"""Read the `helm_release` blocks that install Karpenter's controller, with their known values."""
 
 from __future__ import annotations
 
@@ -22,26 +22,31 @@ if TYPE_CHECKING:
 
 
 class ControllerRelease(NamedTuple):
-    """A `helm_release` of Karpenter's chart as one caller of its module makes it."""
+    """A `helm_release` of Karpenter's chart, for one caller of its module.
+
+    - `block`: the block; `given`: its attributes.
+    - `evaluator`: evaluates its expressions.
+    - `module`: its module.
+    """
 
     block: TerraformBlock
     given: tuple[BlockAttribute, ...]
     evaluator: Evaluator
     module: TerraformModule
     version: Node | None
-    """The value of `version`; None where the block sets none."""
+    """The value of `version`. None if the block sets none."""
 
     @property
     def version_text(self) -> str:
-        """Return the version; empty if it is not known."""
+        """Return the chart version of the release. Empty if it is not known."""
         value = self.version.value if self.version is not None else None
         return value if isinstance(value, str) else ""
 
 
 def controller_releases(file: TerraformFile, modules: Modules) -> Iterator[ControllerRelease]:
-    """Yield the blocks of a file that install the controller's chart, each as every caller of the module has it.
+    """Yield the blocks of a file that install the controller's chart, once for each caller of the module.
 
-    Raises `BudgetSpent`.
+    Raise `BudgetSpent`.
     """
     around = os.path.dirname(os.path.abspath(file.source.path))
     for block, given, outer in file.chart_releases():
@@ -57,9 +62,9 @@ def controller_releases(file: TerraformFile, modules: Modules) -> Iterator[Contr
 
 
 def _is_controller(outer: dict[str, HclExpression], evaluator: Evaluator, folder: str) -> bool:
-    """Whether a block installs Karpenter's own chart: by its name or address, else by the release's name.
+    """Return whether a block installs Karpenter's own chart: by its name or address, else by the release's name.
 
-    A copy of the chart in the repository counts, which the chart's own file tells.
+    A copy of the chart in the repository counts as well.
     """
     values = {name: evaluator.value(outer[name]).value for name in ("chart", "repository", "name") if name in outer}
     repository = values.get("repository")
@@ -75,7 +80,7 @@ def _is_controller(outer: dict[str, HclExpression], evaluator: Evaluator, folder
 
 
 def _is_copied_chart(folder: str) -> bool:
-    """Whether a folder holds a copy of Karpenter's chart."""
+    """Return whether a folder contains a copy of Karpenter's chart."""
     try:
         text = gate.read(os.path.join(folder, "Chart.yaml"), _LARGEST).decode("utf-8", "replace")
     except OSError:
@@ -84,13 +89,11 @@ def _is_copied_chart(folder: str) -> bool:
 
 
 _LARGEST = 1 << 16
-"""Bytes of a Chart.yaml."""
+"""The most bytes of a Chart.yaml."""
 
 
 def evaluated(sources: Sequence[Source], known: Sequence[Evidence]) -> Iterator[Evidence]:
-    """Yield what `helm_release` blocks state whose version only the values of Terraform tell, as far as these are
-    known.
-    """
+    """Yield the releases that `helm_release` blocks state by an expression, as far as its value is known."""
     from nodelint.forms.terraform.values import Modules
 
     modules: Modules | None = None
@@ -112,7 +115,7 @@ def evaluated(sources: Sequence[Source], known: Sequence[Evidence]) -> Iterator[
 def _overridden(
     releases: Sequence[ControllerRelease], source: Source, known: Sequence[Evidence]
 ) -> Iterator[Evidence]:
-    """Yield the defaults of a variable that each call of the module replaces: they state no release."""
+    """Yield the defaults of a variable that each call of the module overrides. They state no release."""
     for default in known:
         name = default.by.removeprefix("the default of var.")
         if name == default.by or os.path.dirname(default.path) != os.path.dirname(source.path):
@@ -131,7 +134,7 @@ def _written_version(release: ControllerRelease, source: Source) -> str:
 
 
 def _of_release(release: ControllerRelease, source: Source, known: Sequence[Evidence]) -> Iterator[Evidence]:
-    """Yield what one block states, by the line that its value stands in."""
+    """Yield the release that a `helm_release` block states, at the line of the value."""
     written = next((a.value for a in release.given if a.name == "version" and not a.depth), None)
     if written is None or release.version is None or written.kind == "literal":
         return

@@ -1,4 +1,4 @@
-"""Manifests in HCL: objects, heredocs and strings, values of charts, and resources that make pods."""
+"""Find manifests in HCL: objects, heredocs and strings, values of charts, and resources that create pods."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from nodelint.text.nodes import SourceText
 
 _IN_STRINGS = ("karpenter.", "eks.amazonaws.com/")
-"""One of these is in a string of Terraform that holds a manifest."""
+"""Texts of which each string with a manifest contains one."""
 
 
 def may_embed(source: SourceText) -> bool:
-    """Whether a text may hold values of pools, or resources that make pods, where these are asked for."""
+    """Return whether a text may contain values of pools, or (if read for workloads) resources that create pods."""
     return _gives_values(source.text) or _may_make_pods(source)
 
 
@@ -48,23 +48,23 @@ def read_embedded(source: SourceText, start: int, end: int, lenient: bool = Fals
             )
             continue
         if node.get("spec") is None:
-            continue  # a reference to an object, as in a nodeClassRef of v1beta1
+            continue  # a reference to an object, as in a v1beta1 nodeClassRef
         begin = _comments_above(text, at)
         found.append(Reading(node, begin, node.end, region, manifest.merged, ""))
     found += _workloads(source, words)
-    for node in read_encoded(source, words):  # values of a chart, where they hold no manifest
+    for node in read_encoded(source, words):  # values of a chart, if they are no manifest
         if all(reading.end <= node.start or node.end <= reading.start for reading in found):
             found.append(Reading(node, node.start, node.end, EmbeddedYaml(node.start, node.start, "hcl"), False, ""))
     yield from sorted(found, key=lambda reading: reading.start)
 
 
 def _may_make_pods(source: SourceText) -> bool:
-    """Whether resources that make pods are asked for, and a Terraform file may hold one."""
+    """Return whether a source is read for workloads and may contain resources that create pods."""
     return source.also is not None and "kubernetes_" in source.text
 
 
 def _workloads(source: SourceText, words: Text) -> Iterator[Reading]:
-    """Yield the resources by which Terraform makes pods without a manifest, where these are asked for."""
+    """Yield the resources that create pods without a manifest, if the source is read for workloads."""
     if not _may_make_pods(source):
         return
     from nodelint.forms.terraform.workloads import read_workloads
@@ -79,7 +79,10 @@ def _workloads(source: SourceText, words: Text) -> Iterator[Reading]:
 
 
 def _comments_above(text: str, at: int) -> int:
-    """Return the start of the lines of comments right above a place; the start of its own line without any."""
+    """Return the start of the comment lines directly above an offset.
+
+    Without comments, return the start of its line.
+    """
     start = text.rfind("\n", 0, at) + 1
     while start > 0:
         above = text.rfind("\n", 0, start - 1) + 1

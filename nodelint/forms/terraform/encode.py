@@ -1,4 +1,4 @@
-"""Values of Terraform as JSON and YAML, in pieces that know which value they are from."""
+"""Encode Terraform values as JSON and YAML, in pieces that record from which value they come."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ Piece = tuple[str, Node | None]
 def json_pieces(
     node: Node, unset: Callable[[Node], str] = lambda node: f'"{UNSET}"', compact: bool = False
 ) -> Iterator[Piece]:
-    """Yield a value as JSON; what is not known in it as `unset` says. `compact` is how Terraform itself writes it."""
+    """Yield a value as JSON. `unset` returns the text for an unknown value.
+
+    With `compact`, the layout is Terraform's.
+    """
     comma, colon = (",", ":") if compact else (", ", ": ")
     if node.kind == "scalar":
         if isinstance(node, TextNode) and node.value is UNKNOWN:
@@ -48,7 +51,7 @@ def _json(value: Scalar, escaped: bool = False) -> str:
 
 
 def yaml_pieces(node: Node, indent: str = "") -> Iterator[Piece]:
-    """Yield a value as `yamlencode` writes it, without a line break at its end."""
+    """Yield a value as `yamlencode` writes it, without a final line break."""
     if node.kind == "scalar" or not (node.items or node.entries):
         yield _yaml_scalar(node, indent), node
         return
@@ -81,13 +84,11 @@ def _yaml_scalar(node: Node, indent: str) -> str:
 
 
 _BLOCK = re.compile(r"(?=[^\n]*\n)[\n -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]*")
-"""A text of several lines, of characters that need no escape."""
+"""A text of several lines whose characters need no escape."""
 
 
 def _yaml_block(text: str, indent: str) -> str:
-    """Return a text of several lines as a literal block, in the way of `yamlencode`; quoted where spaces end a
-    line.
-    """
+    """Return a text as a literal block like `yamlencode`. If a line ends with a space, return it in quotes."""
     if re.search(r" $", text, re.M):
         return _json(text)
     ends = len(text) - len(text.rstrip("\n"))

@@ -1,6 +1,7 @@
-"""Expressions of Terraform worked out: each value is a node that knows where it is written.
+"""Evaluate Terraform expressions. Each value is a node with the place where it is written.
 
-Not known is a name without a value, what a function gives that is not read, anything that only an apply brings.
+Unknown are names without a value, results of functions that are not supported, and everything that only an apply
+provides.
 """
 
 from __future__ import annotations
@@ -37,14 +38,15 @@ if TYPE_CHECKING:
 
 _DEEPEST = 80
 _PER_STEP = 64
-"""Characters of values that are gone through in one step."""
+"""The characters of values that are processed in one step."""
 
 
 class NameScope:
-    """What names mean at a place: loops, `each`, `count`, and what the module around has.
+    """The meaning of names at a place: variables of loops, `each`, `count`, and names of the module.
 
-    `lookup` gives `var.x` and `local.x` by the word in front and the name, `call` works out a function. `root` is the
-    folder of the root module.
+    - `lookup`: returns `var.x` and `local.x` for the prefix and the name.
+    - `call`: evaluates a function.
+    - `root`: the folder of the root module.
     """
 
     def __init__(
@@ -62,16 +64,16 @@ class NameScope:
         self.root = root
 
     def within(self, names: Mapping[str, Node]) -> NameScope:
-        """Return the scope with more names."""
+        """Return the scope with additional names."""
         return NameScope(self.source, {**self.names, **names}, self.lookup, self.call, self.root)
 
 
 class DefaultFailure(EvaluationFailure):
-    """Terraform stops here as long as nobody replaces a default that is empty."""
+    """Raised if Terraform would stop unless an empty default is replaced."""
 
 
 class EvaluationBudget(WorkBudget):
-    """What is left for a file, how deep an expression stands in others, and how many of these may fail."""
+    """The budget for a file, the depth of the current expression, and the number of `try` calls around it."""
 
     __slots__ = ("attempts", "depth")
 
@@ -81,36 +83,36 @@ class EvaluationBudget(WorkBudget):
         self.attempts = 0
 
     def spend_on(self, *values: Node) -> None:
-        """Take the steps to go through values, what stands in them several times each time. Raise `BudgetSpent`."""
+        """Use up the steps to process values. Shared parts count each time. Raise `BudgetSpent`."""
         size = sum(map(unfolded_size, values))
         if size > _PER_STEP:
             self.spend(size // _PER_STEP)
 
 
 class ExpressionEvaluator:
-    """Works out the expressions of one place; what templates come to, `tftemplate.Evaluator` knows."""
+    """Evaluates expressions of HCL. Its subclass `template.Evaluator` also evaluates templates."""
 
     def __init__(self, scope: NameScope, budget: EvaluationBudget) -> None:
         self.scope = scope
         self.budget = budget
 
     def value(self, expression: HclExpression) -> Node:
-        """Return what an expression comes to. Raise `BudgetSpent`."""
+        """Return the value of an expression. Unknown if Terraform would stop. Raise `BudgetSpent`."""
         try:
             return self.strict(expression)
         except EvaluationFailure:
             return self.place(expression)
 
     def place(self, expression: HclExpression) -> Node:
-        """Return the place of an expression, as a value that is not known."""
+        """Return an unknown value with the source place of an expression."""
         return Node(self.scope.source, expression.start, expression.end, "scalar", "plain", UNKNOWN)
 
     def part(self, expression: HclExpression) -> Node:
-        """Return the value of a part of a list or an object. Where it fails, the other parts are still known."""
+        """Return the value of a part of a list or an object. If it fails, the other parts are still known."""
         return self.strict(expression) if self.budget.attempts else self.value(expression)
 
     def strict(self, expression: HclExpression) -> Node:
-        """Return the value of an expression. Raise `EvaluationFailure` where Terraform would stop."""
+        """Return the value of an expression. Raise `EvaluationFailure` if Terraform would stop."""
         self.budget.spend()
         if self.budget.depth > _DEEPEST:
             return self.place(expression)
@@ -148,7 +150,7 @@ class ExpressionEvaluator:
         return self.member(value, name, expression)
 
     def member(self, value: Node, name: str, at: HclExpression) -> Node:
-        """Return an attribute of a value. Raise `EvaluationFailure` where it has none."""
+        """Return an attribute of a value. Raise `EvaluationFailure` if it has none."""
         value = self._take_tried(value)
         if value.kind == "mapping":
             found = value.get(name)
@@ -161,9 +163,7 @@ class ExpressionEvaluator:
         return self.place(at)
 
     def _take_tried(self, value: Node) -> Node:
-        """Return a value in which something is looked up: an empty default inside of `try`, which goes on where it
-        fails.
-        """
+        """Return a value for a lookup. For an empty default inside of `try`, raise `DefaultFailure`."""
         if not isinstance(value, EmptyDefault) or not self.budget.attempts:
             return value
         raise DefaultFailure
@@ -200,7 +200,7 @@ class ExpressionEvaluator:
         return sequence(self.place(expression), found)
 
     def inside(self, names: Mapping[str, Node]) -> Self:
-        """Return an evaluator with more names."""
+        """Return an evaluator with additional names."""
         return type(self)(self.scope.within(names), self.budget)
 
     def _eval_call(self, expression: HclExpression) -> Node:
@@ -275,7 +275,7 @@ class ExpressionEvaluator:
         return made
 
     def _key(self, key: HclExpression) -> Node:
-        """Return a key: a name stands for itself, unless it is in brackets."""
+        """Return the value of a key. A name means itself, unless it is in brackets."""
         if key.kind == "name" and self.scope.source.text[key.start - 1 : key.start] != "(":
             return scalar(self.place(key), str(key.value))
         return self.strict(key)
@@ -330,7 +330,7 @@ class ExpressionEvaluator:
         if left.kind == "literal" and left.value is None:
             return value
         if value.kind == "scalar" and (isinstance(value.value, str) or is_unknown(value)):
-            return value  # it is of one type with whatever is not taken
+            return value  # it has the same type as the other value
         try:
             other_value = self.strict(left)
         except EvaluationFailure:
@@ -355,11 +355,14 @@ class ExpressionEvaluator:
 
 
 _HAVE_A_WAY_OUT = ("coalesce", "coalescelist", "length", "lookup")
-"""Functions that tell an empty value, or have something in its place."""
+"""Functions that detect an empty value, or replace it."""
 
 
 def size_made(name: str, args: list[Node]) -> int:
-    """Return how many characters a function that repeats its arguments comes to, at most: 0 for any other."""
+    """Return an upper bound for the characters of a function's result.
+
+    0 if the function does not repeat its arguments.
+    """
     texts = [len(arg.value) if isinstance(arg.value, str) else 0 for arg in args]
     if name in ("jsonencode", "yamlencode"):
         return sum(map(unfolded_size, args))
@@ -373,7 +376,7 @@ def size_made(name: str, args: list[Node]) -> int:
 
 
 def _operate(at: Node, sign: str, operands: list[Node]) -> Node:
-    """Return what an operator makes of values. Raise `EvaluationFailure`."""
+    """Return the result of an operator. Raise `EvaluationFailure`."""
     if sign in ("==", "!="):
         if not all(map(is_known, operands)):
             return at
@@ -393,7 +396,10 @@ def _operate(at: Node, sign: str, operands: list[Node]) -> Node:
 
 
 def calculated(sign: str, numbers: list[int | float]) -> Scalar:
-    """Return what an operation of numbers comes to."""
+    """Return the result of an operator such as `+` or `<` for one or two numbers.
+
+    UNKNOWN if it cannot be represented.
+    """
     if len(numbers) == 1:
         return -numbers[0]
     left, right = numbers
@@ -403,7 +409,7 @@ def calculated(sign: str, numbers: list[int | float]) -> Scalar:
         return UNKNOWN
     try:
         made = _combined(sign, left, right)
-    except (OverflowError, ValueError):  # beyond a float, or nothing at all
+    except (OverflowError, ValueError):  # too large for a float, or undefined
         return UNKNOWN
     if isinstance(made, float) and (made - made != 0 or abs(made) > 1e300):
         return UNKNOWN
@@ -413,8 +419,9 @@ def calculated(sign: str, numbers: list[int | float]) -> Scalar:
 
 
 def _combined(sign: str, left: int | float, right: int | float) -> Scalar:
-    """Return the result of a calculation in decimals. It is not known where it has no end, or is more than a float
-    holds.
+    """Return the exact decimal result of a calculation.
+
+    It is unknown if it has infinitely many digits, or more than a float holds.
     """
     if isinstance(left, int) and isinstance(right, int) and sign in ("+", "-", "*"):
         return {"+": left + right, "-": left - right, "*": left * right}[sign]
@@ -438,7 +445,7 @@ def _combined(sign: str, left: int | float, right: int | float) -> Scalar:
 
 
 def _rounded(number: Fraction) -> Fraction:
-    """Return a number as Terraform holds it: 512 binary digits."""
+    """Return a number as Terraform stores it: with 512 binary digits."""
     if not number:
         return number
     digits = 512 - (abs(number.numerator).bit_length() - number.denominator.bit_length())

@@ -1,4 +1,4 @@
-"""The blocks of a Terraform file, and what they set."""
+"""Read the blocks of a Terraform file and their attributes."""
 
 from __future__ import annotations
 
@@ -15,9 +15,12 @@ if TYPE_CHECKING:
 
 
 class TerraformBlock(NamedTuple):
-    """A block of a file: its first word and its names, the words of its body, where it begins and ends.
+    """A block of a file.
 
-    In JSON it begins and ends with its body, an object.
+    - `kind`: its first word; `names`: its labels.
+    - `tokens`: the tokens of its body.
+    - `start`, `end`: its range. In JSON, it is the range of its body.
+    - `body`: in JSON, the object.
     """
 
     kind: str
@@ -52,7 +55,7 @@ def blocks_of(words: Text) -> Iterator[TerraformBlock]:
 
 
 class BlockAttribute(NamedTuple):
-    """`name = value` of a block, or of a block within it."""
+    """An attribute `name = value` of a block (`depth` 0), or of a nested block."""
 
     name: str
     value: HclExpression
@@ -60,7 +63,7 @@ class BlockAttribute(NamedTuple):
 
 
 def attributes_of(words: Text, block: TerraformBlock) -> Iterator[BlockAttribute]:
-    """Yield what a block sets, and what the blocks within it set; a value that cannot be read is left out."""
+    """Yield the attributes of a block and of its nested blocks. A value that cannot be parsed is left out."""
     if block.body is not None:
         for key, value in zip(block.body.parts[::2], block.body.parts[1::2], strict=True):
             if isinstance(key.value, str):
@@ -85,7 +88,7 @@ def attributes_of(words: Text, block: TerraformBlock) -> Iterator[BlockAttribute
 
 
 def _behind_value(tokens: Sequence[Token], index: int) -> int:
-    """Return the word behind a value that cannot be read: at the end of its line, outside of brackets."""
+    """Return the index of the token after a value that cannot be parsed: at the end of its line."""
     depth = 0
     while index < len(tokens) and (depth > 0 or tokens[index].kind not in ("nl", "}")):
         depth += (tokens[index].kind in "{[(") - (tokens[index].kind in "}])")
@@ -94,7 +97,7 @@ def _behind_value(tokens: Sequence[Token], index: int) -> int:
 
 
 class TerraformFile:
-    """A file of a module: its words and its blocks."""
+    """A file of a module, with its tokens and its blocks."""
 
     def __init__(
         self,
@@ -109,13 +112,16 @@ class TerraformFile:
         self._attributes = {} if attributes is None else attributes
 
     def every_attribute(self, block: TerraformBlock) -> tuple[BlockAttribute, ...]:
-        """Return what a block sets, and what the blocks within it set: read once, however often it is filled in."""
+        """Return the attributes of a block and of its nested blocks.
+
+        They are parsed once, however often they are rendered.
+        """
         if block.start not in self._attributes:
             self._attributes[block.start] = tuple(attributes_of(self.words, block))
         return self._attributes[block.start]
 
     def chart_releases(self) -> Iterator[tuple[TerraformBlock, tuple[BlockAttribute, ...], dict[str, HclExpression]]]:
-        """Yield the `helm_release` blocks that name a chart, with all that they set and what they set themselves."""
+        """Yield the `helm_release` blocks with a chart: the block, all attributes, and its own attributes by name."""
         for block in self.blocks:
             if block.kind == "resource" and block.names[:1] == ("helm_release",):
                 given = self.every_attribute(block)
@@ -124,5 +130,5 @@ class TerraformFile:
                     yield block, given, outer
 
     def attributes(self, block: TerraformBlock) -> dict[str, HclExpression]:
-        """Return what a block itself sets."""
+        """Return the outermost attributes of a block by name."""
         return {attribute.name: attribute.value for attribute in self.every_attribute(block) if not attribute.depth}

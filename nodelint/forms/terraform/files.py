@@ -1,11 +1,11 @@
-"""Which files a text of Terraform may fill in or read as manifests: told by words, before it is evaluated."""
+"""Decide by words which files a Terraform text may render or read as manifests, before it is evaluated."""
 
 from __future__ import annotations
 
 import re
 
 _MADE_NAME = r"\btemplatefile\(\s*+(?:\"[^\"\n]*\$\{(?!path\.)|(?!\"))"
-"""A call for a file whose name is made of values."""
+"""A call of `templatefile` with a computed file name."""
 
 
 def may_name(text: str, name: str) -> bool:

@@ -1,6 +1,6 @@
-"""Files of Terraform, and templates that it reads, with what is known filled in.
+"""Render Terraform files, and templates that they read, with all known values.
 
-Each object is there once for each instance of its block. Where each character of the result is from is kept.
+Each object is rendered once for each instance of its block. The origin of each character is recorded.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
 
 JSON_ENDS = (".tf.json", ".tofu.json")
 ENDS = (".tf", ".tofu", *JSON_ENDS)
-"""Of Terraform's own files."""
+"""Endings of the names of Terraform's own files."""
 MOST_INSTANCES = 400
-"""Instances of one block that are built."""
+"""The most instances of one block that are rendered."""
 _GROUPS = ("karpenter.", "eks.amazonaws.com/")
-"""Of the objects that are read: their apiVersion begins so."""
+"""The beginnings of the apiVersion of objects that are read."""
 _ENCODERS = ("yamlencode", "jsonencode")
 _UNKNOWN = "unknown"
 _TRAVERSAL = r"[A-Za-z_][\w.-]*(?:\[[\w.\"]+\][\w.]*)*"
 _LEFT = ("file", "templatefile", "yamldecode")
-"""Functions of files, which are judged where they stand."""
+"""Functions of files. Their manifests are judged in these files."""
 
 
 class FillWriter:
-    """The result: characters of the file, and what code prints."""
+    """Collects the rendered text: characters of the file, and the output of code."""
 
     def __init__(self, evaluator: Evaluator) -> None:
         self.source = evaluator.scope.source
@@ -51,7 +51,7 @@ class FillWriter:
         self.at = 0
 
     def add(self, text: str, start: int, code: Code | None = None, node: Node | None = None) -> None:
-        """Add a piece of text, with the code or the value that it comes from. Raise `BudgetSpent`."""
+        """Add a piece of text, with the code or the value from which it comes. Raise `BudgetSpent`."""
         if text:
             self.budget.spend(0, len(text))
             last = self.segments[-1] if self.segments else None
@@ -62,40 +62,40 @@ class FillWriter:
             self.length += len(text)
 
     def copy_to(self, end: int) -> None:
-        """Take the characters of the file up to a place as they are."""
+        """Copy the characters of the file up to an offset."""
         if end > self.at:
             self.add(self.source.text[self.at : end], self.at)
         self.at = max(end, self.at)
 
     def text(self, start: int, end: int) -> None:
-        """Take characters of a template."""
+        """Copy characters of a template to the rendered text."""
         self.add(self.source.text[start:end], start)
 
     def code(self, start: int, end: int) -> None:
-        """Take code as it is written."""
+        """Copy code with an unknown value to the rendered text."""
         self.add(self.source.text[start:end], start)
 
     def value(self, piece: TemplatePiece, pieces: Sequence[tuple[str, Node | None]], whole: bool) -> None:
-        """Take what code prints."""
+        """Add the output of template code: `pieces` of text, each with the value from which it comes."""
         code = self.code_at(piece.start, piece.end)
         own = self.source.path.endswith(ENDS)
         for text, node in pieces:
-            # a name of the caller means nothing in a template, and quotes would end those around them: not known
+            # a caller's name has no meaning in a template, and quotes would end the quotes around: unknown
             shown = node is not None or (own and '"' not in text)
             self.add(text if shown else UNSET, piece.start, code, node)
 
     def code_at(self, start: int, end: int) -> Code:
-        """Return a part of the file as code."""
+        """Return a range of the file as a `Code`."""
         return Code(start, end, start, end, self.source.text[start:end])
 
     def filled(self) -> Filled:
-        """Return what was written."""
+        """Return the rendered text with the origins of its characters."""
         given = sum(segment.node is not None for segment in self.segments)
         return Filled("".join(self.out), tuple(self.segments), given, 0)
 
 
 def fill_template(evaluator: Evaluator) -> Filled | None:
-    """Return a file of `templatefile` with what its call gives; None if it cannot be read. Raise `BudgetSpent`."""
+    """Return the template of a `templatefile` call, rendered. None if it cannot be parsed. Raise `BudgetSpent`."""
     writer = FillWriter(evaluator)
     text = writer.source.text
     try:
@@ -107,14 +107,14 @@ def fill_template(evaluator: Evaluator) -> Filled | None:
 
 
 Origins = set[tuple[str, int, int]]
-"""Where objects are written that are printed somewhere else: path, start and end."""
+"""The places of objects that are printed at another place: path, start and end."""
 
 
 class FileFiller:
-    """Fills one Terraform file.
+    """Renders one Terraform file.
 
-    `used` collects the objects of Karpenter that are printed in the place of an expression; with `left_out` such
-    objects are not there again where they are written.
+    `used` collects the Karpenter objects that expressions print. Objects in `left_out` are not rendered again at the
+    place where they are written.
     """
 
     def __init__(self, file: TerraformFile, evaluator: Evaluator, left_out: Origins) -> None:
@@ -129,7 +129,7 @@ class FileFiller:
         self.partly_printed = ("concat",) if self.is_json else ("concat", "merge")
 
     def fill(self, blocks: Iterable[TerraformBlock]) -> Filled:
-        """Return the file with some of its blocks filled in. Raise `BudgetSpent`."""
+        """Return the file with some of its blocks rendered. Raise `BudgetSpent`."""
         writer = self.writer
         for block in blocks:
             writer.copy_to(block.start)
@@ -154,7 +154,7 @@ class FileFiller:
         return writer.filled()
 
     def emit(self, expression: HclExpression, evaluator: Evaluator) -> None:
-        """Write an expression with what is known of it."""
+        """Write an expression with its known values."""
         kind, writer = expression.kind, self.writer
         if self.is_json and self.reads_manifests(expression):
             return
@@ -178,28 +178,29 @@ class FileFiller:
             self.print(expression, evaluator)
 
     def reads_manifests(self, expression: HclExpression) -> bool:
-        """Whether a text of JSON is an expression that stands for manifests of a file."""
+        """Return whether a JSON string is an expression that reads the manifests of a file."""
         inner = _take_only_code(expression) if expression.kind == "template" else expression
         is_read = inner is not expression and inner.kind == "call" and inner.value in _LEFT
         return is_read and self.holds_manifests(expression)
 
     def holds_manifests(self, expression: HclExpression) -> bool:
-        """Whether an expression stands for manifests of a file, which are judged there."""
+        """Return whether an expression reads manifests of a file, which are judged there."""
         before = self.text[max(0, expression.start - 80) : expression.start].rstrip()
         name = re.search(r"(?<![\w-])([\w-]++)\"?\s*+[=:]$", before)
         return name is None or name[1] not in ("userData", "user_data")
 
     def makes_object(self, expression: HclExpression) -> bool:
-        """Whether an object of Karpenter is written in an expression."""
+        """Return whether an expression contains a Karpenter object."""
         begin, end = expression.start, expression.end
         return self.text.find("apiVersion", begin, end) >= 0 and any(
             self.text.find(group, begin, end) >= 0 for group in _GROUPS
         )
 
     def branches(self, expression: HclExpression, evaluator: Evaluator) -> None:
-        """Write a condition: the branch that is taken; each that makes an object, where that is not known.
+        """Write a condition: the chosen branch, or each branch with an object if the condition is unknown.
 
-        A branch without one may be what switches an object off: that is there to be switched on.
+        A branch without an object may disable an object, which is meant to be enabled: then the other branch is
+        written.
         """
         test, *branches = expression.parts
         found = evaluator.value(test).value
@@ -233,7 +234,7 @@ class FileFiller:
         value = evaluator.value(expression)
         if is_unknown(value) or (isinstance(value, TextNode) and value.value is UNKNOWN):
             if expression.kind == "call" and expression.value == "merge" and not self.declares:
-                for part in expression.parts:  # what is merged with something unknown is no object by itself
+                for part in expression.parts:  # objects that are merged with something unknown are only parts
                     self.used.update(_objects_in(evaluator.value(part)))
             inner = _take_only_code(expression) if self.is_json else expression
             if inner.kind == "call" and inner.value in self.partly_printed and not self.declares:
@@ -251,9 +252,9 @@ class FileFiller:
         self.used |= made
 
     def partly_known(self, expression: HclExpression, around: HclExpression, evaluator: Evaluator) -> None:
-        """Write a list or object of which an argument is not known: what is known, and a place for the rest.
+        """Write a list or object with an unknown argument: the known parts, and a placeholder for the rest.
 
-        It stands in the place of `around`: in JSON that is the text around the code.
+        It replaces `around`: in JSON, this is the string around the code.
         """
         kind = "sequence" if expression.value == "concat" else "mapping"
         values = [evaluator.value(part) for part in expression.parts if part.kind != "spread"]
@@ -261,7 +262,7 @@ class FileFiller:
             return
         unknown = next((value for value in values if value.kind == "scalar"), None)
         if unknown is None and kind == "mapping":
-            return  # what is not known is an entry of an argument, which stands as it is written
+            return  # the unknown part is an entry of an argument, which is written as it is
         if any(value.kind not in (kind, "scalar") for value in values) or any(
             next(_objects_in(value), None) is not None for value in values
         ):
@@ -286,30 +287,30 @@ class FileFiller:
 
 
 def _take_only_code(expression: HclExpression) -> HclExpression:
-    """Return the code that a text of JSON consists of; the text itself where it holds more."""
+    """Return the code of a JSON string that consists of one `${}`. Else return the string."""
     pieces: Sequence[TemplatePiece] = expression.value[1] if isinstance(expression.value, tuple) else ()
     inner = pieces[0].expression if len(pieces) == 1 else None
     return expression if inner is None else inner
 
 
 def _unknown_text(node: Node) -> str:
-    """Return how an unknown value is shown in an object: as it is written, where that is a name."""
+    """Return the text to show for an unknown value in an object: its own text if it is a reference."""
     text = node.text if node.end - node.start < 200 else ""
     return text if re.fullmatch(_TRAVERSAL, text) and text not in ("true", "false", "null") else _UNKNOWN
 
 
 def _unknown_json(node: Node) -> str:
-    """Return how an unknown value is shown in an object of JSON."""
+    """Return the text to show for an unknown value in a JSON object."""
     return f'"${{{_unknown_text(node)}}}"'
 
 
 def escaped(text: str) -> str:
-    """Return a JSON text as one of HCL, in which `${` has a meaning."""
+    """Return a JSON text with `${` and `%{` escaped for HCL."""
     return re.sub(r"([$%])\{", r"\1\1{", text) if "${" in text or "%{" in text else text
 
 
 def _objects_in(value: Node) -> Iterator[tuple[str, int, int]]:
-    """Where the objects of Karpenter that are in a value are written."""
+    """Yield the places of the Karpenter objects in a value."""
     for node in _collections_in(value):
         group = node.get("apiVersion") if node.kind == "mapping" else None
         if group is None or not isinstance(group.value, str) or not group.value.startswith(_GROUPS):
@@ -331,10 +332,10 @@ def _collections_in(value: Node) -> Iterator[Node]:
 
 
 def instances(outer: Mapping[str, HclExpression], evaluator: Evaluator) -> list[Mapping[str, Node]]:
-    """Return what `each` or `count` is for each instance of a block.
+    """Return the names `each` or `count` for each instance of a block.
 
-    A block that may have any number of instances has one, of which nothing is known: also one that has none now,
-    because it is there to be switched on.
+    A block with an unknown number of instances gets one with unknown values. So does a block without instances,
+    because it is meant to be enabled.
     """
     over, count = outer.get("for_each"), outer.get("count")
     if over is not None:
@@ -365,7 +366,7 @@ def _note_instances(at: Node, number: int) -> None:
 
 
 def explain_no_instance(outer: Mapping[str, HclExpression], evaluator: Evaluator) -> str:
-    """Return why a block has no instance, and where that is written. Empty if it has one, or that is not known."""
+    """Return why a block has no instance, with the place. Empty if it has one, or if that is not known."""
     for name, nothing in (("for_each", "empty"), ("count", "0")):
         written = outer.get(name)
         if written is None:

@@ -1,4 +1,4 @@
-"""Texts that Terraform fills in, with what it knows before an apply: its own files, and files of `templatefile`."""
+"""Render the texts of Terraform before an apply: its own files, and files of `templatefile`."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from nodelint.forms.lib.gotemplate.evaluate import Filled
 
 _FILLED = ("resource", "module", "data", "locals")
-"""Blocks that make objects, or hold them."""
+"""Blocks that create objects, or contain them."""
 _FOR_WORD = 2
-"""Steps of the run for each word of a file that is filled in."""
+"""The budget steps for each token of a file that is rendered."""
 _NAMES = (
     r"\b(?:var|local|each|count|module|path|kube(?:rnetes|ctl)_manifest)\."
     r"|\$\{|%\{|\b(?!yamlencode|jsonencode)[a-z0-9]+\(|\bfor\b|\?"
@@ -33,10 +33,15 @@ _NAMES = (
 
 
 class FilledText(NamedTuple):
-    """A text that Terraform fills in: the file, the result with its places, who calls its module, and the root.
+    """A text that Terraform renders.
 
-    `own` is the variable file that is named for it alone. `way` is the number of the way in which it is filled in, of
-    so many: a module has one for each call, and so has a template. `needs_values` is that of `Built`.
+    - `template`: the file.
+    - `result`: the rendered source; `filled`: its text with origins.
+    - `caller`: the call of its module.
+    - `root`: the root module.
+    - `own`: the variable file for this rendering only.
+    - `way`: the number of this rendering, and how many there are: one for each call of the module or template.
+    - `needs_values`: as in `Built`.
     """
 
     template: Source
@@ -50,13 +55,13 @@ class FilledText(NamedTuple):
 
 
 def any_filled(sources: Sequence[Source]) -> bool:
-    """Whether Terraform may fill in one of some texts."""
+    """Return whether Terraform may render one of the texts."""
     modules = Modules(sources)
     return any(_may_fill(source, modules) for source in sources)
 
 
 def _may_fill(source: Source, modules: Modules) -> bool:
-    """Whether Terraform may fill in a text: a file of its own, or one with Terraform next to it."""
+    """Return whether Terraform may render a text: its own file, or a file next to Terraform files."""
     if source.path.endswith(ENDS):
         return re.search(_NAMES, source.text) is not None
     return (
@@ -67,10 +72,10 @@ def _may_fill(source: Source, modules: Modules) -> bool:
 
 
 def filled_texts(sources: Sequence[Source], module_files: ModuleFiles, settled: bool = False) -> Iterator[FilledText]:
-    """Yield the texts among the sources that Terraform fills in, once for each way in which it does.
+    """Yield the sources that Terraform renders, once for each rendering.
 
-    `module_files` are all that may be read for them, the sources among them. With `settled` no default counts that
-    whoever calls a module, or runs it, may replace.
+    `module_files` are all files that may be read for them, with the sources. With `settled`, defaults that a caller
+    or user may replace are not used.
     """
     modules = Modules(module_files, settled)
     for folder, files in _by_folder(sources, modules).items():
@@ -83,7 +88,7 @@ def filled_texts(sources: Sequence[Source], module_files: ModuleFiles, settled: 
         except BudgetSpent as limit:
             for source in files:
                 give_up(source, limit)
-        except Exception as error:  # one module that breaks nodelint does not silence the others
+        except Exception as error:  # an internal error for one module must not prevent the others
             for source in files:
                 note_fault(source.path, error)
     for source in sources:
@@ -92,7 +97,7 @@ def filled_texts(sources: Sequence[Source], module_files: ModuleFiles, settled: 
 
 
 def _by_folder(sources: Sequence[Source], modules: Modules) -> dict[str, list[Source]]:
-    """Return the Terraform files that may be filled in, by the folder of their module."""
+    """Return the Terraform files that may be rendered, by the folder of their module."""
     found: dict[str, list[Source]] = {}
     for source in sources:
         if source.path.endswith(ENDS) and _may_fill(source, modules):
@@ -101,7 +106,7 @@ def _by_folder(sources: Sequence[Source], modules: Modules) -> dict[str, list[So
 
 
 class RefilledTexts:
-    """What some files come to once they are changed, each way alone, and each once."""
+    """Renders files again after they were changed. Each rendering is computed once."""
 
     def __init__(self, sources: Sequence[Source], module_files: ModuleFiles, settled: bool) -> None:
         self._modules = Modules(module_files, settled)
@@ -110,7 +115,7 @@ class RefilledTexts:
         self._filled: dict[tuple[str, int], list[FilledText]] = {}
 
     def find(self, template: Source, caller: str, way: tuple[int, int]) -> list[FilledText]:
-        """Return what a file comes to in the way in which it did before, or in all of that caller."""
+        """Return the new renderings of a file for its earlier way, or all those of its caller."""
         if not template.path.endswith(ENDS):
             found = self._filled.get((template.path, -1))
             if found is None:
@@ -170,13 +175,15 @@ def _of_template(source: Source, modules: Modules) -> Iterator[FilledText]:
 
 
 def _of_module(module: TerraformModule, files: Sequence[Source]) -> Iterator[FilledText]:
-    """Yield the files of a module. Objects that one of them prints for another are left out where they are written.
+    """Yield the rendered files of a module.
 
-    Raises `BudgetSpent`.
+    Objects that one file prints for another are left out where they are written.
+
+    Raise `BudgetSpent`.
     """
     RUN.check_time()
     used: Origins = set()
-    first: list[tuple[int, Filled]] = []  # with how much was known to be used: where it is as much, it holds
+    first: list[tuple[int, Filled]] = []  # with the number of used objects known at that time
     for source in files:
         known = len(used)
         filled, own = _fill(module, source, used)
@@ -206,7 +213,7 @@ _BROKEN_FILE = "the file is no YAML once its values are filled in: it is judged 
 
 
 def _say_broken(source: Source, blocks: Iterable[int], reason: str = _BROKEN) -> None:
-    """Record that the texts of these blocks are judged unrendered, because an input cannot be parsed."""
+    """Record that the texts of these blocks are judged unrendered, because the rendered text cannot be parsed."""
     for start in sorted(blocks):
         inside = (document.start for document in source.documents if document.root is not None)
         at = next((offset for offset in inside if offset >= start), None)
@@ -215,7 +222,7 @@ def _say_broken(source: Source, blocks: Iterable[int], reason: str = _BROKEN) ->
 
 
 def _mark_parts(source: Source, used: Origins) -> None:
-    """Say of the objects that something is merged with somewhere else that they are parts of others."""
+    """Mark the objects that are merged into others elsewhere as parts."""
     for document in source.documents:
         root = document.root
         if root is not None and (source.path, root.start, root.end) in used:
@@ -225,7 +232,10 @@ def _mark_parts(source: Source, used: Origins) -> None:
 def _fill(
     module: TerraformModule, source: Source, used: Origins, less: frozenset[int] = frozenset()
 ) -> tuple[Filled, Origins]:
-    """A file filled in, and the objects that it prints; `less` are where blocks begin that stay as they are."""
+    """Return a rendered file, and the objects that it prints.
+
+    `less` are the offsets of blocks that stay unrendered.
+    """
     module.budget = module.modules.budget = EvaluationBudget()
     file = module.modules.file(os.path.abspath(source.path))
     assert file is not None
@@ -238,7 +248,7 @@ def _fill(
 
 
 def _is_filled(source: Source, block: TerraformBlock, used: Origins) -> bool:
-    """Whether a block comes to something else than it is written as."""
+    """Return whether rendering changes a block."""
     if block.kind not in _FILLED:
         return False
     if any(path == source.path and block.start <= start < block.end for path, start, _ in used):
@@ -247,7 +257,7 @@ def _is_filled(source: Source, block: TerraformBlock, used: Origins) -> bool:
 
 
 def _read(source: Source, filled: Filled) -> Source | None:
-    """Return the result as a source; None if something in it cannot be read that can be read in the file."""
+    """Return the rendered text as a source. None if a part of it cannot be parsed that can be parsed in the file."""
     result = Source.from_text(source.path, filled.text, source.also)
     result.part = source.part
     bad = len(result.problems) + len(result.set_aside)
@@ -256,7 +266,7 @@ def _read(source: Source, filled: Filled) -> Source | None:
 
 
 def _broken(source: Source, filled: Filled, starts: Sequence[int]) -> frozenset[int]:
-    """Where the blocks begin, of those that begin at `starts`, that come to something that cannot be read."""
+    """Return which of the blocks that begin at `starts` render to text that cannot be parsed, by their offsets."""
     result = Source.from_text(source.path, filled.text, source.also)
     offsets = [problem.offset for problem in result.problems] + [set_aside.offset for set_aside in result.set_aside]
     found = set()

@@ -1,8 +1,8 @@
-"""HCL as Terraform and OpenTofu write it: which objects of a file are manifests, as nodes with tight spans.
+"""Find manifests in HCL of Terraform and OpenTofu, as nodes with exact positions.
 
-This is not a parser of the language: it knows strings, heredocs, comments and brackets, reads objects, lists and
-literals, and takes whatever else stands in an expression's place for a value that is not known. Nothing here
-raises on a text that is not HCL; what cannot be read raises `HclError`.
+This is not a full parser: it knows strings, heredocs, comments and brackets, reads objects, lists and literals, and
+treats any other expression as an unknown value. No function raises on a text that is not HCL. Objects that cannot be
+read raise `HclError`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from nodelint.text.nodes import SourceText
 
 DEEPEST = 60
-"""Objects and lists within each other; what lies deeper is not known."""
+"""The deepest nesting of objects and lists. Deeper values are unknown."""
 
 _TOKEN = (
     r"(?P<blank>[ \t\r\ufeff]+|\#[^\n]*|//[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/)?)"
@@ -39,7 +39,7 @@ _ENCODERS = ("yamlencode", "jsonencode")
 
 
 class HclError(Exception):
-    """An object that is written in a form that is not read, and where."""
+    """Raised for an object in a form that is not supported. `offset` is the place, `message` the reason."""
 
     def __init__(self, offset: int, message: str) -> None:
         super().__init__(message)
@@ -48,7 +48,7 @@ class HclError(Exception):
 
 
 class Token(NamedTuple):
-    """A word of HCL: `kind` is `id`, `num`, `str`, `heredoc`, `nl`, or a sign itself."""
+    """A token of HCL. `kind` is `id`, `num`, `str`, `heredoc`, `nl`, or the sign itself."""
 
     kind: str
     start: int
@@ -56,7 +56,7 @@ class Token(NamedTuple):
 
 
 class Heredoc(NamedTuple):
-    """The lines of a heredoc, from the one below its mark to the one above its end, and its mark's offset."""
+    """The lines of a heredoc (`start` to `end`), without its delimiters. `mark` is the offset of its `<<`."""
 
     start: int
     end: int
@@ -64,7 +64,7 @@ class Heredoc(NamedTuple):
 
 
 class HclManifest(NamedTuple):
-    """A manifest written as an object: where its `{` is, and whether something is merged into it."""
+    """A manifest written as an object: the index of its `{`, and whether something is merged into it."""
 
     at: int
     merged: bool
@@ -74,9 +74,9 @@ _GROUPS = r"(?:karpenter\.(?:sh|k8s\.aws)|eks\.amazonaws\.com)/"
 
 
 class Text:
-    """The words of a range of a text, in which heredocs and objects can be looked for.
+    """The tokens of a range of a text, to search heredocs and objects.
 
-    With `bracketed` the range ends with the bracket that closes the first one.
+    With `bracketed`, the range ends at the bracket that closes the first one.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class Text:
                 yield Token(match.group() if kind == "op" else kind, begin, at)
 
     def manifests(self) -> list[HclManifest]:
-        """Return the objects that have an `apiVersion` of `groups`, whose value is written next to it."""
+        """Return the objects with an `apiVersion` of `groups` that is written as a literal."""
         found: dict[int, HclManifest] = {}
         open_: list[int] = []
         tokens = self.tokens
@@ -143,7 +143,10 @@ class Text:
         return node
 
     def end_of(self, index: int) -> int:
-        """Return where the bracket at `index` is closed; the end of the text where it is not."""
+        """Return the offset after the bracket that closes the one at `index`.
+
+        If it is not closed, return the end of the text.
+        """
         behind = _behind(self.tokens, index)
         return len(self.text) if behind is None else self.tokens[behind - 1].end
 
@@ -172,7 +175,7 @@ class Text:
         return before >= 0 and self.tokens[before].kind in _BEFORE_OBJECT
 
     def _is_merged(self, around: list[int]) -> bool:
-        """Whether the nearest of the brackets around an object makes it an argument of what may change it."""
+        """Return whether the nearest bracket around an object is that of a function that may change the object."""
         if not around or self.tokens[around[-1]].kind != "(":
             return False
         return around[-1] == 0 or self._word(around[-1] - 1) not in _ENCODERS
@@ -180,14 +183,14 @@ class Text:
 
 @kept_by_text
 def words_of(text: str) -> Text:
-    """Return the words of a whole text, which nobody changes."""
+    """Return the tokens of a whole text. The result is cached and must not be changed."""
     return Text(text, 0, len(text))
 
 
 def read_literal(source: SourceText, start: int, end: int) -> Node | None:
-    """Return the text, number, word, list or object that begins at `start`.
+    """Return the literal, list or object that begins at `start`.
 
-    None if that is none, or goes on up to `end`.
+    None if there is none, if its value is not known, or if it has no end before `end`.
     """
     text = source.text
     if start >= end or not (text[start].isalnum() or text[start] in '"[{-'):
@@ -207,7 +210,7 @@ def read_literal(source: SourceText, start: int, end: int) -> Node | None:
 
 
 class HclReader:
-    """Reads objects, lists and literals from the words of a text."""
+    """Reads objects, lists and literals from tokens."""
 
     def __init__(self, source: SourceText, tokens: list[Token]) -> None:
         self.source = source
@@ -232,7 +235,7 @@ class HclReader:
         return Node(self.source, start, end, "scalar", "double" if style == "double" else "plain", value)
 
     def object(self, index: int, depth: int) -> tuple[Node, int]:
-        """Return the object whose `{` is at `index`, and the index behind its `}`."""
+        """Return the object whose `{` is at `index`, and the index after its `}`."""
         first = index
         index = self.past_lines(index + 1)
         members: list[tuple[Node, Node]] = []
@@ -253,7 +256,7 @@ class HclReader:
         return node, index + 1
 
     def list(self, index: int, depth: int) -> tuple[Node, int]:
-        """Return the list whose `[` is at `index`, and the index behind its `]`."""
+        """Return the list whose `[` is at `index`, and the index after its `]`."""
         first = index
         index = self.past_lines(index + 1)
         items: list[Node] = []
@@ -272,7 +275,7 @@ class HclReader:
         return node, index + 1
 
     def key(self, index: int) -> tuple[Node, int]:
-        """Return a key and the index behind its `=` or `:`; one that is computed is not known."""
+        """Return the node of a key, and the index of the token after its `=` or `:`. A computed key is UNKNOWN."""
         kind = self.kind(index)
         if kind in ("id", "num", "str") and self.kind(index + 1) in ("=", ":"):
             token = self.tokens[index]
@@ -284,8 +287,9 @@ class HclReader:
         return self.node(index, last), last + 2
 
     def value(self, index: int, enders: tuple[str, ...], depth: int) -> tuple[Node, int]:
-        """Return the value that begins at an index, and the index behind it. It ends at one of `enders`, or at a line
-        break before one.
+        """Return the value that begins at an index, and the index after it.
+
+        It ends at one of `enders`, or at a line break before one.
         """
         begin = index
         kind = self.kind(index)
@@ -308,7 +312,10 @@ class HclReader:
         return self.node(begin, last), last + 1
 
     def literal(self, index: int) -> tuple[Node, int] | None:
-        """Return the text, number or word at `index`, and the index behind it; None if there is something else."""
+        """Return the node of the literal at token `index`, and the index after it.
+
+        None if there is something else.
+        """
         kind = self.kind(index)
         if kind == "str":
             return self.node(index, index, value=self.string(self.tokens[index])), index + 1
@@ -326,7 +333,10 @@ class HclReader:
         return None
 
     def expression(self, index: int, enders: tuple[str, ...]) -> int:
-        """Return the last word of the expression that begins at `index`; one before it where there is none."""
+        """Return the index of the last token of the expression that begins at `index`.
+
+        `index - 1` if there is none.
+        """
         open_: list[str] = []
         last = index - 1
         while index < len(self.tokens):
@@ -343,7 +353,7 @@ class HclReader:
         return last
 
     def is_loop(self, index: int) -> bool:
-        """Whether a bracket opens a `for` expression."""
+        """Return whether a bracket opens a `for` expression."""
         index = self.past_lines(index + 1)
         if self.kind(index) != "id" or self.kind(index + 1) != "id":
             return False
@@ -359,7 +369,7 @@ class HclReader:
         return unescape(body)
 
     def heredoc(self, token: Token) -> Node:
-        """Return a text of lines. What a template is to fill in stays in it as a placeholder."""
+        """Return the text of a heredoc. Template code stays in it as a placeholder."""
         first = self.text.find("\n", token.start) + 1
         last = self.text.rfind("\n", first, token.end) + 1
         lines = self.text[first:last].replace("\r\n", "\n").splitlines(keepends=True)
@@ -389,7 +399,7 @@ class HclReader:
 
 
 def _behind(tokens: list[Token], index: int) -> int | None:
-    """Return the index behind the bracket that closes the one at `index`; None if none does."""
+    """Return the index after the bracket that closes the one at `index`. None if it is not closed."""
     depth = 0
     for n in range(index, len(tokens)):
         depth += _step(tokens[n])
@@ -399,7 +409,7 @@ def _behind(tokens: list[Token], index: int) -> int | None:
 
 
 def _to_close(tokens: Iterable[Token]) -> Iterator[Token]:
-    """Yield the words up to the bracket that closes the first one."""
+    """Yield the tokens up to the bracket that closes the first one."""
     depth = 0
     for token in tokens:
         yield token

@@ -1,7 +1,8 @@
-"""Where a Terraform file cannot be read: the grammar of HCL's native syntax, word by word.
+"""Find the first syntax error of a Terraform file by the grammar of HCL's native syntax.
 
-The first place that Terraform refuses is found, and what is wrong there. Nothing is computed, and what lies deeper
-than `DEEPEST` is not judged. Source: the specification of HCL's native syntax, and what hashicorp/hcl says of texts.
+The result is the first place that Terraform refuses, with the reason. Nothing is evaluated, and code nested deeper
+than `DEEPEST` is not checked. Source: the specification of HCL's native syntax, and the parser of hashicorp/hcl for
+strings.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ class _Broken(Exception):
 
 
 class _TooDeep(Exception):
-    """Expressions within each other beyond measure: nothing is said of them."""
+    """Raised if expressions are nested too deeply to be checked."""
 
 
 @kept_by_text
 def find_hcl_problem(text: str) -> tuple[int, str] | None:
-    """Return the first place that Terraform cannot read, as an offset, and what is wrong there; None without one."""
+    """Return offset and reason of the first place that Terraform cannot parse. None if there is none."""
     try:
         _BodyChecker(words_of(text), 0, len(text)).check()
     except _Broken as broken:
@@ -43,7 +44,7 @@ def find_hcl_problem(text: str) -> tuple[int, str] | None:
 
 
 class _ExpressionChecker:
-    """Passes over expressions. Raise `_Broken` at the first word that cannot stand where it does."""
+    """Checks expressions. Raise `_Broken` at the first token that is not allowed."""
 
     def __init__(self, words: Text, start: int, end: int, depth: int = 0) -> None:
         self.text = words.text
@@ -52,12 +53,12 @@ class _ExpressionChecker:
         self.end = end
         self.at = 0
         self.lines = True
-        """Whether a line break is a word here; within brackets and templates it is none."""
+        """Whether a line break is a token here. In brackets and templates it is not."""
         self.depth = depth
         self.check_comment(self.tokens[-1].end if self.tokens else start)
 
     def check_comment(self, at: int) -> None:
-        """Hold the comment that may stand behind the last word to its end."""
+        """Raise `_Broken` if a comment after the last token is not closed."""
         match = re.compile(_BLANKS).match(self.text, at, self.end)
         at = match.end() if match is not None else at
         if self.text.startswith("/*", at, self.end):
@@ -71,7 +72,7 @@ class _ExpressionChecker:
         return self.tokens[self.at].kind if self.at < len(self.tokens) else "end"
 
     def word(self) -> str:
-        """Return the next word as it is written, if it is a name; else nothing."""
+        """Return the next token as it is written if it is a name, else an empty text."""
         return self.next_text() if self.peek() == "id" else ""
 
     def next_text(self) -> str:
@@ -82,7 +83,7 @@ class _ExpressionChecker:
         return self.tokens[self.at].start if self.peek() != "end" else self.end
 
     def describe_next(self) -> str:
-        """Return what stands here, for a message."""
+        """Return a description of the next token for a message."""
         kind = self.peek()
         if kind in ("nl", "end"):
             return "the end of the line" if kind == "nl" else "the end" if self.end == len(self.text) else "`}`"
@@ -223,14 +224,14 @@ class _ExpressionChecker:
         self.at += 1
 
     def lacking(self, opened: Token, expected: str) -> str:
-        """Return what is expected within brackets, and which brackets where they open on a line above."""
+        """Return the message for a missing token in brackets. It names brackets that open on a line above."""
         line = self.text.count("\n", 0, opened.start) + 1
         is_above = "\n" in self.text[opened.start : self.place()]
         around = f" of the `{opened.kind}` in line {line}" if is_above else ""
         return f"expected {expected}{around}, found {self.describe_next()}"
 
     def unclosed(self, opened: Token) -> _Broken | None:
-        """Return what to say where the text ends before a bracket is closed."""
+        """Return the error for brackets that are not closed at the end of the text. None before the end."""
         closed = f"the `{opened.kind}` that stands here is not closed"
         return _Broken(opened.start, closed) if self.peek() == "end" else None
 
@@ -260,7 +261,7 @@ class _ExpressionChecker:
         self.lines = around
 
     def steps(self) -> None:
-        """The attributes and indices that are asked of a value."""
+        """Check the attributes and indices after a value."""
         while self.peek() in (".", "["):
             opened = self.tokens[self.at]
             self.at += 1
@@ -294,7 +295,7 @@ class _ExpressionChecker:
             self.check_template(heredoc.start, heredoc.end)
 
     def check_template(self, start: int, end: int, quoted: bool = False) -> None:
-        """The code of a template, and that each of its blocks is ended."""
+        """Check the code of a template, and that each of its blocks has an end."""
         opens = re.compile(r"\\.|\$\$\{|%%\{|[$%]\{" if quoted else r"\$\$\{|%%\{|[$%]\{")
         blocks: list[tuple[str, int]] = []
         at = start
@@ -348,7 +349,7 @@ class _ExpressionChecker:
 
 
 class _BodyChecker(_ExpressionChecker):
-    """Passes over the blocks and the attributes of a file."""
+    """Checks the blocks and the attributes of a file."""
 
     def check(self) -> None:
         opened: list[tuple[Token, set[str]]] = []
@@ -369,7 +370,10 @@ class _BodyChecker(_ExpressionChecker):
             raise _Broken(opened[-1][0].start, "could not find the `}` of the block that begins here")
 
     def item(self, names: set[str]) -> Token | None:
-        """Pass over an attribute, a block of one line, or the head of a block; Return the `{` of the last."""
+        """Check an attribute, a block of one line, or the head of a block.
+
+        Return the `{` of a block's head, None for the other two.
+        """
         head = self.tokens[self.at]
         name = self.next_text()
         self.at += 1
@@ -405,7 +409,7 @@ class _BodyChecker(_ExpressionChecker):
         self.expression()
 
     def one_line(self, brace: Token) -> None:
-        """A block on a line of its own, which has one attribute."""
+        """Check a block on one line, which has at most one attribute."""
         name = self.next_text()
         head = self.tokens[self.at]
         if self.peek() != "id":

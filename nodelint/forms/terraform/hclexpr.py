@@ -1,4 +1,4 @@
-"""Expressions of HCL as a tree. Nothing is computed here; `evaluate` does that."""
+"""Parse expressions of HCL to a tree. Nothing is evaluated here (see `evaluate`)."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from nodelint.text.nodes import Node, SourceText
 
 DEEPEST = 30
-"""Expressions within each other; what lies deeper is not read."""
+"""The deepest nesting of expressions that is parsed."""
 
 _OPERATORS = (("||",), ("&&",), ("==", "!="), ("<", ">", "<=", ">="), ("+", "-"), ("*", "/", "%"))
-"""Those of two operands, by rank: what binds weakest first."""
+"""Binary operators by precedence, the weakest first."""
 _WORDS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
 
 
 def parse_expression(text: str, start: int, end: int) -> HclExpression:
-    """Return the expression that a range of a text is. Raise `BadExpression`."""
+    """Return the expression in a range of a text. Raise `BadExpression`."""
     return _whole(text, start, end, 0)
 
 
@@ -48,7 +48,7 @@ def _whole(text: str, start: int, end: int, depth: int) -> HclExpression:
 
 
 class ExpressionReader:
-    """Reads expressions from the words of a text, from the word number `at` on."""
+    """Parses expressions from tokens, beginning at the token number `at`."""
 
     def __init__(self, text: str, tokens: Sequence[Token], heredocs: Sequence[Heredoc], at: int = 0) -> None:
         self.text = text
@@ -58,27 +58,27 @@ class ExpressionReader:
         self.brackets = 0
 
     def peek(self) -> str:
-        """Return the kind of the next word; line breaks within brackets are passed over."""
+        """Return the kind of the next token. Line breaks in brackets are skipped."""
         while self.at < len(self.tokens) and self.brackets and self.tokens[self.at].kind == "nl":
             self.at += 1
         return self.tokens[self.at].kind if self.at < len(self.tokens) else "end"
 
     def take(self, *kinds: str) -> Token:
-        """Return the next word, which is of one of some kinds. Raise `BadExpression`."""
+        """Return the next token if it is of one of the kinds. Else raise `BadExpression`."""
         if self.peek() not in kinds:
             raise BadExpression
         self.at += 1
         return self.tokens[self.at - 1]
 
     def word(self) -> str:
-        """Return the next word as it is written, if it is a name; else nothing."""
+        """Return the next token as it is written if it is a name, else an empty text."""
         if self.peek() != "id":
             return ""
         token = self.tokens[self.at]
         return self.text[token.start : token.end]
 
     def expression(self, depth: int) -> HclExpression:
-        """Return the expression that begins here. Raise `BadExpression`."""
+        """Return the expression that begins at the next token. Raise `BadExpression`."""
         if depth > DEEPEST:
             raise BadExpression
         test = self.operation(depth, 0)
@@ -94,7 +94,7 @@ class ExpressionReader:
         return HclExpression("condition", test.start, other.end, None, (test, then, other))
 
     def skiptext_pieces(self) -> None:
-        """Pass over line breaks where the expression cannot end."""
+        """Skip line breaks where the expression cannot end."""
         while self.at < len(self.tokens) and self.tokens[self.at].kind == "nl":
             self.at += 1
 
@@ -118,8 +118,9 @@ class ExpressionReader:
         return self.steps(self.primary(depth), depth)
 
     def steps(self, of: HclExpression, depth: int, names_only: bool = False) -> HclExpression:
-        """Return an expression with the attributes and indices that are asked of it; of `.*` items, attributes
-        alone.
+        """Return an expression with the attributes and indices after it.
+
+        With `names_only`, only attributes are read.
         """
         if depth > DEEPEST:
             raise BadExpression
@@ -184,7 +185,7 @@ class ExpressionReader:
         return self.object(token, depth)
 
     def following(self) -> str:
-        """Return the kind of the word behind the next one."""
+        """Return the kind of the token after the next one."""
         return self.tokens[self.at + 1].kind if self.at + 1 < len(self.tokens) else "end"
 
     def object(self, token: Token, depth: int) -> HclExpression:
@@ -275,7 +276,7 @@ def _number(written: str) -> int | float:
 
 
 def quoted(text: str, token: Token, depth: int = 0) -> HclExpression:
-    """Return a quoted text: a literal, or a template. Raise `BadExpression` where it is not closed."""
+    """Return a quoted string: a literal, or a template. Raise `BadExpression` if it is not closed."""
     body = text[token.start + 1 : token.end - 1]
     if token.end - token.start < 2 or text[token.end - 1] != '"':
         raise BadExpression
@@ -297,18 +298,17 @@ _OPENS = r"\$\$\{|%%\{|[$%]\{"
 
 @kept_by_text
 def read_file_template(text: str) -> tuple[TemplatePiece, ...]:
-    """Return the parts of a file that is a template, as `read_template` has them. Raise `BadExpression`."""
+    """Return the parts of a file that is a template (see `read_template`). Raise `BadExpression`."""
     return read_template(text, 0, len(text))
 
 
 def read_template(
     text: str, start: int, end: int, depth: int = 0, kind: str = "heredoc"
 ) -> tuple[TemplatePiece, ...]:
-    """Return the parts of a template, in their order. Code that cannot be read has no expression. Raise
-    `BadExpression`.
+    """Return the parts of a template, in order. Code that cannot be parsed has no expression. Raise `BadExpression`.
 
-    `kind` is `quoted`, `json`, `heredoc` (also for a file), or `flush` for a heredoc of `<<-`. A text of several
-    lines is a part for each line: a `~` takes white space of the one next to it and of no other.
+    `kind` is `quoted`, `json`, `heredoc` (also for a file), or `flush` for a heredoc of `<<-`. Each line of text is a
+    separate part: a `~` removes white space of the part next to it only.
     """
     if depth > DEEPEST:
         raise BadExpression
@@ -365,7 +365,7 @@ OF_KARPENTER = r"(?m:^)[ \t]*[\"']?(?:requirements|(?:ami|subnet|securityGroup)S
 
 
 def read_encoded(source: SourceText, words: Text) -> Iterator[Node]:
-    """Yield the objects with a list of Karpenter's that are the one argument of `yamlencode` or `jsonencode`."""
+    """Yield the objects with a Karpenter list that are the only argument of `yamlencode` or `jsonencode`."""
     tokens, lists = words.tokens, re.compile(OF_KARPENTER)
     for index in range(2, len(tokens)):
         if tokens[index].kind != "{" or tokens[index - 1].kind != "(":

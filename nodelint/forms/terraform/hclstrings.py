@@ -1,4 +1,4 @@
-"""Quoted texts of HCL: where they end, and what their escapes stand for."""
+"""Find the ends of quoted HCL strings, and resolve their escapes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ESCAPED = r'\\(?:([nrt"\\])|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}))|(\$\$|%%)(?=\{
 
 
 def string_end(text: str, at: int, end: int) -> int:
-    """Behind the closing quote of the string that begins at `at`; where it has none, the end of its line."""
+    """Return the offset after the closing quote of the string at `at`. If it has none, return the end of its line."""
     at += 1
     stop = re.compile(r'[^"\\\n$%]*')
     while at < end:
@@ -33,7 +33,7 @@ def string_end(text: str, at: int, end: int) -> int:
 
 
 def unescape(body: str) -> str:
-    """Return the text of a quoted one, without its quotes."""
+    """Return the text of a quoted string. `body` is the string without its quotes."""
     if "\\" not in body and "$${" not in body and "%%{" not in body:
         return body
     return re.sub(_ESCAPED, _unescaped, body)

@@ -1,4 +1,4 @@
-"""What expressions and templates of HCL are read into, and the white space of templates."""
+"""Define the tree of expressions and templates of HCL, and process the white space of templates."""
 
 from __future__ import annotations
 
@@ -9,17 +9,27 @@ from nodelint.base.tuples import NamedTuple
 
 
 class BadExpression(Exception):
-    """Words that are no expression of HCL, or one that is nested beyond measure."""
+    """Raised for tokens that are not an HCL expression, or that are nested too deeply."""
 
 
 class HclExpression(NamedTuple):
-    """A part of an expression: characters `start` to `end`, and what it is.
+    """A node of an expression tree: the characters `start` to `end`.
 
-    `kind` with what `value` and `parts` hold: `literal` (the value), `template` (`quoted`, `heredoc` or `flush`, and
-    a tuple of `TemplatePiece`), `name`, `attribute` (name; of what), `index` (of what, which), `splat` (of what, and
-    what is asked of each item as an expression over the name `*`), `call` (name; arguments), `spread` (an argument
-    with `...`), `list`, `object` (keys and values in turn), `for` (a `ForLoop`), `condition` (test, then, else),
-    `operation` (sign; operands).
+    The content of `value` and `parts` depends on `kind`:
+
+    - `literal`: the value.
+    - `template`: `quoted`, `heredoc`, `json` or `flush`, and a tuple of `TemplatePiece`.
+    - `name`: the name.
+    - `attribute`: its name; the object.
+    - `index`: the collection and the index.
+    - `splat`: the collection, and the expression for each item, in which the item is the name `*`.
+    - `call`: the function; its arguments.
+    - `spread`: an argument with `...`.
+    - `list`: the items.
+    - `object`: keys and values in turn.
+    - `for`: a `ForLoop`.
+    - `condition`: test, then, else.
+    - `operation`: the sign; its operands.
     """
 
     kind: str
@@ -30,7 +40,15 @@ class HclExpression(NamedTuple):
 
 
 class ForLoop(NamedTuple):
-    """A `for` expression: its names, what it runs over, and what it makes of each item."""
+    """A `for` expression.
+
+    - `names`: its variables.
+    - `over`: the collection.
+    - `key`: the key of each item, None for a list.
+    - `item`: the value of each item.
+    - `test`: the condition after `if`.
+    - `grouped`: `...` after the value groups values by key.
+    """
 
     names: tuple[str, ...]
     over: HclExpression
@@ -41,11 +59,11 @@ class ForLoop(NamedTuple):
 
 
 class TemplatePiece(NamedTuple):
-    """A part of a template: a text (`word` is empty, `expression` None), `${}` (`$`), or a directive.
+    """A part of a template: text (`word` is empty, `expression` None), `${}` (`$`), or a directive.
 
-    A directive's word is `if`, `for`, `else`, `endif`, `endfor`, or `?` for one that cannot be read. `outer_start`
-    and `outer_end` are its place with the white space that its `~` take away; those of a text, its place with what is
-    taken away from it.
+    The word of a directive is `if`, `for`, `else`, `endif`, `endfor`, or `?` if it cannot be parsed. For code,
+    `outer_start` and `outer_end` are its range with the white space that its `~` removes. For text, they are its
+    range before white space was removed.
     """
 
     word: str
@@ -61,7 +79,7 @@ _JSON_LINE = r"(?:[^\\]|\\(?!n).)*+\\n|(?:[^\\]|\\(?!n).)++"
 
 
 def text_pieces(text: str, start: int, end: int, kind: str) -> Iterator[TemplatePiece]:
-    """Yield the text between two places of a template, a piece for each line. In JSON a line break is an escape."""
+    """Yield the text between two offsets of a template, a piece for each line. In JSON, a line break is an escape."""
     if kind == "json":
         for line in re.compile(_JSON_LINE, re.DOTALL).finditer(text, start, end):
             yield TemplatePiece("", line.start(), line.end(), line.start(), line.end())
@@ -74,7 +92,7 @@ def text_pieces(text: str, start: int, end: int, kind: str) -> Iterator[Template
 
 
 def trim_pieces(text: str, pieces: list[TemplatePiece], kind: str) -> None:
-    """Take the white space away that the `~` of code take."""
+    """Remove the white space that the `~` of code removes."""
     blank = r"(?:\s|\\[nrt])" if kind in ("quoted", "json") else r"\s"
     behind = re.compile(rf"{blank}*+")
     for n, piece in enumerate(pieces):
@@ -94,7 +112,10 @@ def trim_pieces(text: str, pieces: list[TemplatePiece], kind: str) -> None:
 
 
 def _before_blanks(text: str, start: int, end: int, kind: str) -> int:
-    """Where the white space begins that ends a text; `\\\\n` is none."""
+    """Return the offset of the white space at the end of a text.
+
+    In quotes and in JSON, escaped line breaks and tabs are white space as well.
+    """
     rest = text[start:end]
     if kind not in ("quoted", "json"):
         return start + len(rest.rstrip())
@@ -105,9 +126,9 @@ def _before_blanks(text: str, start: int, end: int, kind: str) -> int:
 
 
 def flush_pieces(text: str, pieces: list[TemplatePiece]) -> None:
-    """Take away what the lines of a `<<-` heredoc begin with alike. Source: `flushHeredocTemplateParts` of hclsyntax.
+    """Remove the common indent of the lines of a `<<-` heredoc. Source: `flushHeredocTemplateParts` of hclsyntax.
 
-    A line whose break a `~` has taken is not followed by the beginning of a line: what stands there stays.
+    If `~` has removed a line break, the text after it does not begin a line and keeps its spaces.
     """
     least: int | None = None
     begins = True

@@ -1,4 +1,4 @@
-"""Places of expressions that an unknown value of Terraform depends on, and the parts of maps that references take."""
+"""Find the places of expressions on which an unknown value depends, and the parts of maps that references use."""
 
 from __future__ import annotations
 
@@ -11,17 +11,22 @@ from nodelint.forms.terraform.hcltree import HclExpression
 from nodelint.text import Node, SourceText
 
 ANY = "*"
-"""A step to each value of a map or list: which one is taken is not known."""
+"""A step to each value of a map or list: the key or index is not known."""
 _STEP = re.compile(r"\.([\w-]+|\*)|\[\s*(?:\"([^\"$%]*)\"|(\d+))\s*\]|\[[^\[\]\n]*\]")
 _LOOKUP = re.compile(r"\blookup\(\s*([A-Za-z_][\w.\-\[\]\"]*)\s*,\s*(\"[^\"$%]*\")")
 _OF_ITEMS = ("list", "map", "set")
 
 
 class InputPlace(NamedTuple):
-    """An expression to follow: where it is written, in which module, and the block around it.
+    """An expression to follow.
 
-    `call` is the label of the only call of the module that counts; empty if all do. `steps` lead to the part of its
-    value that is taken. `caller` is the call of the module by which the expression counts, as `InputText` has it.
+    - `name`: its name.
+    - `folder`: its module.
+    - `source`, `start`, `end`: its place.
+    - `block`: the block around it.
+    - `call`: the label of the module call whose arguments are used. Empty if the arguments of all calls are.
+    - `steps`: the path to the part of its value that is used.
+    - `caller`: the call of the module, as in `InputText`.
     """
 
     name: str
@@ -36,17 +41,17 @@ class InputPlace(NamedTuple):
 
 
 def list_steps(text: str) -> list[str]:
-    """Return the steps of what follows a name: `.a`, `["a"]`, `[0]`."""
+    """Return the steps in the text after a name: `.a`, `["a"]`, `[0]`."""
     return [next(filter(None, found.groups()), ANY) for found in _STEP.finditer(text)]
 
 
 def write_lookups_as_indexes(text: str) -> str:
-    """Return an expression in which `lookup(map, "key")` takes its key as `map["key"]` does."""
+    """Return an expression in which `lookup(map, "key")` is written as an index, `lookup(map["key"]`."""
     return _LOOKUP.sub(r"lookup(\1[\2]", text)
 
 
 def narrow(expression: HclExpression, steps: Sequence[str], text: str) -> Iterator[tuple[HclExpression, list[str]]]:
-    """Yield the parts of an expression that make what some steps take of its value, each with the steps left."""
+    """Yield the parts of an expression that determine the value at some steps, each with the remaining steps."""
     kind, parts = expression.kind, expression.parts
     if not steps:
         yield expression, []
@@ -85,7 +90,10 @@ def _narrow_object(
 def _narrow_merge(
     parts: Sequence[HclExpression], steps: Sequence[str], text: str
 ) -> Iterator[tuple[HclExpression, list[str]]]:
-    """The later map counts; what is before one that has the key for certain does not."""
+    """Yield the arguments of `merge` that determine a value, the last first.
+
+    Arguments before an argument that certainly has the key are left out.
+    """
     for part in reversed(parts):
         yield from narrow(part, steps, text)
         if part.kind == "object":
@@ -95,7 +103,7 @@ def _narrow_merge(
 
 
 def _key_of(key: HclExpression, text: str) -> str | None:
-    """Return the key of an object as it is written; None if it is computed."""
+    """Return the key of an object as it is written. None if it is computed."""
     written = text[key.start : key.end].strip('"')
     return (
         written if re.fullmatch(r"[\w.\-/: ]+", written) and not text[key.start : key.end].startswith("(") else None
@@ -103,7 +111,7 @@ def _key_of(key: HclExpression, text: str) -> str | None:
 
 
 def narrow_node(node: Node, steps: Sequence[str]) -> Iterator[Node]:
-    """Yield the parts of a value that some steps take; the value itself where it has no such parts."""
+    """Yield the parts of a value at some steps. If there are none, yield the value itself."""
     if not steps or node.kind == "scalar":
         yield node
     elif node.kind == "mapping":
@@ -119,7 +127,10 @@ def narrow_node(node: Node, steps: Sequence[str]) -> Iterator[Node]:
 
 
 def list_arguments(file: TerraformFile, block: TerraformBlock, words: set[str]) -> Iterator[HclExpression]:
-    """Yield the arguments of a `templatefile`, or of `vars`, whose names are among some words; else all."""
+    """Yield the arguments of a `templatefile`, or of `vars`, whose names are in `words`.
+
+    If names are unknown, yield all.
+    """
     pending = list(file.attributes(block).values())
     given = file.attributes(block)
     while pending:

@@ -1,7 +1,8 @@
-"""The inputs that an unknown value of Terraform can depend on, followed to the end of what its expression refers to.
+"""Find the inputs on which an unknown Terraform value can depend, by following the references in its expression.
 
-A local, a variable with its default and with what tfvars, callers of the module and Terragrunt give, a module's
-output, a resource, a file. What is not in the files (the workspace, the environment) is no input.
+These are locals, variables with their default and the values from tfvars, callers of the module and Terragrunt,
+outputs of modules, resources and files. Values from outside of the files (the workspace, the environment) are not
+inputs.
 """
 
 from __future__ import annotations
@@ -40,17 +41,17 @@ from nodelint.model.finding import Span
 from nodelint.text import Node, Source, SourceText
 
 _REFERENCE = re.compile(r"(?<![\w.-])(data\.)?([A-Za-z_][\w-]*)\.([A-Za-z_][\w-]*)(?=((?:\.[\w-]+|\[[^\[\]\n]*\])*))")
-"""A name with what it belongs to; what follows it is looked at, not passed over: an index refers to more."""
+"""A name with its prefix. The text after it is a lookahead, because an index may contain further references."""
 _FILE = re.compile(r"\b(?:file|templatefile|filebase64|fileset)\s*\((?=([^\n]{0,300}))")
 _LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _COMMENT = re.compile(r"(?m)^[ \t]*(?:#|//)[^\n]*$")
 _TYPE = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+")
 _MOST = 2000
-"""Expressions that the inputs of one value are followed through."""
+"""The most expressions that are followed for one value."""
 _NOT_IN_IDENTITY = frozenset(
     ("assume_role_policy", "depends_on", "description", "inline_policy", "lifecycle", "managed_policy_arns", "policy")
 ) | {"provider", "providers", "tags", "tags_all", "timeouts"}
-"""What a resource is set up with and its name, id or address do not come of."""
+"""Attributes of a resource that do not affect its name, id or address."""
 _IDENTITY = re.compile(r"(?:\w*_)?(?:name|arn|id|endpoint|url)")
 _OF_NAMES = re.compile(
     r"(?:^|_)(?:source|version|create|enabled?$|(?:names?|prefix|suffix|id|arn|namespace|stage|environment)(?:_|$))"
@@ -64,23 +65,26 @@ _OF_POOLS = re.compile(
     r"instance_(?:famil\w+|categor\w+|types?|sizes?|generations?)|capacity_types?|requirements|taints|consolidat\w+"
     r"|ami_alias|expire_after"
 )
-"""Inputs by which a module shows that it makes pools, unless it makes node groups."""
+"""Inputs that show that a module creates pools, unless it creates node groups."""
 
 
 _REASON = "`{}` of it changes, and no file of the module is here: what it makes is not known"
 
 
 class TerraformInputs:
-    """Finds inputs among the files of one side."""
+    """Finds the inputs that determine unknown values, in the files of one side of a plan.
+
+    Inputs are variables, locals, module arguments, and files.
+    """
 
     def __init__(self, sources: Sequence[Source] | ModuleFiles) -> None:
         self.modules = sources if isinstance(sources, Modules) else Modules(sources)
         self._terragrunt = TerragruntInputs(self.modules, self._list_outputs)
         self._further: list[str] = []
-        """The texts of the files that are named behind a limit."""
+        """The texts of files that a path with unknown parts may name, beyond the limit."""
 
     def list_inputs(self, node: Node) -> list[InputText]:
-        """Return the inputs of an unknown value, of one that is written in a Terraform file or in a template."""
+        """Return the inputs of an unknown value in a Terraform file or in a template."""
         built = node.source.built
         origin = built.find_origin(node) if built is not None else None
         at = origin.at if origin is not None else node
@@ -94,7 +98,7 @@ class TerraformInputs:
         return self._follow(pending)
 
     def list_existence_inputs(self, node: Node) -> list[InputText]:
-        """Return what decides whether an object is there: `count`, `for_each`, and the calls of its module."""
+        """Return the inputs that decide whether an object exists: `count`, `for_each`, and calls of its module."""
         built = node.source.built
         origin = built.find_origin(node) if built is not None else None
         at = origin.at if origin is not None else node
@@ -108,7 +112,7 @@ class TerraformInputs:
         return [*found, *self._list_calls(os.path.dirname(path), call)]
 
     def _list_calls(self, folder: str, call: str) -> Iterator[InputText]:
-        """Yield the calls of a module, except those of examples and tests."""
+        """Yield the calls of a module, except those in examples and tests."""
         for caller, block in self._list_callers(folder, call):
             name = _name_call(caller, block, folder)
             if not _OF_EXAMPLES.search(name):
@@ -117,7 +121,7 @@ class TerraformInputs:
     def list_expression_inputs(
         self, file: TerraformFile, block: TerraformBlock, expressions: Sequence[HclExpression]
     ) -> list[InputText]:
-        """Return some expressions of a block, and the inputs that they refer to."""
+        """Return some expressions of a block, and the inputs to which they refer."""
         folder = os.path.dirname(os.path.abspath(file.source.path))
         label = ".".join(block.names)
         return self._follow(
@@ -125,9 +129,9 @@ class TerraformInputs:
         )
 
     def list_remote_modules(self, source: Source, but: Collection[tuple[str, int]]) -> Iterator[RemoteUse]:
-        """Yield the modules and charts elsewhere that may make pools, each with the inputs that it is given.
+        """Yield the remote modules and charts that may create pools, each with its inputs.
 
-        `but` are paths and lines of inputs that are reported already.
+        `but` are paths and lines of inputs that are already reported.
         """
         path = os.path.abspath(source.path)
         file = self.modules.file(path)
@@ -156,7 +160,7 @@ class TerraformInputs:
             yield RemoteUse(os.path.dirname(source.path), label, self._follow(places), _REASON)
 
     def list_remote_units(self, sources: Sequence[Source]) -> Iterator[RemoteUse]:
-        """Yield the Terragrunt units whose module is elsewhere and may make pools, each with its inputs."""
+        """Yield the Terragrunt units with a remote module that may create pools, each with its inputs."""
         called: list[tuple[Source, HclExpression | None]]
         called = [(source, where) for source in sources if (where := find_remote_module(source)) is not None]
         names = {os.path.basename(source.path) for source, _ in called} - {NAME}
@@ -189,8 +193,9 @@ class TerraformInputs:
         return InputPlace("the value", os.path.dirname(path), source, start, end, block, call)
 
     def _list_template_arguments(self, path: str, code: str, call: str) -> Iterator[InputPlace]:
-        """Yield the arguments of `templatefile` that the code of a template uses, for each call that may be of the
-        file.
+        """Yield the arguments of `templatefile` that the code of a template uses.
+
+        The arguments of each call that may be for the template are yielded.
         """
         name = os.path.basename(path)
         words = set(re.findall(r"[A-Za-z_][\w-]*", code))
@@ -206,7 +211,7 @@ class TerraformInputs:
                     folder = os.path.dirname(near)
                     yield InputPlace("the value", folder, file.source, argument.start, argument.end, block, call)
 
-    # -- what expressions refer to
+    # -- references of expressions
 
     def _follow(self, places: Iterator[InputPlace] | Sequence[InputPlace]) -> list[InputText]:
         pending = list(places)
@@ -223,13 +228,13 @@ class TerraformInputs:
                 child if child.caller else child._replace(caller=place.caller)
                 for child in self._list_references(place)
             )
-        if pending:  # any of the files may count
+        if pending:  # any of the files may matter
             self._further += self.modules.texts()
         rest = [make_rest(self._further, next(iter(found.values())).at)] if self._further else []
         return [*found.values(), *rest]
 
     def _normalized(self, place: InputPlace) -> str:
-        """Return the words of an expression, without comments and layout."""
+        """Return the tokens of an expression as text, without comments and layout."""
         text = place.source.text
         file = self.modules.file(os.path.abspath(place.source.path)) if place.source.path.endswith(ENDS) else None
         if file is None or place.source.path.endswith(JSON_ENDS):
@@ -279,7 +284,10 @@ class TerraformInputs:
             yield from _list_parts(place._replace(name=key), given[key], steps)
 
     def _list_variable(self, place: InputPlace, name: str, steps: Sequence[str]) -> Iterator[InputPlace]:
-        """Yield what a variable may be: its default, and what callers, variable files and Terragrunt give."""
+        """Yield the possible values of a variable: its default, and those of callers and variable files.
+
+        Values that Terragrunt passes are included.
+        """
         for file in self.modules.files(place.folder):
             for block in file.blocks:
                 if block.kind == "variable" and block.names == (name,):
@@ -312,7 +320,7 @@ class TerraformInputs:
                     yield file, block
 
     def _list_given(self, place: InputPlace, name: str, steps: Sequence[str]) -> Iterator[InputPlace]:
-        """Yield what variable files and Terragrunt give to a variable of a root module."""
+        """Yield the values of a root module's variable from variable files and Terragrunt."""
         folder = place.folder
         given = self.modules.variable_files(folder)
         files = [self.modules.variables_of(source) for source in environment_files(folder, self.modules.source)]
@@ -322,7 +330,7 @@ class TerraformInputs:
         yield from self._terragrunt.list_given(folder, name, steps, place.call)
 
     def _list_module(self, place: InputPlace, name: str, output: Sequence[str]) -> Iterator[InputPlace]:
-        """Yield the output of a module: as it is written where the module is here, else all that its call says."""
+        """Yield the output of a module: its expression if the module is local, else all inputs of the call."""
         for file in self.modules.files(place.folder):
             for block in file.blocks:
                 if block.kind != "module" or block.names != (name,):
@@ -351,8 +359,9 @@ class TerraformInputs:
                         )
 
     def _list_outputs(self, folder: str, call: str, output: Sequence[str]) -> Iterator[InputPlace]:
-        """Yield the outputs of a module, or the one that is asked for; `call` is the label of the call that
-        counts.
+        """Yield the outputs of a module, or only the one named in `output`.
+
+        `call` is the label of the only call that counts.
         """
         for file in self.modules.files(folder):
             for block in file.blocks:
@@ -364,9 +373,7 @@ class TerraformInputs:
     def _list_blocks(
         self, place: InputPlace, kind: str, names: tuple[str, str], attribute: str
     ) -> Iterator[InputPlace]:
-        """Yield the attribute of a resource that is asked for, if it is written; else all that counts of the
-        resource.
-        """
+        """Yield the used attribute of a resource if it is set, else all attributes that may affect it."""
         for file in self.modules.files(place.folder):
             for block in file.blocks:
                 if block.kind != kind or block.names != names:
@@ -384,7 +391,7 @@ class TerraformInputs:
                     )
 
     def _list_files(self, place: InputPlace, arguments: str) -> Iterator[InputPlace]:
-        """Yield the files that a function reads, also those that a path with unknown parts may name."""
+        """Yield the files that a function reads, also those that match a path with unknown parts."""
         is_made = re.match(r"\s*(?:join|format)\b", arguments)
         texts = _LITERAL.findall(arguments if is_made else _take_first_argument(arguments))
         if not texts:
@@ -407,19 +414,17 @@ class TerraformInputs:
 
 
 _MOST_NAMED = 50
-"""Files that one path with unknown parts may name."""
+"""The most files that may match one path with unknown parts."""
 
 
 def _list_parts(at: InputPlace, value: HclExpression, steps: Sequence[str]) -> Iterator[InputPlace]:
-    """Yield the parts of an expression that some steps take; `at` says what it is called, and in which file it
-    stands.
-    """
+    """Yield the parts of an expression that determine its value at some steps. `at` has the name and the file."""
     for part, left in narrow(value, steps, at.source.text):
         yield at._replace(start=part.start, end=part.end, steps=tuple(left))
 
 
 def _take_first_argument(text: str) -> str:
-    """Return the first of some arguments, up to its comma or to the bracket that closes the call."""
+    """Return the first argument of a call, up to its comma or to the closing bracket."""
     depth, at = 0, 0
     while at < len(text):
         if text[at] == '"':
@@ -433,7 +438,7 @@ def _take_first_argument(text: str) -> str:
 
 
 def _name_call(caller: TerraformFile, block: TerraformBlock, folder: str) -> str:
-    """Return the call of a module by its name and its place, as seen from the module."""
+    """Return the name of a module call, with its folder relative to the module."""
     around = os.path.relpath(os.path.dirname(os.path.abspath(caller.source.path)), folder).replace(os.sep, "/")
     return f"module.{'.'.join(block.names)} of {around}"
 

@@ -1,7 +1,7 @@
-"""Files of Terraform in its JSON syntax, as blocks and expressions of HCL.
+"""Parse Terraform files in JSON syntax as blocks and expressions of HCL.
 
-Source of the mapping: Terraform's language, "JSON Configuration Syntax". A text is a template; `\\"` within a
-`${}` is a quote of the expression.
+Source of the mapping: Terraform's language, "JSON Configuration Syntax". A string is a template; `\\"` inside a `${}`
+is a quote of the expression.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from nodelint.text.source import Source
 
 _LABELS = {"resource": 2, "data": 2, "module": 1, "variable": 1, "output": 1, "locals": 0}
-"""Blocks that are read, and how many names each has."""
+"""The blocks that are read, with the number of their labels."""
 _TOKEN = (
     r'(?P<blank>[ \t\r\n\ufeff]+)|(?P<str>"(?:[^"\\\n]|\\.)*+")|(?P<num>\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)'
     r"|(?P<id>[a-z]+)|(?P<op>[-{}\[\],:])"
 )
 _CODE = r"((?<!\$)\$\{(?:[^{}]|\{[^{}]*\})*\}|(?<!%)%\{[^{}]*\})"
 _OPEN_END = r"(?<!\$)\$\{|(?<!%)%\{|\\(?:[/bf]|u[dD][89a-fA-F])"
-"""Code in a text that is not read as such, and escapes that JSON alone has."""
+"""Code in a string that is not supported, and escapes that only JSON has."""
 
 
 def read_file(source: Source) -> TerraformFile:
-    """Return a file of a module, in either syntax."""
+    """Parse a Terraform file in HCL or JSON syntax. A file with a syntax error may have no blocks."""
     if not source.path.endswith(JSON_ENDS):
         parsed = parse_text(source.text)
         return TerraformFile(source, parsed.words, parsed.blocks, parsed.attributes)
@@ -63,12 +63,12 @@ def _tokens(text: str) -> Iterator[Token]:
 
 class _JsonReader(ExpressionReader):
     shown = ""
-    """The file in which code has its quotes in the place of what escapes them, so that places stay."""
+    """The file with quotes in place of their escapes in code, so that offsets do not change."""
     unread: frozenset[int] = frozenset()
-    """Where texts begin whose code is not read."""
+    """The offsets of strings whose code is not read."""
 
     def show_quotes(self) -> None:
-        """Work out `shown` and `unread`, once for the file."""
+        """Compute `shown` (the file with unescaped quotes in code) and `unread` (offsets of unsupported strings)."""
         parts, unread, at = [], set(), 0
         for token in self.tokens:
             written = self.text[token.start : token.end] if token.kind == "str" else ""
@@ -92,7 +92,7 @@ class _JsonReader(ExpressionReader):
             except ValueError:
                 raise BadExpression from None
         if start in self.unread:
-            return HclExpression("name", start, end, "")  # a name that nothing has: not known
+            return HclExpression("name", start, end, "")  # a name that nothing defines: unknown
         pieces = read_template(self.shown, start + 1, end - 1, 0, "json")
         return HclExpression("template", start, end, ("quoted", pieces))
 
@@ -100,7 +100,7 @@ class _JsonReader(ExpressionReader):
 def _show_quotes(written: str) -> str | None:
     """Unescape quotes inside `${...}` of a JSON string, keeping its length.
 
-    None if that is ambiguous: a string in the code holds code, or the text has escapes that only JSON has.
+    None if that is ambiguous: a string in the code contains code, or the text has escapes that only JSON has.
     """
     parts = re.split(_CODE, written)
     if any(re.search(_OPEN_END, part) for part in parts[::2]) or any(
@@ -117,8 +117,9 @@ def _show_quotes(written: str) -> str | None:
 
 
 def _read_code(text: str, start: int, end: int) -> HclExpression | None:
-    """Return the expression in a text, read with its quotes in the place of what escapes them, so that places
-    stay.
+    """Return the expression in a string. Quotes replace their escapes, so that offsets do not change.
+
+    None if it is invalid.
     """
     parts = text[start:end].split('\\"')
     quotes = (' "', '" ')
@@ -161,7 +162,7 @@ def _members(value: HclExpression) -> Iterator[tuple[str, HclExpression]]:
 
 
 def _with_type(text: str, body: HclExpression) -> HclExpression:
-    """Return the body of a variable, its type an expression: JSON has it as a text."""
+    """Return the body of a variable with its type as an expression. In JSON, the type is a string."""
     parts = list(body.parts)
     for n in range(0, len(parts), 2):
         kind = parts[n + 1]

@@ -1,4 +1,4 @@
-"""Modules of Terraform: where they are, and what is read of them, once for all that asks."""
+"""Find and read Terraform modules. Files are read and parsed once."""
 
 from __future__ import annotations
 
@@ -21,19 +21,21 @@ if TYPE_CHECKING:
 
 _LARGEST = 1 << 20
 _MOST_FILES = 5000
-"""Files of Terraform that are looked through for whoever calls a module or a template."""
+"""The most Terraform files that are searched for callers of a module or a template."""
 _LEVELS = 4
-"""Folders upwards in which a template's caller is looked for, with the folders in each."""
+"""The number of folders upwards in which a template's caller is searched, with their subfolders."""
 _LEVELS_BELOW = 4
 _MOST_FOLDERS = 2000
-"""Folders below one of those that are looked through for them."""
+"""The most subfolders that are searched for callers."""
 _LOCAL_CALL = r"source\"?\s*[=:]\s*\"\."
-"""What a file holds that calls a module of the same repository."""
+"""Text of a file that calls a module of the same repository."""
 
 
 class KeptUnits(NamedTuple):
-    """The Terragrunt units in a repository by the folder of the module that they call, and all files read for
-    them.
+    """The Terragrunt units of a repository.
+
+    - `calls`: the calls by the folder of the module.
+    - `paths`: all files that were read for them.
     """
 
     calls: Mapping[str, Sequence[TerragruntCall]]
@@ -41,13 +43,13 @@ class KeptUnits(NamedTuple):
 
 
 class ModuleFiles:
-    """Files of Terraform, read as far as they are asked for. `sources` are read already, or all that others are."""
+    """Terraform files, each read at first use. `sources` were already read, or are files of another instance."""
 
     _listed: dict[str, tuple[list[str], list[str]]]
     _near: dict[str, list[str]]
     _below: dict[str, list[str]]
     _handed_in: dict[str, list[str]]
-    """What was handed in, by its folder: in an editor some that are no files yet."""
+    """The given files by folder. In an editor, some may not exist on the disk."""
     _sources: dict[str, Source | None]
     _files: dict[str, TerraformFile]
     _calls: dict[str, list[tuple[str, TerraformFile, TerraformBlock]]]
@@ -68,9 +70,7 @@ class ModuleFiles:
         self._files, self._calls, self._units = {}, {}, {}
 
     def replace(self, changed: Mapping[str, Source]) -> ModuleFiles:
-        """Return the files of the modules, some of them with another text, by their absolute path. The other files
-        are not read again.
-        """
+        """Return the files with new sources at some absolute paths. The other files are not read again."""
         made = ModuleFiles(self)
         made._sources = {**self._sources, **changed}
         made._files = {path: file for path, file in self._files.items() if path not in changed}
@@ -79,9 +79,7 @@ class ModuleFiles:
         return made
 
     def near(self, folder: str) -> list[str]:
-        """Return the Terraform files that may read what is in a folder: in it, above it, and in folders next to
-        those.
-        """
+        """Return the Terraform files that may read files of a folder: below it, and below folders around it."""
         if folder not in self._near:
             found: dict[str, None] = {}
             around = folder
@@ -102,8 +100,9 @@ class ModuleFiles:
         return self._near[folder]
 
     def _list_files_below(self, folder: str) -> list[str]:
-        """Return the Terraform files in a folder and in those below it; folders next to each other share what is
-        above.
+        """Return the Terraform files in a folder and in the folders below it.
+
+        The result is cached for neighbouring folders.
         """
         if folder not in self._below:
             below = (folder, *self._list_below(folder))
@@ -111,7 +110,7 @@ class ModuleFiles:
         return self._below[folder]
 
     def _list_below(self, folder: str) -> list[str]:
-        """Return the folders below a folder (`environments/prod/eu-west-1`), as many levels as are not too many."""
+        """Return the folders below a folder (`environments/prod/eu-west-1`), level by level, up to a limit."""
         found: list[str] = []
         level = self._list(folder)[0]
         for _ in range(_LEVELS_BELOW):
@@ -124,7 +123,7 @@ class ModuleFiles:
         return found
 
     def _list(self, folder: str) -> tuple[list[str], list[str]]:
-        """Return the folders in a folder, and its Terraform files."""
+        """Return the subfolders of a folder, and its Terraform files."""
         if folder not in self._listed:
             folders, files = [], []
             try:
@@ -140,17 +139,17 @@ class ModuleFiles:
         return self._listed[folder]
 
     def files(self, folder: str) -> list[TerraformFile]:
-        """Return the files of a module."""
+        """Return the parsed Terraform files of the module in a folder."""
         found = (self.file(path) for path in self._list(folder)[1])
         return [file for file in found if file is not None]
 
     def read_texts(self, folder: str) -> list[Source]:
-        """Return the files of a module as texts, which are not parsed."""
+        """Return the Terraform files of the module in a folder as sources, without parsing them."""
         found = map(self.source, self._list(folder)[1])
         return [source for source in found if source is not None]
 
     def file(self, path: str) -> TerraformFile | None:
-        """Return a Terraform file; None if it cannot be read."""
+        """Return a Terraform file. None if it cannot be read."""
         if path not in self._files:
             source = self.source(path)
             if source is None:
@@ -159,7 +158,7 @@ class ModuleFiles:
         return self._files[path]
 
     def local_calls(self, path: str) -> list[tuple[str, TerraformFile, TerraformBlock]]:
-        """Return the blocks of a file that call a module of the same repository, each with the folder of that."""
+        """Return the calls of modules of the same repository in a file: the module's folder, the file, the block."""
         if path not in self._calls:
             found = self._calls[path] = []
             source = self.source(path)
@@ -171,7 +170,7 @@ class ModuleFiles:
         return self._calls[path]
 
     def callers(self, folder: str) -> list[str]:
-        """Return the files that may call a module: those near it, and of those handed in the ones that do."""
+        """Return the files that may call a module: the files near it, and given files that do call it."""
         if self._callers is None:
             self._callers = {}
             for path in (path for paths in self._handed_in.values() for path in paths if path.endswith(ENDS)):
@@ -180,11 +179,11 @@ class ModuleFiles:
         return list(dict.fromkeys([*self.near(folder), *sorted(self._callers.get(folder, ()))]))
 
     def texts(self) -> list[str]:
-        """Return the texts of all files that are read so far, in an order that does not hang on where they stand."""
+        """Return the texts of all files that were read so far, in an order that does not depend on their paths."""
         return sorted(source.text for source in self._sources.values() if source is not None)
 
     def source(self, path: str) -> Source | None:
-        """Return a file of the repository; None if it cannot be read."""
+        """Return a file of the repository. None if it cannot be read."""
         if path not in self._sources:
             from nodelint.text.source import Source  # here, because the text's module reads Terraform, too
 

@@ -1,4 +1,4 @@
-"""The files that have to be read with a Terraform file that the user names: without them it makes no object."""
+"""Find the files without which a Terraform file that the user names creates no object."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MODULE = (".tf", ".tofu")
 _TEXTS = (".yaml", ".yml", ".tpl", ".tftpl", ".tmpl", ".json")
 _LARGEST = 4 << 20
 _DEEPEST = 4
-"""Folders between a file of variables and its root module, and modules that call each other."""
+"""The most folders between a variable file and its root module, and the most nested modules."""
 _MOST = 1000
 _READS = re.compile(
     r"\b(?:file|templatefile|fileset)\(\s*(?:path\.\w+\s*,\s*)?\"([^\"\n]+)\"|\bpattern\s*=\s*\"([^\"\n]+)\""
@@ -23,10 +23,10 @@ _CALLED = re.compile(r"\bsource\"?\s{0,20}=\s{0,20}\"(\.{1,2}/[^\"$\n]+)\"")
 
 
 def list_read_with(path: str) -> Iterator[str]:
-    """Yield the files that are read with a file that the user names.
+    """Yield the files that are needed with a requested file.
 
-    These are its templates; for variables the root module; for a text the modules that read it; for a unit of
-    Terragrunt the module that it calls.
+    These are its templates; for a variable file the root module; for a template the modules that read it; for a
+    Terragrunt unit the module that it calls.
     """
     if path.endswith(_VARIABLES):
         folder = _find_root(os.path.dirname(path))
@@ -36,7 +36,7 @@ def list_read_with(path: str) -> Iterator[str]:
         text = _read(path)
         if "karpenter" in text.lower():
             yield from list_texts(path)
-        else:  # its variables and locals make objects in the other files of the module
+        else:  # its variables and locals affect objects in the module's other files
             yield from _list_of_module(os.path.dirname(path), set())
     elif path.endswith(".hcl"):
         for called in _CALLED.findall(_read(path)):
@@ -59,7 +59,10 @@ def _list_readers(text: str) -> Iterator[str]:
 
 
 def _find_root(folder: str) -> str | None:
-    """Return the folder of the root module of a variable file: its own, or the nearest above it."""
+    """Return the folder of the root module of a variable file: its own, or the nearest above.
+
+    None if there is none.
+    """
     for _ in range(_DEEPEST):
         if any(name.endswith(_MODULE) for name in gate.names(folder or os.curdir)):
             return folder
@@ -70,7 +73,7 @@ def _find_root(folder: str) -> str | None:
 
 
 def _list_of_module(folder: str, seen: set[str], depth: int = 0) -> Iterator[str]:
-    """Yield the files of a module and of those that it calls, with the texts that they fill in."""
+    """Yield the files of a module and of the modules that it calls, with the texts that they read."""
     if folder in seen or depth > _DEEPEST:
         return
     seen.add(folder)
@@ -84,7 +87,10 @@ def _list_of_module(folder: str, seen: set[str], depth: int = 0) -> Iterator[str
 
 
 def list_texts(path: str) -> Iterator[str]:
-    """Yield the files that a Terraform file reads by name; of names with `${` or `*` all texts in their folder."""
+    """Yield the files that a Terraform file reads by name.
+
+    For names with `${` or `*`, yield all texts in the folder.
+    """
     for found in _READS.finditer(_read(path)):
         named = _HOME.sub("", found[1] or found[2])
         at = re.search(r"[$*?{]", named)

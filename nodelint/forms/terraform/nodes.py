@@ -1,7 +1,7 @@
-"""Values of Terraform as nodes, each of which knows where it is written.
+"""Represent Terraform values as nodes, each with the place where it is written.
 
-What is not known is a scalar whose value is `UNKNOWN`, and nothing else. A sequence is a tuple unless it is a
-`CollectionNode`, a mapping an object.
+An unknown value is a scalar with the value `UNKNOWN`. A sequence is a tuple unless it is a `CollectionNode`, and a
+mapping is an object.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from nodelint.forms.lib.gotemplate.sprig_values import Piece as TextPiece
 
 _LEAST = 8
-"""What a value counts that is no text."""
+"""The size of a value that is not a string."""
 _DEEPEST = 100
-"""Values that stand in each other."""
+"""The deepest nesting of lists and objects in a Terraform value."""
 
 
 class EvaluationFailure(Exception):
-    """Terraform stops here: no such key, no such item, a value of the wrong type."""
+    """Raised if Terraform would stop: there is no such key or item, or a value has the wrong type."""
 
 
 class TextNode(Node):
-    """A text that was put together. `pieces` has its parts, each with the node that it is from."""
+    """A string composed of `pieces`, each with the node from which it comes."""
 
     __slots__ = ("pieces",)
 
@@ -36,9 +36,9 @@ class TextNode(Node):
 
 
 class EmptyDefault(Node):
-    """What is not known, as it comes from a default that is null or empty, and there to be replaced.
+    """An unknown value in place of a default that is null or empty and meant to be replaced.
 
-    `default` is what it comes to while nobody does: what tests for that, or has something in its place, goes by it.
+    `default` is the value as long as nobody replaces it. Tests for an empty value use it.
     """
 
     __slots__ = ("default",)
@@ -47,14 +47,14 @@ class EmptyDefault(Node):
 
 
 def collection_of(node: Node) -> Collection:
-    """Return what kind of collection a sequence or mapping is."""
+    """Return the kind of collection of a sequence or mapping."""
     if isinstance(node, CollectionNode):
         return node.collection
     return "tuple" if node.kind == "sequence" else "object"
 
 
 def is_known(node: Node) -> bool:
-    """Whether nothing in a value is unknown."""
+    """Return whether a value has no unknown part."""
     pending, seen = [node], set()
     while pending:
         part = pending.pop()
@@ -62,7 +62,7 @@ def is_known(node: Node) -> bool:
             return False
         if part.kind == "scalar" or id(part) in seen:
             continue
-        seen.add(id(part))  # what stands in it several times is looked at once
+        seen.add(id(part))  # a shared part is checked only once
         pending += part.items
         for entry in part.entries:
             pending += (entry.key, entry.value)
@@ -70,7 +70,7 @@ def is_known(node: Node) -> bool:
 
 
 def unfolded_size(node: Node) -> int:
-    """Return how many characters a value is about, what stands in it several times each time. Raise `BudgetSpent`."""
+    """Return the number of characters of a value. Shared parts count each time. Raise `BudgetSpent`."""
     return _unfolded_size(node, {}, 0)
 
 
@@ -92,39 +92,39 @@ def _unfolded_size(node: Node, sizes: dict[int, int], depth: int) -> int:
 
 
 def is_unknown(node: Node) -> bool:
-    """Whether nothing of a value is known."""
+    """Return whether a value is completely unknown."""
     return node.kind == "scalar" and node.value is UNKNOWN and not isinstance(node, TextNode)
 
 
 def is_empty(node: Node) -> bool:
-    """Whether a value is null, an empty text, or has no items."""
+    """Return whether a value is null, an empty string, or an empty collection."""
     return node.value in (None, "") if node.kind == "scalar" else not (node.items or node.entries)
 
 
 def is_null(node: Node) -> bool:
-    """Whether a value is null."""
+    """Return whether a value is null."""
     return node.kind == "scalar" and node.value is None
 
 
 def unknown(at: Node) -> Node:
-    """Return what stands at a place, and is not known."""
+    """Return an unknown value with the source place of a node."""
     return Node(at.source, at.start, at.end, "scalar", "plain", UNKNOWN)
 
 
 def empty_default(default: Node) -> EmptyDefault:
-    """Return an unknown value in the place of a default that is meant to be replaced."""
+    """Return an unknown value in place of a default that is meant to be replaced."""
     made = EmptyDefault(default.source, default.start, default.end, "scalar", "plain", UNKNOWN)
     made.default = default
     return made
 
 
 def assume_default(node: Node) -> Node:
-    """Return a value, or what it is while nobody replaces a default."""
+    """Return a value, or for an `EmptyDefault` the default."""
     return node.default if isinstance(node, EmptyDefault) else node
 
 
 def text_of(value: Scalar) -> str:
-    """Return a scalar as a template of Terraform prints it."""
+    """Return a scalar as a Terraform template prints it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
@@ -143,7 +143,7 @@ def _decimal(value: float) -> str:
 
 
 def joined(at: Node, pieces: Iterable[TextPiece], whole: bool) -> TextNode:
-    """Return a text of pieces; `whole` says whether all of it is known."""
+    """Return a string composed of pieces. `whole`: all of it is known."""
     made = TextNode(at.source, at.start, at.end, "scalar", "plain")
     made.pieces = tuple(pieces)
     made.value = "".join(text for text, _ in made.pieces) if whole else UNKNOWN
@@ -151,7 +151,7 @@ def joined(at: Node, pieces: Iterable[TextPiece], whole: bool) -> TextNode:
 
 
 def items_of(over: Node) -> list[tuple[Node, Node]] | None:
-    """Return the keys and items that a loop runs over; None if they are not known."""
+    """Return the keys and items over which a loop iterates. None if they are not known."""
     if over.kind == "sequence":
         if collection_of(over) == "set":
             return [(item, item) for item in over.items]
@@ -162,17 +162,17 @@ def items_of(over: Node) -> list[tuple[Node, Node]] | None:
 
 
 def sorted_entries(node: Node) -> list[MappingEntry]:
-    """Return the entries of a mapping in the order of their names, as Terraform goes through them."""
+    """Return the entries of a mapping in the order of their names, which is Terraform's order."""
     return sorted(node.entries, key=lambda entry: entry.name or "")
 
 
 def key_node(entry: MappingEntry) -> Node:
-    """Return the key of an entry as a text."""
+    """Return the key of an entry as a string."""
     return entry.key if entry.key.value == entry.name else scalar(entry.key, entry.name)
 
 
 def same_form(node: Node) -> object:
-    """Return a value as one that compares as Terraform's do: a bool is no number, a list no tuple."""
+    """Return a value in a form that compares as in Terraform: a bool is not a number, a list not a tuple."""
     if node.kind == "mapping":
         return collection_of(node), {entry.name: same_form(entry.value) for entry in node.entries}
     if node.kind == "sequence":
@@ -181,7 +181,7 @@ def same_form(node: Node) -> object:
 
 
 def number_of(value: Scalar) -> int | float | None:
-    """Return a number, also one that is written as a text; None for anything else."""
+    """Return a number, or the number in a string. None for anything else."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return int(value) if isinstance(value, float) and value.is_integer() else value
     if isinstance(value, str) and len(value) < 40:

@@ -1,4 +1,4 @@
-"""Manifests of Terraform that are read from files outside of the repository: what they hold is not judged."""
+"""Find manifests that Terraform reads from files outside of the repository: they are not judged."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _READS = re.compile(
 
 
 def note_outside_files(sources: Sequence[Source]) -> None:
-    """Note as a gap each file outside of the repository that a block with a manifest reads."""
+    """Record a gap for each file outside of the repository that a block with a manifest reads."""
     for source in sources:
         if not source.path.endswith((".tf", ".tofu")) or not any(kind in source.text for kind in _MANIFESTS):
             continue

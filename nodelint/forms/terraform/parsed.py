@@ -1,4 +1,4 @@
-"""Texts of HCL as words, blocks and attributes, each text parsed once in a run."""
+"""Parse HCL texts to tokens, blocks and attributes. Each text is parsed once in a run."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ if TYPE_CHECKING:
 
 
 class ParsedText:
-    """A text of HCL: its words, its blocks, and `whole`, all of it as the body of one block."""
+    """A parsed HCL text: its tokens, its blocks, and `whole`, the whole text as the body of one block."""
 
     def __init__(self, text: str) -> None:
         self.words = words_of(text)
         self.blocks = tuple(blocks_of(self.words))
         self.whole = TerraformBlock("", (), tuple(self.words.tokens), 0, len(text))
         self.attributes: dict[int, tuple[BlockAttribute, ...]] = {}
-        """What the blocks set that were asked for, and the blocks within them, by where each begins."""
+        """The parsed attributes of blocks and of nested blocks, by the start of the block."""
         self._outer: tuple[BlockAttribute, ...] | None = None
 
     def body(self, block: TerraformBlock) -> dict[str, HclExpression]:
-        """Return the expressions of a block's own attributes."""
+        """Return the expressions of a block's own attributes by name."""
         if block.start not in self.attributes:
             self.attributes[block.start] = tuple(attributes_of(self.words, block))
         return {a.name: a.value for a in self.attributes[block.start] if not a.depth}
 
     @property
     def outer(self) -> dict[str, HclExpression]:
-        """The expressions of the attributes outside of all blocks."""
+        """Return the expressions of the attributes outside of all blocks by name."""
         if self._outer is None:
             self._outer = tuple(attributes_of(self.words, self.whole))
         return {a.name: a.value for a in self._outer if not a.depth}

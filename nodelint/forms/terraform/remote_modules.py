@@ -1,4 +1,4 @@
-"""Pools and classes that Terraform gives to modules and charts whose files are elsewhere: what these make of them."""
+"""Find pools and classes that Terraform passes to remote modules and charts, so that they are not judged."""
 
 from __future__ import annotations
 
@@ -19,20 +19,24 @@ _NAMES_HOLDER = rf"(?<![\w.-]){HOLDER}\"?[ \t]*[=:]"
 _NAMES_FIELD = rf"(?<![\w.-])\"?(?=([\w.-]+)\"?[ \t]*[=:]){FIELD}".replace("$", r"(?![\w.-])")
 _LOCAL = r"\.{0,2}/|\$\{"
 _READS = ("name", "attribute", "index", "call", "for", "condition", "splat")
-"""Expressions whose value stands elsewhere."""
+"""Expressions whose value is written elsewhere."""
 
 
 class _Maker(NamedTuple):
-    """What a block gives values to: how it is called in a message, and whether it is there for Karpenter."""
+    """The remote module or chart to which a block passes values.
+
+    - `reason`: the text for a message.
+    - `for_karpenter`: its name says that it is for Karpenter.
+    """
 
     reason: str
     for_karpenter: bool
 
 
 def find_remote_inputs(files: Sequence[Source]) -> Iterator[Gap]:
-    """Name pools and classes among the inputs of modules, and the values of charts, that are not in the repository.
+    """Yield a gap for pools and classes in inputs of remote modules, and in values of remote charts.
 
-    A block that does not name Karpenter may be about the pools of another cloud, and is passed over.
+    A block that does not name Karpenter may configure pools of another cloud, and is skipped.
     """
     for source in files:
         if not source.path.endswith(_ENDS) or re.search(_NAMES_HOLDER, source.text) is None:
@@ -50,9 +54,9 @@ def find_remote_inputs(files: Sequence[Source]) -> Iterator[Gap]:
 
 
 def _find_maker(source: Source, block: TerraformBlock, given: Mapping[str, HclExpression]) -> _Maker | None:
-    """Return the module or chart elsewhere that a block gives values to.
+    """Return the remote module or chart to which a block passes values.
 
-    None if there is none, or it is not known.
+    None if there is none, or if it is not known.
     """
     if block.kind == "module":
         where = _literal(source, given.get("source"))
@@ -68,14 +72,14 @@ def _find_maker(source: Source, block: TerraformBlock, given: Mapping[str, HclEx
 
 
 def _literal(source: Source, expression: HclExpression | None) -> str:
-    """Return a text in quotes without code; empty for anything else."""
+    """Return the text of a quoted literal. Empty for anything else."""
     text = source.text[expression.start : expression.end] if expression is not None else ""
     found = re.fullmatch(r'"((?:(?!\$\{)[^"\\\n])*)"', text)
     return found[1] if found is not None else ""
 
 
 def _find_holders(source: Source, given: Mapping[str, HclExpression], maker: _Maker) -> Iterator[tuple[int, str]]:
-    """Yield the keys under which pools or classes are given, each with where it, or its value, begins."""
+    """Yield (offset, name) for each key under which pools or classes are passed."""
     pending = list(given.items())[::-1]
     while pending:
         name, expression = pending.pop()
@@ -103,7 +107,7 @@ def _find_text_holders(source: Source, expression: HclExpression) -> Iterator[tu
 
 
 def _holds_parts(source: Source, expression: HclExpression, maker: _Maker) -> bool:
-    """Whether a value has fields of pools or classes; one that is written elsewhere may have them."""
+    """Return whether a value has, or may have, fields of pools or classes. A value that is written elsewhere may."""
     if maker.for_karpenter and any(part.kind in _READS for part in (expression, *expression.parts[1::2])):
         return True
     return re.search(_NAMES_FIELD, source.text[expression.start : expression.end]) is not None

@@ -1,4 +1,4 @@
-"""Units of Terragrunt whose modules are not in the repository and may make pools."""
+"""Find Terragrunt units with remote modules that may create pools."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ KNOWN_PUBLISHERS = re.compile(
     r"(?:registry\.terraform\.io/|(?:git::)?(?:https://|ssh://git@|git@)?github\.com[/:])?"
     r"(?:terraform-aws-modules|aws-ia|cloudposse)/"
 )
-"""Modules of which it is known whether they make pools."""
+"""Publishers whose modules are known: their names say whether they create pools."""
 _COMMENT = re.compile(r"(?m)^[ \t]*(?:#|//)[^\n]*$")
 _IN_REPOSITORY = re.compile(r"\.{0,2}/|\$\{(?:get_|find_in_|path_relative_|dirname\()")
-"""How the source of a unit begins whose module is in the repository."""
+"""The beginning of a unit's source if its module is in the repository."""
 
 
 def find_remote_module(source: Source) -> HclExpression | None:
-    """Return the source of the module that a file of Terragrunt calls; None if it is here, or makes no pools."""
+    """Return the source of the remote module that a Terragrunt file calls.
+
+    None if it is local, or creates no pools.
+    """
     file = parse_text(source.text)
     blocks = (file.body(block) for block in file.blocks if block.kind == "terraform")
     where = next((body["source"] for body in blocks if "source" in body), None)

@@ -1,4 +1,4 @@
-"""Texts that Terraform fills in as built objects, and changes to them led back to the literals that make them."""
+"""Render the texts of Terraform, and map changes of them to the literals in the files."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from nodelint.model.finding import Edit, Span, Withheld
 from nodelint.text import Node, Source, SourceText, reread, reread_document
 
 _WRITTEN = (".tf", ".tofu", ".tfvars", ".hcl")
-"""Files whose literals are edited; values of YAML and JSON files are not."""
+"""Files whose literals are edited. Values in YAML and JSON files are not."""
 _MOST_KEPT = 100
-"""Changes of files of which what they come to is kept."""
+"""The most changes of files whose rendered results are cached."""
 _MOST_READ_ANEW = 2_000_000
-"""Characters of files that may be read anew to learn what changes of them come to, all together."""
+"""The most characters of files that may be parsed again to compute the results of changes."""
 _FOR_WAY = 50
-"""Characters that each call of a module counts for, which is worked out anew, too."""
+"""The number of characters that each call of a module counts, because it is also evaluated again."""
 
 
 def filled_by_terraform(sources: Sequence[Source], each_release: bool = False) -> Iterator[Built]:
-    """Yield the texts among the sources that Terraform fills in, with what it would.
+    """Yield the rendered texts of the sources that Terraform renders.
 
-    With `each_release` a text without values is there once for each way in which its module is applied.
+    With `each_release`, a text without values is rendered for each way of applying its module.
     """
     run = _TerraformRun(sources)
     filled = list(filled_texts(sources, run.files))
@@ -44,7 +44,7 @@ def filled_by_terraform(sources: Sequence[Source], each_release: bool = False) -
 
 
 class _TerraformRun:
-    """The sources of a run, and what is built of them without replaceable defaults."""
+    """The sources of a run, and the manifests rendered without replaceable defaults."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self.sources = sources
@@ -74,10 +74,9 @@ class _TerraformRun:
         )
 
     def fill_again(self, text: FilledText, edits: Sequence[Edit], settled: bool) -> list[Source] | None:
-        """Return what a text comes to with some edits of files; several where it is filled in more than once.
+        """Return the renderings of a text after edits of files; several if it is rendered more than once.
 
-        None if too many edits were tried already. Texts of one cause have the same edits: they share what is read of
-        them.
+        None if too many edits were tried already. Texts with the same edits share the parsed files.
         """
         key = settled, tuple(edits)
         self._left -= len(text.result.text)
@@ -95,7 +94,7 @@ class _TerraformRun:
 
     @property
     def is_spent(self) -> bool:
-        """Whether no more edits are tried."""
+        """Return whether the limit is reached, so that no more edits are tried."""
         return self._left < 0
 
     def _refill(self, edits: Sequence[Edit], settled: bool) -> tuple[dict[str, Source], RefilledTexts]:
@@ -110,12 +109,12 @@ class _TerraformRun:
         return own, RefilledTexts(list(own.values()), self.files.replace(made), settled)
 
     def settle(self, path: str) -> Callable[[], Sequence[Built]]:
-        """Return what gives the builds of a file without replaceable defaults."""
+        """Return a function that returns a file's rendered manifests without defaults that a caller can replace."""
         return lambda: self.settled.get(path, ())
 
     @cached_property
     def settled(self) -> Mapping[str, Sequence[Built]]:
-        """What is built of each file where no default counts that somebody may replace, by its absolute path."""
+        """The manifests rendered from each file without replaceable defaults, by the absolute path of the file."""
         found: dict[str, list[Built]] = {}
         for text in filled_texts(self.sources, self.files, settled=True):
             built = self.build(text, settled=True)
@@ -124,7 +123,7 @@ class _TerraformRun:
 
 
 class _TerraformBack(Back):
-    """Where the result of a text of Terraform is from."""
+    """The source map of a text that Terraform renders."""
 
     def __init__(self, text: FilledText, run: _TerraformRun, settled: bool) -> None:
         super().__init__(text.template, text.result, SourceText("", ""), text.filled, {})
@@ -135,15 +134,15 @@ class _TerraformBack(Back):
         self._made: dict[tuple[Edit, ...], list[dict[int, tuple[Node, object]]]] = {}
 
     def find_origin(self, at: Node | Span) -> ValueOrigin:
-        """Where a part of the result is written; only a literal is the very value."""
+        """Return the place where a part of the rendered text is written. It is exact only for a literal."""
         origin = super().find_origin(at)
         whole = isinstance(origin.at, Node) and is_editable_literal(origin.at)
         return origin._replace(exact=origin.exact and (whole or not isinstance(origin.at, Node)))
 
     def lead_edits(self, edits: Sequence[Edit]) -> LedEdits | Withheld:
-        """Return the edits of files that make a change of the built text.
+        """Return the edits of files that make a change of the rendered text.
 
-        None if anything but literals would change.
+        Return a `Withheld` if anything except literals must change.
         """
         if not edits or any(edit.source is not self.result for edit in edits):
             return Withheld("other-result")
@@ -169,7 +168,7 @@ class _TerraformBack(Back):
         return self._check_edits(list(dict.fromkeys(made)), after, places)
 
     def _reread(self, edits: Sequence[Edit]) -> Source:
-        """Return the result with some edits; where they are in one document, that one alone is read again."""
+        """Return the rendered text after some edits. If they are in one document, only this document is parsed."""
         text = apply(self.result.text, edits)
         for document in self.result.documents:
             if all(document.start <= edit.start and edit.end <= document.end for edit in edits):
@@ -177,10 +176,10 @@ class _TerraformBack(Back):
         return reread(self.result, text)
 
     def _own(self, edit: Edit) -> Edit | None:
-        """Return the edit of the template that an edit of the result comes from.
+        """Return the edit of the template from which an edit of the rendered text comes.
 
-        It may span lines of a heredoc whose common indent Terraform takes away. None if the characters were not
-        copied as they are.
+        It may span lines of a heredoc whose common indent Terraform removes. None if the characters were not copied
+        unchanged.
         """
         found = super()._own(edit) if "\n" not in edit.text else None
         if found is not None:
@@ -205,7 +204,10 @@ class _TerraformBack(Back):
         return Edit(self.template, start, end, added)
 
     def _check_edits(self, edits: Sequence[Edit], after: Source, places: set[int]) -> LedEdits | Withheld:
-        """Return the edits, if they make the text what is wanted; what else changes is of the same literals."""
+        """Return the edits of files if they change the rendered text to `after`, else a `Withheld`.
+
+        Further changes of the text are allowed if they come from the same literals, whose ids are `places`.
+        """
         wanted = {id(node): value for node, value in find_changes(self.result, after)}
         found = self._find_made(edits) if edits else ()
         if found is None:
@@ -225,9 +227,9 @@ class _TerraformBack(Back):
         return Withheld("other-result")
 
     def _find_made(self, edits: Sequence[Edit]) -> list[dict[int, tuple[Node, object]]] | None:
-        """Return what edits of files change in the text, each time that it is filled in; None if that is not tried.
+        """Return the changes that edits of files make in the text, for each rendering. None if they were not tried.
 
-        The same is asked for each instance of a block.
+        The result is cached: the same edits are checked for each instance of a block.
         """
         key = tuple(edits)
         if key not in self._made:
@@ -252,5 +254,5 @@ def _name_field(node: Node) -> str:
 
 
 def is_editable_literal(value: Node) -> bool:
-    """Whether a value is a literal of a Terraform file."""
+    """Return whether a value is a literal of a Terraform file."""
     return value.source.path.endswith(_WRITTEN) and is_literal(value)

@@ -1,4 +1,4 @@
-"""Resources of Terraform that make manifests, as far as other expressions may ask them for what they are given."""
+"""Evaluate the attributes of resources with manifests to which other expressions refer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ENCODERS = ("yamlencode", "jsonencode")
 
 
 def manifest_resource(outer: Mapping[str, HclExpression], evaluator: Evaluator) -> Node | None:
-    """Return the value of a resource: an object, or with `for_each` or `count` one of each key or number.
+    """Return the value of a resource: an object, or with `for_each` or `count` a collection of its instances.
 
     None if not all of its instances are known. Raise `BudgetSpent`.
     """
@@ -51,12 +51,12 @@ def _instance(outer: Mapping[str, HclExpression], evaluator: Evaluator, at: Node
         name = _object_name(body, text, evaluator)
         members += [("yaml_body", at, text), *([("name", at, name)] if name is not None else [])]
     made = mapping(at, members)
-    made.entries.append(MappingEntry(at, at, None))  # what only an apply brings
+    made.entries.append(MappingEntry(at, at, None))  # attributes that only an apply provides
     return made
 
 
 def _object_name(body: HclExpression, text: Node, evaluator: Evaluator) -> Node | None:
-    """Return the name of the object in a text; None if it is not known."""
+    """Return the name of the object in a text. None if it is not known."""
     if body.kind == "call" and body.value in _ENCODERS and len(body.parts) == 1:
         named = evaluator.value(body.parts[0]).get("metadata")
         return named.get("name") if named is not None else None
@@ -68,7 +68,10 @@ def _object_name(body: HclExpression, text: Node, evaluator: Evaluator) -> Node 
 
 
 def _find_name(manifest: str) -> str | None:
-    """`metadata.name` of the object in a text; None if there are several, or where it is not written plainly."""
+    """Return `metadata.name` of the object in a YAML text.
+
+    None if there are several objects, or if it is not plain.
+    """
     metadata = re.search(r"(?m)^metadata:[ \r]*$", manifest)
     if metadata is None or re.search(r"(?m)^---", manifest[metadata.end() :]) is not None:
         return None

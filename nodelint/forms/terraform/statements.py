@@ -1,4 +1,4 @@
-"""Evidence in Terraform's files: releases of Helm charts, modules, variables with their defaults, and locals."""
+"""Find releases that Terraform files state: by Helm charts, modules, variables with their defaults, and locals."""
 
 from __future__ import annotations
 
@@ -24,15 +24,22 @@ _KUBERNETES = r"(?:(?:eks|k8s|kubernetes|cluster)[_-])+version"
 _HOLDERS = r"karpenter(?:_helm_config|_helm|_config|_addon|_values|_chart)?"
 _PINS = ("chart_version", "version", "targetRevision")
 
-# References that refer to each other: a local to a variable, and little more.
+# the most chained references: a local to a variable, and little more
 _DEEPEST = 5
 
 _Key = tuple[str, str]
-"""`var` or `local`, and a name."""
+"""The key of a variable or local: `var` or `local`, and its name."""
 
 
 class Assigned(NamedTuple):
-    """`key = value`: the words of the blocks around it, which one it is in, and its text or what it refers to."""
+    """An assignment `key = value`.
+
+    - `blocks`: the words of the blocks around it.
+    - `block`: the number of the innermost block.
+    - `at`: the offset of its value.
+    - `text`: its text if it is a literal.
+    - `refers`: the variable or local to which it refers.
+    """
 
     blocks: tuple[tuple[str, ...], ...]
     block: int
@@ -43,7 +50,7 @@ class Assigned(NamedTuple):
 
 
 class Reference(NamedTuple):
-    """A version that is stated by a variable or a local of a module, the folder of the file at `path`."""
+    """A version that a variable or a local of a module states. `path` is a file in the folder of the module."""
 
     about: About
     path: str
@@ -51,7 +58,7 @@ class Reference(NamedTuple):
 
 
 def assigned(text: str) -> Iterator[Assigned]:
-    """Yield all that a text of HCL assigns, with the words of the blocks and objects around each."""
+    """Yield all assignments of an HCL text, with the words of the blocks and objects around each."""
     tokens = words_of(text).tokens
     around: list[tuple[tuple[str, ...], int]] = []
     words: list[str] = []
@@ -80,7 +87,7 @@ def assigned(text: str) -> Iterator[Assigned]:
 
 
 def _list_assigned(path: str, text: str) -> Iterator[Assigned]:
-    """Yield all that a file of a module assigns, in either syntax."""
+    """Yield all assignments of a file of a module, in either syntax."""
     if not path.endswith(_JSON):
         yield from assigned(text)
         return
@@ -105,7 +112,7 @@ def _list_assigned(path: str, text: str) -> Iterator[Assigned]:
 
 
 def _value(text: str, tokens: list[Token], index: int) -> tuple[str | None, _Key | None]:
-    """Return a literal, or the variable or local that stands alone in its place."""
+    """Return a literal, or the variable or local that is the whole value. Two None for other expressions."""
     first = tokens[index]
 
     def ends(at: int) -> bool:
@@ -123,7 +130,7 @@ def _value(text: str, tokens: list[Token], index: int) -> tuple[str | None, _Key
 
 
 class Module:
-    """What one file states, at once or by reference to what its folder defines."""
+    """The releases that a Terraform file states, directly or by references to variables and locals."""
 
     def __init__(self, path: str, text: str) -> None:
         self.path = path
@@ -158,11 +165,11 @@ class Module:
 
 
 _OLD_REPOSITORY, _NEWEST_OF_OLD_REPOSITORY = "charts.karpenter.sh", "0.16.3"
-"""Where charts were before 0.17, which are in an OCI registry, and the newest that is there."""
+"""The chart repository before 0.17, and its newest release. Newer releases are in an OCI registry."""
 
 
 def _is_unpinned_old_chart(repository: Assigned, block: dict[str, Assigned]) -> bool:
-    """Whether a block installs the newest chart of the old repository."""
+    """Return whether a block installs the newest chart of the old repository."""
     chart = block.get("chart")
     return (
         "version" not in block
@@ -173,16 +180,16 @@ def _is_unpinned_old_chart(repository: Assigned, block: dict[str, Assigned]) -> 
 
 
 def _is_called(path: str) -> bool:
-    """Whether a file belongs to a module that others call, and whose defaults they override."""
+    """Return whether a file belongs to a module that others call, so that they override its defaults."""
     return "modules" in path.split("/")
 
 
 def _states(assigned: Assigned, variables: dict[str, Assigned]) -> Iterator[tuple[About, str, int]]:
-    """Yield what an assignment is about, by what it states it, and what that weighs."""
+    """Yield what an assignment concerns (`karpenter` or `kubernetes`), its description, and its weight."""
     block = assigned.blocks[-1] if assigned.blocks else ()
     name = assigned.key
     if block == (assigned.text,):
-        return  # an entry of a table of versions, by its own version: another line chooses
+        return  # an entry in a table of versions: another line chooses
     if block[:1] == ("variable",) and len(block) == 2:
         if assigned.key != "default" or len(assigned.blocks) > 1:
             return
@@ -207,7 +214,7 @@ def _states(assigned: Assigned, variables: dict[str, Assigned]) -> Iterator[tupl
 
 
 def _installs(block: tuple[str, ...], variables: dict[str, Assigned]) -> bool | None:
-    """Whether a block installs the CRDs' chart (True) or the controller's (False); None for neither."""
+    """Return whether a block installs the chart of the CRDs (True) or of the controller (False). None for neither."""
     chart = variables.get("chart") or variables.get("chart_name")
     if chart is not None and chart.text is not None:
         found = match_chart(chart.text)
@@ -221,7 +228,10 @@ def _installs(block: tuple[str, ...], variables: dict[str, Assigned]) -> bool | 
 
 
 def resolved(references: Iterable[Reference], read: Callable[[str], str | None]) -> Iterator[Evidence]:
-    """Yield what references come to, by the files of their folders; `read` gives the text of one."""
+    """Yield the releases to which references lead, in the files of their folders.
+
+    `read` returns the text of a file.
+    """
     modules: dict[str, dict[_Key, list[tuple[str, str, Assigned]]]] = {}
     for reference in dict.fromkeys(references):
         folder = os.path.dirname(reference.path)
@@ -246,7 +256,7 @@ def _followed(
 
 
 def _definitions(folder: str, read: Callable[[str], str | None]) -> dict[_Key, list[tuple[str, str, Assigned]]]:
-    """Return the variables and locals of a module, and what its variable files set."""
+    """Return the variables and locals of a module, with values from its variable files."""
     found: dict[_Key, list[tuple[str, str, Assigned]]] = {}
     for name in gate.names(folder or os.curdir):
         if not name.endswith(MODULE_FILES):
@@ -271,7 +281,7 @@ def _definitions(folder: str, read: Callable[[str], str | None]) -> dict[_Key, l
 def resolve_releases(
     sources: Sequence[Source], references: Sequence[object], known: Sequence[Evidence]
 ) -> Iterator[Evidence]:
-    """Yield what references come to, and what `helm_release` blocks state by values that other files tell."""
+    """Yield the releases to which references lead, and those of `helm_release` blocks with values in other files."""
     texts = {source.path: source.text for source in sources if source.path.endswith(TERRAFORM.stating)}
     found = list(resolved(references, lambda path: texts.get(path) or _read(path)))  # type: ignore[arg-type]
     yield from found
@@ -289,4 +299,4 @@ def _read(path: str) -> str | None:
 
 
 _LARGEST = 4 << 20
-"""Bytes of a file; those that state a release are small."""
+"""The most bytes of a file. Files that state a release are small."""

@@ -1,4 +1,4 @@
-"""Objects of Terraform of which a block makes none: its `count` is 0, or its `for_each` is empty."""
+"""Find objects of Terraform blocks without instances: `count` is 0, or `for_each` is empty."""
 
 from __future__ import annotations
 
@@ -18,32 +18,28 @@ from nodelint.text import Source
 
 _PATH = r'"(?:\$\{path\.\w+\}/)?([^"$]+)"'
 _NAMED_FILE = re.compile(rf"\b(?:template)?file\s*\(\s*{_PATH}|^[ \t]*chart\s*=\s*{_PATH}", re.M)
-"""A file that a block reads, or the chart that it installs, by a path that is written out."""
+"""A file that a block reads, or the chart that it installs, by a literal path."""
 
 
 def find_addresses(
     objects: Sequence[Object], sources: Sequence[Source]
 ) -> Iterator[tuple[Object, BlockAddress, str]]:
-    """Yield the objects that resources of Terraform make, and why these have no instance; empty if they have one.
+    """Yield the objects that resources create: the object, the resource's address, and a reason.
 
-    They stand in a resource, in a file that it reads, or in a chart that it installs. A default of a variable counts
-    as its value.
+    The reason says why the resource has no instance. It is empty if it has one. Objects are in a resource, in a file
+    that it reads, or in a chart that it installs. A default of a variable counts as its value.
     """
     modules = Modules(sources)
     files: dict[str, str | None] = {}
     blocks: dict[tuple[str, int], str] = {}
     for obj in objects:
-        at = span_of(written_place(obj.node))
-        path = os.path.abspath(at.source.path)
-        file = modules.file(path) if path.endswith(ENDS) else None
-        block = _find_block(file, at.start) if file is not None else None
+        path, file, block = _find_place(obj, modules)
         try:
             if file is not None and block is not None:
                 if (path, block.start) not in blocks:
                     blocks[path, block.start] = _explain_none(file, block, modules)
                 yield obj, BlockAddress(path, *block.names), blocks[path, block.start]
             elif file is None:
-                path = os.path.abspath(chart_of(path) or path)
                 if path not in files:
                     files[path] = _explain_unused(path, modules)
                 if (is_off := files[path]) is not None:
@@ -52,12 +48,41 @@ def find_addresses(
             continue
 
 
+def list_blocks(obj: Object, modules: Modules) -> Iterator[tuple[TerraformFile, TerraformBlock]]:
+    """Yield the blocks that make an object: the one around it, or those that read its file or install its chart."""
+    path, file, block = _find_place(obj, modules)
+    if file is not None and block is not None:
+        yield file, block
+    elif file is None:
+        yield from _list_users(path, modules)
+
+
+def _find_place(obj: Object, modules: Modules) -> tuple[str, TerraformFile | None, TerraformBlock | None]:
+    """Return the path of an object's file, or of its chart, and the file and block of Terraform around it."""
+    at = span_of(written_place(obj.node))
+    path = os.path.abspath(at.source.path)
+    file = modules.file(path) if path.endswith(ENDS) else None
+    if file is None:
+        return os.path.abspath(chart_of(path) or path), None, None
+    return path, file, _find_block(file, at.start)
+
+
 def _explain_unused(path: str, modules: Modules) -> str | None:
-    """Return why no block that reads a file, or installs a chart, has an instance; empty if one has.
+    """Return why no block that reads a file, or installs a chart, has an instance. Empty if one has.
 
     None if no block names the file.
     """
     found = None
+    for file, block in _list_users(path, modules):
+        reason = _explain_none(file, block, modules)
+        if not reason:
+            return ""
+        found = found or reason
+    return found
+
+
+def _list_users(path: str, modules: Modules) -> Iterator[tuple[TerraformFile, TerraformBlock]]:
+    """Yield the blocks that read a file, or install a chart."""
     for near in modules.near(os.path.dirname(path)):
         source, folder = modules.source(near), os.path.dirname(near)
         if source is None or os.path.basename(path) not in source.text:
@@ -65,16 +90,14 @@ def _explain_unused(path: str, modules: Modules) -> str | None:
         file = modules.file(near)
         for block in file.blocks if file is not None else ():
             named = _NAMED_FILE.finditer(source.text, block.start, block.end)
-            if any(os.path.normpath(os.path.join(folder, match[1] or match[2])) == path for match in named):
-                reason = _explain_none(file, block, modules) if file is not None else ""
-                if not reason:
-                    return ""
-                found = found or reason
-    return found
+            if file is not None and any(
+                os.path.normpath(os.path.join(folder, match[1] or match[2])) == path for match in named
+            ):
+                yield file, block
 
 
 def _find_block(file: TerraformFile, offset: int) -> TerraformBlock | None:
-    """Return the resource around a place."""
+    """Return the resource around an offset. None if there is none."""
     for block in file.blocks:
         if block.kind == "resource" and len(block.names) == 2 and block.start <= offset < block.end:
             return block
@@ -82,7 +105,7 @@ def _find_block(file: TerraformFile, offset: int) -> TerraformBlock | None:
 
 
 def _explain_none(file: TerraformFile, block: TerraformBlock, modules: Modules) -> str:
-    """Return why each caller of the module leaves a block without an instance; empty if one has."""
+    """Return why a block has no instance for any caller of its module. Empty if it has one."""
     outer = file.attributes(block)
     folder = os.path.dirname(os.path.abspath(file.source.path))
     if not {"count", "for_each"} & outer.keys() and not any(modules.list_calls(folder)):

@@ -1,6 +1,6 @@
-"""Templates of Terraform, `${x}` and `%{ for x in y }`: what they come to, as a text of pieces.
+"""Render Terraform templates, `${x}` and `%{ for x in y }`, to pieces of text.
 
-Code whose value is not known stays as it is written, with what is known inside of it.
+Code with an unknown value stays as it is written, with the known values inside it filled in.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _DEEPEST = 30
 
 
 class BadBlocks(Exception):
-    """Directives that are not closed, or cannot be read."""
+    """Raised for directives that are not closed or cannot be parsed."""
 
 
 class TemplatePart(NamedTuple):
-    """A piece with what is inside of it: the branches of a condition, or the body of a loop, and what closes it."""
+    """A piece with its content: the branches of a condition or the body of a loop, and the closing directive."""
 
     piece: TemplatePiece
     body: tuple[TemplatePart, ...] = ()
@@ -39,20 +39,20 @@ class TemplatePart(NamedTuple):
 
 
 class TemplateOutput(Protocol):
-    """Where a template goes."""
+    """The receiver of a rendered template."""
 
     def text(self, start: int, end: int) -> None:
-        """Take characters of the template itself."""
+        """Add characters of the template itself."""
 
     def code(self, start: int, end: int) -> None:
-        """Take code that stays, for its value is not known."""
+        """Add code that stays because its value is unknown."""
 
     def value(self, piece: TemplatePiece, pieces: Sequence[TextPiece], whole: bool) -> None:
-        """Take what code prints; `whole` says whether all of that is known."""
+        """Add the output of code. `whole`: all of it is known."""
 
 
 def nest(pieces: Sequence[TemplatePiece]) -> tuple[TemplatePart, ...]:
-    """Pieces as they stand in each other. Raise `BadBlocks`."""
+    """Return pieces nested by their directives. Raise `BadBlocks`."""
     reader = iter(pieces)
 
     def until(words: tuple[str, ...], depth: int) -> tuple[tuple[TemplatePart, ...], TemplatePiece | None]:
@@ -85,7 +85,7 @@ def nest(pieces: Sequence[TemplatePiece]) -> tuple[TemplatePart, ...]:
 
 
 def render(parts: Sequence[TemplatePart], evaluator: ExpressionEvaluator, output: TemplateOutput) -> None:
-    """Write a template. Raise `BudgetSpent`."""
+    """Render a template to `output`. Raise `BudgetSpent`."""
     for part in parts:
         evaluator.budget.spend()
         piece = part.piece
@@ -104,7 +104,7 @@ def render(parts: Sequence[TemplatePart], evaluator: ExpressionEvaluator, output
 
 
 def _printed(piece: TemplatePiece, evaluator: ExpressionEvaluator) -> tuple[Sequence[TextPiece], bool] | None:
-    """Return what an interpolation prints. None if nothing of it is known."""
+    """Return the output of an interpolation, and whether all of it is known. None if nothing is known."""
     if piece.expression is None:
         return None
     value = evaluator.part(piece.expression)
@@ -155,7 +155,7 @@ def _loop(part: TemplatePart, evaluator: ExpressionEvaluator, output: TemplateOu
 
 
 class Evaluator(ExpressionEvaluator):
-    """Works out the expressions of one place, and templates."""
+    """Evaluates expressions and templates of HCL."""
 
     def _eval_template(self, expression: HclExpression) -> Node:
         assert isinstance(expression.value, tuple)
@@ -175,7 +175,7 @@ class Evaluator(ExpressionEvaluator):
 
 
 class _Text:
-    """The text that a template comes to."""
+    """Collects the text of a rendered template."""
 
     def __init__(self, evaluator: ExpressionEvaluator, kind: str) -> None:
         self.source = evaluator.scope.source

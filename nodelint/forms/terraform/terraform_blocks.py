@@ -1,4 +1,4 @@
-"""The blocks of a Terraform file as texts: for what a rule asks of resources that make no manifest."""
+"""Read the blocks of a Terraform file as texts, for rules about resources without a manifest."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ if TYPE_CHECKING:
 
 _TERRAGRUNT = "terragrunt.hcl"
 ENDINGS = (".tf", ".tofu", _TERRAGRUNT)
-"""How the names of Terraform's files end, and of those of Terragrunt that call a module."""
+"""Endings of Terraform files, and of Terragrunt files that call a module."""
 
 _REST = r"[ \t]*(?:(?:#|//)[^\n]*)?\r?$"
 _BLOCK = re.compile(rf'(?m)^(resource|module|data)[ \t]+("[^"\n]*")(?:[ \t]+"([^"\n]*)")?[ \t]*\{{{_REST}')
 _LOCALS = re.compile(rf"(?m)^locals[ \t]*\{{(?:{_REST}|(?P<line>[^\n]*)\}}{_REST})")
+_OUTPUT = re.compile(rf'(?m)^output[ \t]+"([^"\n]+)"[ \t]*\{{(?:{_REST}|(?P<line>[^\n]*)\}}{_REST})')
 _SOURCE = re.compile(r'(?m)^([ \t]*source[ \t]*=[ \t]*)("([^"\n]*)")')
 _INPUTS = re.compile(rf"(?m)^inputs[ \t]*=[ \t]*\{{{_REST}")
 _GIT = re.compile(
@@ -30,22 +31,23 @@ _REGISTRY = re.compile(r"tfr://[\w.-]*/([\w-]+)/([\w-]+)/([\w-]+)(//[\w./-]*\w)?
 
 
 class BlockText(NamedTuple):
-    """A resource, data source or module."""
+    """The text of a resource, data source or module block."""
 
     source: Source
     kind: str
-    """The type of a resource, `helm_release`; "" for a data source and a module."""
+    """The type of a resource, such as `helm_release`. Empty for a data source and a module."""
     address: str
-    """As Terraform names it: `helm_release.karpenter`, `data.aws_vpc.main`, `module.eks`."""
+    """The address in Terraform: `helm_release.karpenter`, `data.aws_vpc.main`, `module.eks`."""
     at: Span
-    """Its first label, with the quotes: the type of a resource."""
+    """The place of its first label with quotes: the type of a resource."""
     text: str
-    """What stands between its braces; a module of GitHub has the source and version that the registry has for it."""
+    """The text between its braces. A module from GitHub has its source and version in the registry instead."""
 
 
 def find_blocks(source: Source) -> Sequence[BlockText]:
-    """Return the blocks of a file: each ends with the first brace that begins a line, as `terraform fmt` writes
-    it.
+    """Return the blocks of a file.
+
+    As `terraform fmt` writes them, each ends with the first brace at the start of a line.
     """
     return source.once(find_blocks, lambda: tuple(_find_blocks(source)))
 
@@ -73,24 +75,35 @@ def _find_blocks(source: Source) -> Iterator[BlockText]:
 
 
 def _with_registry_source(body: str) -> str:
-    """Return the body of a call with the source and version of the registry, if GitHub has the module."""
+    """Return the body of a module call. A source on GitHub is replaced by the source and version in the registry."""
     called = _SOURCE.search(body)
     if called is None:
         return body
-    git, registry = _GIT.fullmatch(called[3]), _REGISTRY.fullmatch(called[3])
+    module, version = registry_source(called[3])
+    if module == called[3]:
+        return body
+    pinned = f'\n  version = "{version}"' if version else ""
+    return f'{body[: called.start()]}{called[1]}"{module}"{pinned}{body[called.end() :]}'
+
+
+def registry_source(source: str) -> tuple[str, str | None]:
+    """Return what the registry calls a module of GitHub, and the version that its address names; None if it names
+    none.
+
+    Any other source is returned as it is.
+    """
+    git, registry = _GIT.fullmatch(source), _REGISTRY.fullmatch(source)
     if git is not None:
         owner, provider, name, below, version = git.groups()
     elif registry is not None:
         owner, name, provider, below, version = registry.groups()
     else:
-        return body
-    written = f'{called[1]}"{owner}/{name}/{provider}{below or ""}"'
-    pinned = f'\n  version = "{version}"' if version else ""
-    return f"{body[: called.start()]}{written}{pinned}{body[called.end() :]}"
+        return source, None
+    return f"{owner}/{name}/{provider}{below or ''}", version
 
 
 def find_locals(source: Source) -> Sequence[str]:
-    """Return what stands between the braces of each block of locals."""
+    """Return the text between the braces of each block of locals."""
     return source.once(find_locals, lambda: tuple(_find_locals(source)))
 
 
@@ -98,3 +111,47 @@ def _find_locals(source: Source) -> Iterator[str]:
     for begun in _LOCALS.finditer(source.text):
         end = max(source.text.find("\n}", begun.end()), begun.end())
         yield source.text[begun.end() : end] if begun["line"] is None else begun["line"]
+
+
+def find_outputs(source: Source) -> Sequence[tuple[str, str]]:
+    """Return the outputs of a file: the name of each, and what stands between its braces."""
+    return source.once(find_outputs, lambda: tuple(_find_outputs(source)))
+
+
+def _find_outputs(source: Source) -> Iterator[tuple[str, str]]:
+    for begun in _OUTPUT.finditer(source.text):
+        end = max(source.text.find("\n}", begun.end()), begun.end())
+        yield begun[1], source.text[begun.end() : end] if begun["line"] is None else begun["line"]
+
+
+_BESIDE_BRACKETS = re.compile(r'"(?:\\.|[^"\\\n])*+"|(?:#|//)[^\n]*')
+_OWN = re.compile(r'[ \t]*"?([\w-]+)"?[ \t]*=(?![=>])[ \t]*(.*)')
+_HEREDOC = re.compile(r"<<-?[ \t]*(\w+)[ \t]*\r?$")
+
+
+def own_arguments(text: str) -> dict[str, str]:
+    """Return what the text of a block gives its own arguments, as it is written; not those of blocks within it."""
+    found: dict[str, list[str]] = {}
+    depth, current, heredoc = 0, "", ""
+    for line in text.split("\n"):
+        if heredoc:
+            heredoc = "" if line.strip() == heredoc else heredoc
+            continue
+        given = _OWN.match(line) if depth == 0 else None
+        current = given[1] if given is not None else current if depth else ""
+        if given is not None:
+            found[current] = [given[2]]
+        elif current:
+            found[current].append(line)
+        signs = _BESIDE_BRACKETS.sub("", line)
+        depth = max(depth + sum(map(signs.count, "{[(")) - sum(map(signs.count, "}])")), 0)
+        begun = _HEREDOC.search(signs)
+        heredoc = begun[1] if begun is not None else ""
+    return {name: _without_comment("\n".join(lines)) for name, lines in found.items()}
+
+
+def _without_comment(written: str) -> str:
+    """Return an expression without the comment behind it, if it stands on one line."""
+    if "\n" in written:
+        return written.strip()
+    return re.sub(r'^((?:"(?:\\.|[^"\\])*+"|[^"#/]|/(?!/))*+)(?:#|//).*', r"\1", written).strip()

@@ -1,4 +1,4 @@
-"""What an expression of a Terraform file refers to in the end, followed through locals, variables and templates."""
+"""Follow a Terraform expression through locals, variables and templates to the block to which it refers."""
 
 from __future__ import annotations
 
@@ -9,27 +9,49 @@ from functools import cached_property
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.terraform.modules import ModuleFiles
-from nodelint.forms.terraform.terraform_blocks import ENDINGS, BlockText, find_blocks, find_locals
+from nodelint.forms.terraform.terraform_blocks import (
+    ENDINGS,
+    BlockText,
+    find_blocks,
+    find_locals,
+    find_outputs,
+    own_arguments,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from typing import Any
 
+    from nodelint.forms.terraform.argument_values import ArgumentValue
+    from nodelint.forms.terraform.module_folder import ModuleFolder
+    from nodelint.forms.terraform.tagging import TagValue
+    from nodelint.forms.terraform.values import Modules
     from nodelint.text import Source
 
 __all__ = ["ENDINGS", "BlockReference", "BlockText", "TerraformBlocks", "find_arguments", "folder_of", "may_be_text"]
 
 STEPS = 5
-"""More steps from an expression to a resource are not followed."""
+"""The most references that are followed from an expression to a resource."""
 
 _REFERENCE = re.compile(r"(?:data\.)?([A-Za-z_][\w-]*)\.([\w-]+)(?:\[[^\][]*\])?((?:\.[\w-]++(?:\[[^\][]*\])?)*+)")
 _WRAPPED = re.compile(r'"?\$\{([^{}"]++)\}"?|(.+)', re.DOTALL)
 _ARGUMENT = r'(?m)(?:^|[{{,(])[ \t]*+"?{}"?[ \t]*+[=:][ \t]*+((?:\$\{{[^{{}}\n]*+\}}|[^\n,{{}}])*+)'
+_FIRST_OF = re.compile(r'(?:try|one|nonsensitive)\(\s*([\w.*\[\]-]+)\s*(?:,\s*(?:""|null|\[\])\s*)?\)')
+"""A call that gives its first argument, or nothing."""
+_NAME = r"(?:local|var)\.[\w-]+|(?:module\.[\w-]+\.cluster|aws_eks_cluster\.[\w-]+(?:\[0\])?)[._](?:name|id)"
+"""What stands for a plain text in names: a local, a variable, the name of a cluster."""
+_PIECE = re.compile(rf"\$\{{\s*({_NAME})\s*\}}")
 _VALUE_OF_CHART = re.compile(r"\{\{-?\s*\.Values\.([\w.]+)(?:\s*\|\s*(?:quote|trim))?\s*-?\}\}")
 _SOURCE = re.compile(r'(?m)^[ \t]*source\s*=\s*"([^"\n]*)"')
 
 
 class BlockReference(NamedTuple):
-    """What an expression names: the address of a block, the attributes asked of it, and the folder that has it."""
+    """A reference to a block.
+
+    - `address`: the address of the block.
+    - `attributes`: the attributes after it.
+    - `folder`: the folder of its module.
+    """
 
     address: str
     attributes: tuple[str, ...]
@@ -39,47 +61,115 @@ class BlockReference(NamedTuple):
 class TerraformBlocks:
     """The blocks of Terraform files, by folder and address.
 
-    Read are the files of a run, and what stands next to them in their folders without naming Karpenter.
+    It reads the files of a run and the other files of their folders.
     """
 
     def __init__(self, files: Sequence[Source]) -> None:
         found = {os.path.abspath(file.path): file for file in files if file.path.endswith(ENDINGS)}
-        reader = ModuleFiles(files)
+        self.module_files = ModuleFiles(files)
         for folder in dict.fromkeys(map(os.path.dirname, found)):
-            for file in reader.read_texts(folder):
+            for file in self.module_files.read_texts(folder):
                 found.setdefault(os.path.abspath(file.path), file)
+        self._folders: dict[str, ModuleFolder] = {}
+        self._evaluated: dict[bool, Modules] = {}
+        self._tag_values: dict[tuple[str, bool], list[TagValue]] = {}
         self.files = [file for place, file in sorted(found.items()) if place.endswith(ENDINGS)]
         self.blocks: list[BlockText] = [block for file in self.files for block in find_blocks(file)]
         self._by_path = {file.path: find_blocks(file) for file in self.files}
         self._by_folder: dict[str, list[BlockText]] = {}
         self._files_in: dict[str, list[Source]] = {}
         self._by_address: dict[tuple[str, str], BlockText] = {}
+        self._kept: dict[object, Any] = {}
         for file in self.files:
             folder = folder_of(file.path)
             self._files_in.setdefault(folder, []).append(file)
             self._by_folder.setdefault(folder, []).extend(find_blocks(file))
             self._by_address.update(((folder, block.address), block) for block in find_blocks(file))
 
+    def references_of(self, path: str) -> ModuleFolder | None:
+        """Return the folder of a file as Terraform reads it; None for a file that is no part of a module."""
+        folder = folder_of(path)
+        if folder not in self._folders:
+            from nodelint.forms.terraform.module_folder import ModuleFolder
+
+            self._folders[folder] = ModuleFolder(folder, self.module_files)
+        return self._folders[folder] if path.endswith((".tf", ".tofu")) else None
+
+    def tag_values(self, key: str, settled: bool) -> list[TagValue]:
+        """Return the values that the files give a tag; with `settled` no default counts that a run may replace."""
+        if (key, settled) not in self._tag_values:
+            from nodelint.forms.terraform.tagging import list_tag_values
+
+            self._tag_values[key, settled] = list_tag_values(key, self.files, self._modules(settled))
+        return self._tag_values[key, settled]
+
+    def has_text_near(self, path: str, pattern: re.Pattern[str]) -> bool:
+        """Return whether a Terraform file around a file matches a pattern, also one that does not name Karpenter."""
+        near = map(self.module_files.source, self.module_files.near(folder_of(path)))
+        return any(file is not None and pattern.search(file.text) is not None for file in near)
+
+    def argument_values(self, block: BlockText, name: str) -> list[ArgumentValue]:
+        """Return what an argument of a block comes to, in each way in which its module is called."""
+        from nodelint.forms.terraform.argument_values import list_argument_values
+
+        return list_argument_values(block.source.path, block.address, name, self._modules(settled=False))
+
+    def _modules(self, settled: bool) -> Modules:
+        if settled not in self._evaluated:
+            from nodelint.forms.terraform.values import Modules
+
+            self._evaluated[settled] = Modules(self.module_files, settled)
+        return self._evaluated[settled]
+
     def find_in(self, path: str) -> Sequence[BlockText]:
-        """Return the blocks of a file."""
+        """Return the blocks of the file at `path`."""
         return self._by_path.get(path, ())
 
     def find_beside(self, path: str) -> Sequence[BlockText]:
-        """Return the blocks of a file and of those in its folder."""
+        """Return the blocks of all files in the folder of a file."""
         return self._by_folder.get(folder_of(path), ())
 
+    def once(self, key: object, make: Callable[[], Any]) -> Any:
+        """Return what a function makes of the blocks: it is called at the first request for its key."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        return self._kept[key]
+
+    def calls_of(self, folder: str) -> Sequence[BlockText]:
+        """Return the calls of the module that a folder of the repository holds."""
+        return self._calls_of.get(folder, ())
+
+    def folders_below(self, folder: str) -> set[str]:
+        """Return a folder and those of the modules of the repository that it calls, directly or not."""
+        found, waiting = {folder}, [folder]
+        while waiting:
+            for block in self._by_folder.get(waiting.pop(), ()):
+                called = _called_folder(block)
+                if called is not None and called not in found:
+                    found.add(called)
+                    waiting.append(called)
+        return found
+
     def find(self, reference: BlockReference) -> BlockText | None:
-        """Return the block that a reference names; None if no file has it."""
+        """Return the block to which a reference leads. None if no file has it."""
         return self._by_address.get((reference.folder, reference.address))
 
     def trace(self, expression: str, path: str, steps: int = STEPS) -> BlockReference | None:
         """Return the block that an expression in a file comes from; None if it is not one plain reference."""
+        found: BlockReference | None = self.once(
+            (expression, path, steps), lambda: self._trace(expression, path, steps)
+        )
+        return found
+
+    def _trace(self, expression: str, path: str, steps: int) -> BlockReference | None:
         folder = folder_of(path)
         of_chart = _VALUE_OF_CHART.fullmatch(expression.strip().strip("\"'"))
         if of_chart is not None:
             return self._trace_all(self._given_to_chart(of_chart[1], folder), steps)
         wrapped = _WRAPPED.fullmatch(expression.strip())
         written = ((wrapped[1] or wrapped[2]) if wrapped is not None else "").strip().rstrip(", \t\r\n")
+        called = _FIRST_OF.fullmatch(written)
+        written = called[1].strip().replace("[*]", "") if called is not None else written
         if re.fullmatch(r"[A-Za-z_]\w*", written) and not path.endswith(ENDINGS):
             return self._trace_all(self._given_to_template(written, os.path.basename(path)), steps)
         found = _REFERENCE.fullmatch(written)
@@ -91,11 +181,17 @@ class TerraformBlocks:
         if kind == "var":
             return self._trace_all(self._of_calls(name, folder), steps)
         address = f"{'data.' if written.startswith('data.') else ''}{kind}.{name}"
-        return BlockReference(address, tuple(re.findall(r"\.([\w-]+)", re.sub(r"\[[^\][]*\]", "", rest))), folder)
+        attributes = tuple(re.findall(r"\.([\w-]+)", re.sub(r"\[[^\][]*\]", "", rest)))
+        given = self._of_outputs(address, attributes, folder) if kind == "module" else None
+        if given is not None:
+            return self.trace(*given, steps - 1) if steps > 0 else None
+        return BlockReference(address, attributes, folder)
 
     def literal(self, expression: str, path: str, steps: int = STEPS) -> str | None:
-        """Return the text that an expression in a file comes to; None if it is not one plain text."""
+        """Return the text to which an expression in a file leads. None if it is not one plain text."""
         written = expression.strip().rstrip(",").strip()
+        if written.startswith('"') and _PIECE.search(written) is not None and steps > 0:
+            written = self.fill(written, path, steps)
         plain = re.fullmatch(r'"([^"$%\n]*)"', written)
         if plain is not None:
             return plain[1]
@@ -105,13 +201,79 @@ class TerraformBlocks:
         folder = folder_of(path)
         given = self._of_locals(found[2], folder) if found[1] == "local" else self._of_calls(found[2], folder)
         if found[1] == "var" and not given:
-            # A root's own variable may come from files of values: its default is no fact.
+            # A root's variable may be set by variable files: its default is no fact.
             return None
         texts = {self.literal(value, place, steps - 1) for value, place in given}
         return texts.pop() if len(texts) == 1 else None
 
+    def fill(self, expression: str, path: str, steps: int = STEPS) -> str:
+        """Return an expression in a file as a quoted text, with the texts of what it refers to, as far as these are
+        known.
+        """
+        written = expression.strip().rstrip(",").strip()
+        if steps <= 0:
+            return written
+        if not written.startswith('"'):
+            given = self._given_to_name(written, path)
+            filled = {self.fill(value, place, steps - 1) for value, place in given}
+            text = filled.pop() if len(filled) == 1 else ""
+            return text if text.startswith('"') else written
+
+        def put(piece: re.Match[str]) -> str:
+            text = self.fill(piece[1], path, steps - 1)
+            return text[1:-1] if text.startswith('"') and '"' not in text[1:-1] else piece[0]
+
+        return _PIECE.sub(put, written)
+
+    def _given_to_name(self, written: str, path: str) -> list[tuple[str, str]]:
+        """Return the expressions that a name in a file stands for, each with its file."""
+        if re.fullmatch(_NAME, written) is None:
+            return []
+        folder = folder_of(path)
+        kind, name = re.split(r"[.\[]", written)[:2]
+        if kind in ("local", "var"):
+            return self._of_locals(name, folder) if kind == "local" else self._of_calls(name, folder)
+        address = f"{kind}.{name}"
+        made = self._of_outputs(address, (written.rpartition(".")[2],), folder) if kind == "module" else None
+        block = self._by_address.get((folder, address)) if made is None else None
+        names = () if block is None else [own_arguments(block.text).get(key) for key in ("cluster_name", "name")]
+        return [made] if made is not None else [(text, path) for text in names if text][:1]
+
+    def flag(self, expression: str, path: str, steps: int = STEPS) -> bool | None:
+        """Return the truth value that an expression in a file comes to; None if it is not known."""
+        written = expression.strip().rstrip(",").strip()
+        if written in ("true", "false"):
+            return written == "true"
+        given = self._given_to_name(written, path) if steps > 0 else []
+        values = {self.flag(value, place, steps - 1) for value, place in given}
+        return values.pop() if len(values) == 1 else None
+
+    def _of_outputs(self, address: str, attributes: Sequence[str], folder: str) -> tuple[str, str] | None:
+        """Return the expression, and its file, of an output of a module of the repository; None if none has it."""
+        call = self._by_address.get((folder, address))
+        called = _called_folder(call) if call is not None and len(attributes) == 1 else None
+        if called is None:
+            return None
+        outputs = self._outputs_in(called)
+        return next(((value, path) for name, value, path in outputs if name == attributes[0]), None)
+
+    def find_outputs_beside(self, path: str) -> Sequence[tuple[str, str, str]]:
+        """Return the outputs of the folder of a file: the name, the value as it is written, and its file."""
+        return self._outputs_in(folder_of(path))
+
+    def _outputs_in(self, folder: str) -> list[tuple[str, str, str]]:
+        return [
+            (name, value, file.path)
+            for file in self._files_in.get(folder, ())
+            for name, body in find_outputs(file)
+            if (value := own_arguments(body).get("value"))
+        ]
+
     def _trace_all(self, written: Sequence[tuple[str, str]], steps: int) -> BlockReference | None:
-        """Return what all of some expressions come from; None if that differs, or there are too many steps."""
+        """Return the block to which all of some expressions lead.
+
+        None if they differ, or if there are too many steps.
+        """
         if not written or steps <= 0:
             return None
         found = {self.trace(expression, path, steps - 1) for expression, path in written}
@@ -126,7 +288,7 @@ class TerraformBlocks:
         ]
 
     def _of_calls(self, name: str, folder: str) -> list[tuple[str, str]]:
-        """Return the values that calls of a folder's module give one of its variables."""
+        """Return the expressions that calls of a folder's module pass to one of its variables."""
         return [
             (value, block.source.path)
             for block in self._calls_of.get(folder, ())
@@ -135,17 +297,16 @@ class TerraformBlocks:
 
     @cached_property
     def _calls_of(self) -> dict[str, list[BlockText]]:
-        """The calls of modules of the repository, by the folder that they name."""
+        """The calls of modules of the repository, by the folder of the module."""
         found: dict[str, list[BlockText]] = {}
         for block in self.blocks:
-            source = _SOURCE.search(block.text) if block.address.startswith("module.") else None
-            if source is not None and source[1].startswith("."):
-                folder = os.path.normpath(os.path.join(folder_of(block.source.path), source[1]))
+            folder = _called_folder(block)
+            if folder is not None:
                 found.setdefault(folder, []).append(block)
         return found
 
     def _given_to_template(self, name: str, template: str) -> list[tuple[str, str]]:
-        """Return the values that `templatefile` gives a name of a template."""
+        """Return the expressions that `templatefile` passes to a name in a template."""
         call = re.compile(
             rf'templatefile\s*+\(\s*+"[^"\n]{{0,300}}\b{re.escape(template)}"\s*+,(.{{0,1000}}?)\)[ \t]*+$',
             re.DOTALL | re.M,
@@ -158,7 +319,7 @@ class TerraformBlocks:
         ]
 
     def _given_to_chart(self, value: str, folder: str) -> list[tuple[str, str]]:
-        """Return the expressions that a helm_release gives a value of the chart whose templates a folder holds."""
+        """Return the expressions that a helm_release passes to a chart value. `folder` has the chart's templates."""
         found = []
         for block in self.blocks if os.path.basename(folder) == "templates" else ():
             chart = find_arguments(block.text, "chart") if block.kind == "helm_release" else []
@@ -170,18 +331,26 @@ class TerraformBlocks:
         return found
 
 
+def _called_folder(block: BlockText) -> str | None:
+    """Return the folder of the module that a block calls; None if it calls none of the repository."""
+    source = _SOURCE.search(block.text) if block.address.startswith("module.") else None
+    if source is None or not source[1].startswith("."):
+        return None
+    return os.path.normpath(os.path.join(folder_of(block.source.path), source[1]))
+
+
 def folder_of(path: str) -> str:
-    """Return the absolute path of the folder that a file is in."""
+    """Return the absolute path of the folder of a file."""
     return os.path.dirname(os.path.abspath(path))
 
 
 def find_arguments(text: str, name: str) -> list[str]:
-    """Return what a text gives an argument or key, as it is written, in the order of the text."""
+    """Return the values of an argument or key in a text, as they are written, in order."""
     return [value.strip() for value in re.findall(_ARGUMENT.format(re.escape(name)), text)]
 
 
 def may_be_text(written: str, text: str) -> bool:
-    """Return whether an expression, in which references may stand, can come to a text."""
+    """Return whether an expression, possibly with references, can be equal to a text."""
     if not written.startswith('"'):
         return True
     first, *others = re.split(r"\$\{[^{}]*\}", written.strip('"'))

@@ -1,4 +1,4 @@
-"""What Terragrunt gives to a module of the same repository: `inputs` of each `terragrunt.hcl` whose source it is."""
+"""Read the inputs that Terragrunt passes to modules of the same repository, from each `terragrunt.hcl`."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 NAME = "terragrunt.hcl"
 _MOST_FOLDERS = 20_000
-"""Folders of a repository that are looked through."""
+"""The most folders of a repository that are searched."""
 _MOST_CALLS = 400
-"""Files of Terragrunt that call one module."""
+"""The most Terragrunt files that call one module."""
 _DEEPEST = 10
-"""Files that include or read each other."""
+"""The most nested files that include or read each other."""
 
 Reader = Callable[[str], "Source | None"]
 
 
 class TerragruntCall(NamedTuple):
-    """A file of Terragrunt that calls a module, its folder, and what it gives."""
+    """A Terragrunt file that calls a module, its folder, and the inputs that it passes."""
 
     source: Source
     folder: str
@@ -75,7 +75,7 @@ def _find_files(home: str) -> Iterator[str]:
 
 
 class TerragruntFile:
-    """A file, read as the child in `folder` reads it."""
+    """A Terragrunt file, as it is read by the unit in `folder`."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class TerragruntFile:
         self.evaluator = Evaluator(scope, budget)
 
     def module(self) -> str | None:
-        """Return the folder of the module that it calls; None for one of elsewhere, or none."""
+        """Return the folder of the module that it calls. None if the module is remote, or if there is none."""
         for block in self.blocks:
             if block.kind == "terraform":
                 found = self._text(self._body(block).get("source"))
@@ -114,9 +114,9 @@ class TerragruntFile:
         return next(filter(None, (file.module() for file in self._included())), None)
 
     def inputs(self) -> dict[str, Node]:
-        """Return the inputs that this Terragrunt file gives to its module.
+        """Return the inputs that this Terragrunt file passes to its module.
 
-        The files that it includes add theirs; its own win.
+        Inputs of included files are merged below its own.
         """
         given: dict[str, Node] = {}
         for file in self._included():
@@ -127,11 +127,11 @@ class TerragruntFile:
         return given
 
     def blocks_of(self, kind: str, name: str) -> Iterator[TerraformBlock]:
-        """Yield the blocks of a kind with a name."""
+        """Yield the blocks of a kind with one label, such as `dependency "vpc"`."""
         yield from (block for block in self.blocks if block.kind == kind and block.names == (name,))
 
     def text_in(self, block: TerraformBlock, name: str) -> str | None:
-        """Return the text that an attribute of a block comes to; None if it is not known."""
+        """Return the text of an attribute of a block. None if it is not known."""
         return self._text(self._body(block).get(name))
 
     def _text(self, expression: HclExpression | None) -> str | None:
@@ -160,7 +160,7 @@ class TerragruntFile:
         if word != "local":
             return None
         if name not in self._locals:
-            self._locals[name] = None  # a value that needs itself is not known
+            self._locals[name] = None  # a value that depends on itself is unknown
             for block in self.blocks:
                 found = self._body(block).get(name) if block.kind == "locals" else None
                 if found is not None:

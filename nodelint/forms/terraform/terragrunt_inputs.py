@@ -1,4 +1,4 @@
-"""The inputs of a variable that Terragrunt gives: expressions of its files, and outputs of other units."""
+"""Find the inputs of a variable in Terragrunt: expressions of its files, and outputs of other units."""
 
 from __future__ import annotations
 
@@ -25,18 +25,21 @@ _READ = re.compile(r"\b(?:read_terragrunt_config|file|sops_decrypt_file|template
 _LITERAL = re.compile(r'"([^"\n]*)"')
 
 ListOutputs = Callable[[str, str, Sequence[str]], Iterator[InputPlace]]
-"""Yields the output of a module: its folder, the label of the only call that counts, the steps from its name on."""
+"""A function that yields the outputs of a module.
+
+Its arguments are the folder, the label of the only call that counts, and the steps from the output's name on.
+"""
 
 
 class TerragruntInputs:
-    """Follows what files of Terragrunt refer to."""
+    """Follows the references in Terragrunt files."""
 
     def __init__(self, modules: Modules, list_outputs: ListOutputs) -> None:
         self._modules = modules
         self._list_outputs = list_outputs
 
     def list_given(self, folder: str, name: str, steps: Sequence[str], label: str) -> Iterator[InputPlace]:
-        """Yield what the units that call a module give to a variable; `label` names the only one that counts."""
+        """Yield the values that units pass to a variable of a module. `label` names the only unit that counts."""
         calls = self._modules.find_terragrunt_calls(folder)
         named = [
             call for call in calls if label and os.path.relpath(call.folder, folder).replace(os.sep, "/") == label
@@ -49,7 +52,7 @@ class TerragruntInputs:
                 yield from self._list_input(source, call.folder, name, steps)
 
     def _list_input(self, source: Source, folder: str, name: str, steps: Sequence[str]) -> Iterator[InputPlace]:
-        """Yield what one file gives to a variable, by `inputs` and by variable files that it names."""
+        """Yield the values that one file passes to a variable, by `inputs` and by variable files that it names."""
         file = parse_text(source.text)
         given = file.outer.get("inputs")
         if given is not None:
@@ -67,7 +70,7 @@ class TerragruntInputs:
                             yield InputPlace(f"var.{name}", folder, node.source, node.start, node.end)
 
     def list_references(self, place: InputPlace) -> Iterator[InputPlace]:
-        """Yield what an expression of a file of Terragrunt refers to."""
+        """Yield the places to which an expression of a Terragrunt file refers."""
         source = place.source
         text = write_lookups_as_indexes(source.text[place.start : place.end])
         if not isinstance(source, Source):
@@ -95,7 +98,7 @@ class TerragruntInputs:
                 yield InputPlace(f"local.{name}", place.folder, source, part.start, part.end, steps=tuple(left))
 
     def _list_dependency(self, place: InputPlace, name: str, steps: Sequence[str]) -> Iterator[InputPlace]:
-        """Yield the output of another unit: by its module where that is here, else by all that the unit gives."""
+        """Yield the output of another unit: of its module if that is local, else all inputs of the unit."""
         for source in (place.source, *self._list_files(place.folder)):
             file = self._open(source, place.folder)
             path = next((file.text_in(block, "config_path") for block in file.blocks_of("dependency", name)), None)
@@ -129,8 +132,9 @@ class TerragruntInputs:
                 yield from self._list_part(place, os.path.join(place.folder, path), steps)
 
     def _list_read(self, place: InputPlace, arguments: str, text: str) -> Iterator[InputPlace]:
-        """Yield what Terragrunt's read functions name: the part of a file that `read_terragrunt_config` uses, else
-        whole files.
+        """Yield the files that Terragrunt's read functions name.
+
+        For `read_terragrunt_config`, only the used part of the file is yielded.
         """
         is_whole = text.strip().startswith("read_terragrunt_config") and len(place.steps) > 1
         for name in _LITERAL.findall(arguments):
@@ -153,12 +157,12 @@ class TerragruntInputs:
             yield InputPlace(os.path.basename(path), place.folder, source, 0, len(source.text))
 
     def _open(self, source: SourceText, folder: str) -> TerragruntFile:
-        assert isinstance(source, Source)  # every file of Terragrunt is read as one
+        assert isinstance(source, Source)  # every Terragrunt file is a Source
         home = find_top(folder) or folder
         return TerragruntFile(source, folder, home, self._modules.source, self._modules.budget)
 
     def _list_files(self, folder: str) -> Iterator[Source]:
-        """Yield the files of Terragrunt in a folder and above it, which it may include."""
+        """Yield the Terragrunt files in a folder and above it, which a unit in it may include."""
         for around in _list_folders(folder):
             for name in (name for name in gate.names(around) if name.endswith(".hcl")):
                 source = self._modules.source(os.path.join(around, name))
@@ -166,7 +170,7 @@ class TerragruntInputs:
                     yield source
 
     def _find_above(self, folder: str, name: str) -> Iterator[Source]:
-        """Yield the files with a path in a folder or above it."""
+        """Yield the files with a relative path in a folder or above it."""
         for around in _list_folders(folder):
             path = os.path.normpath(os.path.join(around, name))
             source = self._modules.source(path) if gate.is_file(path) else None
@@ -175,7 +179,7 @@ class TerragruntInputs:
 
 
 def _name_variables(text: str) -> Iterator[str]:
-    """Yield the names of the variable files that a text names, each without its folder."""
+    """Yield the names of the variable files in a text, without their folders."""
     for literal in _LITERAL.findall(text):
         if literal.endswith((".tfvars", ".tfvars.json")):
             yield re.split(r"[^\w.-]", literal)[-1]

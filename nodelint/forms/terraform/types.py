@@ -1,4 +1,4 @@
-"""Types of Terraform's values: what a value is converted to where several have to be of one type.
+"""Convert Terraform values between types, for example if several values must have one type.
 
 Source of the rules: the conversions of HCL's value system (zclconf/go-cty, cty/convert).
 """
@@ -29,9 +29,10 @@ if TYPE_CHECKING:
 
 
 class ValueType(NamedTuple):
-    """A type: `any` (not known yet), `string`, `number`, `bool`, or a kind of collection with what is in it.
+    """A type: `any` (not known yet), `string`, `number`, `bool`, or a kind of collection.
 
-    `of` has the one type of a list, set or map, or the types of a tuple; `members` those of an object.
+    - `of`: the type of the items of a list, set or map, or the types of a tuple's items.
+    - `members`: the types of an object's attributes.
     """
 
     name: str
@@ -61,7 +62,7 @@ def type_of(node: Node) -> ValueType:
 
 
 def unify(types: Sequence[ValueType]) -> ValueType | None:
-    """Return the type that values of some types have together; None if there is none."""
+    """Return the common type of values with some types. None if there is none."""
     found = list(dict.fromkeys(map(_key, types)))
     if len(found) <= 1:
         return types[0] if types else ANY
@@ -116,7 +117,7 @@ def _unify_tuples(types: Sequence[ValueType]) -> ValueType | None:
 
 
 def can_convert(given: ValueType, wanted: ValueType) -> bool:
-    """Whether values of a type can be of another; whether this one can, only the value says."""
+    """Return whether values of a type can be converted to another type. It may still fail for a given value."""
     if "any" in (given.name, wanted.name) or _key(given) == _key(wanted):
         return True
     if wanted.name in ("string", "number", "bool"):
@@ -137,7 +138,7 @@ def can_convert(given: ValueType, wanted: ValueType) -> bool:
 
 
 def convert(node: Node, wanted: ValueType) -> Node:
-    """Return a value as one of a type; itself where it is one. Raise `EvaluationFailure`."""
+    """Return a value converted to a type. Raise `EvaluationFailure`."""
     if wanted.name == "any" or is_unknown(node) or (node.kind == "scalar" and node.value is None):
         return node
     if wanted.name in ("string", "number", "bool"):
@@ -199,7 +200,7 @@ def _with_parts(
     items: Sequence[Node] = (),
     entries: Sequence[MappingEntry] = (),
 ) -> Node:
-    """Return a collection with other parts; itself where these are the same and it is of the kind."""
+    """Return a collection with other parts. If nothing differs, return the same collection."""
     if (
         collection == collection_of(node)
         and len(items) == len(node.items)
@@ -216,9 +217,9 @@ def _with_parts(
 
 
 def one_type(nodes: Sequence[Node]) -> list[Node]:
-    """Values as ones of a single type. Raise `EvaluationFailure` where there is none.
+    """Return the values converted to a common type. Raise `EvaluationFailure` if there is none.
 
-    A number or boolean next to a value that is not known may become a text: that one may be a text.
+    A number or boolean next to an unknown value becomes unknown: the other value may be a string.
     """
     wanted = unify([kind for kind in map(type_of, nodes) if kind != ANY])
     if wanted is None:
@@ -229,9 +230,7 @@ def one_type(nodes: Sequence[Node]) -> list[Node]:
 
 
 def set_of(at: Node, items: Sequence[Node]) -> Node:
-    """Return a set of values of one type, in the order in which Terraform goes through it; not known where that is
-    not.
-    """
+    """Return a set of values of one type, in Terraform's order. Unknown if the order is not known."""
     if not all(map(is_known, items)):
         return unknown(at)
     found: dict[object, Node] = {}
@@ -251,5 +250,5 @@ def _set_order(node: Node) -> tuple[bool, str | int | float]:
 
 
 def list_of(at: Node, items: Sequence[Node]) -> Node:
-    """Return a list of values, which become ones of a single type. Raise `EvaluationFailure`."""
+    """Return a list of values, converted to a common type. Raise `EvaluationFailure`."""
     return sequence(at, one_type(items), "list")

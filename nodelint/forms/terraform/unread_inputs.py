@@ -1,4 +1,4 @@
-"""Files of modules that Terraform cannot read."""
+"""Find files of modules that Terraform cannot read."""
 
 from __future__ import annotations
 
@@ -16,14 +16,13 @@ FILES = (*TERRAFORM.endings, *TERRAFORM.inputs)
 UNIT = TERRAFORM.heads[0]
 _LARGEST = 16 << 20
 _MOST_FILES = 20_000
-"""Files of modules that are looked at: a guard against a tree that holds everything."""
+"""The most files of modules that are checked."""
 
 
 def list_inputs(sources: Sequence[Source], builds: Sequence[Built], paths: Iterable[str]) -> Iterator[str]:
-    """Yield the absolute paths of the files of modules that objects stand in, or are built of, and of units that call
-    them.
+    """Yield the absolute paths of module files that hold objects or are inputs of rendered manifests.
 
-    `paths` are those of all requested files.
+    Terragrunt units that call such a module are yielded as well. `paths` are all requested files.
     """
     modules: set[str] = set()
     parts = [source.path for source in sources if source.path.endswith((*FILES, *TERRAFORM.templates))]
@@ -52,9 +51,7 @@ def _list_modules(modules: set[str]) -> Iterator[str]:
 
 
 def _list_units(paths: Iterable[str], modules: Collection[str]) -> Iterator[str]:
-    """Yield the Terragrunt units among some paths that call one of some modules, as their text says, broken or
-    not.
-    """
+    """Yield the Terragrunt units whose text names one of the modules. The text need not be valid."""
     for path in sorted(paths) if modules else ():
         if os.path.basename(path) != UNIT:
             continue

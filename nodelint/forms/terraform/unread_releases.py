@@ -1,7 +1,7 @@
-"""Blocks of Terraform that name a chart of the repository and may install it with values that are not read.
+"""Find Terraform blocks that name a local chart and may install it with values that are not read.
 
-An input of a module whose files are elsewhere, an Application of Argo CD that Terraform makes, a `helm_release` with
-values that only Terraform knows: the objects of the chart change with them.
+Such a block is a call of a remote module, an Argo CD Application that Terraform creates, or a `helm_release` with
+values that only Terraform knows. The objects of the chart change with them.
 """
 
 from __future__ import annotations
@@ -22,14 +22,13 @@ from nodelint.forms.terraform.values import Modules
 from nodelint.model.finding import Span
 
 _NO_VALUES = ("source", "version", "name", "namespace", "create_namespace", "timeout", "wait", "atomic", "depends_on")
-"""What a module or a release is set up with, and no template is filled with."""
+"""Attributes of a module or a release that are not values of a template."""
 
 
 def list_unread_releases(chart: str, home: str, modules: Modules) -> Iterator[InputText]:
-    """Yield the blocks that name a chart and whose values for it are not read: each with all that is written of
-    these.
+    """Yield the blocks that name a chart and whose values for it are not read, with the text of these values.
 
-    `chart` is the absolute path of its folder, and `home` that of the folder in which files count.
+    `chart` is the absolute path of its folder, `home` the folder in which files count.
     """
     inputs = TerraformInputs(modules)
     for path in modules.near(chart):
@@ -51,7 +50,7 @@ def list_unread_releases(chart: str, home: str, modules: Modules) -> Iterator[In
 
 
 def _list_read(file: TerraformFile, modules: Modules, chart: str) -> set[int]:
-    """Where the blocks begin of which all values are known."""
+    """Return the offsets of the blocks whose values are all known."""
     try:
         found = list(releases_in(file, modules, chart))
     except BudgetSpent:
@@ -60,8 +59,9 @@ def _list_read(file: TerraformFile, modules: Modules, chart: str) -> set[int]:
 
 
 def _written_values(file: TerraformFile, block: TerraformBlock, chart: str) -> list[HclExpression]:
-    """Return the expressions of a block that concern a chart: the innermost object that names the chart, else all
-    that the block sets.
+    """Return the expressions of a block that concern a chart.
+
+    It is the innermost object that names the chart, else all attributes of the block.
     """
     text = file.source.text
     for value in file.attributes(block).values():

@@ -1,7 +1,7 @@
-"""What Terraform knows before an apply: variables, locals, resources that make manifests, and calls of modules.
+"""Evaluate the parts of Terraform that are known before an apply: variables, locals, manifests, module calls.
 
-A module's variables have what the one who calls it gives, else what `terraform.tfvars` and `*.auto.tfvars` say, else
-their defaults. A default that is empty is there to be replaced: it is not known.
+The value of a module's variable comes from its caller, else from `terraform.tfvars` and `*.auto.tfvars`, else from
+its default. An empty default is meant to be replaced: it is unknown.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ if TYPE_CHECKING:
     from nodelint.text.source import Source
 
 _MOST_CALLS = 400
-"""Calls of a module, or of a template, that are built."""
+"""The most calls of a module, or of a template, that are rendered."""
 _MOST_COMPARED = 1_000
-"""Calls of a module that are compared with each other."""
+"""The most calls of a module that are compared with each other."""
 _MOST_PARTS = 100
-"""Parts of a value that a call gives, as far as calls are compared."""
+"""The most parts of an argument that are compared between calls."""
 _DOCUMENTS = "kubectl_path_documents"
 _DEEPEST = 10
-"""Modules that call each other, as far as their arguments are followed."""
+"""The deepest nesting of module calls whose arguments are followed."""
 
 
 class TerraformModule:
-    """A folder of Terraform as one of its callers, or nobody, calls it."""
+    """A Terraform module as one of its callers calls it, or as a root module."""
 
     def __init__(
         self,
@@ -63,39 +63,42 @@ class TerraformModule:
         self.modules = modules
         self.own = own
         self.is_off = is_off
-        """Why the call has no instance, if so: what it makes is there to be switched on."""
+        """Why the call has no instance. Empty if it has one.
+
+        Its objects are still rendered, because it is meant to be enabled.
+        """
         self.needs_values = False
-        """Whether it lacks a value that files of variables are there for: with one of them alone it is applied."""
+        """Whether it lacks a value for which variable files are there: it is applied with one of them alone."""
         self.folder = folder
         self.root = root
         self.label = label
         self.budget = modules.budget
         self.given = given
         self.renders: list[tuple[str, Node]] | None = None
-        """What each `templatefile` is called with, by the path of its file, while that is looked for."""
+        """The arguments of each `templatefile` call by the path of the file, while these are collected."""
         self._values: dict[tuple[str, str], Node | None] = {}
         self._children: dict[str, TerraformModule | None] = {}
         self._read: dict[tuple[str, str], tuple[TerraformFile, HclExpression]] | None = None
         self._types: dict[str, tuple[TerraformFile, HclExpression]] = {}
 
     def evaluator(self, source: Source, names: Mapping[str, Node] | None = None) -> Evaluator:
-        """Return what works out expressions of a file of the module."""
+        """Return an evaluator for expressions of a file of the module."""
         return Evaluator(NameScope(source, names or {}, self.lookup, self.call, self.root), self.budget)
 
     def lookup(self, word: str, name: str) -> Node | None:
-        """`var.x`, `local.x`, `path.x`, and `module.x.y` as `x.y`; None for what is not known."""
+        """Return the value of `var.x`, `local.x`, `path.x`, and of `module.x.y` as `x.y`. None if it is unknown."""
         if word == "path":
             return self._path(name)
         found = {"var": self._variable, "local": self._local, "module": self._output}.get(word)
         if found is None and word not in MANIFESTS:
             return None
         if (word, name) not in self._values:
-            self._values[word, name] = None  # a value that needs itself is not known
+            self._values[word, name] = None  # a value that depends on itself is unknown
             self._values[word, name] = found(name) if found is not None else self._resource(word, name)
         return self._values[word, name]
 
     def _resource(self, kind: str, name: str) -> Node | None:
-        """Return the manifest that a resource makes. None if it makes none."""
+        """Return the manifest of a resource. None if it has none."""
         for file in self.modules.files(self.folder):
             for block in file.blocks:
                 if block.kind == "resource" and block.names == (kind, name):
@@ -188,15 +191,17 @@ class TerraformModule:
         return self._typed(name, value)
 
     def _typed(self, name: str, value: Node) -> Node:
-        """Return a value as the type of a variable has it."""
+        """Return a value converted to the type of a variable."""
         if name not in self._types:
             return value
         file, kind = self._types[name]
         return converted(value, kind, self.evaluator(file.source))
 
     def _given_value(self, name: str) -> Node | None:
-        """Return the value of a variable from the caller, else from variable files: the one named for this run
-        first.
+        """Return the value that the caller passes for a variable, None if it passes none.
+
+        For a root module, return its value from the variable file of this rendering, else from `terraform.tfvars` and
+        `*.auto.tfvars`.
         """
         if self.given is not None:
             return self.given.get(name)
@@ -204,7 +209,7 @@ class TerraformModule:
         return own or self.modules.variable_files(self.folder).get(name)
 
     def _assumed(self, name: str) -> Node | None:
-        """Return what the type of a variable says of what nobody gives."""
+        """Return the value that a variable's type implies if nothing sets it. None if there is none."""
         if name not in self._types or self.modules.settled:
             return None
         file, kind = self._types[name]
@@ -212,7 +217,7 @@ class TerraformModule:
         return None if value is None else without_gaps(value)
 
     def call(self, evaluator: ExpressionEvaluator, name: str, args: list[Node], at: Node) -> Node:
-        """Return what a function gives. Raise `EvaluationFailure` and `BudgetSpent`."""
+        """Return the result of a function. Raise `EvaluationFailure` and `BudgetSpent`."""
         if name == "fileset":
             return self._file_set(args, at)
         if name not in ("file", "templatefile"):
@@ -254,16 +259,14 @@ class TerraformModule:
         return unknown(at) if found is None else sequence(at, [scalar(at, path) for path in found], "set")
 
     def template(self, source: Source, names: Mapping[str, Node]) -> Evaluator:
-        """Return an evaluator for a template that the module fills in. It knows the names that are passed, and no
-        others.
-        """
+        """Return an evaluator for a template that the module renders. It knows only the names that are passed."""
         return Evaluator(NameScope(source, names, lambda word, name: None, self.call, self.root), self.budget)
 
 
 class Modules(ModuleFiles):
-    """Modules of Terraform, each folder one, as far as they are asked for. `sources` are read already.
+    """Terraform modules, each in one folder, read at first use. `sources` were already read.
 
-    With `settled` a default that somebody may replace is not known: one of a module that no file calls.
+    With `settled`, a default that may be replaced is unknown: a default of a module that no file calls.
     """
 
     def __init__(self, sources: Sequence[Source] | ModuleFiles = (), settled: bool = False) -> None:
@@ -274,7 +277,10 @@ class Modules(ModuleFiles):
         self.budget = EvaluationBudget()
 
     def variants(self, folder: str, depth: int = 0) -> list[TerraformModule]:
-        """A module as each of its callers calls it; one that nobody calls, by itself."""
+        """Return a module once for each of its callers.
+
+        A module without callers is returned once, as a root module.
+        """
         if (folder, depth) not in self._variants:
             self._variants[folder, depth] = [TerraformModule(self, folder, None, folder, "")]
             called = (
@@ -288,9 +294,10 @@ class Modules(ModuleFiles):
         return self._variants[folder, depth]
 
     def _roots(self, folder: str) -> list[TerraformModule]:
-        """Return a root module: as Terragrunt calls it; else by itself, and with the variables of each environment.
+        """Return a root module once for each Terragrunt unit that calls it.
 
-        If the command line names variable files, it is read with these alone.
+        Without units, return it by itself, and once for the variable files of each environment. If the command line
+        names variable files, only these are used.
         """
         calls = self.find_terragrunt_calls(folder)
         if calls:
@@ -305,8 +312,8 @@ class Modules(ModuleFiles):
         for source in environment_files(folder, self.source):
             given = self.variables_of(source)
             shared = declared & given.keys()
-            # Terraform only warns of variables that the module lacks. Elsewhere half of them have to be the module's.
-            # A file that gives none of them yet is an environment, too: it may give one after a change.
+            # Terraform only warns of variables that the module lacks. In an unnamed file elsewhere, half of the
+            # variables must be the module's. A file that gives none of them yet is an environment, too.
             is_beside = os.path.dirname(os.path.abspath(source.path)) == os.path.abspath(folder)
             if is_beside or 2 * len(shared) >= len(given):
                 label = os.path.relpath(os.path.abspath(source.path), folder).replace(os.sep, "/")
@@ -316,7 +323,7 @@ class Modules(ModuleFiles):
         return named or found
 
     def find_terragrunt_calls(self, folder: str) -> Sequence[TerragruntCall]:
-        """Return the calls of a module by Terragrunt, in the repository around it."""
+        """Return the calls of a module by Terragrunt in the repository around it."""
         home = safe_read.find_top(folder)
         if home is None:
             return ()
@@ -331,7 +338,7 @@ class Modules(ModuleFiles):
         return self._units[home].calls.get(folder, ())
 
     def variables_of(self, source: Source) -> dict[str, Node]:
-        """Return what a variable file gives."""
+        """Return the values of variables in a variable file, by name."""
         if source.path not in self._given:
             self._given[source.path] = dict(read_variables(source, self.budget))
         return self._given[source.path]
@@ -367,7 +374,10 @@ class Modules(ModuleFiles):
                 yield made
 
     def variable_files(self, folder: str) -> dict[str, Node]:
-        """Return the values of the files that Terraform reads by itself."""
+        """Return the variable values, by name, from the files of a folder that Terraform reads without `-var-file`.
+
+        These are terraform.tfvars and `*.auto.tfvars`.
+        """
         if folder not in self._given:
             names = sorted({*gate.names(folder), *map(os.path.basename, self._handed_in.get(folder, ()))})
             auto = [name for name in names if name.endswith((".auto.tfvars", ".auto.tfvars.json"))]
@@ -380,7 +390,7 @@ class Modules(ModuleFiles):
         return self._given[folder]
 
     def template_calls(self, path: str) -> list[tuple[Evaluator, TerraformModule]]:
-        """Return what each call of `templatefile` fills into a file, with the module that it stands in."""
+        """Return an evaluator with the arguments of each `templatefile` call for a file, and the call's module."""
         whole = os.path.abspath(path)
         source, name = self.source(whole), os.path.basename(path)
         if source is None:
@@ -404,10 +414,10 @@ class Modules(ModuleFiles):
 
 
 def _unrepeated(called: Iterator[TerraformModule]) -> Iterator[TerraformModule]:
-    """Yield the calls of a module without those that give it the very values that another one does.
+    """Yield the calls of a module without those with the same arguments as another one.
 
-    Modules that call each other several times have as many ways down to the last as the product of these numbers.
-    Once too many are alike, the rest is passed on as it is: `_MOST_CALLS` then ends it.
+    If modules call each other several times, the number of ways multiplies. After many comparisons the remaining
+    calls are yielded unchanged, and `_MOST_CALLS` limits them.
     """
     seen: set[object] = set()
     left = _MOST_COMPARED
@@ -420,7 +430,7 @@ def _unrepeated(called: Iterator[TerraformModule]) -> Iterator[TerraformModule]:
 
 
 def _mark_call(module: TerraformModule) -> object:
-    """Return what a call of a module gives, with the places of that; None if it is too much to be compared."""
+    """Return a hashable form of a call's arguments with their places. None if they are too large to compare."""
     marks: list[object] = [module.root, module.label, module.is_off, id(module.own)]
     for name, value in (module.given or {}).items():
         parts = list(islice(value.walk(), _MOST_PARTS + 1))
@@ -432,7 +442,7 @@ def _mark_call(module: TerraformModule) -> object:
 
 
 def _calls(file: TerraformFile, module: TerraformModule, template: str) -> list[Node]:
-    """Return what each call of a file gives to a template, by the template's whole path."""
+    """Return the arguments of each call for a template in a file. `template` is the absolute path of the template."""
     module.renders = []
     found: list[Node] = []
     for block in file.blocks:

@@ -1,4 +1,4 @@
-"""Files of variables: those that Terraform reads by itself, and those of an environment, which `-var-file` names."""
+"""Read variable files: those that Terraform reads by itself, and those of an environment for `-var-file`."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _ENDS = (".tfvars", ".tfvars.json")
 _BY_ITSELF = ("terraform.tfvars", "terraform.tfvars.json")
 _MODULE_ENDS = (".tf", ".tofu")
 _MOST_FILES = 400
-"""Files of variables that one root module is built with."""
+"""The most variable files with which one root module is rendered."""
 _MOST_ENTRIES = 20_000
-"""Entries of folders that are looked through for them."""
+"""The most entries of folders that are searched for them."""
 _DEEPEST = 4
-"""Folders below a root module, such as `environments/prod/eu-west-1`."""
+"""The most folders below a root module, such as `environments/prod/eu-west-1`."""
 
 
 def read_variables(source: Source, budget: EvaluationBudget) -> Iterator[tuple[str, Node]]:
-    """Yield the variables that a variable file gives. Raise `BudgetSpent`."""
+    """Yield the variables in a variable file. Raise `BudgetSpent`."""
     if source.path.endswith(".json"):
         try:
             roots = compose(source, source.text, 0, masked=False)
@@ -47,7 +47,7 @@ def read_variables(source: Source, budget: EvaluationBudget) -> Iterator[tuple[s
 
 
 def environment_files(folder: str, read: Callable[[str], Source | None]) -> Iterator[Source]:
-    """Return the variable files next to a root module and below it that somebody has to name, in order of path.
+    """Return the variable files next to a root module and below it that a user must name, in order of path.
 
     If the command line names some of them, only those count.
     """
@@ -59,7 +59,7 @@ def environment_files(folder: str, read: Callable[[str], Source | None]) -> Iter
         names = gate.names(around)
         left -= len(names)
         if depth and any(name.endswith(_MODULE_ENDS) for name in names):
-            continue  # a module of its own, with variables of its own
+            continue  # another module, with its own variables
         for name in names:
             path = os.path.join(around, name)
             if name.endswith(_ENDS):

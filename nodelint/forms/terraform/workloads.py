@@ -1,7 +1,7 @@
-"""Workloads that Terraform makes of blocks, `resource "kubernetes_deployment_v1"` say, as the objects they come to.
+"""Read workloads in Terraform blocks, such as `resource "kubernetes_deployment_v1"`, as Kubernetes objects.
 
-The provider `hashicorp/kubernetes` writes a field in snake case, and a list as a block for each of its items:
-`toleration { ... }` twice is `tolerations` with two items (its schema: kubernetes/schema_pod_spec.go).
+The provider `hashicorp/kubernetes` writes fields in snake case, and a block for each item of a list: `toleration {
+... }` twice is `tolerations` with two items (its schema: kubernetes/schema_pod_spec.go).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _KINDS = {
     "pod": ("v1", "Pod"),
 }
 WORKLOAD_RESOURCE = rf'resource[ \t]+"kubernetes_(?P<kind>{"|".join(_KINDS)})(?:_v[0-9]\w*)?"'
-"""How a file says that it holds such a resource."""
+"""Pattern of a Terraform resource that creates pods."""
 
 _LISTS = {
     **{name: f"{name}s" for name in ("container", "init_container", "volume", "toleration", "port", "volume_mount")},
@@ -34,20 +34,20 @@ _LISTS = {
     **dict.fromkeys(("env", "env_from", "match_expressions", "match_fields", "host_aliases", "image_pull_secrets")),
     "preferred_during_scheduling_ignored_during_execution": None,
 }
-"""Blocks of which each is an item of a list; the name of the list where it is not the block's own."""
+"""Blocks that are items of a list, with the name of the list. None if the list has the name of the block."""
 _POD_AFFINITIES = ("pod_affinity", "pod_anti_affinity")
 _REQUIRED = "required_during_scheduling_ignored_during_execution"
 _MAPS = frozenset(
     ("labels", "annotations", "match_labels", "node_selector", "limits", "requests", "overhead", "csi_attributes")
 )
-"""Fields whose keys are the user's own."""
+"""Fields with keys of the user's choice."""
 _NOT_FIELDS = frozenset(("timeouts", "lifecycle", "provisioner", "connection", "depends_on", "provider", "count"))
-"""What Terraform itself reads of a resource, beside `for_each` and `wait_for_...`."""
+"""Attributes that Terraform itself reads, in addition to `for_each` and `wait_for_...`."""
 _ACRONYMS = {"Ip": "IP", "Pid": "PID", "Ipc": "IPC", "Uid": "UID"}
 
 
 class WorkloadBlock(NamedTuple):
-    """A resource that makes pods: its object, and where its block begins and ends."""
+    """A resource that creates pods: its object, and the range of its block."""
 
     node: Node
     start: int
@@ -55,7 +55,7 @@ class WorkloadBlock(NamedTuple):
 
 
 def read_workloads(source: SourceText, words: Text) -> Iterator[WorkloadBlock | HclError]:
-    """Yield the workloads among the blocks of a text, and what is wrong with those that cannot be read."""
+    """Yield the workloads in the blocks of a text, and the errors of those that cannot be read."""
     reader = _BlockReader(source, words.tokens)
     tokens = words.tokens
     for index, token in enumerate(tokens):
@@ -73,10 +73,10 @@ def read_workloads(source: SourceText, words: Text) -> Iterator[WorkloadBlock | 
 
 
 class _BlockReader(HclReader):
-    """Reads a block and those within it as the object that the provider makes of them."""
+    """Reads a block and its nested blocks as the object that the provider creates."""
 
     def resource(self, index: int, api_version: str, kind: str) -> Node:
-        """Return the object of the resource whose first word is at `index`. Raise `HclError`."""
+        """Return the object of the resource whose first token is at `index`. Raise `HclError`."""
         body, _ = self.block(index + 3, 0, "")
         made = Node(self.source, self.tokens[index].start, body.end, "mapping", "hcl-blocks")
         for name, value in (("apiVersion", api_version), ("kind", kind)):
@@ -87,7 +87,10 @@ class _BlockReader(HclReader):
         return made
 
     def block(self, index: int, depth: int, around: str) -> tuple[Node, int]:
-        """Return the block whose `{` is at `index`, of the name `around`, and the index behind its `}`."""
+        """Return the block whose `{` is at `index`, and the index after its `}`.
+
+        `around` is the name of the block.
+        """
         if depth > DEEPEST:
             raise self.odd(index)
         first = index
@@ -124,11 +127,11 @@ class _BlockReader(HclReader):
         return made, index + 1
 
     def word(self, index: int) -> str:
-        """Return the text of a word."""
+        """Return the text of the token at an index. Empty after the last token."""
         return self.text[self.tokens[index].start : self.tokens[index].end] if index < len(self.tokens) else ""
 
     def _enter_block(self, made: Node, word: str, key: Node, value: Node, around: str) -> None:
-        """Enter what a block holds: as the next item of its list, or as the value of its field."""
+        """Add the content of a block: as the next item of its list, or as the value of its field."""
         if word not in _LISTS and not (word == _REQUIRED and around in _POD_AFFINITIES):
             key.value = _field(word)
             self._enter(made, key.value, key, value)
@@ -150,7 +153,7 @@ class _BlockReader(HclReader):
 
 
 def _field(word: str) -> str:
-    """Return the name of a field as the API has it: `hostPort` of `host_port`, `hostIPC` of `host_ipc`."""
+    """Return the API name of a field: `hostPort` for `host_port`, `hostIPC` for `host_ipc`."""
     first, *others = word.split("_")
     capitals = [part.capitalize() for part in others]
     return first + "".join(_ACRONYMS.get(part, part) for part in capitals)

@@ -1,7 +1,7 @@
-"""Edits in objects of HCL: `key = value`, lists with commas, laid out as the neighbours are.
+"""Edit HCL objects and lists in the layout of the lines around.
 
-What `terraform fmt` would do is followed where it costs no further edit: signs of a new object stand below each
-other, a new key of an old one takes the column of the key above where it is short enough.
+The layout of `terraform fmt` is followed if that needs no further edit: the `=` signs of a new object are aligned,
+and a new key is aligned with the key above if it is short enough.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _TAIL = r"(?P<comma>[ \t]*,)?[ \t]*(?:#[^\r\n]*|//[^\r\n]*|/\*[^\r\n]*?\*/[ \t]*
 
 
 class AttributeForm(NamedTuple):
-    """How an object writes its keys: in quotes or bare, and what stands between key and value."""
+    """The notation of keys in an object: whether they have quotes, and the text between key and value."""
 
     quoted: bool
     sign: str
 
 
 def set_value(node: Node, value: str | int | float | bool) -> list[Edit]:
-    """Return edits that put another scalar in a node's place; for a key another name."""
+    """Return edits that replace the value of a node with a scalar. For a key, they rename it."""
     if node.kind != "scalar":
         return replace(node, value)
     is_key = node.parent is not None and any(entry.key is node for entry in node.parent.entries)
@@ -40,7 +40,7 @@ def set_value(node: Node, value: str | int | float | bool) -> list[Edit]:
 
 
 def replace(node: Node, value: Plain) -> list[Edit]:
-    """Return edits that put another value in a node's place."""
+    """Return edits that replace the value of a node."""
     if node.parent is None:
         raise NotEditable("this is a whole object")
     if any(entry.key is node for entry in node.parent.entries):
@@ -52,7 +52,7 @@ def replace(node: Node, value: Plain) -> list[Edit]:
 
 
 def insert_items(sequence: Node, index: int, items: Sequence[Plain]) -> list[Edit]:
-    """Return edits that insert items, in this order, before the item of an index."""
+    """Return edits that insert items, in this order, before the item at `index`."""
     near = sequence.items[max(index, 1) - 1 : max(index, 1)]
     model = near[0] if near else None
 
@@ -70,7 +70,7 @@ def insert_items(sequence: Node, index: int, items: Sequence[Plain]) -> list[Edi
 
 
 def add_keys(mapping: Node, values: Mapping[str, Plain], after: str | None = None, first: bool = False) -> list[Edit]:
-    """Return edits that add keys in their order: behind the key `after`, or `first`, else at the end."""
+    """Return edits that add keys, in order: after the key `after`, or at the start (`first`), else at the end."""
     members = members_of(mapping)
     previous = mapping.entry(after) if after is not None else None
     index = 0 if first else len(members)
@@ -93,7 +93,10 @@ def add_keys(mapping: Node, values: Mapping[str, Plain], after: str | None = Non
 
 
 def remove(node: Node) -> list[Edit]:
-    """Take out an item of a list or a key with its value; its lines go with the comments right above."""
+    """Return edits that remove an item, or a key with its value.
+
+    Its lines are removed with the comments above them.
+    """
     parent = node.parent
     if parent is None:
         raise NotEditable("this is a whole object")
@@ -101,7 +104,7 @@ def remove(node: Node) -> list[Edit]:
     members = members_of(parent)
     index = index_of(node)
     if index is None:
-        raise NotEditable("it comes from a merge")
+        raise NotEditable("merge() brings the value: edit it by hand")
     first, last = members[index]
     if len(members) == 1:
         return [edit_of(parent, parent.start + 1, parent.end - 1, "")]
@@ -117,7 +120,7 @@ def remove(node: Node) -> list[Edit]:
     return [edit_of(parent, members[index - 1][1].end, last.end, "")]
 
 
-# -- where members go
+# -- places of members
 
 
 def _insert(node: Node, index: int, written: Callable[[str], list[str]]) -> list[Edit]:
@@ -127,7 +130,7 @@ def _insert(node: Node, index: int, written: Callable[[str], list[str]]) -> list
     near = members[max(index - 1, 0)]
     indent = leading(near[0])
     own_line = not text[line_start(text, near[0].start) : near[0].start].strip()
-    # In an object a line break parts two members; a list needs its commas.
+    # In an object, a line break separates two members. A list needs commas.
     needs_comma = node.kind == "sequence"
     if index == 0:
         parts = written(indent)
@@ -149,9 +152,12 @@ def _insert(node: Node, index: int, written: Callable[[str], list[str]]) -> list
 
 
 def _fill(node: Node, parts: list[str], indent: str | None) -> list[Edit]:
-    """Return the first members of an empty list or object, each on a line of its own where there is an indent."""
+    """Return edits that add the first members to an empty list or object.
+
+    With `indent`, each is on a separate line.
+    """
     if node.source.text[node.start + 1 : node.end - 1].strip():
-        raise NotEditable("there is a comment in between")
+        raise NotEditable("a comment stands between the lines of the edit: edit it by hand")
     if indent is None:
         return [edit_of(node, node.start + 1, node.end - 1, ", ".join(parts))]
     newline = node.source.newline
@@ -160,7 +166,7 @@ def _fill(node: Node, parts: list[str], indent: str | None) -> list[Edit]:
     return [edit_of(node, node.start + 1, node.end - 1, lines + newline + leading(node))]
 
 
-# -- how a value is written
+# -- notation of values
 
 
 def _scalar(value: str | int | float | bool | None) -> str:
@@ -179,7 +185,7 @@ def _key(key: str, quoted: bool) -> str:
 
 
 def _value(value: Plain, indent: str, model: Node | None, form: AttributeForm, unit: str, newline: str) -> str:
-    """Return a value after a model; `indent` is that of the line that it begins on."""
+    """Return a value as text in the style of a model. `indent` is that of its first line."""
     inner = indent + unit
     if isinstance(value, Mapping):
         model = model if model is not None and model.kind == "mapping" else None
@@ -223,7 +229,7 @@ def _lines(
 
 
 def _form(node: Node) -> AttributeForm:
-    """Return how the nearest object writes its keys."""
+    """Return the notation of keys in the nearest object."""
     at: Node | None = node
     while at is not None:
         if at.kind == "mapping" and at.entries:
@@ -235,7 +241,7 @@ def _form(node: Node) -> AttributeForm:
 
 
 def _column_of_sign(member: tuple[Node, Node]) -> int:
-    """Return how wide a key is with the blanks that align its sign; 0 where its value takes several lines."""
+    """Return the width of a key with the blanks that align its sign. 0 if its value spans several lines."""
     key, value = member
     text = key.source.text
     if "\n" in text[value.start : value.end]:
@@ -245,7 +251,7 @@ def _column_of_sign(member: tuple[Node, Node]) -> int:
 
 
 def _like(mapping: Node, key: str) -> Node | None:
-    """Return a value of the same key elsewhere in the object."""
+    """Return a value with the key `key` elsewhere in the object, as a model for the style. None if there is none."""
     for node in root_of(mapping).walk():
         if node.kind == "mapping" and node is not mapping:
             found = node.get(key)
@@ -258,16 +264,16 @@ def _like(mapping: Node, key: str) -> Node | None:
 
 
 def is_literal(node: Node) -> bool:
-    """Whether a value is what stands in its place: a quoted text, a number, a word, a list of such."""
+    """Return whether a value is a literal: a quoted string, a number, a word, or a list of such."""
     again = _read_literal(node.source, node)
     return again is not None and again.plain() == node.plain()
 
 
 def change_literal(node: Node, value: object) -> list[Edit]:
-    """Return the fewest edits that put another value in the place of a literal. Raise `NotEditable`."""
+    """Return the fewest edits that replace a literal. Raise `NotEditable`."""
     own = _read_literal(node.source, node)
     if own is None or own.kind != node.kind:
-        raise NotEditable("it is no literal")
+        raise NotEditable("the value is an expression: edit it by hand")
     if own.kind == "scalar" and isinstance(value, str | int | float):
         return set_value(own, value)
     if (
@@ -288,16 +294,16 @@ def change_literal(node: Node, value: object) -> list[Edit]:
 
 
 def _apply(node: Node, edits: list[Edit]) -> Node:
-    """Return a list in a text of its own with edits made, read again."""
+    """Return a literal list after edits, parsed again from a separate text."""
     text = node.source.text
     for edit in sorted(edits, key=lambda edit: (edit.start, edit.end), reverse=True):
         text = text[: edit.start] + edit.text + text[edit.end :]
     again = _read_literal(SourceText(node.source.path, text), node)
     if again is None:
-        raise NotEditable("the edited text could not be read again")
+        raise NotEditable("nodelint could not read the file with this edit: edit it by hand")
     return again
 
 
 def _read_literal(source: SourceText, node: Node) -> Node | None:
-    """Return the literal that begins where a node does; None if there is something else."""
+    """Return the literal that begins at the start of a node. None if there is something else."""
     return read_literal(source, node.start, node.end if source is node.source else len(source.text))

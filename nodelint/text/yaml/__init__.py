@@ -1,1 +1,1 @@
-"""YAML as Go reads it: scalars, tags, the parser, and nodes with tight spans."""
+"""Read YAML as Go does: scalars, tags, the parser, and nodes with tight spans."""

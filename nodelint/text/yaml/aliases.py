@@ -1,4 +1,4 @@
-"""Nodes that YAML aliases and merge keys stand for."""
+"""Copy the nodes to which YAML aliases and merge keys refer."""
 
 from __future__ import annotations
 
@@ -8,22 +8,25 @@ from nodelint.text.syntax_errors import Unreadable
 from nodelint.text.unknown_value import UNKNOWN
 
 MOST_COPIES = 100_000
-"""Nodes that the aliases of one text may stand for, all together."""
+"""The most nodes that all aliases of one text may create."""
 _FEW_COPIES, _STEPS_OF_COPY = 1000, 5
-"""Nodes that an alias of people stands for: beyond, each takes so many steps of the run's budget."""
+"""The number of nodes that one alias may create without cost.
+
+For a larger alias, each node takes this many budget steps.
+"""
 
 
 class Copies:
-    """Makes the copies of one text, and counts them: a few lines of aliases may stand for billions of nodes."""
+    """Creates the copies for one text and counts them: a few lines of aliases may create billions of nodes."""
 
     def __init__(self, deepest: int) -> None:
         self._deepest = deepest
         self._count = 0
 
     def copy(self, target: Node, depth: int, at: int) -> Node:
-        """Return the node and all below it once more, to hang in a place `depth` levels deep.
+        """Return a copy of a node and of all nodes below it, for a place at nesting level `depth`.
 
-        Raise `Unreadable` at `at` where that is too many nodes, or too deep.
+        Raise `Unreadable` at the offset `at` if there are too many nodes, or if the nesting is too deep.
         """
         top = _copy_alone(target)
         before = self._count
@@ -57,10 +60,10 @@ class Copies:
             RUN.draw(made * _STEPS_OF_COPY, 0)
 
     def merge(self, node: Node) -> None:
-        """Give a mapping the keys of its merges as go-yaml does: whatever stands further down wins.
+        """Add the keys of a mapping's merges (`<<`) to its entries, as go-yaml does.
 
-        Of the mappings in one list, the first wins. A key that stands above a merge with the same key gives no value:
-        it goes to the merges, among what is only written. Raise `Unreadable`.
+        Of equal keys, the lower one wins. In a list of mappings, the first mapping wins. A key above a merge with the
+        same key is overridden: it is moved to `merges`. Raise `Unreadable`.
         """
         last: dict[str | None, tuple[int, MappingEntry, Node]] = {}
         nameless: list[tuple[MappingEntry, Node]] = []
@@ -93,7 +96,7 @@ class Copies:
 
 
 def _copy_alone(node: Node) -> Node:
-    """Return a node without what is below it."""
+    """Return a copy of a node without its children."""
     other = Node(node.source, node.start, node.end, node.kind, node.style, node.value)
     other.raw, other.tag = node.raw, node.tag
     other.shared = True

@@ -1,12 +1,13 @@
-"""Compose nodes from libyaml's events: exact positions, values, and errors in words.
+"""Compose nodes from libyaml's events: exact positions, values, and readable errors.
 
-Nothing here calls itself: the depth of a file costs no stack.
+No function here is recursive: a deeply nested file needs no stack.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from sys import intern
 
 from nodelint.base.budget import BudgetSpent
 from nodelint.base.types import TYPE_CHECKING
@@ -42,23 +43,27 @@ if TYPE_CHECKING:
     from nodelint.text.yaml.aliases import Copies
 
 DEEPEST = 100
-"""Collections within collections, aliases followed; an API server stops at 10,000, no object needs ten."""
+"""The deepest nesting of collections, with aliases resolved. An API server stops at 10,000; no object needs ten."""
 
 _SHORT_STYLES: dict[str | None, Style] = {None: "plain", "": "plain", "'": "single", '"': "double"}
 _STYLES: dict[str | None, Style] = {**_SHORT_STYLES, "|": "literal", ">": "folded"}
 _IN_WORDS = {"mapping": "mapping", "sequence": "list"}
 _MERGES = (None, "tag:yaml.org,2002:merge")
-"""How a merge key is tagged: some tools that write YAML spell the tag out, `!!merge <<`."""
-# compiled when first needed: few files have an anchor, a tag or template code
+"""Tags of a merge key. Some tools write the tag of `<<` explicitly: `!!merge <<`."""
+# compiled at first use: few files have an anchor, a tag or template code
 _PROPERTIES = r"(?:(?:&[\w-]+|!<[^>\s]*>|![^\s,\[\]{}]*)(?:\s++|(?<=\s)#[^\n\r]*+)*+)+"
 _CODE_AHEAD = r"(?:[ \t]*+(?:#[^\n]*+|\r?)\n)*+[ \t]*(?:\{\{|\{%|%\{|<%|\$\{)"
 _BRANCH = r"(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(?:if|unless|else|elif|elsif|end|with|range|for)\b"
 _ELSE = r"(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(?:else|elif|elsif)\b"
 _IDENTITY = ("apiVersion", "kind")
-"""Keys of which two make two objects, of which one is there where an `else` parts them."""
+"""Keys that make two objects if they occur twice. With an `else` between them, only one object is rendered."""
 _BYTE_ORDER_MARK = "[\n\r\x85\u2028\u2029](\ufeff)"
-"""A byte order mark at a line's beginning: libyaml passes over it, Go's reader takes it for text."""
+"""A byte order mark at the beginning of a line. libyaml skips it, Go's parser reads it as text."""
 _SLASH = r"(?<!\\)(?:\\\\)*(\\/)"
+
+
+_SHORT = 40
+"""Characters of a scalar that is kept once: keys, kinds and values of labels stand in every object."""
 
 
 class _Frame:
@@ -73,10 +78,9 @@ class _Frame:
 
 
 def compose(source: SourceText, text: str, base: int, *, masked: bool, literal: bool = False) -> list[Node | None]:
-    """Return the roots of the documents in `text`, which stands at `base` in the source's own text.
+    """Return the roots of the documents in `text`, which begins at offset `base` of the source. Raise `Unreadable`.
 
-    `masked` says that template code was set aside in it, so that values may be unknown for it; `literal` that nothing
-    is put in the place of a `$`. Raise `Unreadable`.
+    `masked`: template code is masked, so that values may be unknown. `literal`: a `$` is an ordinary character.
     """
     parser = libyaml()
     escapes = "\\u" in text or "\\/" in text
@@ -89,14 +93,14 @@ def compose(source: SourceText, text: str, base: int, *, masked: bool, literal: 
     except BudgetSpent as late:
         raise NotInTime(base, str(late)) from None
     except (parser.error, UnicodeEncodeError):
-        # ruamel.yaml.clib holds libyaml 0.1.7, which refuses `[http://x]`; PyYAML's 0.2.5 is nearer to Go's reader.
+        # ruamel.yaml.clib has libyaml 0.1.7, which refuses `[http://x]`; PyYAML's 0.2.5 is closer to Go's parser.
         return _compose_again(source, text, base, masked, literal, escapes)
 
 
 def _compose_again(
     source: SourceText, text: str, base: int, masked: bool, literal: bool, escapes: bool
 ) -> list[Node | None]:
-    """Return the documents of a text, read with repairs by a newer libyaml. Raise `Unreadable`."""
+    """Return the roots of a text, parsed with repairs by a newer libyaml. Raise `Unreadable`."""
     from nodelint.text.yaml.lenient_yaml import read_repaired
 
     def read(parser: Parser, written: str, restore: Callable[[str], str] | None) -> list[Node | None]:
@@ -115,7 +119,7 @@ class _Composer:
         self.masked = masked
         self.literal = literal
         self.restore: Callable[[str], str] | None = None
-        """What takes back what a repair put into a scalar; None where nothing was repaired."""
+        """The function that reverts repairs in a scalar. None if nothing was repaired."""
         self.slashes = "\\/" in text and not escapes
         self.live = not masked and is_live(text)
         self.replaced = not self.live and may_be_replaced(text)
@@ -127,7 +131,7 @@ class _Composer:
         self.plainly = not (masked or self.slashes or self.byte_order_marks or "?" in text) and (
             self.live or not (self.replaced or may_hold_placeholder(text))
         )
-        """Whether a scalar without tag and anchor is what it reads as: most documents hold no others."""
+        """Whether a scalar without tag and anchor has the value of its text. This holds for most documents."""
 
     def run(self, parser: Parser) -> list[Node | None]:
         base, source, plainly = self.base, self.source, self.plainly and self.restore is None
@@ -138,6 +142,7 @@ class _Composer:
         while True:
             kind, anchor, tag, text, start, end, form = next_event()
             if kind == SCALAR:
+                text = intern(text) if len(text) <= _SHORT else text
                 style = _SHORT_STYLES.get(form) if plainly and tag is None and anchor is None else None
                 value = resolve(text) if style == "plain" else text
                 if style is None or type(value) is float:
@@ -167,7 +172,7 @@ class _Composer:
                 break
             else:
                 continue
-            # the node is complete: hand it to what is around it
+            # the node is complete: add it to its parent
             if frame is None:
                 roots[-1] = node
             elif frame.key is None:
@@ -188,7 +193,10 @@ class _Composer:
         around: _Frame | None,
         depth: int,
     ) -> _Frame:
-        """Return a mapping or list begins, inside of another or of none."""
+        """Return the frame of a mapping or list that begins.
+
+        `around` is the frame of the collection around it, if any.
+        """
         if depth >= DEEPEST:
             raise Unreadable(raw, f"nested more than {DEEPEST} levels deep")
         if around is not None and around.key is None and around.node.kind == "mapping":
@@ -202,7 +210,7 @@ class _Composer:
         return _Frame(node, raw, anchor)
 
     def item_or_key(self, frame: _Frame, node: Node) -> None:
-        """Take an item of a list, or a key that waits for its value."""
+        """Add an item to a list, or remember a key until its value follows."""
         node.parent = around = frame.node
         if around.kind == "sequence":
             around.items.append(node)
@@ -214,7 +222,7 @@ class _Composer:
             around.start = node.raw
 
     def entry(self, frame: _Frame, key: Node, value: Node) -> None:
-        """Take the value of a key."""
+        """Add a key with its value to the mapping."""
         mapping, value_of_key = frame.node, key.value
         value.parent, frame.key = mapping, None
         if value_of_key == "<<" and key.style == "plain" and key.tag in _MERGES:
@@ -234,7 +242,7 @@ class _Composer:
                 first = mapping.key(name)
                 raise Unreadable(
                     key.start,
-                    f"the key `{shortened(name)}` is there twice",
+                    f"the key `{shortened(name)}` is set twice",
                     max(1, key.end - key.start),
                     None if first is None else first.start,
                 )
@@ -242,7 +250,7 @@ class _Composer:
         mapping.entries.append(MappingEntry(key, value, name))
 
     def is_alternative(self, mapping: Node, key: Node, name: str) -> bool:
-        """Whether a key that is there twice stands in another branch of a template than before."""
+        """Return whether a repeated key is in another branch of a template than its first occurrence."""
         before = mapping.key(name)
         if not self.masked or before is None:
             return False
@@ -282,7 +290,7 @@ class _Composer:
         tag: str | None,
         frame: _Frame | None,
     ) -> Node:
-        """Return a scalar of any kind."""
+        """Return the node of a scalar of any kind. Raise `Unreadable` for an invalid one."""
         is_key = frame is not None and frame.key is None and frame.node.kind == "mapping"
         start = raw if anchor is None and tag is None else min(self.after_properties(raw), end)
         if self.restore is not None:
@@ -331,11 +339,11 @@ class _Composer:
             raise Unreadable(self.base + slash.start(1), "`\\/` is an escape in JSON alone; write `/`")
 
     def code_ahead(self, offset: int) -> bool:
-        """Whether what was set aside as template code comes next: it makes the value that is missing here."""
+        """Return whether masked template code follows at an offset: it renders the value that is missing here."""
         return self.masked and re.compile(_CODE_AHEAD).match(self.source.text, offset) is not None
 
     def block_end(self, start: int, end: int) -> int:
-        """Return where a block scalar ends, without blank lines and lines of template code that are indented less."""
+        """Return the end of a block scalar, without blank lines and without less indented lines of template code."""
         text = self.source.text
         indent = -1
         while True:
@@ -356,7 +364,7 @@ class _Composer:
         return end if line > start else start + len(text[start:end].rstrip(" \t"))
 
     def indent_of(self, start: int, end: int) -> int:
-        """Return the indent of the first line of a block scalar that holds something."""
+        """Return the indent of the first non-blank line of a block scalar."""
         for line in self.text[start - self.base : end - self.base].splitlines()[1:]:
             if line.strip():
                 return len(line) - len(line.lstrip(" "))
@@ -405,7 +413,7 @@ class _Composer:
 
 
 def _tagged(node: Node, tag: str, text: str, is_key: bool) -> None:
-    """Give a scalar its tag and the value that this makes of its text. Raise `Unreadable`."""
+    """Set the tag of a scalar, and the value of its text with that tag. Raise `Unreadable` if the text is invalid."""
     from nodelint.text.yaml.tags import set_by_tag  # here, because tags are rare
 
     set_by_tag(node, tag, text, is_key)

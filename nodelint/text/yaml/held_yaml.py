@@ -1,4 +1,4 @@
-"""The bounds of YAML that PyYAML loads: it keeps each collection on C's stack, and copies what a merge names."""
+"""Check YAML before PyYAML loads it: PyYAML keeps each collection on C's stack, and copies merged values."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ if TYPE_CHECKING:
     from typing import Any
 
 _DEEPEST = 200
-"""Collections within each other; the deepest CRDs in use have about 50."""
+"""The deepest nesting of collections. The deepest CRDs in use have about 50 levels."""
 
 
 def hold(data: str | bytes) -> None:
-    """Raise ValueError for YAML that PyYAML must not load: too deep, containing itself, or with aliases that stand
-    for too many values. Raise yaml.YAMLError for a text that is no YAML.
+    """Raise ValueError for YAML that PyYAML must not load: too deep, recursive, or with aliases for too many values.
+
+    Raise yaml.YAMLError if the text is not YAML.
     """
     import yaml
 

@@ -1,6 +1,6 @@
 """Read a JSON6902 patch as the part of the object that its operations set.
 
-A value stays where it is written; around it stand mappings and lists whose keys are the steps of the path.
+Each value keeps its position. It is put into mappings and lists whose keys are the steps of the operation's path.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from nodelint.text.nodes import MappingEntry, Node
 
 API_VERSIONS = {"NodePool": "karpenter.sh/v1", "EC2NodeClass": "karpenter.k8s.aws/v1"}
 _NAME = r"[a-z0-9.-]+"
-"""A target's name may be a pattern; this is not one that matches more than itself, but for a dot."""
+"""A target's name is a regular expression. Names like this match only themselves, except for the dot."""
 _WRITES = ("add", "replace")
-# where no other kind that is widely patched has anything
+# fields that no other commonly patched kind has
 _OWN = {
     "NodePool": r"/spec/(?:disruption|weight$|template/spec/(?:requirements|nodeClassRef|startupTaints|expireAfter))",
     "EC2NodeClass": r"/spec/(?:amiSelectorTerms|subnetSelectorTerms|securityGroupSelectorTerms|amiFamily)",
@@ -22,7 +22,7 @@ _OWN = {
 
 
 def is_patch(root: Node) -> bool:
-    """Whether a document is a list of operations."""
+    """Return whether a document is a list of JSON6902 operations."""
     return (
         root.kind == "sequence"
         and bool(root.items)
@@ -31,7 +31,7 @@ def is_patch(root: Node) -> bool:
 
 
 def target(node: Node) -> Node | None:
-    """Return the kind that a patch in a kustomization is for, where it is one of Karpenter's in v1."""
+    """Return the node of the kind that a patch in a kustomization targets. None if it is not a v1 Karpenter kind."""
     parent = node.parent
     named = parent.get("target") if parent is not None and parent.get("patch") is node else None
     kind = named.get("kind") if named is not None else None
@@ -43,7 +43,7 @@ def target(node: Node) -> Node | None:
 
 
 def part(root: Node, kind: Node | None) -> Node | None:
-    """Return the part of an object that the operations of a patch write; None if its kind is not known."""
+    """Return the partial object that the operations of a patch write. None if its kind is not known."""
     name = _guessed(root) if kind is None else str(kind.value)
     if name is None:
         return None
@@ -69,7 +69,7 @@ def _guessed(root: Node) -> str | None:
 
 
 def _put(top: Node, path: Node, value: Node) -> None:
-    """Put a value where a path leads to; nothing if another operation has put one on the way."""
+    """Put a value at a path of the object. Do nothing if another operation has set a value on the way to it."""
     written = text_of(path)
     if not written.startswith("/spec/"):
         return
@@ -87,7 +87,7 @@ def _put(top: Node, path: Node, value: Node) -> None:
         if there is None:
             there = _around(path, "sequence" if re.fullmatch(r"\d+|-", following) else "mapping")
             _enter(at, key, there)
-        elif there.parent is not at:  # a value, whose inside another operation changes
+        elif there.parent is not at:  # a value in which another operation makes a change
             return
         at = there
 
@@ -104,7 +104,7 @@ def _enter(holder: Node, key: Node, value: Node) -> None:
 
 
 def _copy(value: Node) -> Node:
-    """Return a collection whose inside may be edited and which itself may not: it may be a step of another path."""
+    """Return a copy of a collection. Its content may be edited, but not the copy: other paths may lead through it."""
     copy = Node(value.source, value.start, value.end, value.kind, value.style, value.value)
     copy.entries, copy.items, copy.merges, copy.tag = [*value.entries], [*value.items], value.merges, value.tag
     copy.shared = True

@@ -1,4 +1,4 @@
-"""Read a document again with a newer libyaml and repairs, if Go accepts it and the first reader does not."""
+"""Parse a document again with a newer libyaml and repairs, if Go accepts it and the first parser does not."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ if TYPE_CHECKING:
 
 _SURROGATES = r"\\\\|\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
 _COLON = "\ue001"
-"""A private-use character in the place of a `:` that ends a text between brackets, `[a:]`: one that libyaml
-refuses there, and that Go's reader takes for a part of the text."""
+"""A private-use character in place of a `:` that ends a text in brackets, `[a:]`.
+
+libyaml refuses such a `:`. Go reads it as part of the text.
+"""
 _APOSTROPHE = "\ue002\ue002"
-"""What stands for `\\'` between double quotes, which Go's reader knows too."""
+"""Two characters in place of `\\'` in double quotes. Go accepts this escape."""
 _MOST_REPAIRS = 100
-"""Each is found by reading the document once more."""
+"""The most repairs of a document. After each repair it is parsed again."""
 
 
 def read_repaired(
@@ -28,10 +30,10 @@ def read_repaired(
     base: int,
     escapes: bool,
 ) -> list[Node | None]:
-    """Return what `read` makes of a text by PyYAML's libyaml, of `text` itself or of one with the same number of
-    characters.
+    """Return the result of `read` for a text, with PyYAML's libyaml.
 
-    `read` is given the parser, the text, and what takes a repair back in a scalar. Raise `Unreadable`.
+    If that fails, the text is repaired: it keeps its length. `read` gets the parser, the text, and a function that
+    reverts a repair in a scalar (None if there is none). Raise `Unreadable`.
     """
     import yaml
     import yaml.cyaml
@@ -53,7 +55,7 @@ def read_repaired(
 
 
 def _repaired(text: str, problem: str | None, at: int, escapes: bool) -> str:
-    """Return the text with something else where a problem was found; the same text where there is no repair."""
+    """Return the text with a repair at the position of a problem. Return it unchanged if no repair is known."""
     if problem == "found unexpected ':'":
         return text[:at] + _COLON + text[at + 1 :]
     if problem == "found unknown escape character" and text[at : at + 2] == "\\'":
@@ -66,9 +68,7 @@ def _restored(text: str) -> str:
 
 
 def _join(pair: re.Match[str]) -> str:
-    """Return what libyaml reads as Go reads surrogates in JSON, in as many characters: an escaped line break and a
-    pair.
-    """
+    """Return surrogate escapes of JSON in a form that libyaml reads as Go does. The length does not change."""
     if pair[1] is None:
         return "\\ufffd" if pair[0].startswith("\\u") else pair[0]
     code = 0x10000 + ((int(pair[1], 16) - 0xD800) << 10) + int(pair[2], 16) - 0xDC00
@@ -76,7 +76,7 @@ def _join(pair: re.Match[str]) -> str:
 
 
 def is_json(text: str) -> bool:
-    """Whether a document is JSON, which kubectl reads as such: with its escapes, where YAML has others."""
+    """Return whether a document is JSON. kubectl reads it with the escapes of JSON, not of YAML."""
     from json import loads
 
     if not text.lstrip("\ufeff \t\r\n").startswith("{"):

@@ -1,9 +1,9 @@
-"""libyaml's parser, without the package around it, and its events as tuples.
+"""Load libyaml's parser without the package around it, with events as tuples.
 
-The parser is an extension module of ruamel.yaml. When it is loaded, it imports twelve modules of the package, most
-of them for the name of one error that its loader and its emitter raise, and these import the rest: as long as all
-other work on a small file. It calls the class of each event by a name of its module; functions that give tuples stand
-there instead, since most of the time of parsing went into making objects of classes.
+The parser is an extension module of ruamel.yaml. When it is loaded, it imports twelve modules of the package, most of
+them for one error class: this takes as long as all other work on a small file. The extension looks up the class of
+each event by name in a module. Here these names are functions that return tuples, because creating objects took most
+of the time of parsing.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from typing import Any
 
     Event = tuple[int, str | None, str | None, str, int, int, Any]
-    """Its kind, anchor, tag, the value of a scalar, where it begins and ends, and its style."""
+    """A parser event: kind, anchor, tag, value of a scalar, offsets of start and end, and style."""
 
 SCALAR, MAPPING, SEQUENCE, END_OF_COLLECTION, ALIAS, DOCUMENT, END_OF_DOCUMENT, STREAM, END_OF_STREAM = range(9)
-"""Kinds of events. The anchor of an alias is its name; the style of a collection is whether it stands in brackets."""
+"""Kinds of events. The anchor of an alias is its name. The style of a collection says whether it has brackets."""
 
 _FOR_ERRORS = ("composer", "constructor", "emitter", "parser", "reader", "representer", "scanner", "serializer")
-"""Modules of which the extension takes an error class and nothing else."""
+"""Modules from which the extension needs one error class only."""
 
 
 def _scalar(anchor: str | None, tag: str | None, _: Any, value: str, start: Any, end: Any, style: str) -> Event:
@@ -78,7 +78,7 @@ _EVENTS: dict[str, Callable[..., Event]] = {
     "StreamStartEvent": _stream,
     "StreamEndEvent": _end_of_stream,
 }
-"""What makes the tuple of an event, by the name of its class."""
+"""The function that creates the tuple of an event, by the class name of the event."""
 _KINDS = {
     "ScalarEvent": SCALAR,
     "MappingStartEvent": MAPPING,
@@ -94,7 +94,7 @@ _KINDS = {
 
 
 class Parser:
-    """A libyaml: the error that it raises, and the events of a text."""
+    """A libyaml parser: its error class, and the events of a text."""
 
     def __init__(self, module: Any, parser: Any) -> None:
         self.error: type[Exception] = module.YAMLError
@@ -102,13 +102,13 @@ class Parser:
         self._gives_tuples = getattr(module, "ScalarEvent", None) is _scalar
 
     def read_events(self, text: str) -> Callable[[], Event]:
-        """Return what gives the next event of a text each time it is called; it raises `error` and `BudgetSpent`."""
+        """Return a function that returns the next event at each call. It raises `error` and `BudgetSpent`."""
         next_event: Callable[[], Any] = RUN.timed(self._parser(text).get_event)
         return next_event if self._gives_tuples else lambda: _as_tuple(next_event())
 
 
 def _as_tuple(event: Any) -> Event:
-    """Return an object of a package's class as a tuple."""
+    """Return an event object of PyYAML or ruamel.yaml as a tuple."""
     kind = _KINDS[type(event).__name__]
     anchor, tag, value = getattr(event, "anchor", None), getattr(event, "tag", None), getattr(event, "value", "")
     style = event.style if kind == SCALAR else getattr(event, "flow_style", None)
@@ -123,15 +123,13 @@ def libyaml() -> Parser:
     else:
         try:
             module = _alone()
-        except ImportError:  # another release of the extension, which takes more
+        except ImportError:  # another release of the extension, which needs more of the package
             module = import_module("_ruamel_yaml")
     return Parser(module, module.CParser)
 
 
 def _alone() -> ModuleType:
-    """Return the extension; what stands in for the package and its modules of errors, events and tokens is
-    gone then.
-    """
+    """Return the extension. The replacements for the package and its modules are removed again after the import."""
     package = ModuleType("ruamel.yaml")
     package.__path__ = [f"{folder}/yaml" for folder in import_module("ruamel").__path__]
     stands_in = {"ruamel.yaml": package}
@@ -154,7 +152,7 @@ def _alone() -> ModuleType:
 
 
 def _token_class(name: str) -> type:
-    """Return a class in place of a token's: of the parser, only what makes events is used."""
+    """Return an empty class in place of a token class: the parser uses only events."""
     if not name.endswith("Token"):
         raise AttributeError(name)
     return type(name, (), {})

@@ -1,7 +1,7 @@
-"""Plain scalars as the Go library behind kubectl reads them: YAML 1.1, less timestamps.
+"""Read plain scalars as the Go library behind kubectl does: YAML 1.1 without timestamps.
 
-The rules are those of go-yaml v2 as sigs.k8s.io/yaml uses it: `yes` and `on` are booleans, `0o17` and
-`017` are octal, `1_000` is a number, a date stays text.
+The rules are those of go-yaml v2 as sigs.k8s.io/yaml uses it: `yes` and `on` are booleans, `0o17` and `017` are
+octal, `1_000` is a number, a date stays text.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _FLOAT = r"[-+]?(?:\.[0-9_]+|[0-9][0-9_]*(?:\.[0-9_]*)?)(?:[eE][-+]?[0-9]+)?"
 _OCTAL = r"0[0-7]+"
 
 LARGEST_INTEGER = 2**64 - 1
-"""What Go's uint64 holds; a number beyond it becomes a float there."""
+"""The largest uint64 of Go. A larger number becomes a float."""
 
 
 def resolve(text: str) -> Resolved:
@@ -51,7 +51,7 @@ def resolve(text: str) -> Resolved:
 
 
 def reads_as_text(text: str) -> bool:
-    """Whether a plain scalar of these characters is a text, and not a number, a boolean or null."""
+    """Return whether a plain scalar is read as text, and not as a number, a boolean or null."""
     return isinstance(resolve(text), str)
 
 
@@ -61,7 +61,7 @@ def _integer(text: str) -> Resolved:
     digits = digits.lstrip("+-")
     try:
         value = sign * (int(digits, 8) if re.fullmatch(_OCTAL, digits) else int(digits, 0))
-    except ValueError:  # 089, a lone 0x_, more digits than Python converts
+    except ValueError:  # 089, a lone 0x_, or more digits than Python converts
         return _float(text)
     return value if -(2**63) <= value <= LARGEST_INTEGER else _float(text)
 
@@ -75,9 +75,7 @@ def _float(text: str) -> Resolved:
 
 
 def float_as_key(value: float) -> str:
-    """Return a number as the key that sigs.k8s.io/yaml makes of it: the shortest text that is this number
-    in 32 bits.
-    """
+    """Return a float as sigs.k8s.io/yaml writes it as a key: the shortest text with the same 32-bit value."""
     if value != value:
         return ".nan"
     short = _in_32_bits(value)
@@ -101,7 +99,7 @@ def _in_32_bits(value: float) -> float:
 
 
 def key_name(value: Scalar) -> str | None:
-    """Return a key as it stands in JSON; None for a placeholder, and for null, which is not a key there."""
+    """Return a key as JSON writes it. None for a placeholder and for null, which JSON has not as a key."""
     if isinstance(value, str):
         return value
     if value is UNKNOWN or value is None:
@@ -112,5 +110,5 @@ def key_name(value: Scalar) -> str | None:
 
 
 def finite(value: float) -> bool:
-    """Whether a number is one in JSON: neither infinite nor NaN."""
+    """Return whether a float is a number in JSON: neither infinite nor NaN."""
     return value - value == 0

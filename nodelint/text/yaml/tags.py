@@ -1,4 +1,4 @@
-"""Values of tagged scalars: `!!str 1` is a string, and `!Sub` is a placeholder."""
+"""Compute the values of tagged scalars: `!!str 1` is a string, and `!Sub` is a placeholder."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from nodelint.text.yaml.scalars import finite, resolve
 
 _CORE = "tag:yaml.org,2002:"
 _DEFINED = ("int", "float", "bool", "null", "merge", "binary")
-"""What go-yaml makes something of. Any other word after `!!` leaves the text."""
+"""Tags for which go-yaml converts the value. Any other word after `!!` leaves the text."""
 
 
 def set_by_tag(node: Node, tag: str, text: str, is_key: bool = False) -> None:
-    """Give a scalar its tag, and the value that this makes of its text. Raise Unreadable.
+    """Set the tag of a scalar, and the value of `text` with that tag. Raise Unreadable if the text is invalid.
 
-    A tag that YAML does not define leaves a value to whoever knows it; a key is its text, as go-yaml reads both.
+    A value with a tag that YAML does not define is UNKNOWN: another tool fills it in. A key is always its text.
     """
     node.tag = tag
     if tag == "!" or tag == _CORE + "str" or tag == _CORE + "timestamp":
         node.value = text
         return
     if not tag.startswith(_CORE):
-        node.value = text if is_key else UNKNOWN  # `!Sub`, `!Ref`, `!vault`: somebody else fills it in
+        node.value = text if is_key else UNKNOWN  # `!Sub`, `!Ref`, `!vault`: another tool fills it in
         return
     name = tag.removeprefix(_CORE)
     if name not in _DEFINED:

@@ -1,4 +1,4 @@
-"""Streams of YAML too long to be read whole: the documents that concern Karpenter, at their places in the stream."""
+"""Read the documents that concern Karpenter from a YAML stream that is too long for memory, with their positions."""
 
 from __future__ import annotations
 
@@ -17,21 +17,24 @@ if TYPE_CHECKING:
 
 
 LONGEST = 1 << 30
-"""Bytes of a stream that is still read."""
+"""The most bytes of a stream that is read."""
 
 _BLOCK = 1 << 17
-"""Bytes that are read at once: they stay in the cache of a processor while they are searched."""
+"""The number of bytes that are read at once: they stay in the processor's cache while they are searched."""
 
 _LONGEST_DOCUMENT = 8 << 20
 _BORDER = b"\n---"
 _OVERLAP = 32
-"""Bytes that a keyword or a border which two blocks share may take."""
+"""The most bytes of a keyword or a `---` line that is split between two blocks."""
 
 
 class PassedOver(NamedTuple):
-    """What of a stream is left out before a character of its excerpt: lines and characters, from the start on.
+    """The amount of skipped text before an offset of an excerpt, counted from the start of the stream.
 
-    That is no gap: nothing in it names Karpenter. Places count it.
+    - `offset`: the offset in the excerpt.
+    - `lines`, `characters`: the skipped lines and characters.
+
+    Skipped text is not a gap, because it does not mention Karpenter. Positions take it into account.
     """
 
     offset: int
@@ -40,7 +43,10 @@ class PassedOver(NamedTuple):
 
 
 class Excerpt(Source):
-    """Documents of a stream, one behind the other. Places are those in the stream; no fix is written."""
+    """The documents of a stream that concern Karpenter, joined. Positions are those in the stream.
+
+    It cannot be edited.
+    """
 
     __slots__ = ("_firsts", "_offsets", "_passed_over")
     whole: ClassVar[bool] = False
@@ -52,13 +58,13 @@ class Excerpt(Source):
         self._firsts: list[int] = []
 
     def take_passed_over(self, passed_over: list[PassedOver]) -> None:
-        """Take what was left out, in the order of the text."""
+        """Set the skipped parts, in the order of the text."""
         self._passed_over = passed_over
         self._offsets = [part.offset for part in passed_over]
         self._firsts = [super(Excerpt, self).position(offset).line for offset in self._offsets]
 
     def position(self, offset: int) -> Position:
-        """Line, column and offset in the stream of a character."""
+        """Return line, column and offset of a character in the stream."""
         at = super().position(offset)
         last = bisect_right(self._offsets, offset) - 1
         if last < 0:
@@ -67,7 +73,7 @@ class Excerpt(Source):
         return Position(at.line + lines, at.column, at.offset + characters)
 
     def line(self, number: int) -> str:
-        """Return the text of a line of the stream; empty for one that is left out."""
+        """Return the text of a line of the stream. Empty if the line was skipped."""
         shown = [first + part.lines for first, part in zip(self._firsts, self._passed_over, strict=True)]
         at = bisect_right(shown, number) - 1
         own = number if at < 0 else number - self._passed_over[at].lines
@@ -77,9 +83,10 @@ class Excerpt(Source):
 
 
 def read(path: str, handle: int) -> Excerpt | None:
-    """Return what a stream of YAML holds of Karpenter's, read block by block; None if that is nothing.
+    """Return the documents of a YAML stream that mention Karpenter. None if there are none.
 
-    Raise OSError for a stream, or for a document of Karpenter's, that is too long.
+    The stream is read block by block. Raise OSError if the stream, or a document that mentions Karpenter, is too
+    long.
     """
     parts = _Parts()
     size = 0
@@ -98,7 +105,7 @@ def read(path: str, handle: int) -> Excerpt | None:
 
 
 class _Parts:
-    """The documents of a stream that concern Karpenter, and the gaps between them."""
+    """Collects the documents of a stream that mention Karpenter, and the skipped parts between them."""
 
     def __init__(self) -> None:
         self.karpenter_documents: list[bytes] = []
@@ -108,12 +115,12 @@ class _Parts:
         self._pending: list[bytes] = []
         self._size = 0
         self._has_keyword = False
-        """Whether what is pending holds a keyword."""
+        """Whether the pending bytes contain a keyword."""
         self._tail = b""
         self._cut = False
 
     def add(self, block: bytes) -> None:
-        """Take what follows. Raise OSError for a document of Karpenter's that is too long."""
+        """Add the next block of the stream. Raise OSError if a document that mentions Karpenter is too long."""
         before, last = self._tail, _last_border(block)
         ahead = before[-len(_BORDER) :]
         shared = 0 if last else _last_border(ahead + block[: len(_BORDER)])
@@ -148,14 +155,14 @@ class _Parts:
         self._begin(data[len(data) - left :])
 
     def _begin(self, data: bytes) -> None:
-        """Start with the beginning of a document as all that is pending."""
+        """Make the beginning of a document the only pending bytes."""
         self._pending = [data]
         self._size = len(data)
         self._tail = data[-_OVERLAP:]
         self._has_keyword = bytes_hold_keyword(data)
 
     def end(self) -> None:
-        """Take the pending bytes, at the end of the stream."""
+        """Process the pending bytes at the end of the stream."""
         self._documents(b"".join(self._pending))
 
     def _documents(self, data: bytes) -> None:
@@ -192,7 +199,7 @@ class _Parts:
 
 
 def _border(data: bytes, start: int) -> int:
-    """Return where the next document begins, behind `start`; the end where none does."""
+    """Return the offset of the next document after `start`, or the end of the data."""
     at = data.find(_BORDER, start - 1)
     while at >= 0 and not _parts(data, at):
         at = data.find(_BORDER, at + 1)
@@ -200,7 +207,7 @@ def _border(data: bytes, start: int) -> int:
 
 
 def _last_border(data: bytes) -> int:
-    """Return where the last document begins; 0 where none does but at the start."""
+    """Return the offset of the last document. 0 if there is only one."""
     at = data.rfind(_BORDER)
     while at >= 0 and not _parts(data, at):
         at = data.rfind(_BORDER, 0, at + len(_BORDER) - 1)
@@ -208,7 +215,5 @@ def _last_border(data: bytes) -> int:
 
 
 def _parts(data: bytes, at: int) -> bool:
-    """Whether the line behind a line feed separates documents. A line that the block cuts off is not taken
-    for one.
-    """
+    """Return whether the line after a line feed is a `---` line. If the block ends within the line, return False."""
     return data[at + len(_BORDER) : at + len(_BORDER) + 1] in (b" ", b"\t", b"\r", b"\n")

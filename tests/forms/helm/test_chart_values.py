@@ -10,10 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import yaml
 
 from nodelint.forms.helm.filled_charts import filled_charts
 from nodelint.text import Source
+from tests.plain_yaml import load_yaml
 from tests.repositories import write_files
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -88,7 +88,7 @@ def test_a_vendored_chart_comes_to_what_helm_prints(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     path = tmp_path / "app/charts/pools/templates/pool.yaml"
     (made,) = filled_charts([Source.from_text(str(path), path.read_text(encoding="utf-8"))])
-    assert yaml.safe_load(made.source.text) == yaml.safe_load(done.stdout)
+    assert load_yaml(made.source.text) == load_yaml(done.stdout)
 
 
 APPLICATION = """\

@@ -14,13 +14,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import yaml
 
 from nodelint.forms.helm.filled_charts import filled_charts
 from nodelint.forms.lib.gotemplate.evaluate import fill
 from nodelint.forms.lib.gotemplate.syntax import parse
 from nodelint.text import Source
 from nodelint.text.yaml.compose import compose
+from tests.plain_yaml import load_yaml
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -190,7 +190,7 @@ def test_what_is_filled_in_is_what_helm_prints(tmp_path: Path, name: str) -> Non
     assert done.returncode == 0, done.stderr
     text = filled(path)
     assert text is not None
-    ours, theirs = yaml.safe_load(text) if "{{" not in text else {}, yaml.safe_load(done.stdout)
+    ours, theirs = load_yaml(text) if "{{" not in text else {}, load_yaml(done.stdout)
     known = {key: value for key, value in ours.items() if "${" not in str(value)}
     assert known == {key: theirs[key] for key in known}
     assert known or name in OPEN
@@ -225,7 +225,7 @@ def evaluated(expression: str) -> list[object] | None:
     source = Source("values.yaml", RECORDED["values"])
     template = f"k: x\nv: {expression}\n"
     text = fill(template, parse(template), compose(source, source.text, 0, masked=False)[0], "keys").text
-    return None if "{{" in text or "${" in text else [yaml.safe_load(text)["v"]]
+    return None if "{{" in text or "${" in text else [load_yaml(text)["v"]]
 
 
 def test_a_function_gives_what_it_gives_in_helm_or_nothing_that_is_known() -> None:

@@ -101,19 +101,19 @@ CIRCLES = {
     "a template of itself": 'locals {\n  types = templatefile("${path.module}/m.tf", { types = local.types })\n}\n'
     + pool("local.types"),
     "a text that is not closed": 'locals {\n  a = "${\n  b = <<-X\n' + pool('["m5.${"]'),
-    "brackets that are not closed": "locals {\n  a = " + "[" * 5000 + "\n}\n" + pool("local.a"),
-    "expressions in each other": "locals {\n  a = " + "(" * 5000 + "1" + ")" * 5000 + "\n}\n" + pool("local.a"),
+    "brackets that are not closed": "locals {\n  a = " + "[" * 2000 + "\n}\n" + pool("local.a"),
+    "expressions in each other": "locals {\n  a = " + "(" * 2000 + "1" + ")" * 2000 + "\n}\n" + pool("local.a"),
     "texts in each other": "locals {\n  a = " + '"${' * 500 + "1" + '}"' * 500 + "\n}\n" + pool("[local.a]"),
-    "a sum without an end": "locals {\n  a = " + "1 + " * 5000 + "1\n}\n" + pool("[local.a]"),
-    "signs in a row": "locals {\n  a = " + "-" * 5000 + "1\n  b = " + "!" * 5000 + "true\n}\n" + pool("[local.a]"),
+    "a sum without an end": "locals {\n  a = " + "1 + " * 2000 + "1\n}\n" + pool("[local.a]"),
+    "signs in a row": "locals {\n  a = " + "-" * 2000 + "1\n  b = " + "!" * 2000 + "true\n}\n" + pool("[local.a]"),
     "values of values": "locals {\n  a"
-    + ".a" * 5000
+    + ".a" * 2000
     + " = 1\n  b = local.c"
-    + ".d" * 5000
+    + ".d" * 2000
     + "\n}\n"
     + pool("[local.b]"),
-    "conditions in a row": "locals {\n  a = " + "true ? 1 : " * 3000 + "2\n}\n" + pool("[local.a]"),
-    "blocks in blocks": 'resource "x" "y" ' + "{ a " * 3000 + "}" * 3000 + "\n" + pool('["m5.large"]'),
+    "conditions in a row": "locals {\n  a = " + "true ? 1 : " * 1500 + "2\n}\n" + pool("[local.a]"),
+    "blocks in blocks": 'resource "x" "y" ' + "{ a " * 1500 + "}" * 1500 + "\n" + pool('["m5.large"]'),
 }
 
 

@@ -12,7 +12,6 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,6 +23,7 @@ from nodelint.forms.terraform.filled_texts import filled_texts
 from nodelint.forms.terraform.hcl import Text
 from nodelint.forms.terraform.modules import ModuleFiles
 from nodelint.text import Source
+from tests.plain_yaml import load_yaml
 from tests.repositories import write_files
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -494,7 +494,7 @@ locals {
     "JSON in a quoted text of JSON": Shape(
         {
             "m.tf.json": json.dumps(
-                {"resource": {"kubectl_manifest": {"p": {"yaml_body": json.dumps(yaml.safe_load(QUOTED))}}}}, indent=1
+                {"resource": {"kubectl_manifest": {"p": {"yaml_body": json.dumps(load_yaml(QUOTED))}}}}, indent=1
             )
         },
         ("m.tf.json: m5.xlrge",),

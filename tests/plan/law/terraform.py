@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from random import Random
 
+from tests.plain_yaml import load_yaml
 from tests.plan.law.made import Maker, Tree, objects_with
 
 OPERATORS = (
@@ -343,6 +344,4 @@ def _as_hcl(text: str) -> str:
     """Return a manifest as an object of HCL."""
     import json
 
-    import yaml
-
-    return json.dumps(yaml.safe_load(text), indent=2)
+    return json.dumps(load_yaml(text), indent=2)

@@ -1,1 +1,1 @@
-"""Go templates: their code, the functions of sprig, and what they come to with values."""
+"""Evaluate Go templates: their code, and the functions of sprig."""

@@ -1,8 +1,7 @@
-"""A template with the values of its chart filled in, and where each character of the result is from.
+"""Render a template with the values of its chart, and record the origin of each character.
 
-What cannot be told before the chart is installed stays template code. A value that is empty becomes a placeholder,
-and what a condition leaves out for an empty value becomes keys whose values are placeholders: both are for whoever
-installs the chart.
+Template code with a result that is unknown before the installation stays. An empty value becomes a placeholder. A
+condition on an empty value becomes keys with placeholders, because the user of the chart may set the value.
 """
 
 from __future__ import annotations
@@ -28,16 +27,16 @@ from nodelint.forms.lib.gotemplate.syntax import Action, Block, Branch, Code, De
 from nodelint.text.nodes import Node, SourceText
 
 _MOST = 8_000_000
-"""Bytes that a template may come to, with all that its functions make."""
+"""The most bytes that a template and its functions create."""
 _FOR_SEGMENT = 64
-"""Bytes that a piece of the text takes beside its characters, at least."""
+"""The least number of bytes that count for a piece of text in addition to its characters."""
 
 
 class Segment(NamedTuple):
-    """Characters from `at` on of the result, up to the next segment's.
+    """The characters of the rendered text from `at` to the next segment.
 
-    They are the template's own from `start` on where `code` is None; else what that code printed, of a `node`: a
-    value, or a part of a named template.
+    - If `code` is None, they are the template's own characters from `start` on.
+    - Otherwise `code` printed them, and `node` is the value or the part of a named template.
     """
 
     at: int
@@ -47,11 +46,14 @@ class Segment(NamedTuple):
 
 
 class Filled(NamedTuple):
-    """A filled template.
+    """A rendered template.
 
-    `values` counts the values and templates that it prints, `holes` the blocks that print nothing because a value is
-    empty. `broken` is code over which helm stops, each with the field that it asks of a value that is not there.
-    `included` are the files that hold named templates alone of which it prints one.
+    - `text`: the text.
+    - `segments`: the origins of its characters.
+    - `values`: the number of values and templates that it prints.
+    - `holes`: the number of blocks that print nothing because a value is empty.
+    - `broken`: code at which helm fails, each with the field that it reads from a missing value.
+    - `included`: the files that hold only named templates, one of which it prints.
     """
 
     text: str
@@ -63,11 +65,14 @@ class Filled(NamedTuple):
 
 
 Holes = Literal["keys", "some keys", "code", "nothing"]
-"""What stands for a block that prints nothing: its keys with placeholders (in every other), its code, or nothing."""
+"""The text for a block that prints nothing.
+
+It is the keys of the block with placeholders (in all blocks or in every other one), its code, or nothing.
+"""
 
 
 _DEEPEST = 12
-"""Templates that include each other."""
+"""The deepest nesting of templates that include each other."""
 _FIELD_OF_DOT = re.compile(
     r"\{\{-?\s*(?:if|with|range|else\s+if|else\s+with)\s+\.[A-Za-z]\w*\s*-?\}\}|\{\{-?\s*else\s*-?\}\}"
 )
@@ -82,9 +87,9 @@ def fill(
     definitions: Definitions | None = None,
     defaults: SourceText | None = None,
 ) -> Filled:
-    """Fill a template that was parsed. Raise `BudgetSpent`.
+    """Render a parsed template. Raise `BudgetSpent`.
 
-    `defaults` are the chart's own values if somebody gives others: an item of a list in these others is whole.
+    `defaults` are the chart's own values if others are merged: then a list item from the others is complete.
     """
     filler = _Filler(text, values, holes, definitions or {}, WorkBudget(size=_MOST))
     filler.defaults = defaults
@@ -101,7 +106,7 @@ def fill(
 
 
 def fill_text(text: str, parts: Iterable[Part], dot: object) -> list[OwnPiece]:
-    """Return what a template prints of `dot` alone, in pieces. Raise `BudgetSpent` and `Unresolved`."""
+    """Return the text that a template prints for `dot` alone, in pieces. Raise `BudgetSpent` and `Unresolved`."""
     return _Filler(text, None, "code", {}, WorkBudget(size=_MOST)).rendered(text, parts, dot)[0]
 
 
@@ -117,7 +122,7 @@ class _Filler(TemplateEvaluator):
         self.free = False
         self.defaults: SourceText | None = None
         self.whole: object = None
-        """The item of a list that no other values add to."""
+        """The item of a list that no other values extend."""
         self.printed = 0
         self.out: list[str] = []
         self.length = 0
@@ -137,7 +142,7 @@ class _Filler(TemplateEvaluator):
         self.add(self.text[start:end], start)
 
     def last(self) -> str:
-        """Return the last character but blanks and line breaks."""
+        """Return the last character that is not white space. Empty if there is none."""
         for text in reversed(self.out):
             if text.strip():
                 return text.rstrip()[-1]
@@ -181,7 +186,10 @@ class _Filler(TemplateEvaluator):
             self.add(text, code.start, code, node)
 
     def unset(self, code: Code) -> None:
-        """Put a placeholder for a value; where lines are to come that may be many, the code itself stays."""
+        """Print a placeholder for a value that is not set.
+
+        If the value may have several lines, print the code instead.
+        """
         self.free = True
         line = self.text[self.text.rfind("\n", 0, code.start) + 1 : code.start]
         behind = self.text[code.end : code.end + 1]
@@ -244,12 +252,15 @@ class _Filler(TemplateEvaluator):
         self.hole(block)
 
     def is_left_early(self, block: Block, n: int) -> bool:
-        """Whether a loop may end, or pass over a round, before its last line."""
+        """Return whether a loop may end, or skip an iteration, before its last line."""
         start = block.branches[n].code.end
         return block.branches[n].word == "range" and _LEAVES.search(self.text, start, block.end.start) is not None
 
     def is_switched_off(self, block: Block, value: object) -> bool:
-        """Whether a block of whole objects is left out for a `false` in the values: once switched on, it is there."""
+        """Return whether a block of whole objects is disabled by a `false` in the values.
+
+        The block is rendered nevertheless: other values may enable it.
+        """
         if len(block.branches) > 1 or block.branches[0].word != "if" or not isinstance(value, Node):
             return False
         body = self.text[block.branches[0].code.end : block.end.start]
@@ -285,12 +296,12 @@ class _Filler(TemplateEvaluator):
         self.dot = dot
 
     def open(self, block: Block, first: int) -> None:
-        """Leave a block as it is from one of its branches on; what is known inside is filled in."""
+        """Keep the code of a block from one of its branches on. Known values in it are filled in."""
         self.unsure += 1
         self.unresolved += 1
         for n, branch in enumerate(block.branches[first:]):
             code = branch.code
-            if n == 0 and first:  # `else if` begins the block, for the branches before it are not there
+            if n == 0 and first:  # `else if` becomes `if`, because the branches before it are omitted
                 written = self.text[code.outer_start : code.outer_end]
                 self.add(re.sub(r"\belse\s+", "", written, count=1), code.start, code)
             else:
@@ -306,7 +317,7 @@ class _Filler(TemplateEvaluator):
         self.unsure -= 1
 
     def hole(self, block: Block) -> None:
-        """What stands for a block that prints nothing, for the value it asks for is empty."""
+        """Print the replacement for a block that prints nothing because its value is empty."""
         first, end = block.branches[0].code, block.end
         body = "\n".join(self.text[b.code.end : e.start] for b, e in _until(block))
         if "\n" not in body or self.is_final(block):
@@ -323,7 +334,7 @@ class _Filler(TemplateEvaluator):
             self.add(f"\n{indent}{key}: {UNSET}", first.start, first)
 
     def is_final(self, block: Block) -> bool:
-        """Whether a block asks for a field of an item that somebody wrote for this chart: helm merges no lists."""
+        """Return whether a block tests a field of a list item written for this chart only: helm merges no lists."""
         item = self.dot
         if not isinstance(item, Node) or item is not self.whole or item.kind != "mapping":
             return False
@@ -333,7 +344,11 @@ class _Filler(TemplateEvaluator):
         return all(_FIELD_OF_DOT.fullmatch(code) for code in codes)
 
     def rendered(self, text: str, parts: Iterable[Part], dot: object) -> tuple[list[OwnPiece], bool]:
-        """As of `TemplateEvaluator`; what of it is not known stays template code, and holes are filled as in here."""
+        """Return the pieces of text that a template prints for `dot`, and whether a part is unknown.
+
+        Unknown parts stay template code, and empty blocks are replaced as in this template. Raise `Unresolved` if
+        templates are nested too deeply.
+        """
         if self.depth >= _DEEPEST:
             raise Unresolved
         inner = _Filler(text, self.values, self.holes, self.definitions, self.budget)
@@ -355,10 +370,7 @@ def _until(block: Block) -> list[tuple[Branch, Code]]:
 
 
 def _keys(body: str) -> list[tuple[str, str]] | None:
-    """Return the keys that the outermost lines of a block write, with their indent.
-
-    None if these are not keys alone.
-    """
+    """Return the keys on the outermost lines of a block, each with its indent. None if there are other lines."""
     lines = [line for line in body.split("\n") if line.strip() and not re.match(r"\s*(?:#|\{\{)", line)]
     found = [re.match(r"([ ]*)([A-Za-z][\w./-]*):(?=\s|$)", line) for line in lines]
     least = min((len(line) - len(line.lstrip()) for line in lines), default=None)

@@ -1,4 +1,4 @@
-"""What the expressions of a template come to: fields of values, variables, functions, templates."""
+"""Evaluate the expressions of a template: fields of values, variables, functions, templates."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ from nodelint.text.nodes import Node, SourceText
 from nodelint.text.unknown_value import UNKNOWN
 
 OPEN = object()
-"""The value of what is not known before the chart is installed."""
+"""The value of everything that is unknown before the installation."""
 
 
 class _Root:
-    """What helm gives a template: `.Values`, `.Release` and the like."""
+    """The type of the top of helm's data: `.Values`, `.Release` and so on."""
 
 
 ROOT = _Root()
 _RENDERERS = ("include", "template", "tpl")
 _CHANGING = ("set", "unset", "merge", "mergeOverwrite", "mustMerge", "mustMergeOverwrite")
-"""Functions that change their first argument, as well as giving it."""
+"""Functions that change their first argument and return it."""
 
 OwnPiece = tuple[str, Node | None, int | None]
-"""A text, the value that it is of, and where it stands in the template if it is the template's own."""
+"""A text, the value from which it comes, and its offset in the template if it is the template's own text."""
 
 
 class NamedTemplate(NamedTuple):
-    """A template that others include. The text that it stands in may define templates and print nothing."""
+    """A template that other templates include. `only_defines`: its text only defines templates and prints nothing."""
 
     source: SourceText
     definition: Definition
@@ -55,10 +55,13 @@ Definitions = Mapping[str, NamedTemplate]
 
 
 class TemplateEvaluator(ABC):
-    """The expressions of one template. `scopes` are its variables, `unsure` the conditions around that are not known.
+    """Evaluates the expressions of one template.
 
-    `changed` are maps that are others now than they were, by their ids. `broken` is code over which helm stops,
-    `included` are the files that hold named templates alone of which one was included.
+    - `scopes`: its variables.
+    - `unsure`: the number of conditions around whose values are unknown.
+    - `changed`: maps that a function has changed, by id.
+    - `broken`: code at which helm fails.
+    - `included`: the files that hold only named templates, one of which was included.
     """
 
     def __init__(self, values: Node | None, definitions: Definitions, budget: WorkBudget) -> None:
@@ -78,7 +81,7 @@ class TemplateEvaluator(ABC):
 
     @abstractmethod
     def rendered(self, text: str, parts: Iterable[Part], dot: object) -> tuple[list[OwnPiece], bool]:
-        """Return what a template prints, and whether its characters may differ from those of helm.
+        """Return the text that a template prints, and whether its layout may differ from helm's.
 
         Raise `Unresolved`.
         """
@@ -111,7 +114,7 @@ class TemplateEvaluator(ABC):
         return value
 
     def called(self, name: str, args: tuple[Pipeline, ...]) -> object:
-        """Return what a call gives; of a choice, only what is chosen must be known."""
+        """Return the result of a call. For a choice, only the chosen argument must be known."""
         if name in ("and", "or"):
             found: object = None
             for arg in args:
@@ -137,7 +140,7 @@ class TemplateEvaluator(ABC):
         return value.get(name) if isinstance(value, dict) else _field(value, name)
 
     def call(self, name: str, args: list[object]) -> object:
-        """Return what a function gives. Raise `Unresolved`, `Unset` and `Printed`."""
+        """Return the result of a template function. Raise `Unresolved`, `Unset` and `Printed`."""
         if name in _RENDERERS and len(args) == 2:
             return self.tpl(args) if name == "tpl" else self.include(args)
         if name not in ("dict", "list", "tuple") and any(arg is ROOT for arg in args):
@@ -150,9 +153,9 @@ class TemplateEvaluator(ABC):
         return found
 
     def change(self, name: str, args: list[object]) -> object:
-        """Put something into a map.
+        """Return the result of a function that changes a map.
 
-        One that is written in values, or that is changed under a condition, is unknown from then on.
+        A map that is written in values, or that is changed under an unknown condition, is unknown afterwards.
         """
         target = args[0]
         if not isinstance(target, dict):
@@ -168,7 +171,7 @@ class TemplateEvaluator(ABC):
             key = read_text(args[1])
             if name == "set" and _holds(args[2], target):
                 self.mark_changed(target)
-                raise Unresolved  # a dict within itself: whatever of helm walks over it has no end
+                raise Unresolved  # a dict that contains itself: helm would not terminate
             target.pop(key, None) if name == "unset" else target.update({key: args[2]})
             return target
         made = as_node(call(name, args))
@@ -185,12 +188,12 @@ class TemplateEvaluator(ABC):
         return target if isinstance(target, dict | MadeNode) else made
 
     def mark_changed(self, value: object) -> None:
-        """Take a map, and those in it, for unknown: they are other maps now."""
+        """Mark a map and the maps inside it as unknown, because they were changed."""
         for node in value.walk() if isinstance(value, Node) else (value,):
             self.changed[id(node)] = node
 
     def include(self, args: list[object]) -> TracedText:
-        """Return what a named template of the chart prints (`include`). What of it is not known stays code."""
+        """Return the text that a named template of the chart prints (`include`). Unknown parts stay template code."""
         name = hold_value(args[0])
         found = self.definitions.get(name) if isinstance(name, str) else None
         if found is None:
@@ -206,7 +209,7 @@ class TemplateEvaluator(ABC):
         return TracedText([(text, node) for (text, *_), node in zip(pieces, copied, strict=True)], free)
 
     def tpl(self, args: list[object]) -> object:
-        """Return what a text of the values prints, which is a template itself (`tpl`)."""
+        """Return the text that a value prints as a template (`tpl`)."""
         value = args[0]
         if (
             isinstance(value, Node)
@@ -230,9 +233,9 @@ class TemplateEvaluator(ABC):
         return TracedText(own, free or traced_text.free)
 
     def stopped(self, value: object, names: tuple[str, ...], of: object, top: bool) -> None:
-        """Note a field of a value that is looked up, and is not there: helm stops at it, except `Values` itself.
+        """Record the first missing field in a lookup: helm fails there, except for `Values` itself.
 
-        What a variable holds, or stands in brackets, has no such fields: helm takes these for nothing.
+        In helm, a variable or an expression in brackets without a value gives nothing, so these are not recorded.
         """
         if (value is None and not top) or self.code is None or self.unsure or self.off or self.depth:
             return
@@ -254,7 +257,7 @@ class TemplateEvaluator(ABC):
 
 
 def _holds(value: object, wanted: object) -> bool:
-    """Whether a value is a dict, or holds it at any depth."""
+    """Return whether `value` is the dict `wanted`, or contains it at any depth."""
     pending, seen = [value], set()
     while pending:
         part = pending.pop()

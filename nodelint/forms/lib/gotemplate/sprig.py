@@ -1,4 +1,4 @@
-"""Functions of templates over values; each gives what it gives in helm, or nothing that is known."""
+"""Implement template functions for values: each returns the same as in helm, or raises `Unresolved`."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _to_json(value: object) -> TracedText:
 
 
 def _from_yaml(text: object) -> object:
-    """Return what a text of YAML holds. A value that was printed into it keeps its place; the others have none."""
+    """Return the value of a YAML text. A value that was printed into it keeps its place; other values have none."""
     traced_text = printed(text)
     written = str(traced_text)
     if "{{" in written or "${" in written.replace(UNSET, ""):
@@ -69,7 +69,7 @@ def _from_yaml(text: object) -> object:
 
 
 def read_printed(traced_text: TracedText) -> Node:
-    """Return what a text of YAML holds, each value with the place where it is written. Raise `Unresolved`."""
+    """Return the value of a YAML text, each node with the place where it is written. Raise `Unresolved`."""
     written = str(traced_text)
     try:
         roots = compose(SourceText("", written), written, 0, masked=False)
@@ -81,7 +81,7 @@ def read_printed(traced_text: TracedText) -> Node:
 
 
 class _Printed:
-    """A text that was printed, which is read as YAML: its scalars are values that were printed, or written again."""
+    """A printed text that is parsed as YAML. Its scalars are the printed values, or new ones."""
 
     def __init__(self, traced_text: TracedText, written: str) -> None:
         self._written = written
@@ -89,7 +89,7 @@ class _Printed:
         self._starts = list(accumulate((len(text) for text, _ in traced_text.pieces), initial=0))
 
     def make_node(self, node: Node) -> Node:
-        """Return a node of the text as a template has it."""
+        """Return a copy of a node of the text in which printed values have their places."""
         if node.kind == "scalar":
             return self._make_scalar(node)
         made = MadeNode(SourceText("", ""), 0, 0, node.kind, "flow", node.value)
@@ -111,7 +111,7 @@ class _Printed:
             if isinstance(given, CopiedText):
                 place = given.start + at
                 return PlacedNode(given.source, place, place + end - start, "scalar", "flow", value)
-            # What `--set` gives is another number than one of a text.
+            # A value of `--set` is another kind of number than one in a text.
             if given is None or type(given) is not Node or given.kind != "scalar" or len(text) != end - start:
                 continue
             if given.value == node.value and type(given.value) is type(node.value):
@@ -143,7 +143,7 @@ def _of_kind(kind: str, read: Function) -> Function:
 
 def _eq(value: object, *others: object) -> bool:
     if any(is_nil(operand) for operand in (value, *others)):
-        raise Unresolved  # whoever installs the chart gives it
+        raise Unresolved  # the user of the chart sets it
     same = [_is_same_scalar(value, other) for other in others]
     if not same:
         raise Unresolved
@@ -153,7 +153,7 @@ def _eq(value: object, *others: object) -> bool:
 def _is_same_scalar(first: object, other: object) -> bool:
     kind = kind_of(first)
     if kind != kind_of(other) or kind in ("map", "slice"):
-        raise Unresolved  # helm stops
+        raise Unresolved  # helm fails
     return hold_value(first) == hold_value(other)
 
 
@@ -172,7 +172,7 @@ def _semver_compare(wanted: str, version: str) -> bool:
     given = re.fullmatch(r"v?(\d+(?:\.\d+){0,2})", version)
     if bound is None or given is None:
         raise Unresolved
-    lacks = bound[2].count(".") < 2  # `>1.2` and `=1.2` speak of all of 1.2
+    lacks = bound[2].count(".") < 2  # `>1.2` and `=1.2` refer to all of 1.2
     if lacks and bound[1] in ("", "=", ">", "<="):
         raise Unresolved
     first, other = ([*map(int, text.split(".")), 0, 0][:3] for text in (given[1], bound[2]))
@@ -237,11 +237,11 @@ _KEEPING_LAYOUT = frozenset(
     {"indent", "nindent", "trim", "toString", "print", "default", "coalesce", "ternary", "required", "tpl"}
     | {"fromYaml", "fromYamlArray", "empty", "not", "list", "tuple", "dict", "append", "prepend"}
 )
-"""Functions that look at no characters of a text, or at its YAML alone."""
+"""Functions that do not depend on the characters of a text, or only on its YAML."""
 
 
 def call(name: str, args: Sequence[object]) -> object:
-    """Return what a function gives. Raise `Unresolved`, `Unset` and `Printed`."""
+    """Return the result of a template function. Raise `Unresolved`, `Unset` and `Printed`."""
     function = FUNCTIONS.get(name)
     if function is None:
         raise Unresolved
@@ -251,5 +251,5 @@ def call(name: str, args: Sequence[object]) -> object:
         raise Unresolved
     try:
         return function(*args)
-    except (TypeError, RecursionError):  # too many arguments, or too few; a value within itself, or nearly so
+    except (TypeError, RecursionError):  # wrong number of arguments, or a value (almost) within itself
         raise Unresolved from None

@@ -1,4 +1,4 @@
-"""Functions of templates over lists and maps, and those of numbers."""
+"""Implement template functions for lists, maps and numbers."""
 
 from __future__ import annotations
 
@@ -73,8 +73,9 @@ def _dig(*args: object) -> object:
 
 
 def copy_maps(value: object) -> object:
-    """Return a value whose maps are others than those that it is made of: what is put into these changes nothing
-    else.
+    """Return a copy of a value with copies of its maps, at all levels.
+
+    A later `set` on the copy does not change the original.
     """
     if isinstance(value, dict):
         return {name: copy_maps(item) for name, item in value.items()}
@@ -85,7 +86,10 @@ def copy_maps(value: object) -> object:
 
 
 def _merged(first: Node, other: Node, overwrite: bool) -> Node:
-    """Two maps as one: what the first has counts, unless it is empty, or with `overwrite` the other has it."""
+    """Return two maps merged. The first map's value counts unless it is empty.
+
+    With `overwrite`, the other's counts.
+    """
     found = {entry.name: entry for entry in first.entries}
     for entry in other.entries:
         own = found.get(entry.name)
@@ -145,7 +149,7 @@ def _has_item(item: object, value: object) -> bool:
 
 
 def _is_same(first: object, other: object) -> bool:
-    """Whether two values are equal and of one type, all through."""
+    """Return whether two values are deeply equal, with the same types."""
     kind = kind_of(first)
     if kind != kind_of(other):
         return False
@@ -215,9 +219,9 @@ def _until_step(start: int, stop: int, step: int) -> object:
 
 
 def to_integer(value: object) -> int:
-    """Return a value as `int` makes one of it.
+    """Return the result of the function `int`.
 
-    Raise `Unresolved`, for Go has its own ways with texts that are none.
+    Raise `Unresolved` for other texts, which Go reads in its own way.
     """
     scalar = hold_value(value)
     if isinstance(scalar, bool):
@@ -333,5 +337,5 @@ _MAY_FAIL = (
     *("append", "compact", "deepCopy", "first", "has", "initial", "last", "merge", "mergeOverwrite"),
     *("prepend", "rest", "reverse", "slice", "uniq", "without"),
 )
-"""Functions that there are twice: with `must` they stop helm, and the others do, too."""
+"""Functions that also exist with the prefix `must`. On an error, helm fails with both."""
 COLLECTIONS.update({f"must{name[0].upper()}{name[1:]}": COLLECTIONS[name] for name in _MAY_FAIL})

@@ -1,4 +1,4 @@
-"""The types that functions of templates take: helm stops at any other."""
+"""Check the types of arguments of template functions: helm fails for any other type."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Function = Callable[..., object]
 
 
 def typed(takes: str, function: Function) -> Function:
-    """Return a function whose arguments are checked and given as Python's.
+    """Return a function that checks its arguments and converts them to Python values.
 
-    `takes` has a letter for each argument: `s` a text, `i` an integer, `n` any number, `m` a map as a node, `l` the
-    items of a list, `a` anything, as it is. A `*` repeats the letter before it, a `?` lets it be left out.
+    `takes` has a letter for each argument: `s` a string, `i` an integer, `n` any number, `m` a map as a node, `l` the
+    items of a list, `a` any value unchanged. A `*` repeats the letter before it, a `?` makes it optional.
     """
     least = len(takes.replace("*", "").replace("?", "")) - ("*" in takes or "?" in takes)
     letters = takes.replace("*", "").replace("?", "")
@@ -30,7 +30,7 @@ def typed(takes: str, function: Function) -> Function:
 
 
 def of_texts(takes: str, change: Callable[..., str]) -> Function:
-    """Return a function that gives a text: one that leaves its last argument as it is gives that very text."""
+    """Return a function that returns a text. If the text is equal to the last argument, that argument is returned."""
     checked = typed(takes, change)
 
     def function(*args: object) -> object:
@@ -44,7 +44,7 @@ def of_texts(takes: str, change: Callable[..., str]) -> Function:
 
 
 def read_text(value: object) -> str:
-    """Return the text of an argument. Raise `Unset` where there is none yet, `Unresolved` for another type."""
+    """Return the string of an argument. Raise `Unset` if it is empty, `Unresolved` for another type."""
     if value is None or (isinstance(value, Node) and (value.value is UNKNOWN or value.value in (None, ""))):
         if isinstance(value, Node) and value.kind != "scalar":
             raise Unresolved
@@ -56,7 +56,7 @@ def read_text(value: object) -> str:
 
 
 def read_items(value: object) -> list[Node]:
-    """Return the items of a list. Raise `Unset` where there is none yet, `Unresolved` for another type."""
+    """Return the items of a list. Raise `Unset` if it is null, `Unresolved` for another type."""
     node = as_node(value)
     if node.kind == "scalar" and node.value is None:
         raise Unset
@@ -66,7 +66,7 @@ def read_items(value: object) -> list[Node]:
 
 
 def read_map(value: object) -> Node:
-    """Return a map. Raise `Unset` where there is none yet, `Unresolved` for another type."""
+    """Return a map. Raise `Unset` if it is null, `Unresolved` for another type."""
     node = as_node(value)
     if node.kind == "scalar" and node.value is None:
         raise Unset

@@ -1,4 +1,4 @@
-"""Functions of templates over texts: parts of them, changes, patterns, paths, digests."""
+"""Implement template functions for strings: parts, changes, patterns, paths, digests."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from nodelint.forms.lib.gotemplate.sprig_values import (
 from nodelint.text.goregex import find_whole_matches, has_match, replace_matches
 
 _MOST = 100_000
-"""Characters that a repeated text may come to."""
+"""The most characters of a repeated text."""
 
 
 def _quote(*values: object) -> TracedText:
@@ -30,7 +30,7 @@ def _quote(*values: object) -> TracedText:
     for value in values:
         traced_text = printed(value)
         if any(not (char.isprintable() or char in "\n\r\t") for char in str(traced_text)):
-            raise Unresolved  # Go has its own way to write these
+            raise Unresolved  # Go escapes these in its own way
         pieces += [(" ", None)] if pieces else []
         pieces.append(('"', None))
         pieces += [(json.dumps(text, ensure_ascii=False)[1:-1], node) for text, node in traced_text.pieces]
@@ -100,7 +100,7 @@ def _substring(start: int, end: int, text: str) -> str:
 
 
 def _decoded(data: bytes) -> str:
-    """Bytes as a text. Raise `Unresolved` for a cut through a character."""
+    """Return bytes as a string. Raise `Unresolved` if a character was cut."""
     try:
         return data.decode()
     except ValueError:
@@ -114,14 +114,14 @@ def _repeated(count: int, text: str) -> str:
 
 
 def _title(text: str) -> str:
-    """Every word with a capital, as far as a text of ASCII says what words are."""
+    """Return a text with each word capitalized. Raise `Unresolved` if the text is not ASCII."""
     if not text.isascii():
         raise Unresolved
     return re.sub(r"(?<![A-Za-z0-9_'])[a-z]", lambda match: match[0].upper(), text)
 
 
 def _change_case(text: str, upper: bool) -> str:
-    """A text in one case; Go changes characters one by one."""
+    """Return a text in upper or lower case. Like Go, change each character separately."""
     return "".join(changed if len(changed := char.upper() if upper else char.lower()) == 1 else char for char in text)
 
 
@@ -174,7 +174,7 @@ def _matches_replaced_by_text(pattern: str, text: str, by: str) -> str:
 
 
 def _printf(form: str, *values: object) -> TracedText:
-    """Return a text with values in it. Raise `Unresolved` for a verb that Go prints in another way, or refuses."""
+    """Return a formatted text. Raise `Unresolved` for a verb that Go prints differently or refuses."""
     parts = re.split(r"(%%|%[sdvqt]|%0?\d{1,2}d)", form)
     if any("%" in part for part in parts[::2]) or sum(verb != "%%" for verb in parts[1::2]) != len(values):
         raise Unresolved

@@ -1,6 +1,6 @@
-"""Values of a chart, and the functions of templates over them. A text knows which value each part of it is from.
+"""Represent the values of template functions. A text records from which value each part comes.
 
-What is not known here, or would be known in a cluster only, raises `Unresolved`: it stays what it is, template code.
+A function raises `Unresolved` if its result is unknown, or only known in a cluster: its call stays template code.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from nodelint.text.yaml.scalars import reads_as_text
 Piece = tuple[str, Node | None]
 
 DEEPEST = 100
-"""Values that stand in each other."""
+"""The deepest nesting of lists and maps in a template value."""
 _PIECE = 16
-"""What a piece of a text counts beside its characters."""
+"""The bytes that count for a piece of text in addition to its characters."""
 
 
 class Unresolved(Exception):
-    """It depends on something that is not known before the chart is installed."""
+    """Raised if a result depends on something that is unknown before the installation."""
 
 
 class Unset(Exception):
-    """The value is empty or missing: whoever installs the chart is to give it."""
+    """Raised if a value is empty or missing: the user of the chart must set it."""
 
 
 class Printed(Exception):
-    """A list or mapping is printed without a function that writes YAML or JSON."""
+    """Raised if a list or mapping is printed without a function that writes YAML or JSON."""
 
 
 class TracedText:
-    """A string made of segments, each with the value that it came from.
+    """A string made of segments (`pieces`), each with the value from which it comes.
 
-    `free`: it reads as the YAML that helm writes, but its quotes and lines may be others: what looks at its
-    characters does not know those of helm. Code in it, in double braces, prints what is not known here.
+    `free`: it is the same YAML as helm's, but quotes and lines may differ, so its characters must not be inspected.
+    Code in double braces prints unknown values.
     """
 
     __slots__ = ("free", "pieces")
@@ -53,11 +53,11 @@ class TracedText:
 
     @property
     def size(self) -> int:
-        """What it counts: its characters, and something for each piece."""
+        """Return the bytes that count for the text: its characters, and some for each piece."""
         return sum([len(text) for text, _ in self.pieces]) + _PIECE * len(self.pieces)
 
     def lines(self) -> Iterator[list[Piece]]:
-        """Yield the pieces of each line."""
+        """Yield the pieces of text of each line."""
         line: list[Piece] = []
         for text, node in self.pieces:
             first, *others = text.split("\n")
@@ -74,41 +74,41 @@ Value = Node | TracedText | str | int | float | bool | list[object] | None
 
 
 class MadeNode(Node):
-    """A value that a template puts together: it is written nowhere. Go holds its integers as such."""
+    """A value that a template computes: it is written nowhere. Go keeps its integers as integers."""
 
     __slots__ = ()
 
 
 class PlacedNode(MadeNode):
-    """A scalar of a text that a named template printed, which is written there."""
+    """A scalar of a value that was parsed from the output of a named template. It is written in that template."""
 
     __slots__ = ()
 
 
 class SetNode(Node):
-    """A value that `--set` gives: Go holds its integers as such, those of files as floating-point numbers."""
+    """A value of `--set`. Go keeps its integers as integers, but those of files as floats."""
 
     __slots__ = ()
 
 
 class CopiedText(Node):
-    """Characters of a named template, printed as they stand there; code among them prints what is not known."""
+    """Characters that were copied from a named template. Template code in them prints unknown values."""
 
     __slots__ = ()
 
     def from_character(self, number: int) -> CopiedText:
-        """Return the characters from one on, counted from 0."""
+        """Return the characters from the index `number` on."""
         return CopiedText(self.source, self.start + number, self.end, "scalar", "plain", UNKNOWN)
 
 
 class Unordered(list[object]):
-    """A list whose order differs from run to run: the keys of a map."""
+    """A list whose order is random in Go: the keys of a map."""
 
 
 def as_node(value: object) -> Node:
     """Return a value as a node.
 
-    Raise `Unresolved` for what is none, as all that helm gives a template, and without end.
+    Raise `Unresolved` for the top of helm's data, and for a value that contains itself.
     """
     if isinstance(value, Node):
         return value
@@ -128,11 +128,11 @@ def as_node(value: object) -> Node:
 
 
 def _make_collection(value: dict[str, object] | list[object], made: dict[int, Node | None], depth: int) -> Node:
-    """Return a list or map as a node, each once that stands in it several times. Raise `Unresolved`."""
+    """Return a list or map as a node. A value that occurs several times is converted once. Raise `Unresolved`."""
     if id(value) in made:
         known = made[id(value)]
         if known is None:
-            raise Unresolved  # it holds itself
+            raise Unresolved  # it contains itself
         return known
     if depth > DEEPEST or isinstance(value, Unordered):
         raise Unresolved
@@ -155,14 +155,14 @@ _NOWHERE = SourceText("", "")
 
 
 def _origin(node: Node) -> Node | None:
-    """Return a node as the origin of what is printed of it."""
+    """Return the node to record as the origin of a printed value. None if it is written nowhere."""
     if isinstance(node, PlacedNode):
         return CopiedText(node.source, node.start, node.end, "scalar", "plain", UNKNOWN)
     return None if isinstance(node, MadeNode) else node
 
 
 def truth(value: object) -> bool:
-    """Whether a template takes a value for true. Raise `Unresolved` for a text that is not known whole."""
+    """Return whether a template treats a value as true. Raise `Unresolved` for a text that is only partly known."""
     if isinstance(value, Node):
         if value.kind == "scalar":
             return truth(known(value))
@@ -183,12 +183,12 @@ def known(node: Node) -> str | int | float | bool | None:
 
 
 def is_nil(value: object) -> bool:
-    """Whether a value is a null. Raise `Unresolved` for a placeholder."""
+    """Return whether a value is null. Raise `Unresolved` for a placeholder."""
     return known(value) is None if isinstance(value, Node) and value.kind == "scalar" else value is None
 
 
 def hold_value(value: object) -> object:
-    """Return a scalar as Go holds it, others as they are: numbers of files are floating-point ones."""
+    """Return a scalar with the type that Go uses (numbers of files are floats), and other values unchanged."""
     if isinstance(value, TracedText):
         return str(value)
     if not isinstance(value, Node) or value.kind != "scalar":
@@ -198,7 +198,7 @@ def hold_value(value: object) -> object:
 
 
 def kind_of(value: object) -> str:
-    """Return the kind of a value in Go. Raise `Unresolved` for what has none here."""
+    """Return the Go kind of a value. Raise `Unresolved` if it has none here."""
     if isinstance(value, Node) and value.kind != "scalar":
         return "map" if value.kind == "mapping" else "slice"
     scalar = hold_value(value)
@@ -235,9 +235,9 @@ def printed(value: object) -> TracedText:
 
 
 def go_text(value: object, json_form: bool = False) -> str:
-    """Return a scalar as Go prints it, or with `json_form` as its JSON has numbers.
+    """Return a scalar as Go prints it. With `json_form`, numbers have the form of Go's JSON.
 
-    Raise `Unresolved` for no number.
+    Raise `Unresolved` for infinity and NaN.
     """
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -256,11 +256,11 @@ def go_text(value: object, json_form: bool = False) -> str:
 
 
 UNSET = "${unset}"
-"""Stands for a value that is empty: a placeholder."""
+"""The placeholder for an empty value."""
 
 
 def yaml(node: Node, indent: str = "") -> Iterator[Piece]:
-    """Yield a value as block YAML, without a line break at its end. What is empty in it is a placeholder."""
+    """Yield a value as block YAML, without a final line break. Empty values become placeholders."""
     if node.kind == "scalar" or not truth(node):
         yield from _scalar(node)
         return
@@ -299,7 +299,7 @@ def _scalar(node: Node) -> Iterator[Piece]:
 
 
 def flow(node: Node) -> Iterator[Piece]:
-    """Yield a value as Go's JSON, keys in order. What is empty in it is a placeholder."""
+    """Yield a value as Go's JSON. Empty values become placeholders."""
     if node.kind == "scalar":
         if not truth(node) and node.value in (None, ""):
             yield f'"{UNSET}"', _origin(node)
@@ -321,7 +321,7 @@ def flow(node: Node) -> Iterator[Piece]:
 
 
 def json_text(value: object) -> str:
-    """Return a scalar as Go's JSON has it."""
+    """Return a scalar as Go writes it in JSON."""
     if value is None:
         return "null"
     if not isinstance(value, str):

@@ -1,4 +1,4 @@
-"""The code of a template of any language that acts at a place: what is written there, open or set above."""
+"""Find the code of a template, in any language, that affects a place: on its lines, or open or set above."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ _OPENED = re.compile(r"\{\{|\{%|<%|%\{")
 _CLOSED = {"{{": "}}", "{%": "%}", "<%": "%>", "%{": "}"}
 _OPENERS = ("if", "range", "with", "define", "block", "for", "macro")
 _SETS = r"\$\w+ :?= |\b(?:set|unset|mergeOverwrite|merge) "
-"""What changes a variable, or the values, for all that follows."""
+"""Code that changes a variable, or the values, for everything below."""
 
 
 def list_codes(text: str) -> list[str]:
-    """Return the code in a text, in its order, each with single spaces."""
+    """Return the pieces of template code in a text, in order, with single spaces."""
     codes: list[str] = []
-    unclosed: set[str] = set()  # looked for once, not from each place again
+    unclosed: set[str] = set()  # each is searched only once
     found = _OPENED.search(text)
     while found is not None:
         mark = found[0]
@@ -30,7 +30,7 @@ def list_codes(text: str) -> list[str]:
 
 
 def list_codes_around(above: str) -> list[str]:
-    """Return the code of a text that acts below it: what sets a variable, and what opens an unclosed block."""
+    """Return the code in a text that affects what follows: it sets a variable, or opens a block without end."""
     opened: list[tuple[int, str]] = []
     found: list[tuple[int, str]] = []
     for number, code in enumerate(list_codes(above)):

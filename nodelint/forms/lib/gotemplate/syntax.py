@@ -1,4 +1,4 @@
-"""Go templates as helm reads them: texts, code with what it means, and blocks. Nothing is evaluated here."""
+"""Parse Go templates as helm does: text, code with its expressions, and blocks. Nothing is evaluated here."""
 
 from __future__ import annotations
 
@@ -18,19 +18,24 @@ _TOKEN = r"\s*(\"(?:\\.|[^\"\\])*\"|`[^`]*`|-?\d+(?:\.\d+)?(?!\w)|\$\w*|(?:\.\w+
 _BLOCKS = ("if", "with", "range")
 _DEEPEST = 30
 _DIGITS = 40
-"""Longer than any number that a template prints."""
+"""The most digits of a number: more than any template prints."""
 _MOST_PIPES = 100
-"""Functions that one pipeline hands its value through: each holds the one before it."""
+"""The most functions in one pipeline. They are nested in each other."""
 _MOST_UNCLOSED = 8
-"""Openers without an end behind which the rest of a text is no template; each has been followed to the end."""
+"""The most opening brackets without an end. After that, the rest of the text is not a template."""
 
 
 class BadTemplate(Exception):
-    """Code that this reader does not understand."""
+    """Raised for template code that this parser does not understand."""
 
 
 class Code(NamedTuple):
-    """A piece of code: characters `start` to `end`, and with the white space that its `-` take away."""
+    """A piece of template code.
+
+    - `start`, `end`: its range.
+    - `outer_start`, `outer_end`: the range with the white space that its `-` removes.
+    - `text`: the code.
+    """
 
     start: int
     end: int
@@ -40,7 +45,10 @@ class Code(NamedTuple):
 
 
 class Pipeline(NamedTuple):
-    """What a pipeline says. `kind` is `value`, `field` (of the dot, of a variable or of another), or `call`."""
+    """The meaning of a pipeline.
+
+    `kind` is `value`, `field` (of the dot, a variable or another pipeline), or `call`.
+    """
 
     kind: str
     value: object = None
@@ -49,7 +57,7 @@ class Pipeline(NamedTuple):
 
 
 class Verbatim(NamedTuple):
-    """Characters that stand for themselves."""
+    """A range of literal text."""
 
     start: int
     end: int
@@ -65,7 +73,14 @@ class Action(NamedTuple):
 
 
 class Branch(NamedTuple):
-    """A part of a block: its condition (None for a plain `else`), the variables of a `range`, what is in it."""
+    """A branch of a block.
+
+    - `code`: its code.
+    - `word`: `if`, `else` and so on.
+    - `expression`: its condition, None for a plain `else`.
+    - `variables`: the variables of a `range`.
+    - `body`: its content.
+    """
 
     code: Code
     word: str
@@ -75,16 +90,16 @@ class Branch(NamedTuple):
 
 
 class Block(NamedTuple):
-    """`if`, `with` or `range` with what belongs to it."""
+    """An `if`, `with` or `range` block with its branches and its end."""
 
     branches: tuple[Branch, ...]
     end: Code
 
 
 class Definition(NamedTuple):
-    """A named template (`define`), which prints nothing if it is defined.
+    """A named template (`define`). The definition itself prints nothing.
 
-    `name` is None if it is not a plain text.
+    `name` is None if it is not a literal string.
     """
 
     start: int
@@ -98,9 +113,9 @@ Part = Verbatim | Action | Block | Definition
 
 @lru_cache(maxsize=1024)
 def parse(text: str) -> tuple[Part, ...]:
-    """Return the parts of a template. Raise `BadTemplate` where blocks are not closed or nested beyond measure.
+    """Return the parts of a template. Raise `BadTemplate` if blocks are not closed or nested too deeply.
 
-    They are kept: a template is filled in with each values file.
+    The result is cached, because a template is rendered with each values file.
     """
     return _Parser(text).parts()
 
@@ -119,7 +134,11 @@ class _Parser:
         return tuple(parts)
 
     def until_end(self, depth: int) -> tuple[list[Part], Code | None, str]:
-        """Parts up to an `else` or `end` of the block around them, and that."""
+        """Return the parts up to an `else` or `end`, the code of that, and its text.
+
+        The text is `end`, or the condition after `else`. At the end of the template, the code is None and the text is
+        empty.
+        """
         if depth > _DEEPEST:
             raise BadTemplate
         parts: list[Part] = []
@@ -138,7 +157,7 @@ class _Parser:
                 body = self.passed(depth)
                 name = re.match(r"\s*\"([^\"\\]+)\"", rest)
                 parts.append(Definition(code.start, self.offset, name[1] if name is not None else None, body))
-                if word == "block":  # it prints as well
+                if word == "block":  # a `block` also prints
                     parts.append(Action(code, None))
             elif not code.text.startswith("/*"):
                 parts.append(_action(code))
@@ -175,7 +194,7 @@ class _Parser:
 
 
 def _first_word(text: str) -> tuple[str, str]:
-    """Return the word that code begins with, and the rest: nothing need part them, as in `if.Values.enabled`."""
+    """Return the first word of code, and the rest. No space is needed between them, as in `if.Values.enabled`."""
     word = re.match(r"\w*", text)
     return (word[0], text[word.end() :].lstrip()) if word is not None else ("", text)
 
@@ -205,7 +224,10 @@ def _codes(text: str) -> Iterator[Code]:
 
 
 class _Comments:
-    """Where comments of a template end; the end of one is looked for once, however many may begin before it."""
+    """Finds the ends of template comments.
+
+    Each end is searched only once, however many comments may begin before it.
+    """
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -213,9 +235,9 @@ class _Comments:
         self._next: int | None = None
 
     def closed(self, start: int) -> re.Match[str] | None:
-        """Return the end of the comment that begins at a place.
+        """Return a match for the end of the comment that begins at an offset.
 
-        None if none does, or what follows does not close it.
+        None if there is no comment, or no valid end.
         """
         if not self._text.startswith("/*", start):
             return None
@@ -246,7 +268,7 @@ def _head(text: str) -> tuple[tuple[str, ...], Pipeline | None]:
 
 
 def expression_of(text: str) -> Pipeline:
-    """Return what a pipeline says. Raise `BadTemplate`."""
+    """Return the meaning of a pipeline. Raise `BadTemplate`."""
     tokens: list[tuple[str, bool]] = []
     at = 0
     while at < len(text.rstrip()):
@@ -333,4 +355,4 @@ def _literal(token: str) -> object:
         return int(token)
     if re.fullmatch(r"-?\d+\.\d+", token) and len(token) <= _DIGITS:
         return float(token)
-    raise BadTemplate  # also a function without arguments among the arguments of another
+    raise BadTemplate  # also a function without arguments as an argument

@@ -1,4 +1,4 @@
-"""How large the values of a template are, and what functions make of them: counted before it is made."""
+"""Compute the sizes of template values and of function results before they are created."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from nodelint.forms.lib.gotemplate.sprig_values import DEEPEST, TracedText, Unre
 from nodelint.text.nodes import Node
 
 _LEAST = 8
-"""What a value counts that is no text."""
+"""The size of a value that is not a string."""
 _PIECE = 16
-"""What a piece of a text counts beside its characters."""
+"""The size of a piece of text in addition to its characters."""
 _PER_STEP = 64
-"""Characters of values that are gone through in one step."""
+"""The characters of values that are processed in one step."""
 _OF_OUTERMOST = frozenset(
     (
         *("all", "and", "any", "append", "coalesce", "compact", "concat", "default", "dict", "dig", "empty", "first"),
@@ -21,13 +21,13 @@ _OF_OUTERMOST = frozenset(
         *("unset", "values"),
     )
 )
-"""Functions that look at a list or map, and not at what is in its items."""
+"""Functions that process a list or map without looking into its items."""
 _ENCODING = frozenset(("mustToJson", "mustToRawJson", "toJson", "toRawJson", "toYaml"))
 _COMPARING = frozenset(("has", "mustHas", "mustUniq", "mustWithout", "uniq", "without"))
 
 
 def steps_for(name: str, args: Sequence[object]) -> int:
-    """Return the steps that a function takes. Raise `Unresolved` for a value that holds itself."""
+    """Return the steps that a function takes. Raise `Unresolved` for a value that contains itself."""
     if name in _OF_OUTERMOST or name.removeprefix("must").lower() in _OF_OUTERMOST:
         return 1 + sum(map(_length, args)) // _PER_STEP
     size = sum(map(size_of, args))
@@ -45,7 +45,7 @@ def _length(value: object) -> int:
 
 
 def size_of(value: object) -> int:
-    """Return how many characters a value is about, what stands in it several times each time. Raise `Unresolved`."""
+    """Return the number of characters of a value. Shared parts count each time. Raise `Unresolved`."""
     return _size_of(value, {}, 0)
 
 
@@ -68,7 +68,7 @@ def _size_of(value: object, sizes: dict[int, int], depth: int) -> int:
     if known is not None and known >= 0:
         return known
     if known is not None or depth > DEEPEST:
-        raise Unresolved  # it holds itself, or no people wrote it
+        raise Unresolved  # it contains itself, or is too deep for a real file
     sizes[id(value)] = -1
     size = _LEAST
     for part in parts:
@@ -78,7 +78,7 @@ def _size_of(value: object, sizes: dict[int, int], depth: int) -> int:
 
 
 def size_made(name: str, args: Sequence[object]) -> int:
-    """Return how many characters a function comes to at most that repeats its arguments: 0 for one that does not."""
+    """Return an upper bound for the size of a function's result. 0 if the function does not repeat its arguments."""
     if name in _ENCODING:
         return 8 * sum(map(size_of, args))
     if name in ("split", "splitList", "splitn"):

@@ -1,1 +1,1 @@
-"""Functions of Terraform, by what they are about."""
+"""Implement the functions of Terraform, by subject."""

@@ -1,4 +1,4 @@
-"""Functions of Terraform over networks and addresses.
+"""Implement Terraform functions for networks and addresses.
 
 Source of the rules: Terraform's documentation of cidrhost, cidrnetmask, cidrsubnet and cidrsubnets.
 """
@@ -75,4 +75,4 @@ ADDRESSES: dict[str, Function] = {
     "cidrsubnet": _subnet,
     "cidrsubnets": _subnets,
 }
-"""By name."""
+"""The functions by name."""

@@ -1,4 +1,4 @@
-"""Functions of Terraform over lists and objects, of which parts may be unknown, and what functions take."""
+"""Implement Terraform functions for lists and objects, which may be partly unknown, and readers of arguments."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from nodelint.text.nodes import Node
 from nodelint.text.unknown_value import UNKNOWN
 
 Function = Callable[..., object]
-"""A function of a call: its place, and its arguments. It may raise `EvaluationFailure` where Terraform stops."""
+"""A function that gets the place of its call, and its arguments. It may raise `EvaluationFailure`."""
 
 
 # -- helpers
@@ -58,24 +58,24 @@ def take_items(node: Node) -> list[Node]:
 
 
 def take_list(node: Node) -> list[Node]:
-    """Return the items of a list or tuple; a set has no order."""
+    """Return the items of a list or tuple. Raise `EvaluationFailure` for a set, which has no order."""
     if collection_of(node) == "set":
         raise EvaluationFailure
     return take_items(node)
 
 
 def take_texts(node: Node) -> list[Node]:
-    """Return the items of what is taken as a list of texts."""
+    """Return the items of a list, converted to strings."""
     return [convert(item, STRING) for item in take_items(node)]
 
 
 def has_open_names(node: Node) -> bool:
-    """Whether names of an object are not known."""
+    """Return whether some names of an object are unknown."""
     return is_unknown(node) or any(entry.name is None for entry in node.entries)
 
 
 def hide_types(collections: Sequence[Node]) -> bool:
-    """Whether one of some lists or sets is empty: of what type its items would be is not kept."""
+    """Return whether one of some lists or sets is empty, so that the type of its items is not known."""
     return any(node.kind == "sequence" and not node.items and collection_of(node) != "tuple" for node in collections)
 
 
@@ -162,7 +162,7 @@ def _length(at: Node, value: Node) -> object:
 
 
 def has_clusters(text: str) -> bool:
-    """Whether several characters of a text may be one for Terraform, which counts what readers see as one."""
+    """Return whether several characters of a text may count as one for Terraform, which counts grapheme clusters."""
     return not text.isascii() and re.search("[^\0-\u02ff\u3040-\u9fff]", text) is not None
 
 
@@ -269,4 +269,4 @@ COLLECTIONS: dict[str, Function] = {
     "values": _values,
     "zipmap": _zip_map,
 }
-"""By name."""
+"""The functions by name."""

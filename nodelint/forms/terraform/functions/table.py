@@ -1,4 +1,4 @@
-"""Functions of Terraform that need nothing but their arguments; of what is not known they make what is not known."""
+"""Call the functions of Terraform that depend only on their arguments. Unknown arguments give unknown results."""
 
 from __future__ import annotations
 
@@ -43,8 +43,9 @@ Piece = tuple[str, Node | None]
 
 
 def call_function(name: str, args: Sequence[Node], at: Node) -> Node:
-    """Return the result of a function. It is unknown for a function that is not read. Raise `EvaluationFailure` where
-    Terraform stops.
+    """Return the result of a function. Unknown if the function is not supported.
+
+    Raise `EvaluationFailure` if Terraform would stop.
     """
     if name in _OF_NODES:
         function, needs_all = _OF_NODES[name], False
@@ -56,14 +57,14 @@ def call_function(name: str, args: Sequence[Node], at: Node) -> Node:
         return unknown(at)
     try:
         found = function(at, *args)
-    except (TypeError, ValueError):  # too many arguments, or too few
+    except (TypeError, ValueError):  # wrong number of arguments
         raise EvaluationFailure from None
     if isinstance(found, Node):
         return found
     return scalar(at, found) if isinstance(found, str | int | float | bool) or found is None else unknown(at)
 
 
-# -- texts of values, of which parts may be unknown
+# -- encoded values, which may be partly unknown
 
 
 def _json_encode(at: Node, value: Node) -> object:
@@ -81,15 +82,15 @@ def _yaml_encode(at: Node, value: Node) -> object:
     return joined(at, [*yaml_pieces(value), ("\n...\n" if plain else "\n", value)], is_known(value))
 
 
-# -- what needs all of its arguments
+# -- functions that need all of their arguments
 
 
 _DATE = r"(?a)[1-9]\d{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|30)"
-"""A date in YAML, which becomes a moment; what other forms of one become is left as it is."""
+"""A date in YAML, which becomes a timestamp. The result of other forms is not supported."""
 
 
 def _decoded(at: Node, value: Node, masked: bool = False) -> object:
-    """Return a YAML or JSON text as values; each stands at its place where the text is a file's own."""
+    """Return the value of a YAML or JSON text. Nodes keep their places if the text is a whole file."""
     from nodelint.text.source import Source
     from nodelint.text.syntax_errors import Unreadable
     from nodelint.text.yaml.compose import compose
@@ -106,11 +107,11 @@ def _decoded(at: Node, value: Node, masked: bool = False) -> object:
         return unknown(at)
     for node in roots[0].walk():
         written = text[node.start : node.end]
-        # a leading zero says nothing here, where the YAML of Kubernetes takes the digits for octal ones
+        # here a leading zero has no meaning, but Kubernetes' YAML reads an octal number
         if isinstance(node.value, int) and node.style == "plain" and re.fullmatch(r"[-+]?0[0-7]+", written):
             node.value = int(written)
         elif isinstance(node.value, int | float) and node.style == "plain" and "_" in written:
-            node.value = written  # no number here
+            node.value = written  # not a number here
         elif isinstance(node.value, str) and node.style == "plain" and re.fullmatch(_DATE, written):
             node.value = f"{written}T00:00:00Z"
     if not at_home:
@@ -126,7 +127,7 @@ def _format_row(at: Node, form: Node, row: Sequence[Node]) -> Node:
 
 
 def _format_list(at: Node, form: Node, *args: Node) -> object:
-    """`format` of each item; what is no list stands next to every one."""
+    """Return the results of `format` for each item. An argument that is no list is used for every item."""
     lengths = {len(arg.items) for arg in args if arg.kind == "sequence"}
     if len(lengths) > 1:
         raise EvaluationFailure
@@ -228,7 +229,7 @@ def _power(at: Node, number: Node, power: Node) -> object:
     if not isinstance(base, int) or not isinstance(exponent, int) or not 0 <= exponent <= 64:
         return unknown(at)
     found = base**exponent if abs(base) < 1 << 53 else 1 << 53
-    return found if abs(found) < 1 << 53 else unknown(at)  # it is worked out in floats
+    return found if abs(found) < 1 << 53 else unknown(at)  # it is computed with floats
 
 
 def _transpose(at: Node, value: Node) -> object:

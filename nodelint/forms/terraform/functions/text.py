@@ -1,4 +1,4 @@
-"""Functions of Terraform over texts; of what is not known they make what is not known."""
+"""Implement Terraform functions for strings. Unknown arguments give unknown results."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def print_format(at: Node, form: Node, *args: Node) -> object:
     shape = take_text(form)
     parts = re.split(r"(%%|%[-+0 ]*+\d*+(?:\.\d++)?[a-zA-Z])", shape)
     if any("%" in part for part in parts[::2]):
-        return unknown(at)  # arguments by their number, and values as Terraform writes them, are not read
+        return unknown(at)  # numbered arguments, and values in Terraform's notation, are not supported
     if sum(part.startswith("%") and part != "%%" for part in parts[1::2]) != len(args):
         raise EvaluationFailure
     pieces: list[Piece] = []
@@ -63,7 +63,7 @@ def print_format(at: Node, form: Node, *args: Node) -> object:
 
 
 def _formatted(verb: str, arg: Node) -> str | None:
-    """Return a value as a verb of `format` prints it; None for a verb that is not read."""
+    """Return a value as a verb of `format` prints it. None for a verb that is not supported."""
     parts = re.fullmatch(r"%([-+0 ]*)(\d{0,3})(?:\.(\d{1,2}))?([a-zA-Z])", verb)
     if parts is None:
         return None
@@ -133,7 +133,10 @@ def _substr(at: Node, value: Node, start: Node, length: Node) -> object:
 
 
 def _changed(change: Callable[..., str]) -> Function:
-    """Return a function of texts: a text that stays the same is still where it is written."""
+    """Return a function of strings.
+
+    If the result is equal to the argument, it returns the argument with its place.
+    """
 
     def function(at: Node, *args: Node) -> object:
         made = change(*map(take_text, args))
@@ -205,7 +208,7 @@ def _base64(at: Node, value: Node) -> object:
 
 
 def _change_letters(text: str, change: Callable[[str], str]) -> str:
-    """Each letter for itself: one that would become several stays."""
+    """Return a text with each letter changed separately. A letter that would become several stays."""
     return "".join(made if len(made := change(letter)) == 1 else letter for letter in text)
 
 
@@ -220,7 +223,7 @@ PARTLY_KNOWN_TEXTS: dict[str, Function] = {
     "indent": _indent,
     "join": _join,
 }
-"""Those that take what is not known, by name."""
+"""Functions that accept unknown arguments, by name."""
 KNOWN_TEXTS: dict[str, Function] = {
     "base64decode": _decode_base64,
     "base64encode": _base64,
@@ -250,4 +253,4 @@ KNOWN_TEXTS: dict[str, Function] = {
     "upper": _changed(lambda text: _change_letters(text, str.upper)),
     "urlencode": _url_encode,
 }
-"""Those of which every argument is known, by name."""
+"""Functions that need all arguments, by name."""

@@ -1,0 +1,119 @@
+"""What Applications of Argo CD name and the repository does not have: Argo CD cannot render them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
+from nodelint.files.gate import gate
+from nodelint.files.safe_read import find_top
+from nodelint.forms.argocd.charts import ARGO, list_sources_of
+from nodelint.text.missing import items_of, text_of
+from nodelint.text.reading import nodes_of
+
+if TYPE_CHECKING:
+    from nodelint.text import Node, Source
+
+_PLAIN = re.compile(r"(?:[\w@.-]+/)*[\w@.-]+/?")
+"""A path without a pattern or a placeholder."""
+_BUILDS = ("kustomization.yaml", "kustomization.yml", "Kustomization", "Chart.yaml")
+_MANIFESTS = (".yaml", ".yml", ".json", ".jsonnet")
+
+
+class MissingSource(NamedTuple):
+    """A path of an Application at which Argo CD stops, and why."""
+
+    node: Node
+    reason: str
+
+
+class _Tree:
+    """The repository around a file: `sources` are read already, in an editor some that are no files yet."""
+
+    def __init__(self, source: Source, sources: Sequence[Source]) -> None:
+        folder = os.path.dirname(os.path.abspath(source.path))
+        outside = folder if os.path.isabs(source.path) else os.path.abspath(os.curdir)
+        self.top = str(find_top(folder) or outside)
+        self._read = {os.path.abspath(other.path) for other in sources}
+
+    def names(self, path: str) -> set[str]:
+        """Return what is in a folder; nothing if there is no such folder."""
+        folder = os.path.normpath(os.path.join(self.top, path))
+        below = (other[len(folder) + 1 :] for other in self._read if other.startswith(folder + os.sep))
+        found = {name.partition(os.sep)[0] for name in below}
+        return found.union(gate.names(folder)) if gate.is_folder(folder) else found
+
+    def exists(self, path: str) -> bool:
+        """Return whether there is a file or folder of a path."""
+        whole = os.path.normpath(os.path.join(self.top, path))
+        return whole in self._read or gate.exists(whole)
+
+
+def list_missing(source: Source, sources: Sequence[Source]) -> Iterator[MissingSource]:
+    """Yield the paths of a file's Applications that the repository does not have, or that hold nothing to apply.
+
+    `sources` are the files with Applications: one whose path is in the repository shows that its address is of this
+    repository.
+    """
+    if source.may_be_template:
+        return
+    tree = _Tree(source, sources)
+    own = {address for file in sources for address in _list_own(file, tree)}
+    for parts in _list_applications(source):
+        for part in parts:
+            if text_of(part.get("repoURL")) in own:
+                yield from _check_path(part, tree)
+            if {text_of(other.get("repoURL")) for other in parts if other.get("ref") is not None} <= own:
+                yield from _check_values(part, tree)
+
+
+def _list_applications(source: Source) -> Iterator[list[Node]]:
+    """Yield the sources of each Application that a file holds and that concerns Karpenter."""
+    for root in nodes_of(source):
+        is_of_argo = text_of(root.get("apiVersion")).startswith(ARGO)
+        spec = root.get("spec") if is_of_argo and text_of(root.get("kind")) == "Application" else None
+        parts = list(list_sources_of(spec)) if spec is not None else []
+        text = source.text[root.start : root.end]
+        for address in {text_of(part.get("repoURL")) for part in parts if part.get("chart") is None}:
+            text = text.replace(address, "")  # the name of the repository says nothing about the Application
+        if "karpenter" in text:
+            yield parts
+
+
+def _list_own(source: Source, tree: _Tree) -> Iterator[str]:
+    """Yield the addresses of repositories whose paths are here."""
+    for root in nodes_of(source) if not source.may_be_template else ():
+        spec = root.get("spec") if text_of(root.get("kind")) == "Application" else None
+        for part in list_sources_of(spec) if spec is not None else ():
+            path = text_of(part.get("path"))
+            if path.strip("./") and tree.names(path):
+                yield text_of(part.get("repoURL"))
+
+
+def _check_path(part: Node, tree: _Tree) -> Iterator[MissingSource]:
+    node = part.get("path")
+    path = text_of(node)
+    if node is None or not _PLAIN.fullmatch(path) or part.get("plugin") is not None:
+        return
+    names = tree.names(path)
+    if not names:
+        yield MissingSource(node, f"the repository has no folder `{path}`")
+    elif part.get("helm") is not None and "Chart.yaml" not in names:
+        yield MissingSource(node, f"`{path}` has no Chart.yaml, and the Application has values of Helm")
+    elif part.get("directory") is None and not any(name in _BUILDS or name.endswith(_MANIFESTS) for name in names):
+        yield MissingSource(node, f"`{path}` has neither a manifest nor a kustomization.yaml")
+
+
+def _check_values(part: Node, tree: _Tree) -> Iterator[MissingSource]:
+    """Yield the values files that are named from the top of the repository and that it does not have."""
+    helm = part.get("helm")
+    skips = helm.get("ignoreMissingValueFiles") if helm is not None else None
+    if helm is None or (skips is not None and skips.value is not False):
+        return
+    for node in items_of(helm.get("valueFiles")):
+        reference, _, path = text_of(node).partition("/")
+        if reference.startswith("$") and _PLAIN.fullmatch(path) and not tree.exists(path):
+            yield MissingSource(node, f"the repository has no values file `{path}`")

@@ -1,0 +1,178 @@
+"""What a chart within another is installed with: the values that the chart around it has for it, however that is
+installed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
+from nodelint.files.gate import gate
+from nodelint.forms.helm.values_files import beside
+from nodelint.forms.lib.chart_dependencies import ChartDependencies, Dependency
+from nodelint.forms.lib.chart_places import chart_of
+from nodelint.forms.lib.chart_values import MOST_RELEASES, ChartRelease
+from nodelint.forms.lib.values import merged, read, values_root
+from nodelint.text import Node, Source
+from nodelint.text.limits import note_more
+from nodelint.text.missing import items_of
+from nodelint.text.missing import text_of as read_text
+from nodelint.text.nodes import MappingEntry
+
+if TYPE_CHECKING:
+    from nodelint.forms.helm.overlay_releases import OverlayRelease
+
+    AnyRelease = ChartRelease | OverlayRelease
+
+VALUES = "values.yaml"
+_DEEPEST = 10
+
+
+class SubchartRelease(NamedTuple):
+    """A chart within another as one release of that has it.
+
+    `tags` are those of the outermost chart. `is_default` says that no release gives other values than the charts'
+    own, `is_replaced` that each release of the outermost chart does, `is_off` that the chart is left out. `has_own`
+    says that the charts around give it no value.
+    """
+
+    release: AnyRelease
+    tags: Node | None
+    is_default: bool = False
+    is_replaced: bool = False
+    is_off: bool = False
+    has_own: bool = False
+
+
+class Subcharts:
+    """The charts around some charts, and their releases.
+
+    `charts` are the default values of the charts by their absolute paths, `sources` the files that are read, by
+    theirs.
+    """
+
+    def __init__(self, charts: Mapping[str, Source], sources: Mapping[str, Source]) -> None:
+        self._dependencies = ChartDependencies(sources)
+        folders = [os.path.dirname(path) for path in charts]
+        around = self._dependencies.list_around(folders) if charts else []
+        is_absolute = any(os.path.isabs(values.path) for values in charts.values())
+        self.defaults = {**charts}
+        for folder in around:
+            path = os.path.join(folder, VALUES)
+            self.defaults.setdefault(path, read_defaults(path, sources, is_absolute))
+        self._given: dict[str, list[AnyRelease]] = {}
+        self._installed: Collection[str] = ()
+
+    def add_releases(self, given: Iterable[AnyRelease], installed: Collection[str]) -> None:
+        """Take the releases of charts that give values, and the charts of which each release does."""
+        self._installed = installed
+        for release in given:
+            self._given.setdefault(release.path, []).append(release)
+
+    def gives_values(self, path: str, each_release: bool) -> bool:
+        """Return whether a chart is within others, and each release of those gives it other values.
+
+        With `each_release` those count that give it none, and not one that leaves it out by defaults: whoever
+        installs the charts may switch it on.
+        """
+        found = self.list_releases(path)
+        if each_release:
+            return any(release.is_replaced or not (release.is_default and release.is_off) for release in found)
+        return bool(found) and not any(release.has_own for release in found)
+
+    def list_releases(self, path: str) -> list[SubchartRelease]:
+        """Return the releases of the charts around a chart as it takes part in them; `path` is that of its values."""
+        found = list(self._list_releases(path, ()))
+        if len(found) > MOST_RELEASES:
+            note_more(self.defaults[path].path, len(found), MOST_RELEASES, "releases of one chart")
+            del found[MOST_RELEASES:]
+        return found
+
+    def _list_releases(self, path: str, inner: Sequence[str]) -> Iterator[SubchartRelease]:
+        if path in inner or len(inner) >= _DEEPEST:
+            return
+        for use in self._dependencies.list_uses(os.path.dirname(path)):
+            outer = os.path.join(use.user, VALUES)
+            if outer in self.defaults:
+                for made in self._list_of_chart(outer, (*inner, path)):
+                    yield from self._enter(path, use, made)
+
+    def _list_of_chart(self, path: str, inner: Sequence[str]) -> Iterator[SubchartRelease]:
+        """Yield the releases of a chart around, by itself and within others."""
+        own = values_root(self.defaults[path]) or Node(self.defaults[path], 0, 0, "mapping", "flow")
+        for release in self._given.get(path, ()):
+            yield SubchartRelease(release, release.root.get("tags"))
+        within = list(self._list_releases(path, inner))
+        yield from within
+        if not within:
+            release = ChartRelease(path, (self.defaults[path],), own)
+            yield SubchartRelease(release, own.get("tags"), True, path in self._installed)
+
+    def _enter(self, path: str, use: Dependency, outer: SubchartRelease) -> Iterator[SubchartRelease]:
+        """Yield what a release of a chart around gives to the chart; it is still there where it leaves it out."""
+        around, own = outer.release.root, values_root(self.defaults[path])
+        root = _values_of_subchart(use.name, own, around)
+        whole = root or own or Node(self.defaults[path], 0, 0, "mapping", "flow")
+        release = outer.release._replace(path=path, root=whole)
+        is_off = outer.is_off or not _takes_part(use, around, whole, outer.tags)
+        yield outer._replace(release=release, is_off=is_off, has_own=root is None)
+
+
+def _values_of_subchart(name: str, own: Node | None, around: Node | None) -> Node | None:
+    """Return the values of a chart within another: its own, those that the parent chart has for it, and global ones.
+
+    None if the parent chart has none: the chart's own values are then for the chart's author.
+    """
+    over = around.get(name) if around is not None else None
+    entry = around.entry("global") if around is not None else None
+    is_given = over is not None and over.kind == "mapping"
+    root = (over if own is None else merged(own, over)) if over is not None and is_given else own
+    if root is None:
+        root = Node(entry.key.source, entry.key.start, entry.key.start, "mapping", "flow") if entry else None
+    if root is None or (entry is None and not is_given):
+        return None
+    if entry is None:
+        return root
+    made = Node(root.source, root.start, root.end, "mapping", root.style)
+    node = root.get("global")
+    value = merged(node, entry.value) if node is not None else entry.value
+    made.entries = [field for field in root.entries if field.name != "global"]
+    made.entries.append(MappingEntry(entry.key, value, "global"))
+    return made
+
+
+def _takes_part(use: Dependency, around: Node, own: Node, tags: Node | None) -> bool:
+    """Whether values let a chart take part, as far as they tell: by its tags, and rather by the first condition that
+    has a value.
+    """
+    if use.item is None:
+        return True
+    switches = [tags.get(read_text(tag)) for tag in items_of(use.item.get("tags"))] if tags is not None else []
+    stated = [node.value for node in switches if node is not None]
+    is_on = not stated or any(value is not False for value in stated)
+    for condition in read_text(use.item.get("condition")).split(","):
+        first, *rest = condition.strip().split(".")
+        node = own.find(*rest) if first == use.name and rest else around.find(first, *rest)
+        if node is not None and node.kind == "scalar":
+            return node.value is not False
+    return is_on
+
+
+def list_values_files(template: Source, dependencies: ChartDependencies) -> list[str]:
+    """Return the files that give values to a template of a chart that others have in them; none for any other."""
+    chart = chart_of(template.path)
+    around = dependencies.list_around([os.path.abspath(chart)]) if chart is not None else []
+    if chart is None or not around:
+        return []
+    is_absolute = os.path.isabs(template.path)
+    outer = [os.path.join(folder if is_absolute else os.path.relpath(folder), VALUES) for folder in around]
+    files = [os.path.join(chart, VALUES), *outer]
+    return [*filter(gate.is_file, files), *(path for values in outer for path in beside(values))]
+
+
+def read_defaults(path: str, sources: Mapping[str, Source], is_absolute: bool) -> Source:
+    """Return the default values of a chart; empty ones where it has no such file."""
+    shown = path if is_absolute else os.path.relpath(path)
+    return sources.get(path) or read(shown) or Source.from_text(shown, "{}\n")

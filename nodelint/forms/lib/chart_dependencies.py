@@ -1,0 +1,132 @@
+"""Which charts of a repository others depend on: those in their folder `charts`, and those named by a path."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.files.gate import gate
+from nodelint.files.safe_read import is_inside, repository
+from nodelint.forms.lib.chart_places import CHART, chart_around
+from nodelint.forms.lib.values import read
+from nodelint.text import Node, Source
+from nodelint.text.missing import items_of
+from nodelint.text.missing import text_of as read_text
+from nodelint.text.reading import nodes_of
+
+BY_PATH = "file://"
+_MOST_AROUND = 100
+"""Charts around one chart that are looked at."""
+
+
+class Dependency(NamedTuple):
+    """A chart that another uses: both folders, the key of its values, and what the user's Chart.yaml says of it.
+
+    `is_vendored` says that it stands in the folder `charts` of the user.
+    """
+
+    user: str
+    chart: str
+    name: str
+    item: Node | None
+    is_vendored: bool
+
+
+class ChartDependencies:
+    """The dependencies among charts; `sources` are files that are read already, by their absolute path.
+
+    Of charts that name another by a path, those count whose Chart.yaml is among the sources.
+    """
+
+    def __init__(self, sources: Mapping[str, Source]) -> None:
+        self._sources = sources
+        self._roots: dict[str, Node | None] = {}
+        self._by_path: dict[str, list[Dependency]] | None = None
+
+    def list_uses(self, chart: str) -> list[Dependency]:
+        """Return by whom, and how, a chart is used; `chart` is the absolute path of its folder."""
+        if self._by_path is None:
+            self._by_path = {}
+            for path, source in self._sources.items():
+                if os.path.basename(path) == CHART and BY_PATH in source.text:
+                    for use in self._list_named(os.path.dirname(path)):
+                        self._by_path.setdefault(use.chart, []).append(use)
+        vendoring = list(self._list_vendoring(chart))
+        users = {use.user for use in vendoring}
+        return [*vendoring, *(use for use in self._by_path.get(chart, ()) if use.user not in users)]
+
+    def list_around(self, charts: Iterable[str]) -> list[str]:
+        """Return the charts that use some charts, and those that use these, to the end."""
+        found: dict[str, None] = {}
+        pending = list(charts)
+        while pending and len(found) < _MOST_AROUND + len(pending):
+            for use in self.list_uses(pending.pop()):
+                if use.user not in found:
+                    found[use.user] = None
+                    pending.append(use.user)
+        return list(found)
+
+    def list_names(self, chart: str) -> Iterator[str]:
+        """Yield the keys under which a chart gives values to those that it depends on."""
+        for item in items_of(self._get(chart, "dependencies")):
+            yield read_text(item.get("alias")) or read_text(item.get("name"))
+
+    def _list_vendoring(self, chart: str) -> Iterator[Dependency]:
+        outer = chart_around(chart)
+        if outer is None:
+            return
+        name = read_text(self._get(chart, "name"))
+        items = [item for item in items_of(self._get(outer, "dependencies")) if read_text(item.get("name")) == name]
+        for item in items or (None,):
+            alias = read_text(item.get("alias")) if item is not None else ""
+            yield Dependency(outer, chart, alias or name, item, True)
+
+    def _list_named(self, user: str) -> Iterator[Dependency]:
+        home = repository(user)
+        for item in items_of(self._get(user, "dependencies")):
+            address = read_text(item.get("repository"))
+            folder = os.path.normpath(os.path.join(user, address.removeprefix(BY_PATH)))
+            if not address.startswith(BY_PATH) or not gate.is_file(os.path.join(folder, CHART)):
+                continue
+            if home is None or is_inside(folder, home):
+                name = read_text(item.get("alias")) or read_text(item.get("name"))
+                yield Dependency(user, folder, name, item, False)
+
+    def _get(self, chart: str, field: str) -> Node | None:
+        """Return a field of a chart's own file."""
+        path = os.path.join(chart, CHART)
+        if path not in self._roots:
+            source = self._sources.get(path) or read(path)
+            self._roots[path] = (
+                next((root for root in nodes_of(source) if root.kind == "mapping"), None)
+                if (source is not None)
+                else None
+            )
+        root = self._roots[path]
+        return root.get(field) if root is not None else None
+
+
+def find_depending_charts(charts: Collection[str], paths: Iterable[str]) -> list[Source]:
+    """Return the Chart.yaml, among some files, of each chart that depends by a path on some charts, or on one that
+    does.
+
+    `charts` are absolute paths of folders.
+    """
+    found: dict[str, Source] = {}
+    for path in paths if charts else ():
+        if os.path.basename(path) == CHART and _names_by_path(path):
+            source = read(path)
+            if source is not None:
+                found[os.path.abspath(path)] = source
+    if not found:
+        return []
+    around = ChartDependencies(found).list_around(charts)
+    return [source for chart in around if (source := found.get(os.path.join(chart, CHART))) is not None]
+
+
+def _names_by_path(path: str) -> bool:
+    try:
+        return BY_PATH.encode() in gate.read_listed(path)
+    except OSError:
+        return False

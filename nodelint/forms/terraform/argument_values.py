@@ -1,0 +1,46 @@
+"""What an argument of a block comes to, in each way in which its module is called."""
+
+from __future__ import annotations
+
+import os
+
+from nodelint.base.budget import BudgetSpent
+from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
+from nodelint.forms.terraform.fill import instances
+from nodelint.forms.terraform.references import address_of
+from nodelint.model.finding import Span
+
+if TYPE_CHECKING:
+    from nodelint.forms.terraform.values import Modules
+    from nodelint.text import Node
+
+
+class ArgumentValue(NamedTuple):
+    """A value of an argument: where the argument is written, and the value, which knows where it is from."""
+
+    at: Span
+    value: Node
+    label: str
+    """The variable file or the call that gives it; "" for the module by itself."""
+
+
+def list_argument_values(path: str, address: str, name: str, modules: Modules) -> list[ArgumentValue]:
+    """Return what an argument of a block comes to; none if the block does not set it, or that takes too long."""
+    file = modules.file(os.path.abspath(path))
+    found: list[ArgumentValue] = []
+    for block in file.blocks if file is not None else ():
+        outer = file.attributes(block) if file is not None and address_of(block) == address else {}
+        if name not in outer or file is None:
+            continue
+        written = Span(file.source, outer[name].start, outer[name].end)
+        try:
+            for module in modules.variants(os.path.dirname(os.path.abspath(path))):
+                evaluator = module.evaluator(file.source)
+                found += [
+                    ArgumentValue(written, evaluator.inside(names).value(outer[name]), module.label)
+                    for names in instances(outer, evaluator)
+                ]
+        except BudgetSpent:
+            return []
+    return found

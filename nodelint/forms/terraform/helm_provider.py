@@ -1,0 +1,97 @@
+"""Which version of the Helm provider a root module of Terraform takes: blocks are lists since version 3."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from nodelint.base.types import TYPE_CHECKING
+from nodelint.files.gate import gate
+from nodelint.forms.terraform.public_modules import ModuleVersion, read_constraint
+from nodelint.forms.terraform.references import local_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from nodelint.forms.terraform.modules import ModuleFiles
+
+_LOCK = ".terraform.lock.hcl"
+_LOCKED = re.compile(r'provider "registry\.\w+\.\w+/hashicorp/helm"[ \t]*\{[^}]*?\bversion[ \t]*=[ \t]*"([^"]+)"')
+_REQUIRED = re.compile(r"\bhelm[ \t]*=[ \t]*(?:\{(?P<body>[^{}]*)\}|\"(?P<short>[^\"]*)\")")
+_VERSION = re.compile(r'\bversion[ \t]*=[ \t]*"([^"]*)"')
+_WITHOUT_HELM = ("terraform-aws-modules/", "registry.terraform.io/terraform-aws-modules/")
+"""Public modules that ask for no Helm provider."""
+_MOST_FOLDERS = 200
+
+
+def newest_helm_provider(folder: str, modules: ModuleFiles) -> ModuleVersion | None:
+    """Return the newest version that every root around a folder allows; None if that is not known.
+
+    A root module has the provider of all folders that it calls, and its lock file decides. A folder whose root is not
+    in the repository has no known version.
+    """
+    found: set[ModuleVersion] = set()
+    for root in _find_roots(folder, modules):
+        folders = _folders_of_root(root, modules)
+        version = _version_of_root(root, folders, modules) if folders is not None else None
+        if version is None:
+            return None
+        found.add(version)
+    return found.pop() if len(found) == 1 else None
+
+
+def _find_roots(folder: str, modules: ModuleFiles) -> Iterator[str]:
+    """Yield the folders that no other one calls, and that call a folder, maybe through others."""
+    seen, waiting = {folder}, [folder]
+    while waiting and len(seen) < _MOST_FOLDERS:
+        at = waiting.pop()
+        callers = {
+            os.path.dirname(path)
+            for path in modules.callers(at)
+            if os.path.dirname(path) != at and any(called == at for called, _, _ in modules.local_calls(path))
+        }
+        if not callers:
+            yield at
+        waiting += callers - seen
+        seen |= callers
+
+
+def _folders_of_root(root: str, modules: ModuleFiles) -> list[str] | None:
+    """Return a root and the folders that it calls; None if it calls a module that may ask for a provider."""
+    found, waiting = [root], [root]
+    while waiting:
+        for file in modules.files(waiting.pop()):
+            for block in file.blocks:
+                if block.kind != "module":
+                    continue
+                source = file.attributes(block).get("source")
+                name = source.value if source is not None else None
+                called = local_folder(modules, file, block)
+                if called is None and not (isinstance(name, str) and name.startswith(_WITHOUT_HELM)):
+                    return None
+                if called is not None and called not in found:
+                    found.append(called)
+                    waiting.append(called)
+    return found
+
+
+def _version_of_root(root: str, folders: list[str], modules: ModuleFiles) -> ModuleVersion | None:
+    """Return the newest version that the folders of a root allow, or the one that its lock file holds."""
+    if _LOCK in gate.names(root):
+        try:
+            locked = _LOCKED.search(gate.read(os.path.join(root, _LOCK), 1 << 20).decode(errors="replace"))
+        except OSError:
+            return None
+        return read_constraint(locked[1]) if locked is not None else None
+    written: list[str] = []
+    has_provider = False
+    for folder in folders:
+        for file in modules.files(folder):
+            for block in file.blocks:
+                has_provider |= block.kind == "provider" and block.names == ("helm",)
+                if block.kind == "terraform":
+                    text = file.source.text[block.start : block.end]
+                    for found in _REQUIRED.finditer(text):
+                        version = _VERSION.search(found["body"] or "")
+                        written += [found["short"]] if found["short"] else [version[1]] if version is not None else []
+    return read_constraint(", ".join(written)) if has_provider and all(written) else None

@@ -1,0 +1,168 @@
+"""Calls of public modules of Terraform that make Karpenter's roles, and what the modules make of their arguments."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+
+from nodelint.base.types import TYPE_CHECKING
+from nodelint.forms.terraform.terraform_blocks import BlockText, own_arguments
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from nodelint.forms.terraform.terraform_trace import TerraformBlocks
+
+__all__ = ["KarpenterCall", "is_karpenter_call", "list_karpenter_calls", "majors_of"]
+
+_OF_EKS = re.compile(r'(?m)^[ \t]*source[ \t]*=[ \t]*"(?:[\w.-]+/)?terraform-aws-modules/eks/aws//modules/karpenter"')
+_OF_ADDONS = re.compile(r'(?m)^[ \t]*source[ \t]*=[ \t]*"(?:[\w.-]+/)?aws-ia/eks-blueprints-addons/aws"')
+_VERSION = re.compile(r'(?m)^[ \t]*version[ \t]*=[ \t]*"([^"\n]*)"')
+_CONSTRAINT = re.compile(r"(=|!=|>=|<=|>|<|~>)?\s*v?(\d{1,4})((?:\.\d+)*)")
+NEVER = float("inf")
+
+
+class KarpenterCall:
+    """A call of a module that makes the roles of Karpenter. What is not known of it is None."""
+
+    def __init__(self, block: BlockText, blocks: TerraformBlocks) -> None:
+        self.block = block
+        self.is_addons = _OF_ADDONS.search(block.text) is not None
+        self.given = own_arguments(block.text)
+        self._blocks = blocks
+        self._path = block.source.path
+
+    @cached_property
+    def majors(self) -> tuple[float, float] | None:
+        """The oldest and the newest major version that the call allows."""
+        return majors_of(self.block)
+
+    def allows_majors(self, oldest: int, newest: float = NEVER) -> bool:
+        """Return whether the version is known to be one of some majors of terraform-aws-modules/eks."""
+        majors = self.majors
+        return not self.is_addons and majors is not None and oldest <= majors[0] and majors[1] <= newest
+
+    def flag(self, name: str, default: bool) -> bool | None:
+        """Return whether an argument is true, its default where the call does not set it."""
+        written = self.given.get(name, "null")
+        return default if written == "null" else self._blocks.flag(written, self._path)
+
+    @property
+    def makes_node_role(self) -> bool | None:
+        """Whether the call makes the role of the nodes."""
+        if self.is_addons:
+            create = self._in_map("karpenter_node", "create_iam_role")
+            return create is None or (self._blocks.flag(create, self._path))
+        if self.allows_majors(18, 19):
+            return self.flag("create_iam_role", True)
+        return self.flag("create_node_iam_role", True) if self.allows_majors(20) else None
+
+    @property
+    def node_role_arn(self) -> str | None:
+        """The expression of the role that the call is given for the nodes."""
+        if self.is_addons:
+            return self._in_map("karpenter_node", "iam_role_arn")
+        return self.given.get("iam_role_arn" if self.allows_majors(18, 19) else "node_iam_role_arn")
+
+    @property
+    def node_role_name(self) -> tuple[str, bool] | None:
+        """The name of the role that the call makes for the nodes, as a quoted text in which references may stand.
+
+        The second value is whether Terraform adds a suffix of its own to it.
+        """
+        if self.makes_node_role is not True:
+            return None
+        if self.is_addons:
+            name = self._in_map("karpenter_node", "iam_role_name")
+            prefix = self._in_map("karpenter_node", "iam_role_use_name_prefix")
+            has_suffix = True if prefix is None else self._blocks.flag(prefix, self._path)
+        else:
+            key = "iam_role" if self.allows_majors(18, 19) else "node_iam_role"
+            name, has_suffix = self.given.get(f"{key}_name"), self.flag(f"{key}_use_name_prefix", True)
+        if has_suffix is None:
+            return None
+        cluster = self.given.get("cluster_name", "")
+        if name is not None and name != "null":
+            filled = self._blocks.fill(name, self._path)
+        else:
+            inner = cluster[1:-1] if cluster.startswith('"') else f"${{{cluster}}}"
+            written = f'"{"karpenter" if self.is_addons else "Karpenter"}-{inner}"'
+            filled = self._blocks.fill(written, self._path) if cluster else ""
+        return (filled, has_suffix) if filled.startswith('"') else None
+
+    @property
+    def makes_entry(self) -> bool | None:
+        """Whether the call gives the role of the nodes access to the cluster."""
+        if self.is_addons or self.allows_majors(18, 19):
+            return False
+        return self.flag("create_access_entry", True) if self.allows_majors(20) else None
+
+    @property
+    def trusts_web_identity(self) -> bool | None:
+        """Whether the role of the controller trusts the cluster's OIDC provider (IRSA)."""
+        if self.is_addons:
+            return True
+        if self.allows_majors(18, 19):
+            return self.flag("create_irsa", True)
+        if self.allows_majors(21):
+            documents = ("iam_role_override_assume_policy_documents", "iam_role_source_assume_policy_documents")
+            return None if any(name in self.given for name in documents) else False
+        return self.flag("enable_irsa", False) if self.allows_majors(20, 20) else None
+
+    @property
+    def makes_association(self) -> bool | None:
+        """Whether the call gives the role of the controller to a service account by EKS Pod Identity."""
+        if self.is_addons or self.allows_majors(18, 19):
+            return False
+        if self.allows_majors(20, 20):
+            made = (self.flag("enable_pod_identity", True), self.flag("create_pod_identity_association", False))
+            return False if False in made else None if None in made else True
+        return self.flag("create_pod_identity_association", True) if self.allows_majors(21) else None
+
+    def _in_map(self, argument: str, key: str) -> str | None:
+        """Return the expression of a key of an argument that is an object."""
+        written = self.given.get(argument, "")
+        return own_arguments(written.strip()[1:-1]).get(key) if written.startswith("{") else None
+
+
+def list_karpenter_calls(blocks: TerraformBlocks) -> Sequence[KarpenterCall]:
+    """Return the calls that make roles of Karpenter, except those that make nothing."""
+    found: Sequence[KarpenterCall] = blocks.once(list_karpenter_calls, lambda: tuple(_find_calls(blocks)))
+    return found
+
+
+def _find_calls(blocks: TerraformBlocks) -> Iterator[KarpenterCall]:
+    for block in filter(is_karpenter_call, blocks.blocks):
+        call = KarpenterCall(block, blocks)
+        switches = ("enable_karpenter", "create") if call.is_addons else ("create",)
+        if not any(call.flag(name, True) is False for name in switches):
+            yield call
+
+
+def is_karpenter_call(block: BlockText) -> bool:
+    """Return whether a block calls a module that makes roles of Karpenter."""
+    return block.address.startswith("module.") and (
+        _OF_EKS.search(block.text) is not None
+        or (_OF_ADDONS.search(block.text) is not None and "enable_karpenter" in block.text)
+    )
+
+
+def majors_of(block: BlockText) -> tuple[float, float] | None:
+    """Return the oldest and the newest major version that a call of a module allows; None if it states none."""
+    written = _VERSION.search(block.text)
+    if written is None:
+        return None
+    oldest: float = 0
+    newest: float = NEVER
+    for part in written[1].split(","):
+        found = _CONSTRAINT.fullmatch(part.strip())
+        if found is None:
+            return None
+        sign, major, rest = found[1] or "=", int(found[2]), found[3]
+        if sign in ("=", "~>", ">=", ">"):
+            oldest = max(oldest, major)
+        if sign == "=" or (sign == "~>" and rest) or sign == "<=" or (sign == "<" and rest.strip(".0")):
+            newest = min(newest, major)
+        elif sign == "<":
+            newest = min(newest, major - 1)
+    return (oldest, newest) if oldest <= newest else None

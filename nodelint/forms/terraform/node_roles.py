@@ -1,0 +1,276 @@
+"""Roles of nodes that Terraform creates, and whether something gives them access to the cluster."""
+
+from __future__ import annotations
+
+import re
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
+from nodelint.forms.terraform.karpenter_calls import KarpenterCall, is_karpenter_call, list_karpenter_calls
+from nodelint.forms.terraform.terraform_blocks import BlockText, own_arguments
+from nodelint.forms.terraform.terraform_trace import BlockReference, folder_of, may_be_text
+from nodelint.text import UNKNOWN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from nodelint.forms.terraform.terraform_trace import TerraformBlocks
+    from nodelint.text import Node
+
+__all__ = [
+    "MadeRole",
+    "find_access",
+    "find_made_role",
+    "find_policies",
+    "find_root",
+    "is_cluster",
+    "list_entries",
+    "list_made_roles",
+    "list_node_groups",
+]
+
+_CLUSTER = re.compile(r'(?m)^[ \t]*source[ \t]*=[ \t]*"[^"\n]*terraform-aws-(?:modules/eks/aws|eks(?:\.git)?)["?]')
+_SOURCE = re.compile(r'(?m)^[ \t]*source[ \t]*=[ \t]*"([^"\n]*)"')
+_ARN_NAME = re.compile(r'^"(?:arn:[^"]*|[^":]*):role/(?:[^"/]+/)*([^"/]+)"$')
+_REFERENCE = re.compile(
+    r"\b(?:module|aws_iam_role|local|var)\.[\w-]+(?:\[[^\][\n]*\])?(?:\.[\w-]+(?:\[[^\][\n]*\])?)*"
+)
+_NODE_GROUPS = ("aws_eks_node_group", "aws_eks_fargate_profile")
+_OF_GROUPS = ("node_role_arn", "pod_execution_role_arn")
+_OUTPUTS = re.compile(r"^(?:node_iam_role|role_(?:arn|name)|node_role)")
+
+
+class MadeRole(NamedTuple):
+    """A role of nodes: the resource that creates it, or the call of a module that does."""
+
+    block: BlockText
+    call: KarpenterCall | None = None
+
+    def is_role_of(self, reference: BlockReference | None) -> bool:
+        """Return whether an expression that comes from a block stands for the role."""
+        block = self.block
+        if reference is None or (reference.address, reference.folder) != (
+            block.address,
+            folder_of(block.source.path),
+        ):
+            return False
+        return self.call is None or any(_OUTPUTS.match(name) for name in reference.attributes)
+
+    def may_have(self, name: str, blocks: TerraformBlocks) -> bool:
+        """Return whether the role may have a name."""
+        written = self.find_name(blocks)
+        return written is None or may_be_text(written, name)
+
+    def find_name(self, blocks: TerraformBlocks) -> str | None:
+        """Return the name of the role as a quoted text, as far as it is known; None if nothing of it is."""
+        if self.call is not None:
+            named = self.call.node_role_name
+            return None if named is None or named[1] else named[0]
+        given = own_arguments(self.block.text)
+        key = next((key for key in ("name", "role_name", "iam_role_name") if key in given), None)
+        filled = blocks.fill(given[key], self.block.source.path) if key is not None else ""
+        return filled if filled.startswith('"') else None
+
+
+def find_made_role(role: Node, blocks: TerraformBlocks) -> MadeRole | None:
+    """Return the role that a class names, by a reference or by its name; None if no file, or more than one, may
+    create it.
+    """
+    calls = list_karpenter_calls(blocks)
+    if role.value is UNKNOWN:
+        found = blocks.trace(role.source.text[role.start : role.end], role.source.path)
+        block = blocks.find(found) if found is not None else None
+        if block is not None and block.kind == "aws_iam_instance_profile":
+            found = blocks.trace(own_arguments(block.text).get("role", ""), block.source.path)
+            block = blocks.find(found) if found is not None else None
+        if block is None:
+            return None
+        call = next((call for call in calls if call.block == block), None)
+        made = MadeRole(block, call)
+        if block.kind == "aws_iam_role" or _is_role_module(block):
+            return made
+        return made if call is not None and call.makes_node_role and made.is_role_of(found) else None
+    if not isinstance(role.value, str):
+        return None
+    roles = [MadeRole(block) for block in blocks.blocks if block.kind == "aws_iam_role" or _is_role_module(block)]
+    roles += [MadeRole(call.block, call) for call in calls if call.makes_node_role]
+    named = [made for made in roles if made.find_name(blocks) == f'"{role.value}"']
+    return named[0] if len(named) == 1 else None
+
+
+def is_cluster(block: BlockText) -> bool:
+    """Return whether a block creates a cluster."""
+    return block.kind == "aws_eks_cluster" or (
+        block.address.startswith("module.") and _CLUSTER.search(block.text) is not None
+    )
+
+
+def find_root(made: MadeRole, blocks: TerraformBlocks) -> Sequence[BlockText]:
+    """Return the blocks of the configuration that creates a role: those of its folder and of the modules that the
+    folder calls, if these create a cluster; else all blocks of the run.
+    """
+    folders = blocks.folders_below(folder_of(made.block.source.path))
+    found = [block for block in blocks.blocks if folder_of(block.source.path) in folders]
+    return found if any(map(is_cluster, found)) else blocks.blocks
+
+
+def find_access(made: MadeRole, blocks: TerraformBlocks) -> bool | None:
+    """Return whether the files give a role access to the cluster by an entry or a node group; None if not known.
+
+    Rows of `aws-auth` do not count.
+    """
+    own = made.block.address, made.block.source.path
+    found: bool | None = blocks.once((find_access, own), lambda: _find_access(made, blocks))
+    return found
+
+
+def _find_access(made: MadeRole, blocks: TerraformBlocks) -> bool | None:
+    answers: set[bool | None] = set()
+    near = find_root(made, blocks)
+    for _, written, path in (*list_entries(near), *list_node_groups(near)):
+        answers.add(_names(written, path, made, blocks))
+    for call in list_karpenter_calls(blocks):
+        if call.block not in near:
+            continue
+        if call.makes_node_role is not True and call.node_role_arn and call.makes_entry is not False:
+            given = _names(call.node_role_arn, call.block.source.path, made, blocks)
+            answers.add(given if call.makes_entry else None if given is not False else False)
+        if made.call is not None and call.block == made.block and call.makes_entry is not False:
+            answers.add(call.makes_entry)
+    for block in near:
+        if _may_give_access(block, made, blocks):
+            answers.add(None)
+    return True if True in answers else None if None in answers else False
+
+
+def list_entries(blocks: Sequence[BlockText]) -> Iterator[tuple[BlockText, str, str]]:
+    """Yield the access entries of the files: each with the expression of its role, and the path of its file."""
+    for block in blocks:
+        if block.kind == "aws_eks_access_entry":
+            yield block, own_arguments(block.text).get("principal_arn", ""), block.source.path
+
+
+def list_node_groups(blocks: Sequence[BlockText]) -> Iterator[tuple[BlockText, str, str]]:
+    """Yield the managed node groups and the Fargate profiles of the files, as `list_entries` yields entries."""
+    for block in blocks:
+        if block.kind in _NODE_GROUPS:
+            given = own_arguments(block.text)
+            yield block, next((given[key] for key in _OF_GROUPS if key in given), ""), block.source.path
+
+
+def _names(written: str, path: str, made: MadeRole, blocks: TerraformBlocks) -> bool | None:
+    """Return whether an expression stands for a role; None if it is not known."""
+    found = blocks.trace(written, path)
+    if found is not None:
+        block = blocks.find(found)
+        if made.is_role_of(found):
+            return True
+        # A data source, or an output of what is not read, may be any role.
+        is_other = found.address.startswith("aws_iam_role.") or (
+            block is not None and not block.address.startswith("data.")
+        )
+        return False if is_other else None
+    named = _ARN_NAME.match(blocks.fill(written, path))
+    name = made.find_name(blocks)
+    if named is None or name is None:
+        return None
+    return False if "${" not in named[1] and not may_be_text(name, named[1]) else None
+
+
+def _may_give_access(block: BlockText, made: MadeRole, blocks: TerraformBlocks) -> bool:
+    """Return whether a call of a module that is not read gets the role, or brings entries that are not known."""
+    if not block.address.startswith("module.") or block == made.block:
+        return False
+    source = _SOURCE.search(block.text)
+    if source is None or source[1].startswith(".") or is_karpenter_call(block):
+        return False
+    if re.search(r"\biam\b", source[1]):
+        return False  # a policy that names the role
+    if is_cluster(block):
+        if re.match(r"(?:var|local|module|data)\.", own_arguments(block.text).get("access_entries", "")):
+            return True
+    elif re.search(r"access[-_]entr", f"{block.address} {source[1]}"):
+        return True
+    outputs = "|".join(map(re.escape, _list_outputs(made, blocks)))
+    if outputs and re.search(rf"\b(?:module|dependency)\.[^\n]{{0,200}}\.(?:{outputs})\b", block.text):
+        return True
+    lines = [line for line in block.text.split("\n") if re.search(r"(?i)role|principal|access", line)]
+    references = {reference for line in lines for reference in _REFERENCE.findall(line)}
+    return any(made.is_role_of(blocks.trace(reference, block.source.path)) for reference in references)
+
+
+def _list_outputs(made: MadeRole, blocks: TerraformBlocks) -> list[str]:
+    """Return the outputs of a role's folder that give the role."""
+    outputs = blocks.find_outputs_beside(made.block.source.path)
+    return [name for name, value, path in outputs if made.is_role_of(blocks.trace(value, path))]
+
+
+def _is_role_module(block: BlockText) -> bool:
+    """Return whether a call of a module that is not read creates one role for instances of EC2."""
+    source = _SOURCE.search(block.text) if block.address.startswith("module.") else None
+    if source is None or source[1].startswith("."):
+        return False
+    return re.search(r"\biam\b.*\brole\b", source[1]) is not None and "ec2.amazonaws.com" in block.text
+
+
+def list_made_roles(blocks: TerraformBlocks) -> Sequence[MadeRole]:
+    """Return the roles that the files create for nodes of Karpenter, by their names and by their modules."""
+    found = [MadeRole(call.block, call) for call in list_karpenter_calls(blocks) if call.makes_node_role]
+    roles = (block for block in blocks.blocks if block.kind == "aws_iam_role")
+    return [*found, *(MadeRole(block) for block in roles if _is_of_nodes(block))]
+
+
+def _is_of_nodes(block: BlockText) -> bool:
+    """Return whether a role is, by its names and its folder, that of Karpenter's nodes."""
+    folder = folder_of(block.source.path).replace("\\", "/").rpartition("/")[2]
+    label = " ".join([folder, block.address, own_arguments(block.text).get("name", "")]).lower()
+    return "karpenter" in label and "node" in label and "WebIdentity" not in block.text
+
+
+_ATTACHING = ("aws_iam_role_policy_attachment", "aws_iam_policy_attachment", "aws_iam_role_policy")
+_OF_AWS = re.compile(r'"arn:[^"\n]*:iam::aws:policy/(?:[\w-]+/)*(\w+)"')
+_LISTS = re.compile(r"^(?:\w+_)*polic(?:y_arns|ies)$")
+
+
+def find_policies(made: MadeRole, blocks: TerraformBlocks) -> set[str] | None:
+    """Return the policies of AWS that a role of nodes has; None if it may have others, or if they are not known."""
+    if made.call is not None:
+        return None
+    found: set[str] = set()
+    for name, written in own_arguments(made.block.text).items():
+        if _LISTS.match(name) and not re.search(r"trust|assum|detach", name):
+            if _hides_policies(written):
+                return None
+            found.update(_OF_AWS.findall(written))
+    if re.search(r"\binline_polic(?:y|ies)\b", made.block.text) or (made.block.kind and _is_given_away(made, blocks)):
+        return None
+    for block in blocks.blocks if made.block.kind else ():
+        if block.kind in _ATTACHING:
+            given = own_arguments(block.text)
+            written = given.get("role") or given.get("roles", "").strip("[] \n,")
+            if not made.is_role_of(blocks.trace(written, block.source.path)):
+                if "each." in written or "element(" in written:
+                    return None
+                continue
+            text = given.get("policy_arn", "")
+            items = given.get("for_each", "") if text in ("each.value", "each.key") else text
+            if not text or _hides_policies(items):
+                return None
+            found.update(_OF_AWS.findall(items))
+    return found
+
+
+def _hides_policies(written: str) -> bool:
+    """Return whether an expression may hold other policies than those of AWS that it names."""
+    plain = re.sub(r"\$\{(?:data\.aws_partition|local\.\w*partition|var\.\w*partition)[\w.\[\]]*\}", "aws", written)
+    rest = re.sub(r"\w+(?=\s*=)|\b(?:toset|compact)\(|[\s\[\]{}(),=]", "", _OF_AWS.sub("", plain))
+    return bool(rest) or not _OF_AWS.search(plain)
+
+
+def _is_given_away(made: MadeRole, blocks: TerraformBlocks) -> bool:
+    """Return whether a module that is not read gets the role, and may attach policies to it."""
+    for block in blocks.blocks:
+        source = _SOURCE.search(block.text) if block.address.startswith("module.") else None
+        if source is not None and not source[1].startswith(".") and f"{made.block.address}." in block.text:
+            return True
+    return False

@@ -1,0 +1,145 @@
+"""What the expressions of a Terraform file refer to, and what the files of a module declare."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
+from nodelint.forms.terraform.hcltree import ForLoop, HclExpression, TemplatePiece
+
+if TYPE_CHECKING:
+    from nodelint.forms.terraform.file_blocks import TerraformBlock, TerraformFile
+    from nodelint.forms.terraform.modules import ModuleFiles
+
+_REFERRING = ("resource", "module", "data", "locals", "output")
+"""Blocks whose references are read; a provider's may name what an installation adds."""
+_NOT_REFERENCES = frozenset({"provider", "providers", "ignore_changes", "replace_triggered_by", "iterator", "type"})
+"""Attributes with names that are no references, or that Terraform reads in another way."""
+_PROVIDERS = r"aws|helm|kubectl|kubernetes|null|random|tls|time|local|http|cloudinit"
+_RESOURCE = re.compile(rf"(?:{_PROVIDERS})_[a-z0-9_]+")
+_LOCAL_NAMES = re.compile(r'\bdynamic[ \t]+"([\w-]+)"|\biterator[ \t]*=[ \t]*"?([\w-]+)')
+
+
+class TerraformReference(NamedTuple):
+    """A reference as it is written: the address of what it names, the attribute of that, and its place."""
+
+    address: str
+    """Such as `local.name`, `var.region`, `module.eks`, `aws_vpc.main`, `data.aws_vpc.main`."""
+    attribute: str
+    """What is asked of it; "" if nothing is."""
+    start: int
+    end: int
+
+
+class Declarations:
+    """What all files of a module declare, each address with the blocks that declare it."""
+
+    def __init__(self, files: Sequence[TerraformFile]) -> None:
+        self.blocks: dict[str, list[tuple[TerraformFile, TerraformBlock]]] = {}
+        self.locals: set[str] = set()
+        for file in files:
+            for block in file.blocks:
+                if block.kind == "locals":
+                    self.locals.update(f"local.{name}" for name in file.attributes(block))
+                elif (address := address_of(block)) is not None:
+                    self.blocks.setdefault(address, []).append((file, block))
+
+    def is_declared(self, address: str) -> bool:
+        """Return whether a file declares what a reference names."""
+        return address in self.blocks or address in self.locals
+
+
+def address_of(block: TerraformBlock) -> str | None:
+    """Return how references name a block; None if it cannot be referred to."""
+    names = ".".join(block.names)
+    if block.kind == "resource":
+        return names if len(block.names) == 2 else None
+    word = {"variable": "var", "module": "module", "data": "data", "output": "output"}.get(block.kind)
+    return f"{word}.{names}" if word is not None and names else None
+
+
+def list_references(file: TerraformFile) -> Iterator[TerraformReference]:
+    """Yield what the blocks of a file refer to. What cannot be read is left out."""
+    for block in file.blocks:
+        if block.kind in _REFERRING:
+            yield from references_of(file, block)
+
+
+def references_of(file: TerraformFile, block: TerraformBlock) -> Iterator[TerraformReference]:
+    """Yield what a block refers to."""
+    text = file.source.text
+    own = {name for found in _LOCAL_NAMES.findall(text, block.start, block.end) for name in found if name}
+    for attribute in file.every_attribute(block):
+        if attribute.name not in _NOT_REFERENCES:
+            is_order = attribute.name == "depends_on"  # of a module it needs the call, and asks for no output
+            for found in _walk(attribute.value, frozenset(own)):
+                yield found._replace(attribute="") if is_order else found
+
+
+def _walk(expression: HclExpression, names: frozenset[str]) -> Iterator[TerraformReference]:
+    """Yield the references in an expression, except to names that loops around it have."""
+    if expression.kind == "attribute":
+        steps, of = [str(expression.value)], expression.parts[0]
+        while of.kind == "attribute" or (of.kind == "index" and steps):
+            if of.kind == "attribute":
+                steps.append(str(of.value))
+            else:
+                yield from _walk(of.parts[1], names)
+                steps.append("[]")
+            of = of.parts[0]
+        if of.kind == "name":
+            found = _reference([str(of.value), *reversed(steps)], expression) if of.value not in names else None
+            if found is not None:
+                yield found
+            return
+        yield from _walk(of, names)
+        return
+    value = expression.value
+    if isinstance(value, ForLoop):
+        yield from _walk(value.over, names)
+        inner = names | set(value.names)
+        for part in (value.key, value.item, value.test):
+            if part is not None:
+                yield from _walk(part, inner)
+    elif expression.kind == "template" and isinstance(value, tuple):
+        yield from _walk_template(value[1], names)
+    for part in expression.parts:
+        yield from _walk(part, names)
+
+
+def _walk_template(pieces: Sequence[TemplatePiece], names: frozenset[str]) -> Iterator[TerraformReference]:
+    around = [names]
+    for piece in pieces:
+        if piece.expression is not None:
+            yield from _walk(piece.expression, around[-1])
+        if piece.word == "for":
+            around.append(around[-1] | set(piece.names))
+        elif piece.word == "endfor" and len(around) > 1:
+            around.pop()
+
+
+def _reference(steps: list[str], at: HclExpression) -> TerraformReference | None:
+    """Return what a chain of names refers to; None for `each`, `path` and whatever else needs no declaration."""
+    word = steps[0]
+    length = 3 if word == "data" else 2
+    if len(steps) < length or "[]" in steps[:length]:
+        return None
+    if word not in ("var", "local", "module", "data") and _RESOURCE.fullmatch(word) is None:
+        return None
+    after = [step for step in steps[length:] if step != "[]"]
+    return TerraformReference(".".join(steps[:length]), after[0] if after else "", at.start, at.end)
+
+
+def local_folder(files: ModuleFiles, file: TerraformFile, block: TerraformBlock) -> str | None:
+    """Return the folder of the repository that a call names; None if it names another place, or a folder without
+    files.
+    """
+    source = file.attributes(block).get("source")
+    path = source.value if source is not None else None
+    if not isinstance(path, str) or not path.startswith("."):
+        return None
+    folder = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(file.source.path)), path))
+    return folder if files.files(folder) else None

@@ -1,0 +1,325 @@
+"""Judge what is built for one cluster, and report the findings at the files that it is built of."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
+from nodelint.lint.judging import judge_objects
+from nodelint.lint.results import Result
+from nodelint.lint.written_places import (
+    find_written_object,
+    lead_also,
+    lead_withheld,
+    list_given_parts,
+    map_to_written,
+)
+from nodelint.model.documents import objects
+from nodelint.model.finding import Also, Edit, Finding, Span, Withheld, span_of
+from nodelint.model.gap import Gap
+from nodelint.model.manifest import EC2NodeClass
+from nodelint.text import Node
+
+if TYPE_CHECKING:
+    from nodelint.forms.rendered import Built, LedEdits, ValueOrigin
+    from nodelint.lint.judging import ObjectMap, Outcome, RuleSetup
+    from nodelint.model.manifest import Object
+    from nodelint.releases.release_choice import Chosen
+    from nodelint.rule.definition import Rule
+    from nodelint.text import Source, SourceText
+
+_NOT_OF_DEFAULTS = frozenset({"names", "template-code"})
+"""Tags of rules that say nothing of what a chart makes of its defaults."""
+
+
+def is_about_defaults(rule: Rule) -> bool:
+    """Whether a rule says what holds in whatever account, and whatever names are given."""
+    return not rule.needs and _NOT_OF_DEFAULTS.isdisjoint(rule.tags)
+
+
+class BuiltOutcome(NamedTuple):
+    """What is said of files and built objects together."""
+
+    reported: list[Result]
+    skipped: list[Gap]
+    faults: list[str]
+    objects: list[Object]
+    chosen: dict[int, tuple[Chosen, ...]]
+
+
+class KnownFindings:
+    """Findings of which nothing is said twice. `places` are those of what was built for any cluster so far."""
+
+    def __init__(self, results: Sequence[Result]) -> None:
+        self.results: list[Result] = []
+        self.mistakes: set[object] = set()
+        self.places: set[tuple[str, Span]] = set()
+        self.add(results)
+
+    def add(self, results: Sequence[Result]) -> None:
+        self.results += results
+        self.mistakes.update(map(_mistake, results))
+
+
+class AllFiles(NamedTuple):
+    """The ids of the files whose findings are wanted, and the paths of all files with objects, with these."""
+
+    asked: Collection[int]
+    with_objects: Sequence[tuple[str, Sequence[Object]]]
+
+
+def list_files(read: tuple[Sequence[Source], Sequence[Source]]) -> AllFiles:
+    by_path = [(path_of(source), list(objects(source, foreign=True))) for source in (*read[0], *read[1])]
+    return AllFiles({id(source) for source in read[0]}, [(path, found) for path, found in by_path if found])
+
+
+class Environment:
+    """What is built for one cluster, and the files that are no part of it."""
+
+    def __init__(
+        self,
+        built: list[Built],
+        setup: RuleSetup,
+        files: AllFiles,
+        map_objects: ObjectMap,
+        shared: set[str],
+        settled: bool = False,
+    ) -> None:
+        self._shared = shared
+        self._built = built
+        self._settled = settled
+        self._by_default = built[0].by_default
+        if self._by_default:
+            running = [rule for rule in setup.running if is_about_defaults(rule) != settled]
+            running = [rule for rule in running if "template-code" not in rule.tags]
+            reporting = setup.reporting & {rule.name for rule in running}
+            setup = setup._replace(running=running, reporting=reporting)
+        self._setup = setup
+        self._found: Collection[tuple[str, Span]] = ()
+        self._each = map_objects
+        parts = {path for built_text in built for path in built_text.parts}
+        self._around = [obj for path, found in files.with_objects if path not in parts for obj in found]
+        self._asked = files.asked
+
+    def judge(self, made: BuiltOutcome, known: KnownFindings) -> None:
+        """Add what is found, less what is known and said already."""
+        most = max(len(built.texts) for built in self._built)
+        rounds = [self._judge_reading(number, made) for number in range(most)]
+        self._found = {(result.rule.name, result.span) for result in rounds[0].values()}
+        mistakes = known.mistakes if self._settled or not self._by_default else set()
+        own: set[object] = set()
+        given = self._built[0].given
+        for finding_key, result in rounds[0].items():
+            if not all(finding_key in others for others in rounds[1:]) or _mistake(result) in mistakes:
+                continue
+            if _mistake(result) in own:
+                continue
+            if self._by_default and _is_repeated(result, known.results):
+                continue
+            if given and ((result.rule.name, result.span) in known.places or not _has_part(result, given)):
+                continue
+            own.add(_mistake(result))
+            made.reported.append(result)
+
+    def finds(self, result: Result) -> bool | None:
+        """Return whether a finding is one of this environment, too. None if the environment does not have its file,
+        or does not run its rule.
+        """
+        path = path_of(result.span.source)
+        if result.rule.name not in self._setup.reporting or all(path not in built.parts for built in self._built):
+            return None
+        return (result.rule.name, result.span) in self._found
+
+    def asks_for(self, at: Node | Span) -> bool:
+        """Return whether findings may be reported at a place: its file was requested."""
+        return id(at.source) in self._asked
+
+    def _judge_reading(self, number: int, made: BuiltOutcome) -> dict[object, Result]:
+        """Return the findings for variant `number` of the unknown values, by the key that distinguishes findings."""
+        texts = [built.texts[min(number, len(built.readings))] for built in self._built]
+        built_of = {id(text): built for text, built in zip(texts, self._built, strict=True)}
+        built_objects = [obj for text in texts for obj in objects(text, foreign=True, more=True)]
+        judged, context_objects = self._setup.part(built_objects, self._around)
+        outcome = judge_objects(self._setup, judged, context_objects, texts, lambda _: self._each)
+        made.faults.extend(outcome.faults)
+        if not self._by_default:
+            self._add_objects(judged, outcome, built_of, made)
+        elif number == 0 and not self._settled:
+            written = {id(obj): built_of[id(obj.source)].written_object(obj) for obj in built_objects}
+            have = {(obj.kind, str(obj.name), obj.source.path) for obj in made.objects}
+            # What a template prints of values or of a named template alone is written as an object nowhere.
+            made.objects.extend(
+                obj
+                for obj in built_objects
+                if written[id(obj)] is None and (obj.kind, str(obj.name), obj.source.path) not in have
+            )
+            self._add_skips(outcome, {id(obj): written[id(obj)] or obj for obj in built_objects}, made)
+        results = outcome.results
+        if self._settled and any(
+            isinstance(o, EC2NodeClass) and not isinstance(o.name, str) for o in (*built_objects, *self._around)
+        ):
+            results = [result for result in results if "class-reference" not in result.rule.tags]
+        found: dict[object, Result] = {}
+        unfixed: list[_Unfixed] = []
+        fixing = number == 0 and self._setup.only is None  # of a trial only what is found counts
+        for result in results:
+            built = built_of.get(id(result.span.source))
+            led = self._place(result) if built is None else self._lead(result, built, fixing)
+            if led is None:
+                continue
+            finding_key = led.rule.name, led.span, led.finding.message
+            if finding_key not in found:
+                found[finding_key] = led
+                has_lost = led.finding.withheld is not None and bool(result.finding.edits)
+                if has_lost and built is not None and not self._by_default:
+                    unfixed.append((finding_key, led, built, result.finding.edits))
+        found.update(self._with_fixes(unfixed))
+        return found
+
+    def _place(self, result: Result) -> Result | None:
+        """Return a finding that a rule says of a file itself.
+
+        None if nothing of this cluster is built of that file.
+        """
+        path = path_of(result.span.source)
+        built = next((built for built in self._built if path in built.parts), None)
+        if built is None:
+            return None
+        return result._replace(object=find_written_object(result.object, built, result.finding.at))
+
+    def _lead(self, result: Result, built: Built, fixing: bool) -> Result | None:
+        """Return a finding about what is built as one about the files.
+
+        None if none of the requested ones has a part.
+        """
+        finding = result.finding
+        origin = built.find_origin(finding.at)
+        if origin is None:
+            return None
+        own = list(lead_also(finding.also, built))
+        at, steps = self._choose_place(origin, built)
+        if at is None:
+            return None
+        also = [*steps, *own] if built.by_default else [*own, *steps]
+        shown = also if built.given else own  # a patch may stand in the file of the overlay itself
+        also += list_given_parts(result, [at, *(place.at for place in shown)], built)
+        withheld = lead_withheld(finding.withheld, built)
+        led = finding._replace(at=at, also=also, covers=(), edits=(), suggestions=(), withheld=withheld)
+        if fixing:
+            led = self._lead_fixes(led, finding, built)
+        through = tuple(span_of(step.at) for step in origin.through)
+        written = find_written_object(result.object, built, at)
+        return result._replace(finding=led, object=written, through=through, built=result.object)
+
+    def _lead_fixes(self, led: Finding, finding: Finding, built: Built) -> Finding:
+        """Return the fix and the suggestions of a finding as edits of files; of the first that is none, why."""
+        withheld: Withheld | None = None
+        if finding.edits:
+            edits = self._lead_edits(finding.edits, led.at, built)
+            if isinstance(edits, Withheld):
+                withheld = edits
+            else:
+                led = led._replace(edits=edits.edits, safety="unsafe" if edits.shared else finding.safety)
+        suggestions = []
+        for suggestion in finding.suggestions:
+            edits = self._lead_edits(suggestion.edits, led.at, built)
+            if isinstance(edits, Withheld):
+                withheld = withheld or edits
+            else:
+                suggestions.append(suggestion._replace(edits=edits.edits))
+        # Where an edit is offered, no other is withheld; what the rule has said itself stays.
+        withheld = led.withheld if led.edits or suggestions else withheld or led.withheld
+        return led._replace(suggestions=tuple(suggestions), withheld=withheld)
+
+    def _lead_edits(self, wanted: Sequence[Edit], at: Node | Span, built: Built) -> LedEdits | Withheld:
+        """Edits of what is built as edits of files, or why not: they change what another cluster has, too."""
+        edits = built.lead_edits(wanted)
+        if isinstance(edits, Withheld) or built.by_default:
+            return edits
+        changed = {path_of(edit.source) for edit in edits.edits} - {path_of(at.source)}
+        if not changed & self._shared:
+            return edits
+        place = next(edit.span for edit in edits.edits if path_of(edit.source) in self._shared)
+        return Withheld("shared", place, "other clusters take the file of the value too")
+
+    def _choose_place(self, origin: ValueOrigin, built: Built) -> tuple[Node | Span | None, tuple[Also, ...]]:
+        """Return the place that a finding is said of, and the others that have a part in it.
+
+        That is where the value is written, in a file that was asked for; else what of these takes the value in.
+        """
+        if not built.by_default:
+            return origin.at, origin.through
+        if not self.asks_for(origin.at):
+            for step in origin.through:
+                if self.asks_for(step.at):
+                    return step.at, (Also(origin.at, origin.role),) if origin.role else ()
+        return origin.at, origin.through
+
+    def _add_objects(
+        self, objects: Sequence[Object], outcome: Outcome, built_of: Mapping[int, Built], made: BuiltOutcome
+    ) -> None:
+        """Count the objects in the files that something is built of, and what is not judged of them."""
+        written = map_to_written(objects, built_of)
+        have = {id(obj) for obj in made.objects}
+        made.objects.extend({id(obj): obj for obj in written.values() if id(obj) not in have}.values())
+        made.chosen.update({id(written[key]): choices for key, choices in outcome.chosen.items()})
+        self._add_skips(outcome, written, made)
+
+    def _add_skips(self, outcome: Outcome, written: Mapping[int, Object], made: BuiltOutcome) -> None:
+        """Say what is not judged of what is built as said of the objects in the files."""
+        for skip in outcome.skipped:
+            obj = None if skip.object is None else written.get(id(skip.object), skip.object)
+            path = skip.path and (obj.source.path if obj is not None else skip.path)
+            made.skipped.append(skip._replace(place=skip.file_place._replace(path=path), object=obj))
+
+    def _with_fixes(self, unfixed: Sequence[_Unfixed]) -> Iterator[tuple[object, Result]]:
+        """Yield the findings with the fixes that their rules offer for the objects as they are written.
+
+        A field that is added, say, has no place of its own before. The fix holds where the rule says the same of the
+        file, and where the file then comes to what it would make of the built object.
+        """
+        owners = {id(result.object): result.object for _, result, *_ in unfixed if result.object is not None}
+        if not owners:
+            return
+        names = {result.rule.name for _, result, *_ in unfixed}
+        running = [rule for rule in self._setup.running if rule.name in names]
+        setup = self._setup._replace(running=running, reporting=self._setup.reporting & names)
+        alone = judge_objects(setup, list(owners.values()), self._around, (), lambda _: self._each)
+        fixes = {(r.rule.name, r.span, r.finding.message): r.finding for r in alone.results if r.finding.edits}
+        for finding_key, result, built, edits in unfixed:
+            same = fixes.get((result.rule.name, result.span, result.finding.message))
+            if same is not None and built.confirms(edits, same.edits):
+                finding = result.finding._replace(edits=same.edits, safety=same.safety, withheld=None)
+                yield finding_key, result._replace(finding=finding)
+
+
+_Unfixed = tuple[object, Result, "Built", Sequence[Edit]]
+"""What tells a finding apart, the finding without its fix, what it is said of, and the fix of that."""
+
+
+def _mistake(result: Result) -> tuple[object, ...]:
+    """Return what findings about one mistake have in common: the place, and the message without numbers, which differ
+    from object to object.
+    """
+    span = result.span
+    message = re.sub(r"[0-9][0-9.,]*", "0", result.finding.message)
+    return result.rule.name, span.source.path, span.start, span.end, message
+
+
+def _is_repeated(result: Result, known: Sequence[Result]) -> bool:
+    """Whether the template says the same before it is filled in."""
+    at = result.span
+    return any(other.rule is result.rule and other.span.touches(at) for other in known)
+
+
+def _has_part(result: Result, files: Sequence[SourceText]) -> bool:
+    spans = (result.span, *(place.span for place in result.finding.also))
+    return any(span.source is file for span in spans for file in files)
+
+
+def path_of(source: SourceText) -> str:
+    """Return the absolute path of a file."""
+    return os.path.abspath(source.path)

@@ -1,0 +1,105 @@
+"""The registry has no chart of Karpenter at this address or with this version, so nothing is installed.
+
+The charts are `oci://public.ecr.aws/karpenter/karpenter` and `karpenter-crd`. Terraform and Argo CD append the name
+of the chart to the repository `oci://public.ecr.aws/karpenter`. Since 0.35, versions have no `v`: Helm looks for the
+tag `v1.6.0` as it is written and does not find it.
+
+```yaml bad
+# file: main.tf
+resource "helm_release" "karpenter" {
+  name       = "karpenter"
+  namespace  = "kube-system"
+  repository = "oci://public.ecr.aws/karpenter"
+  chart      = "karpenter"
+  version    = "v1.14.3"
+  values     = [yamlencode({ settings = { clusterName = "main", interruptionQueue = "main" } })]
+}
+```
+
+```yaml good
+# file: main.tf
+resource "helm_release" "karpenter" {
+  name       = "karpenter"
+  namespace  = "kube-system"
+  repository = "oci://public.ecr.aws/karpenter"
+  chart      = "karpenter"
+  version    = "1.14.3"
+  values     = [yamlencode({ settings = { clusterName = "main", interruptionQueue = "main" } })]
+}
+```
+"""
+
+import re
+from collections.abc import Iterator
+
+from nodelint.api import Context, Finding, Findings, Node, Source, Span, rule, terraform_blocks, terraform_trace
+
+_REGISTRY = re.compile(r"(?:oci://)?public\.ecr\.aws/karpenter(?P<twice>/karpenter(?:-crd)?)?/?")
+_NAMES = ("karpenter", "karpenter-crd")
+_WITH_V = re.compile(r"v(?:0\.(?:3[5-9])|[1-9]\d*\.\d+)\.\d+")
+
+
+@rule(
+    on=Source,
+    group="correctness",
+    subject="templates",
+    mentions=["public.ecr.aws/karpenter"],
+    source=[
+        "https://karpenter.sh/docs/upgrading/upgrade-guide/#upgrading-to-0350",
+        "https://gallery.ecr.aws/karpenter/karpenter",
+    ],
+)
+def check(source: Source, context: Context) -> Findings:
+    if source.built is not None:
+        return
+    for repository, chart, version, at in (*_list_releases(source, context), *_list_sources(source)):
+        found = _REGISTRY.fullmatch(repository)
+        if found is None or chart not in _NAMES:
+            continue
+        if found["twice"]:
+            yield Finding(
+                at=at[0],
+                message=f"the registry has no chart `{repository.removeprefix('oci://').rstrip('/')}/{chart}`",
+                note="the name of the chart is appended to the repository",
+                help=f"write `{repository.rstrip('/').removesuffix(found['twice'])}`",
+            )
+        elif _WITH_V.fullmatch(version):
+            yield Finding(
+                at=at[1],
+                message=f"the registry has no version `{version}` of the chart: since 0.35 they have no `v`",
+                help=f"write `{version[1:]}`",
+            )
+
+
+_Chart = tuple[str, str, str, tuple[Span, Span]]
+"""A repository, a chart, its version, and the places of the repository and the version."""
+
+
+def _list_releases(source: Source, context: Context) -> Iterator[_Chart]:
+    """Yield the charts of each `helm_release`, as far as their values are known."""
+    for block in terraform_blocks.find_blocks(source) if source.path.endswith((".tf", ".tofu")) else ():
+        chart = terraform_trace.find_arguments(block.text, "chart") if block.kind == "helm_release" else []
+        name = chart[0].strip('"') if chart else ""
+        if name not in _NAMES:
+            continue
+        blocks = context.run_files.terraform
+        repositories, versions = (blocks.argument_values(block, of) for of in ("repository", "version"))
+        for value, version in zip(repositories[:1], versions[:1], strict=False):
+            text, number = value.value.value, version.value.value
+            if isinstance(text, str) and isinstance(number, str):
+                yield text, name, number, (value.at, version.at)
+
+
+def _list_sources(source: Source) -> Iterator[_Chart]:
+    """Yield the charts of the sources of Applications of Argo CD."""
+    for document in source.documents if "argoproj.io/" in source.text and not source.may_be_template else ():
+        root = document.root
+        spec = root.get("spec") if root is not None else None
+        listed = spec.get("sources") if spec is not None else None
+        single = spec.get("source") if spec is not None else None
+        for part in (*(listed.items if listed is not None else ()), *((single,) if single is not None else ())):
+            found = [part.get(name) for name in ("repoURL", "chart", "targetRevision")]
+            texts = [node.value for node in found if node is not None and isinstance(node.value, str)]
+            if len(texts) == len(found):
+                places = [Span(source, node.start, node.end) for node in found if isinstance(node, Node)]
+                yield str(texts[0]), str(texts[1]), str(texts[2]), (places[0], places[2])

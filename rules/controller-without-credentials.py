@@ -1,0 +1,232 @@
+"""No way leads from the controller's service account to its IAM role, so AWS refuses every call of the controller.
+
+A pod gets a role in one of two ways. With IRSA, the service account has the annotation `eks.amazonaws.com/role-arn`,
+and the role trusts the cluster's OIDC provider. With EKS Pod Identity, an association names the service account, and
+the add-on `eks-pod-identity-agent` runs on the node of the pod.
+
+Version 20 of `terraform-aws-modules/eks/aws//modules/karpenter` does neither by default: its role trusts only Pod
+Identity (`enable_irsa` is false), and it creates no association (`create_pod_identity_association` is false). The
+annotation alone changes nothing. Version 21 has no IRSA, and creates the association. EKS installs the agent only if
+the add-on is listed, except in EKS Auto Mode. On Fargate the agent does not run.
+
+The rule reports nothing if a file may create the association or install the agent in another way.
+
+There is no edit: the author chooses between IRSA and Pod Identity.
+
+```yaml bad
+# file: karpenter.tf
+module "karpenter" {
+  source       = "terraform-aws-modules/eks/aws//modules/karpenter"
+  version      = "~> 20.31"
+  cluster_name = "main"
+  enable_v1_permissions = true
+}
+resource "helm_release" "karpenter" {
+  namespace  = "kube-system"
+  name       = "karpenter"
+  repository = "oci://public.ecr.aws/karpenter"
+  chart      = "karpenter"
+  version    = "1.6.8"
+  values = [yamlencode({
+    serviceAccount = { annotations = { "eks.amazonaws.com/role-arn" = module.karpenter.iam_role_arn } }
+    settings       = { clusterName = "main", interruptionQueue = module.karpenter.queue_name }
+  })]
+}
+```
+
+```yaml good
+# file: karpenter.tf
+module "karpenter" {
+  source                          = "terraform-aws-modules/eks/aws//modules/karpenter"
+  version                         = "~> 20.31"
+  cluster_name                    = "main"
+  create_pod_identity_association = true
+  enable_v1_permissions           = true
+}
+resource "helm_release" "karpenter" {
+  namespace  = "kube-system"
+  name       = "karpenter"
+  repository = "oci://public.ecr.aws/karpenter"
+  chart      = "karpenter"
+  version    = "1.6.8"
+  values     = [yamlencode({ settings = { clusterName = "main", interruptionQueue = module.karpenter.queue_name } })]
+}
+```
+
+```yaml bad
+# file: main.tf
+module "eks" {
+  source  = "terraform-aws-modules/eks/aws"
+  version = "~> 21.9"
+  name    = "main"
+  addons  = { coredns = {}, kube-proxy = {}, vpc-cni = { before_compute = true } }
+}
+module "karpenter" {
+  source       = "terraform-aws-modules/eks/aws//modules/karpenter"
+  version      = "~> 21.19"
+  cluster_name = module.eks.cluster_name
+}
+resource "helm_release" "karpenter" {
+  namespace  = "kube-system"
+  name       = "karpenter"
+  repository = "oci://public.ecr.aws/karpenter"
+  chart      = "karpenter"
+  version    = "1.14.1"
+  values     = [yamlencode({ settings = { clusterName = "main", interruptionQueue = module.karpenter.queue_name } })]
+}
+```
+
+```yaml good
+# file: main.tf
+module "eks" {
+  source  = "terraform-aws-modules/eks/aws"
+  version = "~> 21.9"
+  name    = "main"
+  addons  = { coredns = {}, kube-proxy = {}, vpc-cni = { before_compute = true }, eks-pod-identity-agent = {} }
+}
+module "karpenter" {
+  source       = "terraform-aws-modules/eks/aws//modules/karpenter"
+  version      = "~> 21.19"
+  cluster_name = module.eks.cluster_name
+}
+resource "helm_release" "karpenter" {
+  namespace  = "kube-system"
+  name       = "karpenter"
+  repository = "oci://public.ecr.aws/karpenter"
+  chart      = "karpenter"
+  version    = "1.14.1"
+  values     = [yamlencode({ settings = { clusterName = "main", interruptionQueue = module.karpenter.queue_name } })]
+}
+```
+"""
+
+import re
+
+from nodelint.api import (
+    Also,
+    Context,
+    Finding,
+    Findings,
+    Source,
+    controller_settings,
+    karpenter_calls,
+    node_roles,
+    rule,
+    terraform_trace,
+)
+
+_ASSOCIATES = re.compile(
+    r"aws_eks_pod_identity_association\b|PodIdentityAssociation\b|pod-identity-association|podIdentityAssociations"
+    r"|eks-pod-identity/aws|terraform-aws-eks-pod-identity|pod_identity_associations?\s*=\s*[\[{]"
+)
+_AGENT = re.compile(r"(?i)pod[-_]identity[-_]agent|podIdentityAgent")
+_AUTO_MODE = re.compile(r"(?i)\b(?:cluster_)?compute_config\b|auto[-_]?mode")
+_ADDONS = re.compile(r"(?m)^[ \t]*(?:cluster_)?addons[ \t]*=")
+_PROFILES = re.compile(r"(?m)^[ \t]*fargate_profiles[ \t]*=")
+_SELECTED = re.compile(r'\bnamespace\s*=\s*"([^"\n]*)"')
+_ANNOTATION = "eks.amazonaws.com/role-arn"
+
+
+@rule(
+    on=Source,
+    group="correctness",
+    severity="warning",
+    subject="security",
+    mentions=["modules/karpenter", "aws_eks_pod_identity_association"],
+    source=[
+        "https://github.com/terraform-aws-modules/terraform-aws-eks/blob/v20.37.2/modules/karpenter/main.tf",
+        "https://docs.aws.amazon.com/eks/latest/userguide/pod-identities.html",
+        "https://docs.aws.amazon.com/eks/latest/userguide/pod-id-agent-setup.html",
+    ],
+)
+def check(source: Source, context: Context) -> Findings:
+    if not source.path.endswith(terraform_trace.ENDINGS) or not context.run_files.installs:
+        return
+    blocks = context.run_files.terraform
+    is_associated = False
+    for call in karpenter_calls.list_karpenter_calls(blocks):
+        if call.block.source is not source or call.trusts_web_identity is not False:
+            continue
+        if call.makes_association is False:
+            yield from _without_association(call, context)
+        elif call.makes_association and not is_associated:
+            is_associated = True
+            yield from _without_agent(call.block, context)
+    for block in blocks.find_in(source.path) if not is_associated else ():
+        if block.kind == "aws_eks_pod_identity_association" and _is_of_karpenter(block):
+            yield from _without_agent(block, context)
+
+
+def _without_association(call: "karpenter_calls.KarpenterCall", context: Context) -> Findings:
+    """Yield a finding for a call whose role trusts only Pod Identity, if nothing may create an association."""
+    blocks = context.run_files.terraform
+    address = re.escape(call.block.address)
+    taken = re.compile(rf"\b{address}(?:\[[^\][\n]*\])?\.iam_policy")
+    if context.run_files.is_in_files(_ASSOCIATES, around=True) or "iam_role_policies" in call.given:
+        return
+    if any(_ASSOCIATES.search(file.text) or taken.search(file.text) for file in blocks.files):
+        return
+    annotated = context.run_files.files_with(_ANNOTATION, around=True)
+    yield Finding(
+        at=call.block.at,
+        message="the controller's role trusts only Pod Identity, and nothing associates it: AWS refuses each call",
+        severity="error" if annotated else None,
+        note="the annotation `eks.amazonaws.com/role-arn` needs `enable_irsa = true`" if annotated else None,
+        help="set `create_pod_identity_association = true`, with the chart's `namespace`"
+        if call.allows_majors(21)
+        else "set `create_pod_identity_association = true`, with the chart's `namespace`, or `enable_irsa = true`"
+        " with `irsa_oidc_provider_arn`",
+    )
+
+
+def _without_agent(block: "terraform_trace.BlockText", context: Context) -> Findings:
+    """Yield a finding for a role that reaches the controller by Pod Identity alone, if its agent does not run."""
+    blocks = context.run_files.terraform
+    clusters = [other for other in blocks.blocks if node_roles.is_cluster(other)]
+    if len(clusters) != 1:
+        return
+    cluster = clusters[0]
+    namespace = _find_fargate_namespace(context)
+    if namespace:
+        yield Finding(
+            at=block.at,
+            message=f"the controller runs on Fargate (namespace `{namespace}`), where Pod Identity gives it no role",
+            also=[Also(cluster.at, "the cluster")],
+            help="let the role trust the cluster's OIDC provider (IRSA), or run the controller on a node group",
+        )
+        return
+    if context.run_files.is_in_files(_AGENT, around=True) or _is_annotated(context):
+        return
+    if any(_AGENT.search(file.text) or _AUTO_MODE.search(file.text) for file in blocks.files):
+        return
+    is_listed = _ADDONS.search(cluster.text) or any(other.kind == "aws_eks_addon" for other in blocks.blocks)
+    if is_listed:
+        yield Finding(
+            at=block.at,
+            message="no add-on `eks-pod-identity-agent` is installed: Pod Identity gives the controller no role",
+            also=[Also(cluster.at, "the cluster")],
+            help="add `eks-pod-identity-agent` to the add-ons of the cluster",
+        )
+
+
+def _is_of_karpenter(block: "terraform_trace.BlockText") -> bool:
+    written = terraform_trace.find_arguments(block.text, "service_account")
+    return bool(written) and "karpenter" in f"{block.address} {written[0]}".lower()
+
+
+def _is_annotated(context: Context) -> bool:
+    """Whether a file may give the service account a role by IRSA."""
+    return any("karpenter" in file.text for file in context.run_files.files_with(_ANNOTATION, around=True))
+
+
+def _find_fargate_namespace(context: Context) -> str | None:
+    """Return the namespace of the chart if a Fargate profile takes all of its pods; None if none is known to."""
+    blocks = context.run_files.terraform
+    found = {controller_settings.namespace_of(install, blocks) for install in context.run_files.installs}
+    namespace = found.pop() if len(found) == 1 else None
+    for block in blocks.blocks:
+        begun = _PROFILES.search(block.text)
+        text = block.text if block.kind == "aws_eks_fargate_profile" else block.text[begun.end() :] if begun else ""
+        if namespace in _SELECTED.findall(text) and "labels" not in text:
+            return namespace
+    return None

@@ -1,0 +1,252 @@
+"""Terraform creates an access entry for a role that has one already, or for a cluster that accepts none: it fails.
+
+EKS creates an access entry for the role of each managed node group. Another entry for the role is refused
+(`ResourceInUseException: The specified access entry resource is already in use on this cluster`). The module
+`terraform-aws-modules/eks/aws//modules/karpenter` creates an entry from version 20 on, also for a role of its
+argument `node_iam_role_arn`. For a role that has an entry, set `create_access_entry = false`. Whether a plan fails at
+once depends on the order in which Terraform creates the node group and the entry.
+
+There is no edit: the author chooses which of the two entries stays.
+
+A cluster in the mode `CONFIG_MAP` accepts no access entries at all. It is the mode of an `aws_eks_cluster` without
+`access_config`, and of version 19 of the module and older ones.
+
+```yaml bad
+# file: karpenter.tf
+resource "aws_eks_node_group" "system" {
+  cluster_name  = "main"
+  node_role_arn = aws_iam_role.nodes.arn
+}
+resource "aws_iam_role" "nodes" {
+  name = "nodes"
+}
+resource "aws_eks_access_entry" "karpenter" {
+  cluster_name  = "main"
+  principal_arn = aws_iam_role.nodes.arn
+  type          = "EC2_LINUX"
+}
+```
+
+```yaml good
+# file: karpenter.tf
+resource "aws_eks_node_group" "system" {
+  cluster_name  = "main"
+  node_role_arn = aws_iam_role.nodes.arn
+}
+resource "aws_iam_role" "nodes" {
+  name = "nodes"
+}
+```
+
+```yaml bad
+# file: karpenter.tf
+resource "aws_eks_cluster" "main" {
+  name = "main"
+}
+resource "aws_iam_role" "karpenter_nodes" {
+  name = "karpenter-nodes"
+}
+resource "aws_eks_access_entry" "karpenter" {
+  cluster_name  = "main"
+  principal_arn = aws_iam_role.karpenter_nodes.arn
+  type          = "EC2_LINUX"
+}
+```
+
+```yaml good
+# file: karpenter.tf
+resource "aws_eks_cluster" "main" {
+  name = "main"
+  access_config {
+    authentication_mode = "API_AND_CONFIG_MAP"
+  }
+}
+resource "aws_iam_role" "karpenter_nodes" {
+  name = "karpenter-nodes"
+}
+resource "aws_eks_access_entry" "karpenter" {
+  cluster_name  = "main"
+  principal_arn = aws_iam_role.karpenter_nodes.arn
+  type          = "EC2_LINUX"
+}
+```
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from nodelint.api import (
+    Also,
+    Context,
+    Finding,
+    Findings,
+    Source,
+    karpenter_calls,
+    node_roles,
+    rule,
+    terraform_blocks,
+    terraform_trace,
+)
+
+_MODE = re.compile(r"(?m)^[ \t]*authentication_mode[ \t]*=[ \t]*([^\n#]*)")
+_PER_ITEM = re.compile(r"(?m)^[ \t]*(?:count|for_each)[ \t]*=")
+_FIRST_WITH_ENTRIES = 20
+
+
+class _Entry:
+    """An access entry: the block that creates it, and the expression of its role."""
+
+    def __init__(self, block: "terraform_trace.BlockText", written: str, key: object) -> None:
+        self.block, self.written, self.key = block, written, key
+
+
+@rule(
+    on=Source,
+    group="correctness",
+    subject="security",
+    mentions=["aws_eks_access_entry", "modules/karpenter", "access_entries"],
+    source=[
+        "https://docs.aws.amazon.com/eks/latest/userguide/access-entries.html",
+        "https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateAccessConfigRequest.html",
+        "https://github.com/terraform-aws-modules/terraform-aws-eks/blob/v21.18.0/modules/karpenter/main.tf",
+    ],
+)
+def check(source: Source, context: Context) -> Findings:
+    if not source.path.endswith(terraform_trace.ENDINGS):
+        return
+    blocks = context.run_files.terraform
+    entries = list(_list_entries(blocks))
+    for entry in entries:
+        if entry.block.source is not source or node_roles.is_cluster(entry.block):
+            continue
+        cluster = _find_cluster(entry, blocks)
+        other = _find_other(entry, entries, blocks)
+        if other is not None:
+            yield _describe_other(entry, *other, blocks)
+        elif cluster is not None and (refused := _is_refusing(cluster)) is not None:
+            yield Finding(
+                at=entry.block.at,
+                message="the cluster accepts no access entries (`CONFIG_MAP`): EKS refuses the entry",
+                severity=None if refused else "warning",
+                also=[Also(cluster.at, "in the mode `CONFIG_MAP`" if refused else "without `authentication_mode`")],
+                help="set `authentication_mode` of the cluster to `API_AND_CONFIG_MAP` or `API`",
+            )
+
+
+def _list_entries(blocks: "terraform_trace.TerraformBlocks") -> Iterator[_Entry]:
+    """Yield the entries that the files create for roles that they name: a resource after what modules create."""
+    for block in filter(node_roles.is_cluster, blocks.blocks):
+        given = terraform_blocks.own_arguments(block.text).get("access_entries", "")
+        for written in terraform_trace.find_arguments(given, "principal_arn") if given.startswith("{") else ():
+            yield _Entry(block, written, _key(written, block.source.path, blocks))
+    for call in karpenter_calls.list_karpenter_calls(blocks):
+        if call.makes_entry:
+            path, folder = call.block.source.path, terraform_trace.folder_of(call.block.source.path)
+            if call.makes_node_role:
+                yield _Entry(call.block, "", (call.block.address, folder))
+            elif call.makes_node_role is False and call.node_role_arn:
+                yield _Entry(call.block, call.node_role_arn, _key(call.node_role_arn, path, blocks))
+    for block, written, path in node_roles.list_entries(blocks.blocks):
+        if not _PER_ITEM.search(block.text):
+            yield _Entry(block, written, _key(written, path, blocks))
+
+
+def _key(written: str, path: str, blocks: "terraform_trace.TerraformBlocks") -> object:
+    """Return what tells the role of an expression from others; None if that is not known."""
+    found = blocks.trace(written, path)
+    block = blocks.find(found) if found is not None else None
+    if found is None or block is None:
+        return None
+    if block.kind == "aws_iam_role":
+        return found.address, found.folder
+    if karpenter_calls.is_karpenter_call(block) and any(
+        name.startswith("node_iam_role") for name in found.attributes
+    ):
+        return found.address, found.folder
+    return None
+
+
+def _find_other(
+    entry: _Entry, entries: Sequence[_Entry], blocks: "terraform_trace.TerraformBlocks"
+) -> "tuple[terraform_trace.BlockText, str] | None":
+    """Return what creates an entry for the role as well, and how a message names it; None if nothing does."""
+    traced = blocks.trace(entry.written, entry.block.source.path) if entry.written else None
+    if traced is not None and "eks_managed_node_groups" in traced.attributes:
+        group = blocks.find(traced)
+        # A group of the module has a role of its own, unless another one is named for it.
+        if group is not None and node_roles.is_cluster(group) and "iam_role_arn" in traced.attributes:
+            return group, "EKS creates one for each managed node group"
+    if entry.key is None:
+        return None
+    for block, written, path in node_roles.list_node_groups(blocks.blocks):
+        # EKS keeps an entry that it finds: nothing is refused if the node group waits for it.
+        waits = f"{entry.block.address}" in block.text and terraform_trace.folder_of(
+            path
+        ) == terraform_trace.folder_of(entry.block.source.path)
+        if block.kind == "aws_eks_node_group" and not waits and _key(written, path, blocks) == entry.key:
+            return block, f"EKS creates one for `{block.address}`"
+    earlier = entries[: entries.index(entry)]
+    return next(
+        ((other.block, f"`{other.block.address}` creates one") for other in earlier if other.key == entry.key), None
+    )
+
+
+def _describe_other(
+    entry: _Entry, other: "terraform_trace.BlockText", how: str, blocks: "terraform_trace.TerraformBlocks"
+) -> Finding:
+    is_call = karpenter_calls.is_karpenter_call(entry.block)
+    is_later = _waits_for(entry.block, other, blocks)
+    return Finding(
+        at=entry.block.at,
+        message="the role already has an access entry: EKS refuses this one"
+        if is_later
+        else "the role gets another access entry: EKS refuses the one that comes second",
+        note=how,
+        severity=None if is_later or is_call else "warning",
+        also=[Also(other.at, "has the role")],
+        help="set `create_access_entry = false`" if is_call else "remove the entry",
+    )
+
+
+def _waits_for(
+    block: "terraform_trace.BlockText",
+    other: "terraform_trace.BlockText",
+    blocks: "terraform_trace.TerraformBlocks",
+) -> bool:
+    """Whether Terraform creates a block after another one: it, or the call of its module, depends on that."""
+    folder, of_other = (terraform_trace.folder_of(b.source.path) for b in (block, other))
+    if folder == of_other and re.search(rf"\b{re.escape(other.address)}\b", block.text):
+        return True
+    for call in blocks.calls_of(folder):
+        depends = re.search(r"\bdepends_on\s*=\s*\[([^\]]*)\]", call.text)
+        named = re.findall(r"module\.[\w-]+", depends[1]) if depends is not None else []
+        caller_folder = terraform_trace.folder_of(call.source.path)
+        for address in named:
+            if any(
+                c.address == address and terraform_trace.folder_of(c.source.path) == caller_folder
+                for c in blocks.calls_of(of_other)
+            ):
+                return True
+    return False
+
+
+def _find_cluster(entry: _Entry, blocks: "terraform_trace.TerraformBlocks") -> "terraform_trace.BlockText | None":
+    """Return the cluster of an entry: the one that it names, or the only one beside it; None if it is not known."""
+    path = entry.block.source.path
+    named = blocks.trace(terraform_blocks.own_arguments(entry.block.text).get("cluster_name", ""), path)
+    block = blocks.find(named) if named is not None else None
+    if block is not None and node_roles.is_cluster(block):
+        return block
+    clusters = [other for other in blocks.find_beside(path) if node_roles.is_cluster(other)]
+    return clusters[0] if len(clusters) == 1 and named is None else None
+
+
+def _is_refusing(cluster: "terraform_trace.BlockText") -> bool | None:
+    """Return whether a cluster states that it accepts no entries, or False if it is so by default; else None."""
+    mode = _MODE.search(cluster.text)
+    if mode is not None:
+        return True if mode[1].strip() == '"CONFIG_MAP"' else None
+    if cluster.kind == "aws_eks_cluster":
+        return None if "access_config" in cluster.text else False
+    majors = karpenter_calls.majors_of(cluster)
+    return False if majors is not None and majors[1] < _FIRST_WITH_ENTRIES else None

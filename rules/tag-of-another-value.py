@@ -1,0 +1,129 @@
+"""The class selects subnets or security groups by a tag to which Terraform gives another value.
+
+Karpenter finds nothing by such a selector, so the EC2NodeClass is never ready, and no node is launched. Usually the
+tag has the name of a project and the selector has the name of the cluster, or the other way round.
+
+The rule compares the selectors with the tags that Terraform's files set, with locals, defaults of variables and
+variable files filled in. It reports nothing if the value of one tag is not known, if another class of the files does
+match, or if other tools set the tag as well.
+
+```yaml bad
+# file: main.tf
+module "vpc" {
+  source              = "terraform-aws-modules/vpc/aws"
+  version             = "6.6.0"
+  name                = "main"
+  private_subnet_tags = { "karpenter.sh/discovery" = "main" }
+}
+# file: class.yaml
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: default}
+spec:
+  role: node
+  amiSelectorTerms: [{alias: al2023@v20260714}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main-cluster}}]
+  securityGroupSelectorTerms: [{id: sg-0f3a91c2b7d45e608}]
+```
+
+```yaml good
+# file: main.tf
+module "vpc" {
+  source              = "terraform-aws-modules/vpc/aws"
+  version             = "6.6.0"
+  name                = "main"
+  private_subnet_tags = { "karpenter.sh/discovery" = "main" }
+}
+# file: class.yaml
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: default}
+spec:
+  role: node
+  amiSelectorTerms: [{alias: al2023@v20260714}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{id: sg-0f3a91c2b7d45e608}]
+```
+"""
+
+import re
+from collections.abc import Sequence
+
+from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, manifest, messages, rule
+
+_KEY = re.compile(r"(?i)karpenter|discovery")
+_PLACEHOLDER = re.compile(r"[A-Z][A-Z0-9_]+|.*[<>$%{}].*|.*\b(?:your|example|change|replace)\b.*")
+
+
+_OUT_OF_USE = re.compile(r"(?i)(?:^|[/_.-])(?:archived?|backups?|deprecated|disabled|legacy|old)(?:[/_.-])")
+
+
+@rule(
+    on=EC2NodeClass,
+    group="correctness",
+    severity="warning",
+    subject="network",
+    gives_way_to=["placeholder-left", "removed-api"],
+    mentions=["discovery", "karpenter"],
+    source=[
+        "provider:pkg/controllers/nodeclass/subnet.go@v1.14.1:44",
+        "provider:pkg/controllers/nodeclass/securitygroup.go@v1.14.1:44",
+    ],
+)
+def check(node_class: EC2NodeClass, context: Context) -> Findings:
+    if not context.run_files.has_terraform or _OUT_OF_USE.search(node_class.source.path):
+        return
+    for what, terms, others in (
+        ("subnets", node_class.subnet_terms, [c.subnet_terms for c in _classes(context)]),
+        ("security groups", node_class.security_group_terms, [c.security_group_terms for c in _classes(context)]),
+    ):
+        tags = [_find_tag(term) for term in terms]
+        first = tags[0] if tags else None
+        if first is None or any(tag is None or tag.key != first.key for tag in tags):
+            continue
+        key = str(first.key)
+        made = [tag for tag in context.run_files.terraform.tag_values(key, settled=False) if what in tag.on]
+        values = {tag.value for tag in made}
+        if not values or None in values or _is_set_elsewhere(key, context):
+            continue
+        selected = {tag.value for listed in others for term in listed if (tag := _find_tag(term)) is not None}
+        if values & selected or any(tag is None or tag.value in values for tag in tags):
+            continue
+        settled = context.run_files.terraform.tag_values(key, settled=True)
+        is_certain = all(tag.value is not None for tag in settled) and any(
+            block.kind in ("aws_vpc", "aws_subnet") or '"terraform-aws-modules/vpc/aws"' in block.text
+            for block in context.run_files.terraform.blocks
+        )
+        shown = " or ".join(f"`{messages.short(str(value), 40)}`" for value in sorted(map(str, values))[:2])
+        yield Finding(
+            at=first.node,
+            message=f"no {what} have this value of `{messages.short(key, 40)}`: Terraform writes {shown}",
+            also=[Also(tag.at, "the tag") for tag in made[:2]],
+            note="the selector finds nothing, so the class is never ready",
+            severity="error" if is_certain else None,
+            help="give the tag and the selector the same value",
+        )
+
+
+def _classes(context: Context) -> Sequence[EC2NodeClass]:
+    return [obj for obj in context.objects if isinstance(obj, EC2NodeClass)]
+
+
+def _find_tag(term: manifest.SelectorTerm) -> "manifest.Label | None":
+    """Return the tag of a term that Terraform may set; None if the term has none, or selects by other means."""
+    tags = [tag for tag in term.tags if isinstance(tag.key, str) and _KEY.search(tag.key)]
+    if term.id or term.name or len(tags) != 1 or "kubernetes.io" in str(tags[0].key):
+        return None
+    value = tags[0].value
+    return tags[0] if isinstance(value, str) and value != "*" and not _PLACEHOLDER.fullmatch(value) else None
+
+
+def _is_set_elsewhere(key: str, context: Context) -> bool:
+    """Whether a file sets the tag in another way, or Terraform looks for what has it already."""
+    for file in context.run_files.files_with(key, around=True):
+        if file.path.endswith((".tf", ".tofu")):
+            if f"tag:{key}" in file.text:
+                return True
+        elif "EC2NodeClass" not in file.text and file.built is None:
+            return True
+    return False

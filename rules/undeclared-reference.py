@@ -1,0 +1,99 @@
+"""A Terraform file refers to a module, resource, local or variable that no file of its folder declares.
+
+Terraform reads all files of a folder together and refuses the configuration if a name is not declared. The first plan
+fails, so neither Karpenter's chart nor its roles are created. Most such names are slips: the module is
+called `eks`, and a value of the chart asks `module.eks_cluster`. The rule also reports outputs that a module of the
+repository, or the version of a public module, does not have.
+
+The rule reports nothing if files may be missing: Terragrunt or another tool writes files into the folder, git ignores
+Terraform files, or many names are not declared, as in an excerpt for readers.
+
+```yaml bad
+# file: main.tf
+module "eks" {
+  source             = "terraform-aws-modules/eks/aws"
+  version            = "21.19.0"
+  name               = "main"
+  kubernetes_version = "1.35"
+}
+resource "helm_release" "karpenter" {
+  name       = "karpenter"
+  repository = "oci://public.ecr.aws/karpenter"
+  chart      = "karpenter"
+  version    = "1.14.3"
+  values     = [yamlencode({ settings = { clusterName = module.cluster.cluster_name, interruptionQueue = "main" } })]
+}
+```
+
+```yaml good
+# file: main.tf
+module "eks" {
+  source             = "terraform-aws-modules/eks/aws"
+  version            = "21.19.0"
+  name               = "main"
+  kubernetes_version = "1.35"
+}
+resource "helm_release" "karpenter" {
+  name       = "karpenter"
+  repository = "oci://public.ecr.aws/karpenter"
+  chart      = "karpenter"
+  version    = "1.14.3"
+  values     = [yamlencode({ settings = { clusterName = module.eks.cluster_name, interruptionQueue = "main" } })]
+}
+```
+"""
+
+from nodelint.api import Also, Context, Finding, Findings, Source, Span, module_folder, rule
+
+_MOST = 3
+"""A folder with more undeclared names is an excerpt, or a tool adds files."""
+
+
+@rule(
+    on=Source,
+    group="correctness",
+    subject="templates",
+    source=[
+        "https://developer.hashicorp.com/terraform/language/expressions/references",
+        "https://developer.hashicorp.com/terraform/language/files",
+    ],
+    mentions=['resource "', 'module "', "${var.", "${local."],
+)
+def check(source: Source, context: Context) -> Findings:
+    if source.built is not None or not source.path.endswith(module_folder.ENDS):
+        return
+    folder = context.run_files.terraform.references_of(source.path)
+    if folder is None:
+        return
+    missing = folder.find_undeclared()
+    if len({found.address for _, found in missing}) <= _MOST:
+        first: dict[str, Finding] = {}
+        for file, found in missing:
+            if file.source is source and found.address not in first:
+                near = folder.near_name(found.address)
+                first[found.address] = Finding(
+                    at=Span(source, found.start, found.end),
+                    message=f"no file of this folder declares `{found.address}`: Terraform refuses the plan",
+                    help=f"did you mean `{near}`?" if near is not None else "declare it, or correct its name",
+                    also=[
+                        Also(Span(other.source, again.start, again.end), "names it as well")
+                        for other, again in missing
+                        if again.address == found.address and again is not found
+                    ][:3],
+                )
+        yield from first.values()
+    for found, module in folder.find_missing_outputs(source.path):
+        other = module.other_output(found.attribute)
+        yield Finding(
+            at=Span(source, found.start, found.end),
+            message=f"{module.name} has no output `{found.attribute}`: Terraform refuses the plan",
+            note=module.explain_output(found.attribute),
+            help=f"write `{found.address}.{other}`" if other is not None else "ask for an output that it has",
+        )
+    for block, before in folder.find_repeated(source.path):
+        yield Finding(
+            at=block,
+            message="another block has this type and name: Terraform refuses the configuration",
+            also=[Also(before, "the other block")],
+            help="rename or remove one of them",
+        )

@@ -1,0 +1,94 @@
+"""A finding about what is rendered stands at the value that is wrong, and a comment there silences it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.manifests import nodepool
+from tests.repositories import write_files
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+ARCH, FAMILY = (
+    "key: kubernetes.io/arch, operator: In, values:",
+    "key: karpenter.k8s.aws/instance-family, operator: In",
+)
+POOL = nodepool(f"{ARCH} [amd64]", f"{FAMILY}, values: [m7i]", name="web")
+CHART = {
+    "c/Chart.yaml": "apiVersion: v2\nname: c\nversion: 0.1.0\n",
+    "c/templates/pool.yaml": POOL.replace("[amd64]", "{{ toJson .Values.arch }}").replace(
+        "[m7i]", "{{ toJson .Values.families }}"
+    ),
+    "c/values.yaml": "arch: [amd64]\nfamilies: [m7i]\n",
+    "c/values-prod.yaml": "arch: [arm64]\nfamilies: [m7i]\n",
+    "c/values-dev.yaml": "arch: [amd64]\nfamilies: [m6i]\n",
+}
+PATCH = "patches:\n  - target: {kind: NodePool}\n    patch: |\n      - op: replace\n"
+PATCH += "        path: /spec/template/spec/requirements/0/values\n        value: [%s]\n"
+OVERLAYS = {
+    "base/kustomization.yaml": "resources: [pool.yaml]\n",
+    "base/pool.yaml": POOL,
+    "prod/kustomization.yaml": "resources: [../base]\n" + PATCH % "arm64",
+    "dev/kustomization.yaml": "resources: [../base]\n" + PATCH % "amd64",
+}
+HEREDOC = POOL.replace("[m7i]", "${jsonencode(var.families)}").replace("\n", "\n    ")
+TERRAFORM = {
+    "main.tf": 'variable "families" { type = list(string) }\nresource "kubectl_manifest" "pool" {\n'
+    f"  yaml_body = <<-YAML\n    {HEREDOC.rstrip()}\n  YAML\n}}\n",
+    "prod.tfvars": 'families = ["m7g"]\n',
+    "dev.tfvars": 'families = ["m7i"]\n',
+}
+
+
+def find_places(nodelint: Run) -> list[tuple[str, str, int]]:
+    found = json.loads(nodelint("check", "--format", "json", "--ignore", "unknown-node-class").stdout)["findings"]
+    return [(f["rule"], f["path"], f["start"]["line"]) for f in found]
+
+
+@pytest.mark.parametrize(
+    ("files", "path", "line"),
+    [
+        (CHART, "c/values-prod.yaml", 2),
+        (OVERLAYS, "prod/kustomization.yaml", 6),
+        (TERRAFORM, "prod.tfvars", 1),
+    ],
+    ids=["chart", "overlay", "terraform"],
+)
+def test_a_value_that_is_wrong_in_one_environment_alone_is_the_place(
+    nodelint: Run, tmp_path: Path, files: dict[str, str], path: str, line: int
+) -> None:
+    write_files(tmp_path, files)
+    assert find_places(nodelint) == [("no-instance-type", path, line)]
+
+
+def test_what_is_wrong_in_each_environment_stands_in_the_template(nodelint: Run, tmp_path: Path) -> None:
+    write_files(tmp_path, {**CHART, "c/values.yaml": "arch: [arm64]\nfamilies: [m7i]\n"})
+    assert "c/templates/pool.yaml" in {path for _, path, _ in find_places(nodelint)}
+
+
+@pytest.mark.parametrize(
+    ("path", "beginning"),
+    [("c/values-prod.yaml", "families:"), ("c/values-prod.yaml", "arch:"), ("c/templates/pool.yaml", "- {key: karp")],
+)
+def test_a_comment_at_each_place_of_the_finding_silences_it(
+    nodelint: Run, tmp_path: Path, path: str, beginning: str
+) -> None:
+    comment = "# nodelint: ignore[no-instance-type] soon\n"
+    indent = " " * 8 if beginning.startswith("-") else ""
+    text = CHART[path].replace(beginning, f"{comment}{indent}{beginning}")
+    assert text != CHART[path]
+    write_files(tmp_path, {**CHART, path: text})
+    assert find_places(nodelint) == []
+
+
+def test_a_comment_in_one_values_file_does_not_silence_another(nodelint: Run, tmp_path: Path) -> None:
+    comment = "# nodelint: ignore[no-instance-type] soon\n"
+    prod = CHART["c/values-prod.yaml"]
+    write_files(tmp_path, {**CHART, "c/values-prod.yaml": prod.replace("arch:", f"{comment}arch:")})
+    write_files(tmp_path, {"c/values-dev.yaml": "arch: [arm64]\nfamilies: [m6i]\n"})
+    assert "no-instance-type" in {rule for rule, *_ in find_places(nodelint)}

@@ -1,0 +1,38 @@
+"""What a page for an audit lists of what somebody decided not to report."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable
+from html import unescape
+from pathlib import Path
+
+from tests.manifests import nodepool
+from tests.repositories import write_files
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def test_the_page_lists_comments_rules_and_known_findings(nodelint: Run, tmp_path: Path) -> None:
+    wrong = nodepool("key: kubernetes.io/arch, operator: In, values: [x86_64, amd64]", name="%s")
+    ignored = wrong.replace("values:", "values:  # nodelint: ignore[unknown-value] accepted by Ann\n          ")
+    write_files(tmp_path, {"known.yaml": wrong % "known"})
+    nodelint("baseline", "known.yaml")
+    write_files(tmp_path, {"accepted.yaml": ignored % "accepted", "new.yaml": wrong % "new"})
+    configuration = "profile: strict\nignore: [no-limits]\nper-path-ignores: {'dev/**': [tiny-types]}\n"
+    write_files(tmp_path, {"nodelint.yaml": f"{configuration}exclude: [vendor]\nbaseline: nodelint.baseline.json\n"})
+    nodelint("check", "--format", "html=page.html")
+    page = unescape(re.sub(r"<[^>]+>", "\n", (tmp_path / "page.html").read_text(encoding="utf-8")))
+    decided = " ".join(page[page.index("Decided, and not reported") : page.index("Not judged, and basis")].split())
+    for line in (
+        "Profile: strict",
+        "Rules that are ignored: no-limits",
+        "Rules that are ignored in dev/** : tiny-types",
+        "Paths that are not read: vendor",
+        "Baseline nodelint.baseline.json: ",
+        "Known: known.yaml:10: warning unknown-value :",
+        "# nodelint: ignore[unknown-value] accepted by Ann",
+    ):
+        assert line in decided, decided
+    assert "Instance types: " in page

@@ -1,0 +1,209 @@
+"""Tags, security groups, clusters and charts around NodePools: what does not exist, or does not fit, in each form."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+from tests.manifests import nodepool
+from tests.repositories import write_files
+
+Run = Callable[..., CompletedProcess[str]]
+
+CLASS = """\
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: node
+  amiSelectorTerms: [{{alias: al2023@v20260714}}]
+  subnetSelectorTerms: [{{tags: {{karpenter.sh/discovery: {0}}}}}]
+  securityGroupSelectorTerms: [{{tags: {{karpenter.sh/discovery: {0}}}}}]
+"""
+CHART = """\
+resource "helm_release" "karpenter" {
+  name       = "karpenter"
+  namespace  = "kube-system"
+  repository = "oci://public.ecr.aws/karpenter"
+  chart      = "karpenter"
+  version    = "1.14.3"
+}
+"""
+
+
+def check(nodelint: Run, folder: Path, files: Mapping[str, str], rule: str) -> list[str]:
+    """Return the messages of a rule over some files of a repository, each after its severity."""
+    write_files(folder, {".git/HEAD": "ref: refs/heads/main\n", **files})
+    found = json.loads(nodelint("check", str(folder), "--format", "json", "--select", rule).stdout)
+    return [f"{finding['severity']}: {finding['message']}" for finding in found["findings"]]
+
+
+def templated(name: str) -> str:
+    text = "".join(f"    {line}\n" for line in CLASS.format(name).splitlines())
+    return f'resource "kubectl_manifest" "class" {{\n  yaml_body = <<-YAML\n{text}  YAML\n}}\n'
+
+
+CLASSES: dict[str, Callable[[str], Mapping[str, str]]] = {
+    "yaml": lambda name: {"class.yaml": CLASS.format(name)},
+    "chart": lambda name: {
+        "chart/Chart.yaml": "apiVersion: v2\nname: pools\nversion: 1.0.0\n",
+        "chart/values.yaml": f"cluster: {name}\n",
+        "chart/templates/class.yaml": CLASS.format("{{ .Values.cluster }}"),
+    },
+    "terraform": lambda name: {"class.tf": f'locals {{\n  cluster = "{name}"\n}}\n' + templated("${local.cluster}")},
+    "module": lambda name: {
+        "call.tf": f'module "pools" {{\n  source = "./pools"\n  name   = "{name}"\n}}\n',
+        "pools/main.tf": 'variable "name" {}\n' + templated("${var.name}"),
+    },
+}
+VPC = 'module "vpc" {{\n  source = "terraform-aws-modules/vpc/aws"\n  private_subnet_tags = {0}\n}}\n'
+TAG = '{ "karpenter.sh/discovery" = local.name }'
+NAME = 'locals {{\n  name = "{0}"\n}}\n'
+TAGS = {
+    "vpc": lambda name: NAME.format(name) + VPC.format(TAG),
+    "merge": lambda name: NAME.format(name) + VPC.format(f"merge({{ a = 1 }}, {TAG})"),
+    "subnet": lambda name: f'{NAME.format(name)}resource "aws_subnet" "a" {{\n  tags = {TAG}\n}}\n',
+    "ec2_tag": lambda name: (
+        f'resource "aws_ec2_tag" "a" {{\n  resource_id = "subnet-1"\n'
+        f'  key = "karpenter.sh/discovery"\n  value = "{name}"\n}}\n'
+    ),
+    "for_each": lambda name: f'locals {{\n  groups = {{ a = {{ "karpenter.sh/discovery" = "{name}" }} }}\n}}\n',
+}
+
+
+@pytest.mark.parametrize("tags", TAGS)
+@pytest.mark.parametrize("form", CLASSES)
+@pytest.mark.parametrize("name", ["main", "main-1-36"])
+def test_a_selector_for_another_value_of_the_tag(
+    nodelint: Run, tmp_path: Path, form: str, tags: str, name: str
+) -> None:
+    files = {**CLASSES[form]("main"), "vpc/main.tf": TAGS[tags](name)}
+    found = check(nodelint, tmp_path, files, "tag-of-another-value")
+    assert bool(found) is (name != "main")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"more.tf": VPC.format('{ "karpenter.sh/discovery" = module.eks.cluster_name }')},
+        {"more.tf": 'data "aws_subnets" "a" {\n  filter {\n    name = "tag:karpenter.sh/discovery"\n  }\n}\n'},
+        {
+            "tag.sh": "aws ec2 create-tags --tags Key=karpenter.sh/discovery,Value=main\n"
+            "helm upgrade --install karpenter oci://public.ecr.aws/karpenter/karpenter --version 1.14.3\n"
+        },
+        {"other.yaml": CLASS.format("other").replace("default", "other")},
+    ],
+)
+def test_a_tag_whose_value_may_be_another(nodelint: Run, tmp_path: Path, more: Mapping[str, str]) -> None:
+    files = {"class.yaml": CLASS.format("main"), "vpc.tf": TAGS["vpc"]("other"), **more}
+    assert check(nodelint, tmp_path, files, "tag-of-another-value") == []
+
+
+def test_variable_files_decide_which_value_the_tag_has(nodelint: Run, tmp_path: Path) -> None:
+    vpc = VPC.format('{ "karpenter.sh/discovery" = var.name }')
+    files = {"class.yaml": CLASS.format("main"), "vpc.tf": f'variable "name" {{\n  default = "demo"\n}}\n{vpc}'}
+    assert [text[:7] for text in check(nodelint, tmp_path, files, "tag-of-another-value")] == ["warning"]
+    more = {"terraform.tfvars": 'name = "shop"\n'}
+    assert [text[:5] for text in check(nodelint, tmp_path, more, "tag-of-another-value")] == ["error"]
+    assert check(nodelint, tmp_path, {"terraform.tfvars": 'name = "main"\n'}, "tag-of-another-value") == []
+
+
+GROUP = """\
+resource "aws_security_group" "cluster" {{
+  tags = {{ "karpenter.sh/discovery" = "main" }}
+{0}}}
+"""
+ADMITS = "  ingress {\n    self = true\n  }\n"
+RULE = 'resource "aws_security_group_rule" "a" {\n  type = "ingress"\n}\n'
+
+
+@pytest.mark.parametrize("form", CLASSES)
+@pytest.mark.parametrize(
+    ("group", "count"), [(GROUP.format(""), 1), (GROUP.format(ADMITS), 0), (GROUP.format("") + RULE, 0)]
+)
+def test_a_security_group_that_admits_nothing(
+    nodelint: Run, tmp_path: Path, form: str, group: str, count: int
+) -> None:
+    files = {**CLASSES[form]("main"), "eks/main.tf": group}
+    assert len(check(nodelint, tmp_path, files, "closed-security-group")) == count
+
+
+EKS = 'module "eks" {{\n  source = "terraform-aws-modules/eks/aws"\n  {0} = {1}\n}}\n# karpenter\n'
+CLUSTERS: dict[str, Callable[[str], Mapping[str, str]]] = {
+    "module": lambda version: {"main.tf": EKS.format("kubernetes_version", f'"{version}"')},
+    "resource": lambda version: {
+        "main.tf": f'resource "aws_eks_cluster" "a" {{\n  version = "{version}"\n}}\n# karpenter\n'
+    },
+    "variable": lambda version: {
+        "main.tf": 'variable "v" {\n  type = string\n}\n' + EKS.format("cluster_version", "var.v"),
+        "prod.tfvars": f'v = "{version}"\n',
+    },
+    "eksctl": lambda version: {
+        "cluster.yaml": f"apiVersion: eksctl.io/v1alpha5\nkind: ClusterConfig\nmetadata: {{name: a, version: "
+        f"'{version}'}}\nkarpenter: {{version: 1.14.3}}\n"
+    },
+}
+
+
+@pytest.mark.parametrize("form", CLUSTERS)
+@pytest.mark.parametrize(("version", "count"), [("1.36.1", 1), ("1.36", 0)])
+def test_a_cluster_with_a_patch_version(nodelint: Run, tmp_path: Path, form: str, version: str, count: int) -> None:
+    assert len(check(nodelint, tmp_path, CLUSTERS[form](version), "kubernetes-patch-version")) == count
+
+
+APPLICATION = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {{name: karpenter, namespace: argocd}}
+spec:
+  sources:
+    - {0}
+    - {{repoURL: https://github.com/acme/platform, targetRevision: main, ref: values}}
+    - {{repoURL: https://github.com/acme/platform, targetRevision: main, path: apps}}
+"""
+PATHS = "{{repoURL: https://github.com/acme/platform, targetRevision: main, path: {0}}}"
+RELEASE = (
+    "{{repoURL: public.ecr.aws/karpenter, chart: karpenter, targetRevision: 1.14.3, helm: {{valueFiles: [{0}]}}}}"
+)
+
+
+@pytest.mark.parametrize(
+    ("source", "count"),
+    [
+        (PATHS.format("pools/prod"), 1),
+        (PATHS.format("pools"), 0),
+        (PATHS.format("'{{path}}'"), 0),
+        (PATHS.format("pools").replace("}", ", helm: {values: a}}"), 1),
+        (PATHS.format("pools").replace("acme", "elsewhere").replace("pools", "none"), 0),
+        (RELEASE.format("$values/prod.yaml"), 1),
+        (RELEASE.format("$values/pools/pool.yaml"), 0),
+    ],
+)
+def test_an_application_that_names_what_is_not_there(nodelint: Run, tmp_path: Path, source: str, count: int) -> None:
+    files = {"apps/karpenter.yaml": APPLICATION.format(source), "pools/pool.yaml": nodepool()}
+    assert len(check(nodelint, tmp_path, files, "missing-source")) == count
+
+
+@pytest.mark.parametrize(
+    ("text", "rule", "count"),
+    [
+        (CHART, "chart-not-found", 0),
+        (CHART.replace("1.14.3", "v1.14.3"), "chart-not-found", 1),
+        (CHART.replace("1.14.3", "v0.34.1"), "chart-not-found", 0),
+        (CHART.replace('/karpenter"', '/karpenter/karpenter"'), "chart-not-found", 1),
+        (CHART, "missing-namespace", 0),
+        (CHART.replace("kube-system", "karpenter"), "missing-namespace", 1),
+        (
+            CHART.replace("kube-system", "karpenter") + "# kubectl create namespace karpenter\n",
+            "missing-namespace",
+            0,
+        ),
+    ],
+)
+def test_a_chart_that_cannot_be_installed(nodelint: Run, tmp_path: Path, text: str, rule: str, count: int) -> None:
+    assert len(check(nodelint, tmp_path, {"main.tf": text}, rule)) == count
