@@ -66,12 +66,7 @@ def filled_charts(
     if not each_release:
         installed -= of_defaults.keys()
         with_defaults = []
-    taken = {os.path.abspath(file.path) for release in releases for file in release.given}
-    given = [
-        ChartRelease(path, (source,), merged(next(iter(own_roots(defaults[path])), root), root))
-        for path, source, root in overrides(defaults, sources)
-        if os.path.abspath(source.path) not in taken  # the values that a release passes in addition also count
-    ]
+    given = list(_list_file_releases(defaults, sources, releases))
     overlaid = [release for release in of_overlays if release.given]
     subcharts.add_releases([*given, *releases, *overlaid, *with_defaults], installed)
     for path, (values, templates) in charts.items():
@@ -87,6 +82,16 @@ def filled_charts(
     yield from _fill_overlaid(charts, files, overlaid, each_release)
     yield from _fill_defaults(charts, files, with_defaults)
     yield from _fill_subcharts({**charts, **within}, files, subcharts, each_release)
+
+
+def _list_file_releases(
+    defaults: Mapping[str, Source], sources: Sequence[Source], releases: Sequence[ChartRelease]
+) -> Iterator[ChartRelease]:
+    """Yield a release of a chart for each further values file that none of the known releases passes."""
+    taken = {os.path.abspath(file.path) for release in releases for file in release.given}
+    for path, source, root in overrides(defaults, sources):
+        if os.path.abspath(source.path) not in taken:  # the values that a release passes in addition also count
+            yield ChartRelease(path, (source,), merged(next(iter(own_roots(defaults[path])), root), root))
 
 
 def _fill_releases(
