@@ -46,7 +46,7 @@ _WITH_V = re.compile(r"v(?:0\.(?:3[5-9])|[1-9]\d*\.\d+)\.\d+")
     mentions=["public.ecr.aws/karpenter"],
     source=[
         "https://karpenter.sh/docs/upgrading/upgrade-guide/#upgrading-to-0350",
-        "https://gallery.ecr.aws/karpenter/karpenter",
+        "https://github.com/aws/karpenter-provider-aws/issues/8718",
     ],
 )
 def check(source: Source, context: Context) -> Findings:
@@ -100,6 +100,7 @@ def _list_sources(source: Source) -> Iterator[_Chart]:
         for part in (*(listed.items if listed is not None else ()), *((single,) if single is not None else ())):
             found = [part.get(name) for name in ("repoURL", "chart", "targetRevision")]
             texts = [node.value for node in found if node is not None and isinstance(node.value, str)]
-            if len(texts) == len(found):
+            # With `oci://`, newer releases of Argo CD take the address as it is, and ignore the chart.
+            if len(texts) == len(found) and not str(texts[0]).startswith("oci://"):
                 places = [Span(source, node.start, node.end) for node in found if isinstance(node, Node)]
                 yield str(texts[0]), str(texts[1]), str(texts[2]), (places[0], places[2])

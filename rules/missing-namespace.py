@@ -3,10 +3,13 @@
 `helm_release` does not create its namespace, unless `create_namespace` is true: "namespaces "karpenter" not found".
 A Fargate profile, a Pod Identity association and a trust policy only name a namespace.
 
-The rule reports nothing if a file creates the namespace in another way, or may do so.
+The rule reports nothing if a file creates the namespace in another way, or may do so: the root module is not in the
+repository, or it calls public modules.
 
 ```yaml bad
 # file: main.tf
+provider "helm" {
+}
 resource "helm_release" "karpenter" {
   name       = "karpenter"
   namespace  = "karpenter"
@@ -19,6 +22,8 @@ resource "helm_release" "karpenter" {
 
 ```yaml good
 # file: main.tf
+provider "helm" {
+}
 resource "helm_release" "karpenter" {
   name             = "karpenter"
   namespace        = "karpenter"
@@ -48,9 +53,10 @@ from nodelint.api import (
 _OF_KUBERNETES = ("kube-system", "kube-public", "kube-node-lease", "default")
 _CHART = re.compile(r'"(?:[^"\n]*/)?karpenter(?:-crd)?"')
 _MAKES = re.compile(
-    r"kubernetes_namespace|\bkind\"?[ \t]*[:=][ \t]*\"?Namespace\b|create_?namespace\"?[ \t]*[=:][ \t]*(?!false)"
+    r"kubernetes_namespace|\bkind\"?[ \t]*[:=][ \t]*\"?Namespace\b"
     r"|create[ \t]+(?:namespace|ns)\b|CreateNamespace|--create-namespace|createNamespace"
 )
+_ASKS = re.compile(r"create_namespace[ \t]*=[ \t]*(?!false)")
 
 
 @rule(
@@ -72,10 +78,9 @@ def check(source: Source, context: Context) -> Findings:
         name = texts.pop() if len(texts) == 1 else None
         if not isinstance(name, str) or name in _OF_KUBERNETES:
             continue
-        if context.run_files.terraform.has_text_near(source.path, _MAKES) or context.run_files.is_in_files(
-            _MAKES, around=True
-        ):
-            return
+        folder = context.run_files.terraform.references_of(source.path)
+        if folder is None or folder.helm_provider is None or _may_be_created(name, source, context):
+            return  # a root that is not here, or a module of others, may create it
         at: Span = names[0].at
         yield Finding(
             at=at,
@@ -83,3 +88,18 @@ def check(source: Source, context: Context) -> Findings:
             help="add `create_namespace = true`",
             once=True,
         )
+
+
+def _may_be_created(name: str, source: Source, context: Context) -> bool:
+    """Whether a file may create a namespace: one that creates any names it, or does not name it plainly."""
+    files = [*context.run_files.terraform.files_near(source.path), *context.run_files.files_around]
+    if any(_MAKES.search(file.text) and (name in file.text or "for_each" in file.text) for file in files):
+        return True
+    for file in files:
+        for block in terraform_blocks.find_blocks(file) if _ASKS.search(file.text) else ():
+            namespace = terraform_trace.find_arguments(block.text, "namespace") if _ASKS.search(block.text) else []
+            if any(text == f'"{name}"' or not text.startswith('"') or "$" in text for text in namespace):
+                return True
+            if _ASKS.search(block.text) and not namespace:
+                return True
+    return False

@@ -104,6 +104,7 @@ from nodelint.api import (
     controller_settings,
     keys,
     rule,
+    terraform_blocks,
 )
 
 _QUEUE_MODULE = re.compile(r'(?m)^[ \t]+source\s*=\s*"[^"\n]*terraform-aws-modules/eks/aws//modules/karpenter"')
@@ -142,6 +143,30 @@ def check(source: Source, context: Context) -> Findings:
                 else "set `settings.interruptionQueue` to an SQS queue that receives EC2's events",
                 once=True,
             )
+    for block in _list_unread_charts(source, context):
+        yield Finding(
+            at=block.at,
+            message="the module makes an interruption queue that the chart does not get: Karpenter gets no notice",
+            help="set `settings.interruptionQueue` to the `queue_name` of the module",
+            once=True,
+        )
+
+
+_CHART = re.compile(r'(?m)^[ \t]+chart\s*=\s*"(?:[^"\n]*/)?karpenter"')
+
+
+def _list_unread_charts(source: Source, context: Context) -> "Iterator[terraform_blocks.BlockText]":
+    """Yield the charts whose values are written in their block alone, and that are off by default."""
+    if not source.path.endswith(terraform_blocks.ENDINGS) or "settings." not in source.text:
+        return
+    if any(install.is_complete or install.has_gaps for install in context.run_files.installs_in(source)):
+        return
+    for block in terraform_blocks.find_blocks(source):
+        if block.kind != "helm_release" or _CHART.search(block.text) is None or _QUEUE.search(block.text):
+            continue
+        is_written = "settings.clusterName" in block.text and re.search(r"\bvalues\s*=|dynamic\s", block.text) is None
+        if is_written and _makes_queue(source, context):
+            yield block
 
 
 def _makes_queue(source: Source, context: Context) -> bool:
@@ -149,7 +174,8 @@ def _makes_queue(source: Source, context: Context) -> bool:
 
     NodePools that are near say whether they use spot: only where none is known, the queue alone says it.
     """
-    if context.run_files.objects_near(source, NodePool) or not context.run_files.has_terraform:
+    pools = context.run_files.objects_near(source, NodePool)
+    if any(not pool.source.path.endswith(".md") for pool in pools) or not context.run_files.has_terraform:
         return False
     blocks = context.run_files.terraform
     calls = [block for block in blocks.find_beside(source.path) if _QUEUE_MODULE.search(block.text)]

@@ -8,7 +8,7 @@ supports no Kubernetes version that EKS still offers. If you set a newer version
 # file: main.tf
 resource "helm_release" "karpenter" {
   name       = "karpenter"
-  namespace  = "karpenter"
+  namespace  = "kube-system"
   repository = "https://charts.karpenter.sh"
   chart      = "karpenter"
 }
@@ -18,7 +18,7 @@ resource "helm_release" "karpenter" {
 # file: main.tf
 resource "helm_release" "karpenter" {
   name       = "karpenter"
-  namespace  = "karpenter"
+  namespace  = "kube-system"
   repository = "oci://public.ecr.aws/karpenter"
   chart      = "karpenter"
   version    = "1.14.1"
@@ -56,6 +56,8 @@ def check(source: Source, context: Context) -> Findings:
         text = _find_text_around(source, match.start())
         if line.lstrip().startswith(("#", "//")) or "HelmRepository" in text:
             continue
+        if "repo add" in line and "public.ecr.aws/karpenter" in text:
+            continue  # the repository is added, and the chart comes from the registry
         version = _VERSION.search(text)
         if version is not None and (_OF_OLD.fullmatch(version[1]) or not version[1][0].isdigit()):
             continue

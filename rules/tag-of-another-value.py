@@ -13,6 +13,7 @@ module "vpc" {
   source              = "terraform-aws-modules/vpc/aws"
   version             = "6.6.0"
   name                = "main"
+  enable_nat_gateway  = true
   private_subnet_tags = { "karpenter.sh/discovery" = "main" }
 }
 # file: class.yaml
@@ -32,6 +33,7 @@ module "vpc" {
   source              = "terraform-aws-modules/vpc/aws"
   version             = "6.6.0"
   name                = "main"
+  enable_nat_gateway  = true
   private_subnet_tags = { "karpenter.sh/discovery" = "main" }
 }
 # file: class.yaml

@@ -10,6 +10,8 @@ Terraform files, or many names are not declared, as in an excerpt for readers.
 
 ```yaml bad
 # file: main.tf
+provider "helm" {
+}
 module "eks" {
   source             = "terraform-aws-modules/eks/aws"
   version            = "21.19.0"
@@ -23,10 +25,15 @@ resource "helm_release" "karpenter" {
   version    = "1.14.3"
   values     = [yamlencode({ settings = { clusterName = module.cluster.cluster_name, interruptionQueue = "main" } })]
 }
+output "endpoint" {
+  value = module.eks.cluster_endpoint
+}
 ```
 
 ```yaml good
 # file: main.tf
+provider "helm" {
+}
 module "eks" {
   source             = "terraform-aws-modules/eks/aws"
   version            = "21.19.0"
@@ -39,6 +46,9 @@ resource "helm_release" "karpenter" {
   chart      = "karpenter"
   version    = "1.14.3"
   values     = [yamlencode({ settings = { clusterName = module.eks.cluster_name, interruptionQueue = "main" } })]
+}
+output "endpoint" {
+  value = module.eks.cluster_endpoint
 }
 ```
 """

@@ -1,4 +1,4 @@
-"""What discovery finds, and the walk through folders."""
+"""List the files below requested folders, and hold what a run knows of all files."""
 
 from __future__ import annotations
 
@@ -20,22 +20,25 @@ _PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "site-packages"
 
 
 class Discovery:
-    """The files that a run reads, and what is known of the others.
+    """The files of a run. A file is sorted by keywords, not parsed.
 
-    - `sources`: files that hold the word `karpenter`, or the pattern `also`
-    - `unreadable`: paths that could not be read, each with the reason
-    - `stating`: files that may state a release, files of `sources` among them
-    - `seen`: paths of all files that may hold manifests; `glanced`: those of files that are read for a release alone
-    - `unread`: texts and programs in folders, which may hold manifests and were not opened
-    - `late`: how many files were not opened because the time of the run was over
-    - `named`: files that were requested by their path; `values`: those of --values, in their order
-    - `read_with`: files that are read only because a named file belongs to them
-    - `folders`: requested folders; `hidden`: hidden folders in them, which are not read
-    - `stdin`: the bytes of standard input, if it was requested; `stdin_path`: the name that its text has
-    - `workloads`: files that may hold workloads; `contents`: the bytes of some of these
-    - `buffers`: files that may hold CapacityBuffers; `node_groups`: those that may state nodes that others than
-      Karpenter make; `installing`: those that may install a chart with values; `applying`: those that may change
-      what a folder makes. These are found by single words.
+    - `sources`: the sources that mention Karpenter or match `also`.
+    - `unreadable`: paths that could not be read, with the reason.
+    - `stating`: files that may state which release runs; some are also in `sources`.
+    - `seen`: paths of all files that may hold manifests.
+    - `glanced`: paths of files that were read only for the releases that they may state.
+    - `unread`: paths of texts and programs in folders that may hold manifests, but were not opened.
+    - `late`: the number of files that were not opened before the deadline.
+    - `named`: files that were requested by path; `values`: the files of `--values`, in order.
+    - `read_with`: files that are read only because a requested file needs them.
+    - `folders`: the requested folders; `hidden`: hidden folders in them, which are skipped.
+    - `stdin`: the content of standard input if it was requested; `stdin_path`: the file name of that content.
+    - `also`: a pattern of further texts for which a file is read, although it does not mention Karpenter.
+    - `workloads`: paths of files that may create pods; `contents`: the content of some of them.
+    - `buffers`: paths of files that may hold CapacityBuffers.
+    - `node_groups`: paths of files that may declare nodes of other tools than Karpenter.
+    - `installing`: paths of files that may install a chart with values.
+    - `applying`: paths of files that may change the objects of a folder.
     """
 
     def __init__(self) -> None:
@@ -64,7 +67,7 @@ class Discovery:
 
 
 def list_files(path: str, exclude: Excluded, include: Globs, found: Discovery) -> Iterator[str]:
-    """Yield the files that a path stands for, each as a normal path."""
+    """Yield the files of a requested path: itself, or all files below a folder. Each path is normalized."""
     path = os.path.normpath(path)
     if os.path.isdir(path):
         yield from _below(path, "" if path == os.curdir else os.path.join(path, ""), exclude, include, found)
@@ -105,7 +108,7 @@ def _below(folder: str, prefix: str, exclude: Excluded, include: Globs, found: D
 
 
 def _is_taken(entry: os.DirEntry[str], path: str, read: int, top: str, found: Discovery) -> bool:
-    """Whether an entry of a folder is read; `found` takes what is to be known of it in either case."""
+    """Return whether an entry of a folder is read. `found` records the entry if it is of interest but not read."""
     regular = entry.is_file()
     if (read != READ or not regular) and is_text_of_others(path):
         found.unread.append(path)
@@ -131,7 +134,7 @@ def _is_taken(entry: os.DirEntry[str], path: str, read: int, top: str, found: Di
 def _list_folder(
     folder: str, found: Discovery, above: Ignored | None, exclude: Excluded
 ) -> tuple[Iterator[os.DirEntry[str]], Ignored | None]:
-    """Return the entries of a folder, and what git ignores of them."""
+    """Return the entries of a folder, and the ignore rules of git for them."""
     try:
         with os.scandir(folder) as listing:
             entries = sorted(listing, key=lambda e: e.name)
@@ -146,9 +149,9 @@ def _list_folder(
 
 
 def _ignored_around(folder: str, exclude: Excluded) -> Ignored | None:
-    """Return what git ignores in a folder; None outside of a repository, where nothing of it is loaded.
+    """Return the ignore rules of git in a folder. None outside of a repository.
 
-    In a copy of a repository's folder, what git ignores in that folder is ignored.
+    In a copy of a repository's folder, the rules of the original folder apply.
     """
     if repository(os.path.abspath(folder)) is None:
         folder = exclude.counterpart(folder)

@@ -10,6 +10,9 @@ import os
 _MOST = 64 << 20
 """The most bytes in the cache. Further files are opened each time."""
 
+_LARGEST = 4 << 20
+"""The most bytes of a cached file: the tree of a larger file needs the memory itself."""
+
 
 class KeptContents:
     """A cache of the contents of files by their absolute paths."""
@@ -39,7 +42,7 @@ class KeptContents:
 
     def keep(self, path: str, content: bytes) -> None:
         """Cache the content of a whole file, as long as there is room."""
-        if self._contents is not None and self._size + len(content) <= _MOST:
+        if self._contents is not None and len(content) <= _LARGEST and self._size + len(content) <= _MOST:
             self._contents[self._find_absolute(path)] = content
             self._size += len(content)
 

@@ -132,9 +132,7 @@ def find_top(folder: str) -> str | None:
 
 
 def error_reason(error: OSError | ValueError) -> str:
-    """Return what is wrong, as the end of a sentence; what is not the system's own text stays as it is, names above
-    all.
-    """
+    """Return the reason of an error, as the end of a sentence. Text that is not the system's own is unchanged."""
     if isinstance(error, IsADirectoryError):
         return "is a folder: name a file"
     reason = getattr(error, "strerror", None)

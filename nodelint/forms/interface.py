@@ -265,10 +265,10 @@ class Form(Protocol):
     def list_owners(
         self, objects: Sequence[Object], sources: Sequence[Source]
     ) -> Iterator[tuple[Object, ObjectOwner]]:
-        """Return the objects that blocks with a state make, and the addresses of these."""
+        """Yield (object, owner) for each block with a state (as of Terraform) that creates the object."""
 
     def list_moves(self, folders: Iterable[str], sources: Sequence[Source]) -> Iterator[AddressMove]:
-        """Return what the files of some folders say of addresses that have changed."""
+        """Yield the changes of addresses that files of some folders declare."""
 
     def make_input_finder(self, sources: Sequence[Source]) -> InputFinder | None:
         """Return a finder of the inputs of unknown values. None if the form renders nothing."""

@@ -30,11 +30,14 @@ class ApplyFolder(NamedTuple):
 class FolderUse(NamedTuple):
     """A folder that an object applies.
 
-    A placeholder in the path stands for what the cluster alone knows. `terms` are fields of the object, and of what
-    it refers to, that decide what is applied and where, and that no rendered manifest shows: the revision, the
-    cluster. `release_terms` count for objects that take the name or the namespace of their release. `deletes` says in
-    words what deletes the applied objects once the object is gone; empty if nothing does. `is_suspended` says that
-    changes of the folder are not applied for now.
+    - `name`: the name of the object.
+    - `folder`: the absolute path of the folder. A placeholder in it is known only in the cluster.
+    - `at`: the place.
+    - `terms`: fields that decide what is applied and where, and that no rendered manifest shows: the revision, the
+      cluster.
+    - `release_terms`: fields that matter for objects with the name or namespace of their release.
+    - `deletes`: what deletes the applied objects after the object is removed, in words. Empty if nothing does.
+    - `is_suspended`: changes of the folder are not applied for now.
     """
 
     name: str
@@ -91,10 +94,12 @@ class BlockAddress(NamedTuple):
 
 
 class ObjectOwner(NamedTuple):
-    """What makes an object and keeps a state of its own, so that it destroys what is no longer at its address.
+    """A block that creates an object and records it in a state: the object is destroyed if its address is removed.
 
-    `state` is what else makes it another one, such as the name of a release. `at` is its place, `folders` are those
-    in which it, and what leads to it, stands.
+    - `address`: the address of the block.
+    - `state`: further fields that identify the object, such as the name of a release.
+    - `at`: its place.
+    - `folders`: its folder, and the folders of its callers.
     """
 
     address: str
@@ -104,7 +109,7 @@ class ObjectOwner(NamedTuple):
 
 
 class AddressMove(NamedTuple):
-    """What stood at an address and is at another one now; None if it is only forgotten."""
+    """A change of an address from `old` to `new`. If `new` is None, the object is only removed from the state."""
 
     old: str
     new: str | None

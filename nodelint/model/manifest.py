@@ -108,7 +108,7 @@ class Object:
         return result
 
     def forget(self) -> None:
-        """Let go of what `once` keeps: where there are thousands of objects, that is as large as their files."""
+        """Drop the results that were computed for the object: for thousands of objects they take much memory."""
         self._known.clear()
 
     def shows_all(self, mapping: Node) -> bool:

@@ -7,7 +7,7 @@ from nodelint.base.types import TYPE_CHECKING
 from nodelint.plan.values import json_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
     from typing import Literal, TypeVar
 
     from nodelint.model.manifest import Object
@@ -75,20 +75,21 @@ def _matched(
     in their order.
     """
 
-    def same_place(was: Object, now: Object) -> bool:
-        return place(was) == place(now)
-
-    def same_values(was: Object, now: Object) -> bool:
-        return values(was) != "" and values(was) == values(now)
+    def find_values(obj: Object) -> Hashable:
+        return values(obj) or id(obj)
 
     left_old, left_new = list(old), list(new)
-    for fits in (same_place, same_values, is_same):
-        for now in list(left_new):
-            was = next((old_object for old_object in left_old if fits(old_object, now)), None)
-            if was is not None:
-                left_old.remove(was)
-                left_new.remove(now)
-                yield now, was
+    for describe in (place, find_values, _content):
+        if not left_old or not left_new:
+            return
+        waiting: dict[Hashable, list[_O]] = {}
+        for was in reversed(left_old):
+            waiting.setdefault(describe(was), []).append(was)
+        found = [(now, alike.pop()) for now in left_new if (alike := waiting.get(describe(now)))]
+        taken = {id(obj) for pair in found for obj in pair}
+        left_old = [obj for obj in left_old if id(obj) not in taken]
+        left_new = [obj for obj in left_new if id(obj) not in taken]
+        yield from found
     yield from zip(left_new, left_old, strict=False)
 
 
@@ -97,3 +98,14 @@ def is_same(old: Object, new: Object) -> bool:
     # In what is built, one text may stand for two values that are not known; an alias may stand for another value.
     plain = old.source.built is None and new.source.built is None and "*" not in old.node.text
     return (plain and old.node.text == new.node.text) or json_value(old.node) == json_value(new.node)
+
+
+def _content(obj: Object) -> Hashable:
+    """Return what an object holds, which is equal where `is_same` says so."""
+    return obj.once("content", (), lambda: _frozen(json_value(obj.node)))
+
+
+def _frozen(value: object) -> Hashable:
+    if isinstance(value, dict):
+        return frozenset((name, _frozen(member)) for name, member in value.items())
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value

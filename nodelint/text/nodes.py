@@ -293,18 +293,22 @@ class Document:
 class SourceText:
     """The text of a file, its documents, and its syntax errors.
 
-    `part` is set by whoever knows the file's surroundings: True where its objects are parts of others, such as a
-    Kustomize patch, None if they may be. `tabbed` says that tabs begin the lines of a document, `masked` that
-    template code may have been set aside in one, so that a key may be there more than once. `also` is the pattern of
-    what is read although the word karpenter is not in it; `node_groups` are then the texts of the files that state
-    nodes of others than Karpenter, and `unread_keys` the keys of taints that may be tolerated in files of which not
-    all is read; None if nobody has looked for workloads. `noted` is the one document that differs from those of
-    another source, which is asked for most. `derived` is what `once` keeps. `held` is for `model.manifest`, which
-    reads the objects of a source once. `cluster` and `built` are set for a text that is built of files (see
-    `forms.rendered`): what is built for one cluster belongs together. `roots` are the root modules of Terraform, or
-    the variable files, with which a file is filled in. `is_named` says that the command line names the file,
-    `values_order` is its number among the files of --values. `is_editable` is false for a file that is read only
-    because a named file belongs to it: `--fix` changes only what the user names.
+    - `part`: True if its objects are parts of other objects, such as a Kustomize patch; None if they may be. The
+      caller who knows the folder sets it.
+    - `tabbed`: lines of a document begin with tabs.
+    - `masked`: template code may be masked in a document, so that a key may occur more than once.
+    - `also`: a pattern of further texts for which the source is parsed, although it does not mention Karpenter.
+    - `node_groups`: with `also`, the texts of the files that declare nodes of other tools than Karpenter.
+    - `unread_keys`: with `also`, the taint keys that pods in unread files may tolerate. None if workloads were not
+      searched.
+    - `noted`: the one document that differs from another source, which is looked up most often.
+    - `derived`: the cache of `once`.
+    - `held`: the cache of `model.manifest`, which reads the objects of a source once.
+    - `cluster`, `built`: for a rendered text, the environment and the rendered manifest (see `forms.rendered`).
+    - `roots`: the Terraform root modules, or the variable files, with which a file is rendered.
+    - `is_named`: the command line names the file.
+    - `values_order`: its number among the files of `--values`.
+    - `is_editable`: False for a file that is read only because a requested file needs it: `--fix` does not change it.
     """
 
     __slots__ = (

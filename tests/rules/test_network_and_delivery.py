@@ -206,4 +206,53 @@ def test_an_application_that_names_what_is_not_there(nodelint: Run, tmp_path: Pa
     ],
 )
 def test_a_chart_that_cannot_be_installed(nodelint: Run, tmp_path: Path, text: str, rule: str, count: int) -> None:
-    assert len(check(nodelint, tmp_path, {"main.tf": text}, rule)) == count
+    assert len(check(nodelint, tmp_path, {"main.tf": f'provider "helm" {{\n}}\n{text}'}, rule)) == count
+
+
+NAT = VPC.format('{ "karpenter.sh/discovery" = "main" }')
+
+
+@pytest.mark.parametrize(
+    ("more", "severities"),
+    [
+        ("", ["error"]),
+        ("  enable_nat_gateway = false\n", ["error"]),
+        ("  enable_nat_gateway = var.nat\n", ["warning"]),
+        ("  enable_nat_gateway = true\n", []),
+        ("  enable_nat_gateway = module.settings.nat\n", []),
+    ],
+)
+def test_private_subnets_without_a_nat_gateway(
+    nodelint: Run, tmp_path: Path, more: str, severities: list[str]
+) -> None:
+    variable = 'variable "nat" {\n  default = false\n}\n'
+    files = {"main.tf": variable + NAT.replace("  private", f"{more}  private")}
+    found = check(nodelint, tmp_path, files, "subnets-without-route")
+    assert [text.partition(":")[0] for text in found] == severities
+    endpoint = {"net/endpoints.tf": 'resource "aws_vpc_endpoint" "a" {\n}\n'}
+    assert check(nodelint, tmp_path, endpoint, "subnets-without-route") == []
+
+
+OFF = """\
+variable "enabled" {
+  default = false
+}
+module "karpenter" {
+  source       = "terraform-aws-modules/eks/aws//modules/karpenter"
+  version      = "20.36.0"
+  cluster_name = "main"
+}
+resource "helm_release" "karpenter" {
+  count      = var.enabled ? 1 : 0
+  repository = "oci://public.ecr.aws/karpenter"
+  chart      = "karpenter"
+  version    = "1.14.3"
+  set = [{ name = "settings.clusterName", value = "main" }]
+}
+"""
+
+
+def test_a_queue_that_a_chart_does_not_get_where_both_are_off(nodelint: Run, tmp_path: Path) -> None:
+    assert len(check(nodelint, tmp_path, {"main.tf": OFF}, "no-interruption-queue")) == 1
+    queue = '{ name = "settings.interruptionQueue", value = module.karpenter.queue_name }, {'
+    assert check(nodelint, tmp_path, {"main.tf": OFF.replace("[{", f"[{queue}")}, "no-interruption-queue") == []

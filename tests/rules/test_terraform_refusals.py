@@ -30,7 +30,11 @@ def check(nodelint: Run, folder: Path, files: Mapping[str, str], rule: str) -> l
     return [finding["message"] for finding in found["findings"]]
 
 
-EKS = 'module "eks" {\n  source  = "terraform-aws-modules/eks/aws"\n  version = "21.19.0"\n  name    = "main"\n}\n'
+EKS = (
+    'provider "helm" {\n}\n'
+    'module "eks" {\n  source  = "terraform-aws-modules/eks/aws"\n  version = "21.19.0"\n  name    = "main"\n}\n'
+    'output "endpoint" {\n  value = module.eks.cluster_endpoint\n}\n'
+)
 VALUES = {
     "values": "  values = [yamlencode({{ settings = {{ clusterName = {0} }} }})]\n}}\n",
     "set": '  set = [{{\n    name  = "settings.clusterName"\n    value = {0}\n  }}]\n}}\n',

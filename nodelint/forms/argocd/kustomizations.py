@@ -66,7 +66,7 @@ https://argo-cd.readthedocs.io/en/stable/user-guide/kustomize/
 
 
 _FINALIZER = "resources-finalizer.argocd.argoproj.io"
-"""Deletes what an Application has applied when that is deleted.
+"""A finalizer of an Application: Argo CD then deletes the applied objects together with the Application.
 
 https://argo-cd.readthedocs.io/en/stable/user-guide/app_deletion/
 """
@@ -105,8 +105,9 @@ def _list_uses(root: Node, tops: Sequence[str], files: UnreadInputs) -> Iterator
 
 
 def _explain_deletion(root: Node) -> str:
-    """Return what deletes the objects of an Application, or of those of a set, once it is gone; empty if nothing
-    does.
+    """Return what deletes the objects of an Application, or of an ApplicationSet's Applications, after its removal.
+
+    Empty if nothing deletes them.
     """
     if text_of(root.get("kind")) == "ApplicationSet":
         keeps = root.find("spec", "syncPolicy", "preserveResourcesOnDeletion")

@@ -1,4 +1,4 @@
-"""What Applications of Argo CD name and the repository does not have: Argo CD cannot render them."""
+"""Find paths in Argo CD Applications that the repository does not have, so that Argo CD cannot render them."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _MANIFESTS = (".yaml", ".yml", ".json", ".jsonnet")
 
 
 class MissingSource(NamedTuple):
-    """A path of an Application at which Argo CD stops, and why."""
+    """A path of an Application at which Argo CD fails, with the reason."""
 
     node: Node
     reason: str
 
 
 class _Tree:
-    """The repository around a file: `sources` are read already, in an editor some that are no files yet."""
+    """The repository around a file. `sources` were already read; in an editor, some may not exist on the disk."""
 
     def __init__(self, source: Source, sources: Sequence[Source]) -> None:
         folder = os.path.dirname(os.path.abspath(source.path))
@@ -40,14 +40,14 @@ class _Tree:
         self._read = {os.path.abspath(other.path) for other in sources}
 
     def names(self, path: str) -> set[str]:
-        """Return what is in a folder; nothing if there is no such folder."""
+        """Return the names in a folder. Empty if there is no such folder."""
         folder = os.path.normpath(os.path.join(self.top, path))
         below = (other[len(folder) + 1 :] for other in self._read if other.startswith(folder + os.sep))
         found = {name.partition(os.sep)[0] for name in below}
         return found.union(gate.names(folder)) if gate.is_folder(folder) else found
 
     def exists(self, path: str) -> bool:
-        """Return whether there is a file or folder of a path."""
+        """Return whether a file or folder exists."""
         whole = os.path.normpath(os.path.join(self.top, path))
         return whole in self._read or gate.exists(whole)
 
@@ -55,8 +55,7 @@ class _Tree:
 def list_missing(source: Source, sources: Sequence[Source]) -> Iterator[MissingSource]:
     """Yield the paths of a file's Applications that the repository does not have, or that hold nothing to apply.
 
-    `sources` are the files with Applications: one whose path is in the repository shows that its address is of this
-    repository.
+    `sources` are files with Applications: an address counts as this repository's if it occurs with an existing path.
     """
     if source.may_be_template:
         return
@@ -71,7 +70,7 @@ def list_missing(source: Source, sources: Sequence[Source]) -> Iterator[MissingS
 
 
 def _list_applications(source: Source) -> Iterator[list[Node]]:
-    """Yield the sources of each Application that a file holds and that concerns Karpenter."""
+    """Yield the list of sources of each Application in a file that concerns Karpenter."""
     for root in nodes_of(source):
         is_of_argo = text_of(root.get("apiVersion")).startswith(ARGO)
         spec = root.get("spec") if is_of_argo and text_of(root.get("kind")) == "Application" else None
@@ -84,7 +83,7 @@ def _list_applications(source: Source) -> Iterator[list[Node]]:
 
 
 def _list_own(source: Source, tree: _Tree) -> Iterator[str]:
-    """Yield the addresses of repositories whose paths are here."""
+    """Yield the addresses of this repository: those that a file uses with an existing path."""
     for root in nodes_of(source) if not source.may_be_template else ():
         spec = root.get("spec") if text_of(root.get("kind")) == "Application" else None
         for part in list_sources_of(spec) if spec is not None else ():
@@ -108,7 +107,7 @@ def _check_path(part: Node, tree: _Tree) -> Iterator[MissingSource]:
 
 
 def _check_values(part: Node, tree: _Tree) -> Iterator[MissingSource]:
-    """Yield the values files that are named from the top of the repository and that it does not have."""
+    """Yield the missing values files that are named by a path from the top of the repository."""
     helm = part.get("helm")
     skips = helm.get("ignoreMissingValueFiles") if helm is not None else None
     if helm is None or (skips is not None and skips.value is not False):

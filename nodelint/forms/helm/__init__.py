@@ -185,7 +185,7 @@ def list_remote_uses(sources: Sequence[Source], reported: Collection[tuple[str, 
 
 
 def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
-    """Return the commands that give values to a chart, and values files that nobody names."""
+    """Yield helm commands with values for a chart, and values files that nothing names."""
     from nodelint.forms.helm import unread_values
 
     return unread_values.list_unread_values(chart, files)

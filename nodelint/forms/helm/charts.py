@@ -54,7 +54,7 @@ def values_place(path: str) -> str | None:
 
 
 def vendored_place(path: str) -> str | None:
-    """Return where the default values of a chart in the folder of another stand; None for any other template."""
+    """Return the path of a vendored chart's default values, for one of its templates. None for any other file."""
     folder = templates_around(path)
     chart = os.path.dirname(folder) if folder is not None else None
     if chart is None or not gate.is_file(os.path.join(chart, CHART)) or chart_around(chart) is None:

@@ -97,7 +97,7 @@ def _list_file_releases(
 def _fill_releases(
     charts: _Charts, files: ChartFiles, releases: Sequence[ChartRelease], each_release: bool
 ) -> Iterator[Built]:
-    """Yield the templates of charts with the values of each release."""
+    """Yield the templates of charts rendered with the values of each release."""
     for number, release in enumerate(release for release in releases if release.path in charts):
         values, templates = charts[release.path]
         for variants in _fill_all(templates, values, {}, files, release.root, each_release):
@@ -122,7 +122,7 @@ def _fill_defaults(
 def _fill_overlaid(
     charts: _Charts, files: ChartFiles, releases: Sequence[OverlayRelease], each_release: bool
 ) -> Iterator[Built]:
-    """Yield the templates of charts with the values of each release that an overlay makes."""
+    """Yield the templates of charts rendered with the values of each release that an overlay creates."""
     for release in (release for release in releases if release.path in charts):
         values, templates = charts[release.path]
         for variants in _fill_all(templates, values, {}, files, release.root, each_release):
@@ -146,8 +146,9 @@ def _list_named_releases(defaults: Mapping[str, Source], sources: Sequence[Sourc
 
 
 def _fill_subcharts(charts: _Charts, files: ChartFiles, subcharts: Subcharts, each_release: bool) -> Iterator[Built]:
-    """Yield the templates of charts within others, with the values that these give; nothing is left where a release
-    leaves the chart out.
+    """Yield the templates of subcharts, rendered with the values from their outer charts.
+
+    For a release that disables the subchart, the rendering is empty.
     """
     for path, (values, templates) in charts.items():
         is_vendored = values_place(templates[0].path) is None
@@ -215,10 +216,10 @@ def _find_overlay_releases(
 
 
 def _charts(sources: Sequence[Source], with_plain: bool = False, vendored: bool = False) -> _Charts:
-    """Return the default values of charts, by their absolute path, and the templates of each among the sources.
+    """Return the default values and the templates of each chart, by the absolute path of the default values.
 
-    With `with_plain` files without code in the place of templates count. With `vendored` the charts are those in the
-    folder of another, and else none of these.
+    With `with_plain`, files without template code count as templates. With `vendored`, only vendored charts are
+    returned, else only others.
     """
     by_path = {os.path.abspath(source.path): source for source in sources}
     found: _Charts = {}
@@ -230,7 +231,7 @@ def _charts(sources: Sequence[Source], with_plain: bool = False, vendored: bool 
         whole = os.path.abspath(path)
         values = by_path.get(whole) or read(path)
         if values is None and not gate.exists(path):
-            values = Source.from_text(path, "{}\n")  # a chart may leave all values to whom it is installed by
+            values = Source.from_text(path, "{}\n")  # a chart may leave all values to its installations
         if values is not None:
             by_path[whole] = values
             found.setdefault(whole, (values, []))[1].append(source)
@@ -251,7 +252,10 @@ def read_releases(sources: Sequence[Source], paths: Sequence[str], also: str | N
 
 
 def values_beside(sources: Sequence[Source], seen: set[str]) -> list[Source]:
-    """Return the values files of charts with a template among the sources. `seen` are the requested files."""
+    """Return the values files of charts with a template among the sources, and the files of their outer charts.
+
+    Chart.yaml files of charts that depend on one by a path are included. `seen` are the requested files.
+    """
     have = {os.path.abspath(source.path) for source in sources}
     first: dict[str, Source] = {}
     for source in sources:

@@ -1,6 +1,4 @@
-"""What a chart within another is installed with: the values that the chart around it has for it, however that is
-installed.
-"""
+"""Compute the values of a subchart from each release of the charts around it."""
 
 from __future__ import annotations
 
@@ -31,11 +29,14 @@ _DEEPEST = 10
 
 
 class SubchartRelease(NamedTuple):
-    """A chart within another as one release of that has it.
+    """A subchart in one release of the chart around it.
 
-    `tags` are those of the outermost chart. `is_default` says that no release gives other values than the charts'
-    own, `is_replaced` that each release of the outermost chart does, `is_off` that the chart is left out. `has_own`
-    says that the charts around give it no value.
+    - `release`: the release, with the values of the subchart.
+    - `tags`: the `tags` of the outermost chart's values.
+    - `is_default`: no release sets other values than the charts' own.
+    - `is_replaced`: each release of the outermost chart sets other values.
+    - `is_off`: a condition or tag disables the subchart.
+    - `has_own`: the outer charts pass no values to it.
     """
 
     release: AnyRelease
@@ -47,10 +48,10 @@ class SubchartRelease(NamedTuple):
 
 
 class Subcharts:
-    """The charts around some charts, and their releases.
+    """The outer charts of some charts, and their releases.
 
-    `charts` are the default values of the charts by their absolute paths, `sources` the files that are read, by
-    theirs.
+    - `charts`: the default values of the charts, by absolute path.
+    - `sources`: the files that were already read, by absolute path.
     """
 
     def __init__(self, charts: Mapping[str, Source], sources: Mapping[str, Source]) -> None:
@@ -66,16 +67,16 @@ class Subcharts:
         self._installed: Collection[str] = ()
 
     def add_releases(self, given: Iterable[AnyRelease], installed: Collection[str]) -> None:
-        """Take the releases of charts that give values, and the charts of which each release does."""
+        """Record releases with other values, and the charts (`installed`) whose releases all have other values."""
         self._installed = installed
         for release in given:
             self._given.setdefault(release.path, []).append(release)
 
     def gives_values(self, path: str, each_release: bool) -> bool:
-        """Return whether a chart is within others, and each release of those gives it other values.
+        """Return whether a chart is a subchart whose every release gets values from its outer chart.
 
-        With `each_release` those count that give it none, and not one that leaves it out by defaults: whoever
-        installs the charts may switch it on.
+        With `each_release`, releases without such values count as well, but not one that its defaults disable: a user
+        may enable it.
         """
         found = self.list_releases(path)
         if each_release:
@@ -83,7 +84,10 @@ class Subcharts:
         return bool(found) and not any(release.has_own for release in found)
 
     def list_releases(self, path: str) -> list[SubchartRelease]:
-        """Return the releases of the charts around a chart as it takes part in them; `path` is that of its values."""
+        """Return the releases of a subchart, by the releases of its outer charts.
+
+        `path` is the absolute path of its default values.
+        """
         found = list(self._list_releases(path, ()))
         if len(found) > MOST_RELEASES:
             note_more(self.defaults[path].path, len(found), MOST_RELEASES, "releases of one chart")
@@ -100,7 +104,7 @@ class Subcharts:
                     yield from self._enter(path, use, made)
 
     def _list_of_chart(self, path: str, inner: Sequence[str]) -> Iterator[SubchartRelease]:
-        """Yield the releases of a chart around, by itself and within others."""
+        """Yield the releases of an outer chart, by itself and as a subchart."""
         own = values_root(self.defaults[path]) or Node(self.defaults[path], 0, 0, "mapping", "flow")
         for release in self._given.get(path, ()):
             yield SubchartRelease(release, release.root.get("tags"))
@@ -111,7 +115,7 @@ class Subcharts:
             yield SubchartRelease(release, own.get("tags"), True, path in self._installed)
 
     def _enter(self, path: str, use: Dependency, outer: SubchartRelease) -> Iterator[SubchartRelease]:
-        """Yield what a release of a chart around gives to the chart; it is still there where it leaves it out."""
+        """Yield a release of a subchart in a release of its outer chart. A disabled subchart is yielded as well."""
         around, own = outer.release.root, values_root(self.defaults[path])
         root = _values_of_subchart(use.name, own, around)
         whole = root or own or Node(self.defaults[path], 0, 0, "mapping", "flow")
@@ -121,9 +125,9 @@ class Subcharts:
 
 
 def _values_of_subchart(name: str, own: Node | None, around: Node | None) -> Node | None:
-    """Return the values of a chart within another: its own, those that the parent chart has for it, and global ones.
+    """Return the values of a subchart: its own, the values that the outer chart passes to it, and global ones.
 
-    None if the parent chart has none: the chart's own values are then for the chart's author.
+    None if the outer chart passes none: then the subchart is judged with its own values.
     """
     over = around.get(name) if around is not None else None
     entry = around.entry("global") if around is not None else None
@@ -144,9 +148,7 @@ def _values_of_subchart(name: str, own: Node | None, around: Node | None) -> Nod
 
 
 def _takes_part(use: Dependency, around: Node, own: Node, tags: Node | None) -> bool:
-    """Whether values let a chart take part, as far as they tell: by its tags, and rather by the first condition that
-    has a value.
-    """
+    """Return whether values enable a subchart: by the first condition that has a value, else by its tags."""
     if use.item is None:
         return True
     switches = [tags.get(read_text(tag)) for tag in items_of(use.item.get("tags"))] if tags is not None else []
@@ -161,7 +163,10 @@ def _takes_part(use: Dependency, around: Node, own: Node, tags: Node | None) -> 
 
 
 def list_values_files(template: Source, dependencies: ChartDependencies) -> list[str]:
-    """Return the files that give values to a template of a chart that others have in them; none for any other."""
+    """Return the values files of a subchart's template: its own, and those of outer charts.
+
+    Empty if it is no subchart.
+    """
     chart = chart_of(template.path)
     around = dependencies.list_around([os.path.abspath(chart)]) if chart is not None else []
     if chart is None or not around:
@@ -173,6 +178,6 @@ def list_values_files(template: Source, dependencies: ChartDependencies) -> list
 
 
 def read_defaults(path: str, sources: Mapping[str, Source], is_absolute: bool) -> Source:
-    """Return the default values of a chart; empty ones where it has no such file."""
+    """Return the default values of a chart. If it has no such file, return an empty source."""
     shown = path if is_absolute else os.path.relpath(path)
     return sources.get(path) or read(shown) or Source.from_text(shown, "{}\n")

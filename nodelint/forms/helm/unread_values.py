@@ -1,6 +1,6 @@
 """Find texts that may set values of a chart in ways that nodelint does not compute.
 
-A command of helm, a values file that nobody names. The objects of the chart may change with them.
+These are helm commands, and values files that nothing names. The objects of the chart may change with them.
 """
 
 from __future__ import annotations

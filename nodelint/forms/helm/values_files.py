@@ -122,10 +122,10 @@ def _note_unused(source: Source, fitting: Sequence[str], defaults: Mapping[str, 
 
 
 def note_near_values(path: str, keys: set[str], charts: Mapping[str, set[str]]) -> None:
-    """Note a file that is not read as values of a chart because of a few keys, of which the chart has no other.
+    """Record a file that is not used as values because the only similar chart lacks a few of its keys.
 
-    `charts` are the keys of default values by their paths. Of files for charts elsewhere nothing is noted: most of
-    their keys are others.
+    `charts` are the keys of default values, by path. A file for a remote chart is not recorded: most of its keys
+    differ.
     """
     near = [own for own in charts if _FEWEST_KEYS <= len(keys & charts[own]) >= 2 * len(keys - charts[own])]
     if len(near) == 1:

@@ -24,7 +24,7 @@ _HIGHEST = 64
 
 _MOST_FOLDERS = 2000
 _MOST_WALKED = 5000
-"""Folders of a repository in which overlays are looked for."""
+"""The most folders of a repository in which overlays are searched."""
 
 _DEEPEST = 6
 """The most folders between a file and the kustomization that names it."""
@@ -86,8 +86,9 @@ def builds_on(patch: str, base: str) -> bool:
 
 
 def list_read_with(path: str) -> Iterator[str]:
-    """Yield the kustomizations that name a file, next to it or above it, with the overlays that take their folders
-    and the files that all of them take.
+    """Yield the kustomizations that use a file, directly or through others, and all files that they include.
+
+    The first of them are next to the file or above it.
     """
     file = os.path.abspath(path)
     folder = os.path.dirname(file)
@@ -102,7 +103,7 @@ def list_read_with(path: str) -> Iterator[str]:
 
 
 def _list_users(base: str) -> list[str]:
-    """Return the folders of the repository whose kustomizations take a folder, directly or by way of others."""
+    """Return the folders whose kustomizations include a folder, directly or through others."""
     top = repository(base)
     users = _map_users(top) if top is not None else {}
     found, pending = {base: None}, [base]
@@ -115,7 +116,7 @@ def _list_users(base: str) -> list[str]:
 
 @cache
 def _map_users(top: str) -> dict[str, list[str]]:
-    """Return the folders below `top` that kustomizations take, each with the folders of these kustomizations."""
+    """Return, for each folder below `top` that a kustomization includes, the folders of these kustomizations."""
     users: dict[str, list[str]] = {}
     for folder, folders, names in islice(gate.walk(top), _MOST_WALKED):
         folders[:] = [name for name in folders if not name.startswith(".") and name != "node_modules"]

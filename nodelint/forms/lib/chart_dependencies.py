@@ -1,4 +1,4 @@
-"""Which charts of a repository others depend on: those in their folder `charts`, and those named by a path."""
+"""Find the dependencies between charts of a repository: in the folder `charts`, or named by a path."""
 
 from __future__ import annotations
 
@@ -17,13 +17,16 @@ from nodelint.text.reading import nodes_of
 
 BY_PATH = "file://"
 _MOST_AROUND = 100
-"""Charts around one chart that are looked at."""
+"""The most outer charts that are searched for a chart."""
 
 
 class Dependency(NamedTuple):
-    """A chart that another uses: both folders, the key of its values, and what the user's Chart.yaml says of it.
+    """A chart that another chart uses.
 
-    `is_vendored` says that it stands in the folder `charts` of the user.
+    - `user`, `chart`: the absolute paths of both folders.
+    - `name`: the key of its values in the user.
+    - `item`: its entry in the user's Chart.yaml, None if there is none.
+    - `is_vendored`: it is in the folder `charts` of the user.
     """
 
     user: str
@@ -34,9 +37,9 @@ class Dependency(NamedTuple):
 
 
 class ChartDependencies:
-    """The dependencies among charts; `sources` are files that are read already, by their absolute path.
+    """The dependencies between charts. `sources` are files that were already read, by absolute path.
 
-    Of charts that name another by a path, those count whose Chart.yaml is among the sources.
+    A dependency by a path is found only if the user's Chart.yaml is among the sources.
     """
 
     def __init__(self, sources: Mapping[str, Source]) -> None:
@@ -45,7 +48,7 @@ class ChartDependencies:
         self._by_path: dict[str, list[Dependency]] | None = None
 
     def list_uses(self, chart: str) -> list[Dependency]:
-        """Return by whom, and how, a chart is used; `chart` is the absolute path of its folder."""
+        """Return the dependencies of other charts on a chart. `chart` is the absolute path of its folder."""
         if self._by_path is None:
             self._by_path = {}
             for path, source in self._sources.items():
@@ -57,7 +60,7 @@ class ChartDependencies:
         return [*vendoring, *(use for use in self._by_path.get(chart, ()) if use.user not in users)]
 
     def list_around(self, charts: Iterable[str]) -> list[str]:
-        """Return the charts that use some charts, and those that use these, to the end."""
+        """Return the charts that use some charts, directly or through other charts."""
         found: dict[str, None] = {}
         pending = list(charts)
         while pending and len(found) < _MOST_AROUND + len(pending):
@@ -68,7 +71,7 @@ class ChartDependencies:
         return list(found)
 
     def list_names(self, chart: str) -> Iterator[str]:
-        """Yield the keys under which a chart gives values to those that it depends on."""
+        """Yield the keys under which a chart passes values to its dependencies."""
         for item in items_of(self._get(chart, "dependencies")):
             yield read_text(item.get("alias")) or read_text(item.get("name"))
 
@@ -94,7 +97,7 @@ class ChartDependencies:
                 yield Dependency(user, folder, name, item, False)
 
     def _get(self, chart: str, field: str) -> Node | None:
-        """Return a field of a chart's own file."""
+        """Return a field of a chart's Chart.yaml. None if there is none."""
         path = os.path.join(chart, CHART)
         if path not in self._roots:
             source = self._sources.get(path) or read(path)
@@ -108,10 +111,9 @@ class ChartDependencies:
 
 
 def find_depending_charts(charts: Collection[str], paths: Iterable[str]) -> list[Source]:
-    """Return the Chart.yaml, among some files, of each chart that depends by a path on some charts, or on one that
-    does.
+    """Return the Chart.yaml of each chart that depends by a path on some charts, directly or through other charts.
 
-    `charts` are absolute paths of folders.
+    `charts` are absolute paths of folders. `paths` are the files to search.
     """
     found: dict[str, Source] = {}
     for path in paths if charts else ():

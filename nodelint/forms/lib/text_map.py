@@ -64,7 +64,7 @@ def make_built(
 
 
 def leave_out(template: Source, values: SourceText, given: Sequence[SourceText] = ()) -> Built:
-    """Return what comes of a template of a chart that a release leaves out: nothing."""
+    """Return the empty rendering of a template for a release that disables its chart."""
     cluster, label = _find_cluster(values, given)
     return Built(
         Source.from_text(template.path, ""),
@@ -79,7 +79,7 @@ def leave_out(template: Source, values: SourceText, given: Sequence[SourceText] 
 
 
 def _find_cluster(values: SourceText, given: Sequence[SourceText]) -> tuple[str, str]:
-    """Return the cluster of a chart that is filled with its values and those of other files, and its label."""
+    """Return the environment of a chart with its values files, and the label of the rendering."""
     chart = os.path.dirname(os.path.abspath(values.path))
     own = next(iter(given), None)
     if own is None:

@@ -204,14 +204,14 @@ def find_addresses(
 
 
 def list_owners(objects: Sequence[Object], sources: Sequence[Source]) -> Iterator[tuple[Object, ObjectOwner]]:
-    """Return the objects that resources make, and the addresses of these."""
+    """Return (object, owner) for each address of a resource that creates the object."""
     from nodelint.forms.terraform import addresses
 
     return addresses.list_owners(objects, sources)
 
 
 def list_moves(folders: Iterable[str], sources: Sequence[Source]) -> Iterator[AddressMove]:
-    """Return what the `moved` and `removed` blocks of some folders say."""
+    """Return the changes of addresses by `moved` and `removed` blocks in some folders."""
     from nodelint.forms.terraform import addresses
 
     return addresses.list_moves(folders, sources)

@@ -1,6 +1,6 @@
-"""The addresses of the blocks that make objects, and the blocks that say that something has moved to another one.
+"""Find the Terraform addresses of blocks that create objects, and blocks that change addresses (`moved`, `removed`).
 
-Terraform destroys what stood at an address that is gone, and creates what stands at a new one.
+Terraform destroys the object of an address that is removed, and creates one for a new address.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from nodelint.text import Source
 
 _DEEPEST = 10
 _MOST = 400
-"""Addresses of one block."""
+"""The most addresses of one block."""
 _RELEASE = "helm_release"
 _OF_RELEASE = ("name", "namespace")
-"""What makes another release of the same block."""
+"""Attributes that identify a release. If one changes, the same block installs another release."""
 
 
 def list_owners(objects: Sequence[Object], sources: Sequence[Source]) -> Iterator[tuple[Object, ObjectOwner]]:
-    """Yield the objects that resources make, each with the addresses of these."""
+    """Yield (object, owner) for each address of a resource that creates the object."""
     modules = Modules(sources)
     known: dict[tuple[str, int], list[ObjectOwner]] = {}
     for obj in objects:
@@ -56,7 +56,7 @@ def _list_of_block(file: TerraformFile, block: TerraformBlock, modules: Modules)
 def _list_chains(
     folder: str, modules: Modules, inner: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Yield the steps by which root modules call a module, and the folders on the way."""
+    """Yield the module calls from a root module to a module, and the folders of the callers."""
     called = False
     for file, block in modules.list_calls(folder) if len(inner) < _DEEPEST and folder not in inner else ():
         called = True
@@ -69,12 +69,15 @@ def _list_chains(
 
 
 def _find_keys(file: TerraformFile, block: TerraformBlock) -> str:
-    """Return what stands for the keys of instances; the first one with `count` is the same as one without it."""
+    """Return the text for the instance keys in an address: `[each.key]` with `for_each`, else empty.
+
+    With `count` it is empty, because Terraform moves an object between no `count` and the first instance.
+    """
     return "[each.key]" if "for_each" in file.attributes(block) else ""
 
 
 def _find_state(file: TerraformFile, block: TerraformBlock, modules: Modules) -> str:
-    """Return the name and the namespace of a release of helm."""
+    """Return name and namespace of a `helm_release`, joined by a comma."""
     outer = file.attributes(block)
     callers = modules.variants(os.path.dirname(os.path.abspath(file.source.path)))
     return ", ".join(_write(file, outer[name], callers) for name in _OF_RELEASE if name in outer)
@@ -86,7 +89,7 @@ def _write(file: TerraformFile, value: HclExpression, callers: Sequence[Terrafor
 
 
 def list_moves(folders: Iterable[str], sources: Sequence[Source]) -> Iterator[AddressMove]:
-    """Yield what blocks in some folders say of addresses: where they have moved, and what is not destroyed."""
+    """Yield the changes of addresses by `moved` and `removed` blocks in some folders."""
     modules = Modules(sources)
     for folder in dict.fromkeys(folders):
         for file in modules.files(folder):
@@ -99,7 +102,7 @@ def list_moves(folders: Iterable[str], sources: Sequence[Source]) -> Iterator[Ad
 
 
 def _keeps(file: TerraformFile, block: TerraformBlock) -> bool:
-    """Whether a `removed` block leaves what it names where it is."""
+    """Return whether a `removed` block has `destroy = false`, so that the object stays."""
     given = {attribute.name: attribute.value for attribute in file.every_attribute(block)}
     destroy = given.get("destroy")
     return destroy is not None and file.source.text[destroy.start : destroy.end] == "false"

@@ -1,4 +1,4 @@
-"""What an argument of a block comes to, in each way in which its module is called."""
+"""Compute the values of a block's argument, one for each call of its module."""
 
 from __future__ import annotations
 
@@ -17,16 +17,24 @@ if TYPE_CHECKING:
 
 
 class ArgumentValue(NamedTuple):
-    """A value of an argument: where the argument is written, and the value, which knows where it is from."""
+    """A value of an argument.
+
+    - `at`: the place of the argument.
+    - `value`: the node of the value, at its source.
+    - `label`: the call or file that sets it.
+    """
 
     at: Span
     value: Node
     label: str
-    """The variable file or the call that gives it; "" for the module by itself."""
+    """The variable file or the module call that sets the value. Empty for the module itself."""
 
 
 def list_argument_values(path: str, address: str, name: str, modules: Modules) -> list[ArgumentValue]:
-    """Return what an argument of a block comes to; none if the block does not set it, or that takes too long."""
+    """Return the values of a block's argument, one for each call of its module and for each instance.
+
+    Empty if the block does not set the argument, or if the budget is spent.
+    """
     file = modules.file(os.path.abspath(path))
     found: list[ArgumentValue] = []
     for block in file.blocks if file is not None else ():

@@ -1,4 +1,4 @@
-"""Which version of the Helm provider a root module of Terraform takes: blocks are lists since version 3."""
+"""Find the version of the Helm provider in a Terraform root module. Since version 3, blocks are lists."""
 
 from __future__ import annotations
 
@@ -20,15 +20,17 @@ _LOCKED = re.compile(r'provider "registry\.\w+\.\w+/hashicorp/helm"[ \t]*\{[^}]*
 _REQUIRED = re.compile(r"\bhelm[ \t]*=[ \t]*(?:\{(?P<body>[^{}]*)\}|\"(?P<short>[^\"]*)\")")
 _VERSION = re.compile(r'\bversion[ \t]*=[ \t]*"([^"]*)"')
 _WITHOUT_HELM = ("terraform-aws-modules/", "registry.terraform.io/terraform-aws-modules/")
-"""Public modules that ask for no Helm provider."""
+"""The beginning of the source of public modules that do not require the Helm provider."""
 _MOST_FOLDERS = 200
 
 
 def newest_helm_provider(folder: str, modules: ModuleFiles) -> ModuleVersion | None:
-    """Return the newest version that every root around a folder allows; None if that is not known.
+    """Return the newest Helm provider that the root modules of a folder allow.
 
-    A root module has the provider of all folders that it calls, and its lock file decides. A folder whose root is not
-    in the repository has no known version.
+    None if it is not known, or not the same for all.
+
+    A root module decides for all folders that it calls, and its lock file decides first. If the root is not in the
+    repository, the version is not known.
     """
     found: set[ModuleVersion] = set()
     for root in _find_roots(folder, modules):
@@ -41,7 +43,7 @@ def newest_helm_provider(folder: str, modules: ModuleFiles) -> ModuleVersion | N
 
 
 def _find_roots(folder: str, modules: ModuleFiles) -> Iterator[str]:
-    """Yield the folders that no other one calls, and that call a folder, maybe through others."""
+    """Yield the root modules that call a folder, directly or through other modules."""
     seen, waiting = {folder}, [folder]
     while waiting and len(seen) < _MOST_FOLDERS:
         at = waiting.pop()
@@ -57,7 +59,10 @@ def _find_roots(folder: str, modules: ModuleFiles) -> Iterator[str]:
 
 
 def _folders_of_root(root: str, modules: ModuleFiles) -> list[str] | None:
-    """Return a root and the folders that it calls; None if it calls a module that may ask for a provider."""
+    """Return the folders of a root module and of the local modules that it calls.
+
+    None if it calls another module, which may require a provider.
+    """
     found, waiting = [root], [root]
     while waiting:
         for file in modules.files(waiting.pop()):
@@ -76,7 +81,10 @@ def _folders_of_root(root: str, modules: ModuleFiles) -> list[str] | None:
 
 
 def _version_of_root(root: str, folders: list[str], modules: ModuleFiles) -> ModuleVersion | None:
-    """Return the newest version that the folders of a root allow, or the one that its lock file holds."""
+    """Return the version in the lock file of a root, else the newest version that its folders allow.
+
+    None if it is not known.
+    """
     if _LOCK in gate.names(root):
         try:
             locked = _LOCKED.search(gate.read(os.path.join(root, _LOCK), 1 << 20).decode(errors="replace"))

@@ -1,4 +1,4 @@
-"""Calls of public modules of Terraform that make Karpenter's roles, and what the modules make of their arguments."""
+"""Read calls of public Terraform modules that create Karpenter's IAM roles, and the effects of their arguments."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ NEVER = float("inf")
 
 
 class KarpenterCall:
-    """A call of a module that makes the roles of Karpenter. What is not known of it is None."""
+    """A call of a public module that creates Karpenter's IAM roles.
+
+    Its properties are None if they are not known.
+    """
 
     def __init__(self, block: BlockText, blocks: TerraformBlocks) -> None:
         self.block = block
@@ -34,22 +37,25 @@ class KarpenterCall:
 
     @cached_property
     def majors(self) -> tuple[float, float] | None:
-        """The oldest and the newest major version that the call allows."""
+        """The oldest and the newest major version that the call allows. None if they are not known."""
         return majors_of(self.block)
 
     def allows_majors(self, oldest: int, newest: float = NEVER) -> bool:
-        """Return whether the version is known to be one of some majors of terraform-aws-modules/eks."""
+        """Return whether only major versions from `oldest` to `newest` of terraform-aws-modules/eks are allowed."""
         majors = self.majors
         return not self.is_addons and majors is not None and oldest <= majors[0] and majors[1] <= newest
 
     def flag(self, name: str, default: bool) -> bool | None:
-        """Return whether an argument is true, its default where the call does not set it."""
+        """Return the boolean value of an argument, or `default` if the call does not set it.
+
+        None if it is not known.
+        """
         written = self.given.get(name, "null")
         return default if written == "null" else self._blocks.flag(written, self._path)
 
     @property
     def makes_node_role(self) -> bool | None:
-        """Whether the call makes the role of the nodes."""
+        """Whether the call creates the role of the nodes. None if that is not known."""
         if self.is_addons:
             create = self._in_map("karpenter_node", "create_iam_role")
             return create is None or (self._blocks.flag(create, self._path))
@@ -59,16 +65,17 @@ class KarpenterCall:
 
     @property
     def node_role_arn(self) -> str | None:
-        """The expression of the role that the call is given for the nodes."""
+        """The expression that the call passes as the ARN of the nodes' role. None if it passes none."""
         if self.is_addons:
             return self._in_map("karpenter_node", "iam_role_arn")
         return self.given.get("iam_role_arn" if self.allows_majors(18, 19) else "node_iam_role_arn")
 
     @property
     def node_role_name(self) -> tuple[str, bool] | None:
-        """The name of the role that the call makes for the nodes, as a quoted text in which references may stand.
+        """The name of the nodes' role that the call creates, and whether Terraform adds a random suffix to it.
 
-        The second value is whether Terraform adds a suffix of its own to it.
+        The name is a quoted string, possibly with references. None if the call creates no role, or if its name is not
+        known.
         """
         if self.makes_node_role is not True:
             return None
@@ -92,14 +99,14 @@ class KarpenterCall:
 
     @property
     def makes_entry(self) -> bool | None:
-        """Whether the call gives the role of the nodes access to the cluster."""
+        """Whether the call creates an access entry of the cluster for the nodes' role. None if that is not known."""
         if self.is_addons or self.allows_majors(18, 19):
             return False
         return self.flag("create_access_entry", True) if self.allows_majors(20) else None
 
     @property
     def trusts_web_identity(self) -> bool | None:
-        """Whether the role of the controller trusts the cluster's OIDC provider (IRSA)."""
+        """Whether the controller's role trusts the cluster's OIDC provider (IRSA). None if that is not known."""
         if self.is_addons:
             return True
         if self.allows_majors(18, 19):
@@ -111,7 +118,10 @@ class KarpenterCall:
 
     @property
     def makes_association(self) -> bool | None:
-        """Whether the call gives the role of the controller to a service account by EKS Pod Identity."""
+        """Whether the call creates an EKS Pod Identity association for the controller's role.
+
+        None if that is not known.
+        """
         if self.is_addons or self.allows_majors(18, 19):
             return False
         if self.allows_majors(20, 20):
@@ -120,13 +130,13 @@ class KarpenterCall:
         return self.flag("create_pod_identity_association", True) if self.allows_majors(21) else None
 
     def _in_map(self, argument: str, key: str) -> str | None:
-        """Return the expression of a key of an argument that is an object."""
+        """Return the expression of a key in an argument that is an object. None if there is none."""
         written = self.given.get(argument, "")
         return own_arguments(written.strip()[1:-1]).get(key) if written.startswith("{") else None
 
 
 def list_karpenter_calls(blocks: TerraformBlocks) -> Sequence[KarpenterCall]:
-    """Return the calls that make roles of Karpenter, except those that make nothing."""
+    """Return the calls that create Karpenter's roles. Calls that are disabled are left out."""
     found: Sequence[KarpenterCall] = blocks.once(list_karpenter_calls, lambda: tuple(_find_calls(blocks)))
     return found
 
@@ -140,7 +150,7 @@ def _find_calls(blocks: TerraformBlocks) -> Iterator[KarpenterCall]:
 
 
 def is_karpenter_call(block: BlockText) -> bool:
-    """Return whether a block calls a module that makes roles of Karpenter."""
+    """Return whether a block calls a public module that creates Karpenter's roles."""
     return block.address.startswith("module.") and (
         _OF_EKS.search(block.text) is not None
         or (_OF_ADDONS.search(block.text) is not None and "enable_karpenter" in block.text)
@@ -148,7 +158,10 @@ def is_karpenter_call(block: BlockText) -> bool:
 
 
 def majors_of(block: BlockText) -> tuple[float, float] | None:
-    """Return the oldest and the newest major version that a call of a module allows; None if it states none."""
+    """Return the oldest and the newest major version that a module call allows.
+
+    None if it has no version, or if the version cannot be read.
+    """
     written = _VERSION.search(block.text)
     if written is None:
         return None

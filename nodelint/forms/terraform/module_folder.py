@@ -1,4 +1,4 @@
-"""A folder of Terraform as `terraform validate` sees it: undeclared names, unknown arguments."""
+"""Check a Terraform folder as `terraform validate` does: undeclared names, unknown arguments, missing outputs."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     from nodelint.forms.terraform.modules import ModuleFiles
 
 ENDS = (".tf", ".tofu")
-"""How the names of files end whose references are read."""
+"""Endings of the files whose references are checked."""
 _META = frozenset({"source", "version", "providers", "count", "for_each", "depends_on", "enabled"})
-"""Arguments of a call that Terraform itself reads."""
+"""Arguments of a module call that Terraform itself reads."""
 _MOST_REPEATED = 3
-"""A folder with more blocks of one name is a collection, not a module."""
+"""The most names that may be declared twice. A folder with more is a collection of examples, not a module."""
 _IGNORED = re.compile(r"(?m)^(?!#)[^\n]*\.tf(?:\.json)?[ \t\r]*$")
 
 
 class ModuleArgument(NamedTuple):
-    """An argument of a call, and where its name stands."""
+    """An argument of a module call, and the range of its name."""
 
     name: str
     start: int
@@ -65,13 +65,13 @@ class ModuleCall:
 
     @property
     def source_at(self) -> tuple[int, int]:
-        """Where the source of the module is written."""
+        """The start and end of the value of `source`."""
         source = self.file.attributes(self.block)["source"]
         return source.start, source.end
 
     @property
     def name(self) -> str:
-        """What a message calls the module, with its version."""
+        """The name of the module in messages, with its version."""
         if self._public is None:
             return f"the module in {self._folder}"
         module, version = self._public
@@ -81,16 +81,16 @@ class ModuleCall:
 
     @property
     def is_missing(self) -> bool:
-        """Whether the repository of a submodule has it no more."""
+        """Whether the submodule no longer exists in the called version."""
         return self._public is not None and self._public[0].is_missing(self._public[1])
 
     def explain_missing(self) -> str | None:
-        """Return which version of a submodule is the last one; None if it is not known."""
+        """Return a message with the last version that has the submodule. None if it is not known."""
         last = self._public[0].row.get("last") if self._public is not None else None
         return f"the last version with this module is {last}" if last else None
 
     def find_unknown_arguments(self) -> Iterator[ModuleArgument]:
-        """Yield the arguments that the module certainly does not have."""
+        """Yield the arguments of the call that the module certainly does not have."""
         for attribute in self.file.every_attribute(self.block):
             if attribute.depth or attribute.name in _META or not self._lacks("arguments", attribute.name):
                 continue
@@ -101,7 +101,7 @@ class ModuleCall:
             yield ModuleArgument(attribute.name, start, start + len(attribute.name) if found is not None else end)
 
     def find_missing_arguments(self) -> list[str]:
-        """Return the variables of a module of the repository that have no default and are not given."""
+        """Return the variables without default that the call of a local module does not set."""
         given = self.file.attributes(self.block)
         found = []
         for address, blocks in self._declared.blocks.items() if self._declared is not None else ():
@@ -113,7 +113,7 @@ class ModuleCall:
         return found
 
     def has_output(self, name: str) -> bool:
-        """Return whether the module has an output, or may have it."""
+        """Return whether the module has, or may have, an output."""
         return not self._lacks("outputs", name)
 
     def _lacks(self, kind: str, name: str) -> bool:
@@ -123,11 +123,11 @@ class ModuleCall:
         return self._declared is not None and not self._declared.is_declared(f"{word}.{name}")
 
     def other_argument(self, name: str) -> str | None:
-        """Return what the module calls an argument instead; None if that is not plain."""
+        """Return the module's argument that probably replaces an unknown one. None if there is none."""
         return self._find_other_name("arguments", name)
 
     def other_output(self, name: str) -> str | None:
-        """Return what the module calls an output instead; None if that is not plain."""
+        """Return the module's output that probably replaces an unknown one. None if there is none."""
         return self._find_other_name("outputs", name)
 
     def _find_other_name(self, kind: str, name: str) -> str | None:
@@ -138,16 +138,16 @@ class ModuleCall:
         return closest(name, [address.removeprefix(word) for address in known if address.startswith(word)])
 
     def explain_argument(self, name: str) -> str | None:
-        """Return which version dropped an argument; None if none did."""
+        """Return a message with the first version without an argument. None if no version removed it."""
         return self._explain("arguments", name)
 
     def suggest_version(self, name: str) -> str | None:
-        """Return a constraint by which the module has an argument; None if no version is known to have it."""
+        """Return a version constraint with which the module has an argument. None if there is none."""
         first = self._public[0].first_without("arguments", name) if self._public is not None else None
         return f"~> {int(first.partition('.')[0]) - 1}.0" if first is not None and first.endswith(".0.0") else None
 
     def explain_output(self, name: str) -> str | None:
-        """Return which version dropped an output; None if none did."""
+        """Return a message with the first version without an output. None if no version removed it."""
         return self._explain("outputs", name)
 
     def _explain(self, kind: str, name: str) -> str | None:
@@ -156,7 +156,7 @@ class ModuleCall:
 
 
 class ModuleFolder:
-    """The files of one folder of Terraform, which are read together."""
+    """The files of a Terraform folder, which form one module."""
 
     def __init__(self, folder: str, modules: ModuleFiles) -> None:
         self._folder = folder
@@ -166,7 +166,7 @@ class ModuleFolder:
 
     @cached_property
     def is_whole(self) -> bool:
-        """Whether the folder has all files that Terraform reads: no tool writes more, and git ignores none."""
+        """Whether the folder has all files that Terraform reads: no tool generates others, and git ignores none."""
         if "{{" in self._folder or any(file.source.path.endswith((".tofu", *JSON_ENDS)) for file in self._files):
             return False
         around, top = self._folder, find_top(self._folder)
@@ -184,34 +184,42 @@ class ModuleFolder:
         return True
 
     def find_undeclared(self) -> list[tuple[TerraformFile, TerraformReference]]:
-        """Return the references of all files to what no file declares; none if files may be missing."""
+        """Return the references that no file of the folder declares. Empty if files may be missing."""
         return self._undeclared if self.is_whole else []
 
     @cached_property
     def _undeclared(self) -> list[tuple[TerraformFile, TerraformReference]]:
         texts = [file.source.text for file in self._files]
-        return [
+        named = [(file, found) for file in self._files for found in list_references(file)]
+        known = {found.address for _, found in named if self.declared.is_declared(found.address)}
+        missing = [
             (file, found)
-            for file in self._files
-            for found in list_references(file)
-            if not self.declared.is_declared(found.address) and not _may_declare(texts, found.address)
+            for file, found in named
+            if found.address not in known and not _may_declare(texts, found.address)
         ]
+        # A folder that declares less than it lacks is an excerpt, and so is one without a provider and variables.
+        is_excerpt = len({found.address for _, found in missing}) > len(known)
+        kinds = {block.kind for file in self._files for block in file.blocks}
+        return [] if is_excerpt or kinds.isdisjoint(("provider", "terraform", "variable")) else missing
 
     def near_name(self, address: str) -> str | None:
-        """Return the declared address of the same kind that is most like another one; None if none is."""
+        """Return the declared address of the same kind that is most similar to another address.
+
+        None if none is similar.
+        """
         kind = address.rpartition(".")[0]
         known = (*self.declared.blocks, *self.declared.locals)
         return closest(address, [other for other in known if other.rpartition(".")[0] == kind])
 
     @cached_property
     def helm_provider(self) -> ModuleVersion | None:
-        """The newest Helm provider that the root modules around the folder allow; None if that is not known."""
+        """The newest Helm provider that the root modules of the folder allow. None if it is not known."""
         from nodelint.forms.terraform.helm_provider import newest_helm_provider
 
         return newest_helm_provider(self._folder, self._modules) if self.is_whole else None
 
     def find_missing_outputs(self, path: str) -> Iterator[tuple[TerraformReference, ModuleCall]]:
-        """Yield the references of a file to outputs that a called module does not have."""
+        """Yield the references of a file to outputs that the called module does not have, each with the call."""
         for file in self._files:
             if file.source.path != path:
                 continue
@@ -221,7 +229,7 @@ class ModuleFolder:
                     yield found, call
 
     def find_repeated(self, path: str) -> Iterator[tuple[Span, Span]]:
-        """Yield the places of blocks of a file that another block of the folder repeats, with that one."""
+        """Yield (place, place of the first block) for each block that repeats another block of the folder."""
         repeated = [blocks for blocks in self.declared.blocks.values() if len(blocks) > 1]
         if len(repeated) > _MOST_REPEATED or not self.is_whole:
             return
@@ -234,7 +242,7 @@ class ModuleFolder:
                     yield _head(file, block), _head(first, before)
 
     def list_calls(self, path: str) -> Iterator[ModuleCall]:
-        """Yield the calls in a file of modules whose arguments are known."""
+        """Yield the module calls of a file, if the arguments of the module are known."""
         for file in self._files:
             for block in file.blocks if file.source.path == path else ():
                 call = self._read_call(file, block) if block.kind == "module" else None
@@ -272,20 +280,20 @@ class ModuleFolder:
 
 
 def _head(file: TerraformFile, block: TerraformBlock) -> Span:
-    """Return the words before the brace of a block."""
+    """Return the range of a block before its brace: type and labels."""
     end = file.source.text.find("{", block.start)
     return Span(file.source, block.start, len(file.source.text[: max(end, block.start + 1)].rstrip()))
 
 
 def closest(name: str, known: Sequence[str]) -> str | None:
-    """Return the name that is most like another one; None if none is."""
+    """Return the known name that is most similar to a name. None if none is similar."""
     from difflib import get_close_matches
 
     return next(iter(get_close_matches(name, known, 1, 0.7)), None)
 
 
 def _may_declare(texts: Sequence[str], address: str) -> bool:
-    """Whether a file may declare a name in a form that is not read."""
+    """Return whether one of the texts may declare an address in a form that is not parsed."""
     kind, _, name = address.rpartition(".")
     name = re.escape(name)
     written = rf"(?m)^[ \t]*{name}[ \t]*=" if kind == "local" else rf'^[ \t]*\w+[ \t]+(?:"?[\w-]+"?[ \t]+)?"?{name}"?'

@@ -1,4 +1,4 @@
-"""Roles of nodes that Terraform creates, and whether something gives them access to the cluster."""
+"""Find the IAM roles that Terraform creates for nodes, and whether the files give them access to the cluster."""
 
 from __future__ import annotations
 
@@ -41,13 +41,17 @@ _OUTPUTS = re.compile(r"^(?:node_iam_role|role_(?:arn|name)|node_role)")
 
 
 class MadeRole(NamedTuple):
-    """A role of nodes: the resource that creates it, or the call of a module that does."""
+    """An IAM role for nodes.
+
+    - `block`: the resource that creates it, or the module call.
+    - `call`: the call of a public module for Karpenter, None for anything else.
+    """
 
     block: BlockText
     call: KarpenterCall | None = None
 
     def is_role_of(self, reference: BlockReference | None) -> bool:
-        """Return whether an expression that comes from a block stands for the role."""
+        """Return whether a reference leads to the role."""
         block = self.block
         if reference is None or (reference.address, reference.folder) != (
             block.address,
@@ -57,12 +61,12 @@ class MadeRole(NamedTuple):
         return self.call is None or any(_OUTPUTS.match(name) for name in reference.attributes)
 
     def may_have(self, name: str, blocks: TerraformBlocks) -> bool:
-        """Return whether the role may have a name."""
+        """Return whether the role may be named `name`. True if its name is not known."""
         written = self.find_name(blocks)
         return written is None or may_be_text(written, name)
 
     def find_name(self, blocks: TerraformBlocks) -> str | None:
-        """Return the name of the role as a quoted text, as far as it is known; None if nothing of it is."""
+        """Return the name of the role as a quoted string, possibly with references. None if it is not known."""
         if self.call is not None:
             named = self.call.node_role_name
             return None if named is None or named[1] else named[0]
@@ -73,8 +77,9 @@ class MadeRole(NamedTuple):
 
 
 def find_made_role(role: Node, blocks: TerraformBlocks) -> MadeRole | None:
-    """Return the role that a class names, by a reference or by its name; None if no file, or more than one, may
-    create it.
+    """Return the role that an EC2NodeClass names, by a reference or by its name.
+
+    None if no file, or more than one, may create it.
     """
     calls = list_karpenter_calls(blocks)
     if role.value is UNKNOWN:
@@ -99,15 +104,17 @@ def find_made_role(role: Node, blocks: TerraformBlocks) -> MadeRole | None:
 
 
 def is_cluster(block: BlockText) -> bool:
-    """Return whether a block creates a cluster."""
+    """Return whether a block creates an EKS cluster."""
     return block.kind == "aws_eks_cluster" or (
         block.address.startswith("module.") and _CLUSTER.search(block.text) is not None
     )
 
 
 def find_root(made: MadeRole, blocks: TerraformBlocks) -> Sequence[BlockText]:
-    """Return the blocks of the configuration that creates a role: those of its folder and of the modules that the
-    folder calls, if these create a cluster; else all blocks of the run.
+    """Return the blocks of the configuration that creates a role.
+
+    These are the blocks of its folder and of the modules that the folder calls, if one of them creates a cluster;
+    else all blocks of the run.
     """
     folders = blocks.folders_below(folder_of(made.block.source.path))
     found = [block for block in blocks.blocks if folder_of(block.source.path) in folders]
@@ -115,9 +122,9 @@ def find_root(made: MadeRole, blocks: TerraformBlocks) -> Sequence[BlockText]:
 
 
 def find_access(made: MadeRole, blocks: TerraformBlocks) -> bool | None:
-    """Return whether the files give a role access to the cluster by an entry or a node group; None if not known.
+    """Return whether the files give a role access to the cluster, by an access entry or a node group.
 
-    Rows of `aws-auth` do not count.
+    None if that is not known. Rows of the ConfigMap `aws-auth` do not count.
     """
     own = made.block.address, made.block.source.path
     found: bool | None = blocks.once((find_access, own), lambda: _find_access(made, blocks))
@@ -144,14 +151,14 @@ def _find_access(made: MadeRole, blocks: TerraformBlocks) -> bool | None:
 
 
 def list_entries(blocks: Sequence[BlockText]) -> Iterator[tuple[BlockText, str, str]]:
-    """Yield the access entries of the files: each with the expression of its role, and the path of its file."""
+    """Yield (block, expression of the role, path of the file) for each access entry."""
     for block in blocks:
         if block.kind == "aws_eks_access_entry":
             yield block, own_arguments(block.text).get("principal_arn", ""), block.source.path
 
 
 def list_node_groups(blocks: Sequence[BlockText]) -> Iterator[tuple[BlockText, str, str]]:
-    """Yield the managed node groups and the Fargate profiles of the files, as `list_entries` yields entries."""
+    """Yield (block, expression of the role, path of the file) for each managed node group and Fargate profile."""
     for block in blocks:
         if block.kind in _NODE_GROUPS:
             given = own_arguments(block.text)
@@ -159,7 +166,7 @@ def list_node_groups(blocks: Sequence[BlockText]) -> Iterator[tuple[BlockText, s
 
 
 def _names(written: str, path: str, made: MadeRole, blocks: TerraformBlocks) -> bool | None:
-    """Return whether an expression stands for a role; None if it is not known."""
+    """Return whether the value of an expression is a role. None if that is not known."""
     found = blocks.trace(written, path)
     if found is not None:
         block = blocks.find(found)
@@ -178,7 +185,7 @@ def _names(written: str, path: str, made: MadeRole, blocks: TerraformBlocks) -> 
 
 
 def _may_give_access(block: BlockText, made: MadeRole, blocks: TerraformBlocks) -> bool:
-    """Return whether a call of a module that is not read gets the role, or brings entries that are not known."""
+    """Return whether a call of a remote module may give a role access: by the role or by unknown entries."""
     if not block.address.startswith("module.") or block == made.block:
         return False
     source = _SOURCE.search(block.text)
@@ -200,13 +207,13 @@ def _may_give_access(block: BlockText, made: MadeRole, blocks: TerraformBlocks) 
 
 
 def _list_outputs(made: MadeRole, blocks: TerraformBlocks) -> list[str]:
-    """Return the outputs of a role's folder that give the role."""
+    """Return the names of the outputs in a role's folder whose value is the role."""
     outputs = blocks.find_outputs_beside(made.block.source.path)
     return [name for name, value, path in outputs if made.is_role_of(blocks.trace(value, path))]
 
 
 def _is_role_module(block: BlockText) -> bool:
-    """Return whether a call of a module that is not read creates one role for instances of EC2."""
+    """Return whether a block calls a remote module that creates a role for EC2 instances."""
     source = _SOURCE.search(block.text) if block.address.startswith("module.") else None
     if source is None or source[1].startswith("."):
         return False
@@ -214,14 +221,14 @@ def _is_role_module(block: BlockText) -> bool:
 
 
 def list_made_roles(blocks: TerraformBlocks) -> Sequence[MadeRole]:
-    """Return the roles that the files create for nodes of Karpenter, by their names and by their modules."""
+    """Return the roles that the files create for Karpenter's nodes, recognized by module or by name."""
     found = [MadeRole(call.block, call) for call in list_karpenter_calls(blocks) if call.makes_node_role]
     roles = (block for block in blocks.blocks if block.kind == "aws_iam_role")
     return [*found, *(MadeRole(block) for block in roles if _is_of_nodes(block))]
 
 
 def _is_of_nodes(block: BlockText) -> bool:
-    """Return whether a role is, by its names and its folder, that of Karpenter's nodes."""
+    """Return whether a role is for Karpenter's nodes, by its name, its address and its folder."""
     folder = folder_of(block.source.path).replace("\\", "/").rpartition("/")[2]
     label = " ".join([folder, block.address, own_arguments(block.text).get("name", "")]).lower()
     return "karpenter" in label and "node" in label and "WebIdentity" not in block.text

@@ -1,4 +1,4 @@
-"""Which arguments and outputs the versions of public modules have, such as `terraform-aws-modules/eks/aws`."""
+"""Read which arguments and outputs each version of public modules has, such as `terraform-aws-modules/eks/aws`."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ if TYPE_CHECKING:
 
 _CONDITION = re.compile(r"(~>|>=|<=|!=|=|<|>|)\s*v?(\d+)(?:\.(\d+))?(?:\.(\d+))?")
 _END = (1 << 30,)
-"""A version that is newer than any other."""
+"""A version that is newer than all others."""
 
 
 class ModuleVersion(NamedTuple):
-    """The newest version that a constraint allows: `at` itself if `is_exact`, else the newest one before it."""
+    """The newest version that a constraint allows: `at` if `is_exact`, else the newest version before `at`."""
 
     at: tuple[int, ...]
     is_exact: bool
 
     def is_before(self, version: tuple[int, ...]) -> bool:
-        """Return whether the version is older than another one."""
+        """Return whether the version is older than `version`."""
         return self.at < version if self.is_exact else self.at <= version
 
 
 class PublicModule(NamedTuple):
-    """A module of the registry, as it is at its versions. `row` is its entry in the data."""
+    """A module of the registry, with its versions. `row` is its entry in data/terraform_modules.json."""
 
     name: str
     row: dict[str, Any]
 
     def is_missing(self, version: ModuleVersion) -> bool:
-        """Return whether the repository of a submodule has it no more."""
+        """Return whether a version no longer has the submodule."""
         gone = self.row.get("gone")
         return gone is not None and not version.is_before(_numbers(gone))
 
     def lacks(self, kind: str, name: str, version: ModuleVersion) -> bool:
-        """Return whether a version certainly has no argument or output (`kind`) of a name.
+        """Return whether a version certainly lacks an argument or output; `kind` is `arguments` or `outputs`.
 
-        A name that no version has may come with one that the data does not know.
+        A version newer than the data may have new names.
         """
         if version.is_before(_numbers(self.row["first"])) or self.is_missing(version):
             return False
@@ -57,9 +57,7 @@ class PublicModule(NamedTuple):
         return not has
 
     def other_name(self, kind: str, name: str, version: ModuleVersion) -> str | None:
-        """Return what a version calls an argument or output that it has under another name; None if that is not
-        plain.
-        """
+        """Return the current name of a renamed argument or output in a version. None if there is no probable one."""
         plain = name.removeprefix("cluster_").removeprefix("eks_")
         tries = [plain, f"irsa_{name}", f"node_iam_{name}", f"iam_{name}", name.replace("irsa_", "iam_role_")]
         tries += [name.replace("iam_role_additional", "node_iam_role_additional"), f"cluster_{name}"]
@@ -67,13 +65,13 @@ class PublicModule(NamedTuple):
         return next((other for other in names if not self.lacks(kind, other, version)), None)
 
     def first_without(self, kind: str, name: str) -> str | None:
-        """Return the version that dropped an argument or output; None if none did."""
+        """Return the first version without an argument or output. None if no version removed it."""
         found: Sequence[str] = self.row[kind].get(name, ())
         return found[-1] if found and len(found) % 2 == 0 else None
 
 
 def public_module(source: str) -> PublicModule | None:
-    """Return the module that a `source` of the registry names; None if the data does not know it."""
+    """Return the module for a `source` of the registry. None if the data does not contain it."""
     row = _rows().get(source.removeprefix("registry.terraform.io/"))
     return PublicModule(row["module"], row) if row is not None else None
 
@@ -84,7 +82,7 @@ def _rows() -> dict[str, dict[str, Any]]:
 
 
 def read_constraint(text: str) -> ModuleVersion | None:
-    """Return the newest version that a constraint allows; None if it cannot be read."""
+    """Return the newest version that a version constraint allows. None if the constraint cannot be read."""
     newest = ModuleVersion(_END, is_exact=False)
     for part in filter(str.strip, text.split(",")):
         found = _CONDITION.fullmatch(part.strip())

@@ -1,4 +1,4 @@
-"""What the expressions of a Terraform file refer to, and what the files of a module declare."""
+"""Find the references in the expressions of Terraform files, and the declarations of a module."""
 
 from __future__ import annotations
 
@@ -15,27 +15,34 @@ if TYPE_CHECKING:
     from nodelint.forms.terraform.modules import ModuleFiles
 
 _REFERRING = ("resource", "module", "data", "locals", "output")
-"""Blocks whose references are read; a provider's may name what an installation adds."""
+"""Blocks whose references are read.
+
+References in a provider are skipped: an installation may add their declarations.
+"""
 _NOT_REFERENCES = frozenset({"provider", "providers", "ignore_changes", "replace_triggered_by", "iterator", "type"})
-"""Attributes with names that are no references, or that Terraform reads in another way."""
+"""Attributes whose names are no references, or that Terraform evaluates differently."""
 _PROVIDERS = r"aws|helm|kubectl|kubernetes|null|random|tls|time|local|http|cloudinit"
 _RESOURCE = re.compile(rf"(?:{_PROVIDERS})_[a-z0-9_]+")
 _LOCAL_NAMES = re.compile(r'\bdynamic[ \t]+"([\w-]+)"|\biterator[ \t]*=[ \t]*"?([\w-]+)')
 
 
 class TerraformReference(NamedTuple):
-    """A reference as it is written: the address of what it names, the attribute of that, and its place."""
+    """A reference in an expression, from `start` to `end`."""
 
     address: str
-    """Such as `local.name`, `var.region`, `module.eks`, `aws_vpc.main`, `data.aws_vpc.main`."""
+    """The address of the target: `local.name`, `var.region`, `module.eks`, `aws_vpc.main`, `data.aws_vpc.main`."""
     attribute: str
-    """What is asked of it; "" if nothing is."""
+    """The attribute of the target. Empty if there is none."""
     start: int
     end: int
 
 
 class Declarations:
-    """What all files of a module declare, each address with the blocks that declare it."""
+    """The declarations in all files of a module.
+
+    - `blocks`: the blocks by address.
+    - `locals`: the addresses of locals.
+    """
 
     def __init__(self, files: Sequence[TerraformFile]) -> None:
         self.blocks: dict[str, list[tuple[TerraformFile, TerraformBlock]]] = {}
@@ -48,12 +55,12 @@ class Declarations:
                     self.blocks.setdefault(address, []).append((file, block))
 
     def is_declared(self, address: str) -> bool:
-        """Return whether a file declares what a reference names."""
+        """Return whether a file declares an address."""
         return address in self.blocks or address in self.locals
 
 
 def address_of(block: TerraformBlock) -> str | None:
-    """Return how references name a block; None if it cannot be referred to."""
+    """Return the address by which references name a block. None if a block of its kind has no address."""
     names = ".".join(block.names)
     if block.kind == "resource":
         return names if len(block.names) == 2 else None
@@ -62,14 +69,14 @@ def address_of(block: TerraformBlock) -> str | None:
 
 
 def list_references(file: TerraformFile) -> Iterator[TerraformReference]:
-    """Yield what the blocks of a file refer to. What cannot be read is left out."""
+    """Yield the references in the blocks of a file. Expressions that cannot be parsed are skipped."""
     for block in file.blocks:
         if block.kind in _REFERRING:
             yield from references_of(file, block)
 
 
 def references_of(file: TerraformFile, block: TerraformBlock) -> Iterator[TerraformReference]:
-    """Yield what a block refers to."""
+    """Yield the references in a block."""
     text = file.source.text
     own = {name for found in _LOCAL_NAMES.findall(text, block.start, block.end) for name in found if name}
     for attribute in file.every_attribute(block):
@@ -80,7 +87,7 @@ def references_of(file: TerraformFile, block: TerraformBlock) -> Iterator[Terraf
 
 
 def _walk(expression: HclExpression, names: frozenset[str]) -> Iterator[TerraformReference]:
-    """Yield the references in an expression, except to names that loops around it have."""
+    """Yield the references in an expression, except to loop variables (`names`, and those of inner loops)."""
     if expression.kind == "attribute":
         steps, of = [str(expression.value)], expression.parts[0]
         while of.kind == "attribute" or (of.kind == "index" and steps):
@@ -122,7 +129,10 @@ def _walk_template(pieces: Sequence[TemplatePiece], names: frozenset[str]) -> It
 
 
 def _reference(steps: list[str], at: HclExpression) -> TerraformReference | None:
-    """Return what a chain of names refers to; None for `each`, `path` and whatever else needs no declaration."""
+    """Return the reference of a name and its attributes.
+
+    None for `each`, `path` and other names without declaration.
+    """
     word = steps[0]
     length = 3 if word == "data" else 2
     if len(steps) < length or "[]" in steps[:length]:
@@ -134,8 +144,9 @@ def _reference(steps: list[str], at: HclExpression) -> TerraformReference | None
 
 
 def local_folder(files: ModuleFiles, file: TerraformFile, block: TerraformBlock) -> str | None:
-    """Return the folder of the repository that a call names; None if it names another place, or a folder without
-    files.
+    """Return the folder of the local module that a call names.
+
+    None if its source is not a local path, or if the folder has no files.
     """
     source = file.attributes(block).get("source")
     path = source.value if source is not None else None

@@ -49,7 +49,7 @@ def find_addresses(
 
 
 def list_blocks(obj: Object, modules: Modules) -> Iterator[tuple[TerraformFile, TerraformBlock]]:
-    """Yield the blocks that make an object: the one around it, or those that read its file or install its chart."""
+    """Yield the blocks that create an object: the block around it, or blocks that use its file or chart."""
     path, file, block = _find_place(obj, modules)
     if file is not None and block is not None:
         yield file, block
@@ -58,7 +58,7 @@ def list_blocks(obj: Object, modules: Modules) -> Iterator[tuple[TerraformFile, 
 
 
 def _find_place(obj: Object, modules: Modules) -> tuple[str, TerraformFile | None, TerraformBlock | None]:
-    """Return the path of an object's file, or of its chart, and the file and block of Terraform around it."""
+    """Return the path of an object's file, or of its chart, and the Terraform file and block around it (or None)."""
     at = span_of(written_place(obj.node))
     path = os.path.abspath(at.source.path)
     file = modules.file(path) if path.endswith(ENDS) else None

@@ -1,4 +1,4 @@
-"""Which values Terraform gives a tag of subnets and of security groups, as far as its files tell."""
+"""Find the values that Terraform sets for a tag of subnets and security groups."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _MANIFESTS = (
     "null_resource",
     "terraform_data",
 )
-"""Resources whose objects have selectors, not tags."""
+"""Resources with Kubernetes objects or values: a tag in them is a selector, not a tag of AWS."""
 _SELECTING = re.compile(r"(?i)selector|matchLabels|labels")
 _OF_ARGUMENT = {
     "public_subnet_tags": (SUBNETS,),
@@ -51,21 +51,30 @@ _OF_ARGUMENT = {
     "security_group_tags": (GROUPS,),
 }
 _MOST = 200
-"""Values of one tag that are read."""
+"""The most values of one tag."""
 
 
 class TagValue(NamedTuple):
-    """A value that Terraform gives a tag: where it is written, and on what the tag may be. None if not known."""
+    """A value that Terraform sets for a tag.
+
+    - `value`: its text, None if it is not known.
+    - `at`: its place.
+    - `on`: what may have the tag: SUBNETS, GROUPS or both.
+    - `address`: the block that sets it.
+    """
 
     value: str | None
     at: Span
     on: tuple[str, ...]
     address: str = ""
-    """The resource or module that has the tag; "" for a local or a variable."""
+    """The address of the resource or module call that sets the tag. Empty for a local or a variable."""
 
 
 def list_tag_values(key: str, sources: Sequence[Source], modules: Modules) -> list[TagValue]:
-    """Return the values of a tag in some files."""
+    """Return the values of a tag in some files.
+
+    If a limit or the budget is reached, a value of None represents the rest.
+    """
     found: list[TagValue] = []
     for source in sources:
         file = modules.file(os.path.abspath(source.path)) if key in source.text else None
@@ -122,7 +131,10 @@ def _value_of_ec2_tag(key: str, outer: dict[str, HclExpression], evaluator: Eval
 
 
 def _walk(key: str, expression: HclExpression, evaluator: Evaluator) -> Iterator[tuple[str | None, Span]]:
-    """Yield the values of a key in the objects of an expression; None for the key as a value of its own."""
+    """Yield (value, place) for a key in the objects of an expression.
+
+    The value is None if it is not known, and if the key occurs as a string of its own.
+    """
     value = expression.value
     if expression.kind == "object":
         for name, inner in zip(expression.parts[::2], expression.parts[1::2], strict=True):

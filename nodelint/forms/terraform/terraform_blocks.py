@@ -87,10 +87,9 @@ def _with_registry_source(body: str) -> str:
 
 
 def registry_source(source: str) -> tuple[str, str | None]:
-    """Return what the registry calls a module of GitHub, and the version that its address names; None if it names
-    none.
+    """Return the registry's name of a module on GitHub, and the version in its address (None if it has none).
 
-    Any other source is returned as it is.
+    Any other source is returned unchanged.
     """
     git, registry = _GIT.fullmatch(source), _REGISTRY.fullmatch(source)
     if git is not None:
@@ -114,7 +113,7 @@ def _find_locals(source: Source) -> Iterator[str]:
 
 
 def find_outputs(source: Source) -> Sequence[tuple[str, str]]:
-    """Return the outputs of a file: the name of each, and what stands between its braces."""
+    """Return (name, text between the braces) for each output of a file."""
     return source.once(find_outputs, lambda: tuple(_find_outputs(source)))
 
 
@@ -130,7 +129,7 @@ _HEREDOC = re.compile(r"<<-?[ \t]*(\w+)[ \t]*\r?$")
 
 
 def own_arguments(text: str) -> dict[str, str]:
-    """Return what the text of a block gives its own arguments, as it is written; not those of blocks within it."""
+    """Return the block's own arguments: name and expression as it is written. Nested blocks are left out."""
     found: dict[str, list[str]] = {}
     depth, current, heredoc = 0, "", ""
     for line in text.split("\n"):
@@ -151,7 +150,7 @@ def own_arguments(text: str) -> dict[str, str]:
 
 
 def _without_comment(written: str) -> str:
-    """Return an expression without the comment behind it, if it stands on one line."""
+    """Return an expression without the comment after it, if it is on one line."""
     if "\n" in written:
         return written.strip()
     return re.sub(r'^((?:"(?:\\.|[^"\\])*+"|[^"#/]|/(?!/))*+)(?:#|//).*', r"\1", written).strip()

@@ -37,9 +37,9 @@ _REFERENCE = re.compile(r"(?:data\.)?([A-Za-z_][\w-]*)\.([\w-]+)(?:\[[^\][]*\])?
 _WRAPPED = re.compile(r'"?\$\{([^{}"]++)\}"?|(.+)', re.DOTALL)
 _ARGUMENT = r'(?m)(?:^|[{{,(])[ \t]*+"?{}"?[ \t]*+[=:][ \t]*+((?:\$\{{[^{{}}\n]*+\}}|[^\n,{{}}])*+)'
 _FIRST_OF = re.compile(r'(?:try|one|nonsensitive)\(\s*([\w.*\[\]-]+)\s*(?:,\s*(?:""|null|\[\])\s*)?\)')
-"""A call that gives its first argument, or nothing."""
+"""A call of a function whose result is its first argument, or empty."""
 _NAME = r"(?:local|var)\.[\w-]+|(?:module\.[\w-]+\.cluster|aws_eks_cluster\.[\w-]+(?:\[0\])?)[._](?:name|id)"
-"""What stands for a plain text in names: a local, a variable, the name of a cluster."""
+"""A reference that often occurs in names: a local, a variable, or the name of a cluster."""
 _PIECE = re.compile(rf"\$\{{\s*({_NAME})\s*\}}")
 _VALUE_OF_CHART = re.compile(r"\{\{-?\s*\.Values\.([\w.]+)(?:\s*\|\s*(?:quote|trim))?\s*-?\}\}")
 _SOURCE = re.compile(r'(?m)^[ \t]*source\s*=\s*"([^"\n]*)"')
@@ -87,7 +87,7 @@ class TerraformBlocks:
             self._by_address.update(((folder, block.address), block) for block in find_blocks(file))
 
     def references_of(self, path: str) -> ModuleFolder | None:
-        """Return the folder of a file as Terraform reads it; None for a file that is no part of a module."""
+        """Return the Terraform folder of a file. None if the file does not belong to a module."""
         folder = folder_of(path)
         if folder not in self._folders:
             from nodelint.forms.terraform.module_folder import ModuleFolder
@@ -96,7 +96,10 @@ class TerraformBlocks:
         return self._folders[folder] if path.endswith((".tf", ".tofu")) else None
 
     def tag_values(self, key: str, settled: bool) -> list[TagValue]:
-        """Return the values that the files give a tag; with `settled` no default counts that a run may replace."""
+        """Return the values that the files set for a tag.
+
+        With `settled`, defaults that a run may replace are left out.
+        """
         if (key, settled) not in self._tag_values:
             from nodelint.forms.terraform.tagging import list_tag_values
 
@@ -105,11 +108,15 @@ class TerraformBlocks:
 
     def has_text_near(self, path: str, pattern: re.Pattern[str]) -> bool:
         """Return whether a Terraform file around a file matches a pattern, also one that does not name Karpenter."""
+        return any(pattern.search(file.text) is not None for file in self.files_near(path))
+
+    def files_near(self, path: str) -> list[Source]:
+        """Return the Terraform files around a file, also those that do not name Karpenter."""
         near = map(self.module_files.source, self.module_files.near(folder_of(path)))
-        return any(file is not None and pattern.search(file.text) is not None for file in near)
+        return [file for file in near if file is not None]
 
     def argument_values(self, block: BlockText, name: str) -> list[ArgumentValue]:
-        """Return what an argument of a block comes to, in each way in which its module is called."""
+        """Return the values of a block's argument, one for each call of its module and for each instance."""
         from nodelint.forms.terraform.argument_values import list_argument_values
 
         return list_argument_values(block.source.path, block.address, name, self._modules(settled=False))
@@ -130,17 +137,17 @@ class TerraformBlocks:
         return self._by_folder.get(folder_of(path), ())
 
     def once(self, key: object, make: Callable[[], Any]) -> Any:
-        """Return what a function makes of the blocks: it is called at the first request for its key."""
+        """Return the result of `make`, cached for a key."""
         if key not in self._kept:
             self._kept[key] = make()
         return self._kept[key]
 
     def calls_of(self, folder: str) -> Sequence[BlockText]:
-        """Return the calls of the module that a folder of the repository holds."""
+        """Return the blocks that call the module in a folder of the repository."""
         return self._calls_of.get(folder, ())
 
     def folders_below(self, folder: str) -> set[str]:
-        """Return a folder and those of the modules of the repository that it calls, directly or not."""
+        """Return a folder and the folders of the local modules that it calls, directly or through others."""
         found, waiting = {folder}, [folder]
         while waiting:
             for block in self._by_folder.get(waiting.pop(), ()):
@@ -155,7 +162,7 @@ class TerraformBlocks:
         return self._by_address.get((reference.folder, reference.address))
 
     def trace(self, expression: str, path: str, steps: int = STEPS) -> BlockReference | None:
-        """Return the block that an expression in a file comes from; None if it is not one plain reference."""
+        """Return the block to which an expression in a file leads. None if it is not one plain reference."""
         found: BlockReference | None = self.once(
             (expression, path, steps), lambda: self._trace(expression, path, steps)
         )
@@ -207,8 +214,9 @@ class TerraformBlocks:
         return texts.pop() if len(texts) == 1 else None
 
     def fill(self, expression: str, path: str, steps: int = STEPS) -> str:
-        """Return an expression in a file as a quoted text, with the texts of what it refers to, as far as these are
-        known.
+        """Return an expression as a quoted string in which known references are replaced by their values.
+
+        If it is no string, return it as it is written.
         """
         written = expression.strip().rstrip(",").strip()
         if steps <= 0:
@@ -226,7 +234,7 @@ class TerraformBlocks:
         return _PIECE.sub(put, written)
 
     def _given_to_name(self, written: str, path: str) -> list[tuple[str, str]]:
-        """Return the expressions that a name in a file stands for, each with its file."""
+        """Return the possible values of a reference to a name, each as (expression, path of its file)."""
         if re.fullmatch(_NAME, written) is None:
             return []
         folder = folder_of(path)
@@ -240,7 +248,7 @@ class TerraformBlocks:
         return [made] if made is not None else [(text, path) for text in names if text][:1]
 
     def flag(self, expression: str, path: str, steps: int = STEPS) -> bool | None:
-        """Return the truth value that an expression in a file comes to; None if it is not known."""
+        """Return the boolean value of an expression in a file. None if it is not known."""
         written = expression.strip().rstrip(",").strip()
         if written in ("true", "false"):
             return written == "true"
@@ -249,7 +257,7 @@ class TerraformBlocks:
         return values.pop() if len(values) == 1 else None
 
     def _of_outputs(self, address: str, attributes: Sequence[str], folder: str) -> tuple[str, str] | None:
-        """Return the expression, and its file, of an output of a module of the repository; None if none has it."""
+        """Return the expression of a local module's output, and the path of its file. None if there is none."""
         call = self._by_address.get((folder, address))
         called = _called_folder(call) if call is not None and len(attributes) == 1 else None
         if called is None:
@@ -258,7 +266,7 @@ class TerraformBlocks:
         return next(((value, path) for name, value, path in outputs if name == attributes[0]), None)
 
     def find_outputs_beside(self, path: str) -> Sequence[tuple[str, str, str]]:
-        """Return the outputs of the folder of a file: the name, the value as it is written, and its file."""
+        """Return (name, expression, path) for each output in the folder of a file."""
         return self._outputs_in(folder_of(path))
 
     def _outputs_in(self, folder: str) -> list[tuple[str, str, str]]:
@@ -332,7 +340,7 @@ class TerraformBlocks:
 
 
 def _called_folder(block: BlockText) -> str | None:
-    """Return the folder of the module that a block calls; None if it calls none of the repository."""
+    """Return the folder of the local module that a block calls. None for any other block."""
     source = _SOURCE.search(block.text) if block.address.startswith("module.") else None
     if source is None or not source[1].startswith("."):
         return None
