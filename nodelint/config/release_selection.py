@@ -57,9 +57,7 @@ class _Targets:
         # Which API version a chart prints its values in is not known: any release that has NodePools may serve it.
         version = _OF_VALUES if obj.of_values else obj.version
         foreign = obj.foreign
-        # What a chart makes is of one release, whatever the names that the values give its objects.
-        is_filled_in = obj.source.built is not None and obj.source.built.by_default
-        name = obj.name if isinstance(obj.name, str) and not is_filled_in else ""
+        name = _find_written_name(obj)
         key = (obj.source.path, version, foreign, _module_roots(obj), (obj.kind, name))
         if key not in self.known:
             self.known[key] = self._choose(*key)
@@ -137,6 +135,19 @@ def _module_roots(obj: Object) -> tuple[str, ...]:
     """Return the root modules, or variable files, with which Terraform builds an object; all those of a file."""
     built = obj.source.built
     return (obj.source.cluster,) if built is not None and built.settle is not None else obj.source.roots
+
+
+def _find_written_name(obj: Object) -> str:
+    """Return the name of an object that files hold as it is; empty for a name that is filled in, and in a chart.
+
+    The objects of a file then have one release, whether it is read as it is written or filled in. A chart is no
+    folder of a cluster: that another cluster has an object of the name says nothing of it.
+    """
+    built = obj.source.built
+    if obj.source.may_be_template or (built is not None and built.by_default):
+        return ""
+    written = built.written_object(obj) if built is not None and built.settle is not None else obj
+    return written.name if written is not None and isinstance(written.name, str) else ""
 
 
 def _repository(path: str) -> str | None:

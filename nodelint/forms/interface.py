@@ -46,7 +46,8 @@ class FormRun:
 
     - `sources`: the files that were read.
     - `folder_files`: paths of kustomizations and other files that represent a folder (`FormRow.names`).
-    - `each_release`: render a template without values once for each installation of its chart.
+    - `each_release`: render a text without values once for each installation of its chart, or for each way
+      of applying its module.
     - `seen`: paths of all requested files; `named`: those requested by path.
     - `values`: the files of `--values`.
     - `installing`, `applying`, `also`: as in `files.discover.Discovery`.

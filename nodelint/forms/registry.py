@@ -60,7 +60,7 @@ class FormRow:
     Objects:
 
     - `pods`: a pattern of code that creates pods.
-    - `values_key`: the key above values wherever a chart is installed with some.
+    - `values_keys`: words of which one is in whatever installs a chart, with values or by the path of its folder.
 
     Words for users:
 
@@ -100,7 +100,7 @@ class FormRow:
         uses: tuple[str, ...] = (),
         pods: str = "",
         state_marks: tuple[bytes, ...] = (),
-        values_key: bytes = b"",
+        values_keys: tuple[bytes, ...] = (),
         style: str = "",
         guide: tuple[str, str] | None = None,
     ) -> None:
@@ -113,7 +113,7 @@ class FormRow:
         self.applies, self.kinds = applies, kinds
         self.installing_words, self.commands = installing_words, commands
         self.stating, self.stating_words, self.states = stating, stating_words, states
-        self.uses, self.pods, self.state_marks, self.values_key = uses, pods, state_marks, values_key
+        self.uses, self.pods, self.state_marks, self.values_keys = uses, pods, state_marks, values_keys
         self.style, self.guide = style, guide
         self.language = (*endings, *stating, *[f"{ending}.json" for ending in inputs])
 
@@ -205,7 +205,7 @@ class FormTable:
         self.kinds = _join([row.kinds for row in rows])
         self.pods = tuple([row.pods for row in rows if row.pods])
         self.state_marks = tuple([mark for row in rows for mark in row.state_marks])
-        self.values_keys = tuple([row.values_key for row in rows if row.values_key])
+        self.values_keys = tuple([key for row in rows for key in row.values_keys])
 
     def is_part(self, path: str) -> bool | None:
         """Return whether the objects of a file are parts of other objects. None if a form cannot tell."""
@@ -301,6 +301,7 @@ ARGOCD = FormRow(
     words=("argoproj.io/",),
     installs=("argoproj.io/",),
     applies=(b"kustomize:", b"argoproj.io/"),
+    values_keys=(b"path:",),
     kinds=("Application", "ApplicationSet"),
     style="values of Argo CD Applications",
     guide=("Argo CD", "docs/ci/argo-cd.md"),
@@ -323,7 +324,7 @@ HELM = FormRow(
     states=(".yaml", ".yml", ".json", ".gotmpl", ".tpl", ".tmpl", ".j2", ".lock"),
     uses=("chart", "dependencies"),
     state_marks=(b"helm.sh/chart",),
-    values_key=b"helm",
+    values_keys=(b"helm",),
     style="a Helm chart",
 )
 TERRAFORM = FormRow(

@@ -88,6 +88,9 @@ class Built(NamedTuple):
     - `given`: the files that make it differ from another rendering of the same files. The first is its own. A finding
       that they do not affect is reported for the other rendering.
     - `is_installed`: the defaults of a chart that is also installed with other values.
+    - `applied_by`: what applies it, if known: the absolute path of its file and its name, such as that of an
+      Application or of the call of a module. Both sides of a change are compared by it.
+    - `needs_values`: it lacks values for which other files are there, so that nothing applies it without one of them.
     - `unread`: a gap for further values that cannot be read and may change anything.
     - `readings`: variants of the text for unknown values. A finding is certain only if it holds in all of them.
     - `settle`: returns the rendering without the defaults that a user may replace, if each such value is known. All
@@ -122,7 +125,9 @@ class Built(NamedTuple):
     unmatched: tuple[UnmatchedPatch, ...] = ()
     comes_to: Callable[[Mapping[str, Source], Source], bool] | None = None
     release: int | None = None
+    applied_by: tuple[str, str] = ("", "")
     is_installed: bool = False
+    needs_values: bool = False
     unread: Gap | None = None
     values: Node | None = None
     written_in: Callable[[], Iterator[SourceText]] | None = None

@@ -69,11 +69,13 @@ class InstallChart(NamedTuple):
     - `folder`: the absolute path of the chart.
     - `layers`: its values, the weakest first.
     - `unread`: the place of further values that cannot be read.
+    - `by`: the absolute path of the file of what installs it, and the name of that, such as `HelmRelease fleet`.
     """
 
     folder: str
     layers: Sequence[ValuesLayer]
     unread: Node | Span | None = None
+    by: tuple[str, str] = ("", "")
 
 
 class FillTemplate(NamedTuple):

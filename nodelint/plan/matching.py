@@ -24,12 +24,18 @@ class Pair(NamedTuple):
     new: Object | None
 
 
-def match_objects(old: Iterable[_O], new: Iterable[_O], place: Callable[[Object], str]) -> list[Pair]:
+def match_objects(
+    old: Iterable[_O],
+    new: Iterable[_O],
+    place: Callable[[Object], str],
+    values: Callable[[Object], str] = lambda _obj: "",
+) -> list[Pair]:
     """Pair the objects of one kind by name. An object under another name is another object for Karpenter.
 
     Where several files define an object of one name (an overlay for each environment), those whose files have the
-    same `place` belong together. A name with a placeholder is compared as it is written; an object without a name is
-    left out. The order is that of the new side; what was removed comes last.
+    same `place` belong together, then those with the same file of `values`, whoever gives it. A name with a
+    placeholder is compared as it is written; an object without a name is left out. The order is that of the new side;
+    what was removed comes last.
     """
     before: dict[str, list[_O]] = {}
     for obj in old:
@@ -41,7 +47,7 @@ def match_objects(old: Iterable[_O], new: Iterable[_O], place: Callable[[Object]
         after.setdefault(name, []).append(obj)
     match: dict[int, _O] = {}
     for name, namesakes in after.items():
-        for now, was in _matched(before.get(name, []), namesakes, place):
+        for now, was in _matched(before.get(name, []), namesakes, place, values):
             match[id(now)] = was
     taken = {id(was) for was in match.values()}
     gone = [obj for namesakes in before.values() for obj in namesakes if id(obj) not in taken]
@@ -62,11 +68,18 @@ def written_name(obj: Object) -> str | None:
     return obj.name_node.unquoted if obj.name is not None and obj.name_node.kind == "scalar" else None
 
 
-def _matched(old: Sequence[_O], new: Sequence[_O], place: Callable[[Object], str]) -> Iterator[tuple[_O, _O]]:
-    """Namesakes that belong together: in a file of the same place, then by what they hold, then in their order."""
+def _matched(
+    old: Sequence[_O], new: Sequence[_O], place: Callable[[Object], str], values: Callable[[Object], str]
+) -> Iterator[tuple[_O, _O]]:
+    """Namesakes that belong together: in a file of the same place, with the same values, then by what they hold, then
+    in their order.
+    """
+
+    def find_values(obj: Object) -> Hashable:
+        return values(obj) or id(obj)
 
     left_old, left_new = list(old), list(new)
-    for describe in (place, _content):
+    for describe in (place, find_values, _content):
         if not left_old or not left_new:
             return
         waiting: dict[Hashable, list[_O]] = {}

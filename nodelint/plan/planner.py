@@ -140,7 +140,21 @@ class Planner:
     def _pairs(self, kind: type[Any], old: Sequence[Object], new: Sequence[Object]) -> list[Pair]:
         places = name_places(self.sides, (old, new))
         before, after = (_of_kind(objs, kind, self.options.release) for objs in (old, new))
-        return match_objects(before, after, lambda obj: places[id(obj.source)])
+        values = {
+            id(obj): side.values_of(obj) for side, objs in zip(self.sides, (old, new), strict=True) for obj in objs
+        }
+        pairs = match_objects(before, after, lambda obj: places[id(obj.source)], lambda obj: values[id(obj)])
+        taken = {(written_name(o), values[id(o)]) for o in (*old, *new) if _is_applied(o)}
+        # What is made of a values file alone is none of its own where a release takes this file on the other side.
+        return [
+            pair
+            for pair in pairs
+            if pair.change not in ("added", "removed")
+            or (obj := pair.new or pair.old) is None
+            or _is_applied(obj)
+            or values[id(obj)] == ""
+            or (written_name(obj), values[id(obj)]) not in taken
+        ]
 
     def run(self) -> Plan:
         both, of_auto_mode = self._pairs(NodePool, *self.asked), self._pairs(AutoModeClass, *self.asked)
@@ -361,6 +375,12 @@ def _name_node(pair: Pair) -> Node:
 
 def _of_kind(objs: Sequence[Object], kind: type[Any], release: Version) -> list[Any]:
     return [obj for obj in objs if isinstance(obj, kind) and served(obj, release)]
+
+
+def _is_applied(obj: Object) -> bool:
+    """Whether it is known what applies an object of a chart."""
+    built = obj.source.built
+    return built is not None and built.release is not None and built.applied_by[1] != ""
 
 
 def _is_ours(obj: Object | None) -> bool:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from nodelint.config.session import Session
     from nodelint.files.folders import Discovery
+    from nodelint.forms.rendered import Built
     from nodelint.inventory import Inventory
     from nodelint.plan import Plan
     from nodelint.plan.outcome import Findings
@@ -100,20 +101,24 @@ def _holds_only(source: Source, names: set[tuple[str, str | None]]) -> bool:
 
 
 def _without_defaults(mine: Read, other: Read) -> Inventory:
-    """Leave out what charts make of defaults that nothing installs, unless the other side may install these."""
-    if not any(built.is_installed for built in mine.inventory.built):
+    """Leave out what is made of defaults that nothing applies, unless the other side may apply these."""
+    if not any(map(_is_unapplied, mine.inventory.built)):
         return mine.inventory
     used = {
         (path_below(built.source.path, other.root), built.label)
         for built in other.inventory.built
-        if built.by_default and not built.is_installed
+        if not built.given and built.release is None and not _is_unapplied(built)
     }
     left = [
         built
         for built in mine.inventory.built
-        if not built.is_installed or (path_below(built.source.path, mine.root), built.label) in used
+        if not _is_unapplied(built) or (path_below(built.source.path, mine.root), built.label) in used
     ]
     return mine.inventory._replace(built=tuple(left))
+
+
+def _is_unapplied(built: Built) -> bool:
+    return built.is_installed or built.needs_values
 
 
 def _absolute(read: Read) -> str:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         def objects(self, foreign: bool = False) -> Iterator[Object]: ...
 
 
+_VALUES = (".yaml", ".yml", ".tfvars", ".tfvars.json")
 _OBJECT = re.compile(r"(?m)^apiVersion\s*:")
 
 
@@ -66,7 +67,12 @@ class Side(NamedTuple):
         """Return the place, from the root on, of the file whose values an object is built with; empty for none."""
         built = obj.source.built
         given = built.given[0].path if built is not None and built.given else ""
-        return self.below(given) if given.endswith((".yaml", ".yml")) else ""
+        return self.below(given) if given.endswith(_VALUES) else ""
+
+    def values_of(self, obj: Object) -> str:
+        """Return the place of an object's file, and of that of its values; empty if it has none."""
+        values = self.values_file(obj)
+        return f"{self.below(obj.source.path)} {values}" if values else ""
 
     def gives_values(self, given: SourceText, values: str, template: str) -> bool:
         """Return whether a file gives values on this side as on the other, whose text is `given`, to a template.
@@ -110,8 +116,9 @@ def _names_in(text: str) -> set[tuple[str, str]]:
 def place_below(obj: Object, root: str) -> str:
     """Return where an object's file stands below a root, and what it is built with."""
     built = obj.source.built
-    cluster = str(built.cluster) if built is not None else ""
-    return f"{_below(obj.source.path, root)} {_below(cluster, root) if cluster else label_of(obj.source)}"
+    path, name = built.applied_by if built is not None else ("", "")
+    path = path or (str(built.cluster) if built is not None else "")
+    return f"{_below(obj.source.path, root)} {_below(path, root) if path else label_of(obj.source)} {name}"
 
 
 def _below(path: str, root: str) -> str:

@@ -52,6 +52,7 @@ def objects_in(folder: str) -> frozenset[tuple[str, str]]:
 
 
 _OBJECT = (
-    r"\bkind[\"']?\s*[:=]\s*[\"']?(NodePool|EC2NodeClass)\b(?:(?!\bkind\b)[\s\S]){0,400}?"
+    r"\bkind[\"']?\s*[:=]\s*[\"']?(NodePool|EC2NodeClass)\b(?:(?!\bkind\b)[\s\S]){0,400}?\bmetadata\b"
+    r"(?:(?!\bkind\b)[\s\S]){0,200}?"
     r"\bname[\"']?\s*[:=]\s*[\"']?([\w.-]+)"
 )

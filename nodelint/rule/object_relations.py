@@ -85,9 +85,8 @@ class ObjectRelations(ABC):
                 return called
             # What is built for one cluster has the class that is built with it.
             own = [c for c in called if c.source.cluster == pool.source.cluster]
-            release = _release_of(pool)
-            of_release = [c for c in own if release is not None and _release_of(c) == release]
-            return of_release or own or self._without_own_pool(pool, called) or called
+            alike = [c for c in own if _build_of(c) == _build_of(pool)]
+            return alike or own or self._without_own_pool(pool, called) or called
         node = ref.node.get("name")
         return namesakes_of(node, self._classes_by_code) if node is not None else []
 
@@ -270,6 +269,7 @@ def _names(pool: NodePool, obj: Object) -> bool:
     )
 
 
-def _release_of(obj: Object) -> int | None:
-    """Return the number of the release of a chart that makes an object."""
-    return obj.source.built.release if obj.source.built is not None else None
+def _build_of(obj: Object) -> tuple[object, ...]:
+    """Return what an object is rendered with: the number of a chart's release, the call of a module."""
+    built = obj.source.built
+    return (built.release, built.label) if built is not None else ()

@@ -15,7 +15,7 @@ from nodelint.report.plan_cost import cost_row, difference_words
 def bills(least: float, most: float) -> Any:
     """What workloads cost an hour with the fewest pods and with the most."""
     side = (SimpleNamespace(hourly=amount) for amount in (least, most))
-    return SimpleNamespace(least=next(side), most=next(side), complete=True, not_counted=())
+    return SimpleNamespace(least=next(side), most=next(side), complete=True, not_counted=(), left_out=())
 
 
 @pytest.mark.parametrize(

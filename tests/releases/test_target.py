@@ -28,6 +28,7 @@ from nodelint.text import Source
 from tests.code import called_name, nodes
 from tests.conftest import ROOT, by_place
 from tests.manifests import nodeclass, nodepool
+from tests.plan.test_plan_command import git
 from tests.repositories import write_files
 
 Run = Callable[..., CompletedProcess[str]]
@@ -1013,3 +1014,35 @@ def test_pools_of_another_controller_have_not_its_release(
     assert of == {"pool.yaml": ("1.2.1", ["1.2.1"]), "auto.yaml": (str(NEWEST), [])}
     named = judged(nodelint, "--karpenter-version", "1.4.0")["summary"]
     assert named["karpenter"] == "1.4.0"
+
+
+def test_a_pool_of_a_chart_has_one_release_in_all_commands(tmp_path: Path, nodelint: Run) -> None:
+    """Another folder has a pool of the name, with the release: the chart is of no cluster's folder."""
+    release = (
+        "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: karpenter}\n"
+        "spec: {chart: {spec: {chart: karpenter, version: 1.6.2, sourceRef: {kind: HelmRepository, name: k}}}}\n"
+    )
+    template = nodepool("key: kubernetes.io/arch, operator: In, values: [amd64]", name="{{ $name }}")
+    write_files(
+        tmp_path,
+        {
+            "charts/fleet/Chart.yaml": "apiVersion: v2\nname: fleet\nversion: 0.1.0\n",
+            "charts/fleet/values.yaml": "pools: {web: {}}\n",
+            "charts/fleet/templates/pools.yaml": (
+                f"{{{{ range $name, $p := .Values.pools }}}}\n---\n{template}{{{{ end }}}}\n"
+            ),
+            "charts/fleet/templates/class.yaml": nodeclass(),
+            "infrastructure/karpenter/base/pool.yaml": nodepool(name="web"),
+            "infrastructure/karpenter/base/release.yaml": release,
+        },
+    )
+    git(tmp_path, "init", "-q", "-b", "main")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-qm", "first")
+    outputs = [
+        nodelint("check", "--show-files", "charts/fleet/templates").stdout,
+        nodelint("explain", "charts", "--nodepool", "web").stdout,
+        nodelint("plan", "charts").stdout,
+    ]
+    assert ["Karpenter 1.6.2" in text for text in outputs] == [True] * 3, outputs
+    assert not [text for text in outputs if "no file states" in text]

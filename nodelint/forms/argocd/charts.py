@@ -28,11 +28,22 @@ def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
     """Yield the charts of the repository that an Application, or each of an ApplicationSet, installs."""
     if not text_of(root.get("apiVersion")).startswith(ARGO) or root.get("kind") is None:
         return
-    for release in list_sources(root, tree.read_file):
-        path, helm = text_of(release.get("path")), release.get("helm")
-        if path and helm is not None:
-            folder = os.path.normpath(os.path.join(tree.home, path))
-            yield InstallChart(folder, list(argo_layers(helm, folder, tree)))
+    for spec in list_specs(root, tree.read_file):
+        by = os.path.abspath(root.source.path), _name_applier(root, spec)
+        for release in list_sources_of(spec):
+            path, helm = text_of(release.get("path")), release.get("helm")
+            if path:
+                folder = os.path.normpath(os.path.join(tree.home, path))
+                layers = list(argo_layers(helm, folder, tree)) if helm is not None else []
+                yield InstallChart(folder, layers, by=by)
+
+
+def _name_applier(root: Node, spec: Node) -> str:
+    """Return the name of an Application; those of a set are told apart by where they go."""
+    names = [text_of(root.get("kind")), text_of(root.find("metadata", "name"))]
+    if names[0] == "ApplicationSet":
+        names += [text_of(spec.find("destination", key)) for key in ("name", "server", "namespace")]
+    return " ".join(names)
 
 
 def list_sources(root: Node, read_file: Callable[[str], Source | None]) -> Iterator[Node]:

@@ -30,7 +30,9 @@ def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
     """Yield the chart of the repository that a HelmRelease installs."""
     chart = text_of(root.find("spec", "chart", "spec", "chart")) if is_helm_release(root) else ""
     if chart:
-        yield InstallChart(os.path.normpath(os.path.join(tree.home, chart)), flux_layers(root, tree) or [])
+        names = (text_of(root.find("metadata", key)) for key in ("namespace", "name"))
+        by = os.path.abspath(root.source.path), " ".join(("HelmRelease", *names))
+        yield InstallChart(os.path.normpath(os.path.join(tree.home, chart)), flux_layers(root, tree) or [], by=by)
 
 
 def is_helm_release(root: Node) -> bool:

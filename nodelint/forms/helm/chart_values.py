@@ -89,9 +89,9 @@ def _make_release(path: str, defaults: Source, made: InstallChart, unread: Node 
         whole = layer.apply(whole)
     given = files_in(made.layers, whole, defaults) if made.layers else ()
     if unread is None:
-        return ChartRelease(path, given, whole)
+        return ChartRelease(path, given, whole, by=made.by)
     # A release whose values cannot be read is still a release, and not one with the defaults.
-    return ChartRelease(path, given or (unread.source,), whole, _explain_unread(unread, made.folder))
+    return ChartRelease(path, given or (unread.source,), whole, _explain_unread(unread, made.folder), made.by)
 
 
 def _explain_missing(at: Node | Span, chart: str) -> str | None:

@@ -96,7 +96,8 @@ def read_script(source: Source, charts: Sequence[str], tree: RepositoryTree) -> 
         command = HelmCommand(source, text, found.start(), _end_of(text, found), tree, folders)
         layers = command.read()
         for chart in _find_charts(command.words, charts, [*folders, around, tree.home]):
-            yield InstallChart(chart, layers, command.unread)
+            by = os.path.abspath(source.path), " ".join(command.words)
+            yield InstallChart(chart, layers, command.unread, by)
 
 
 def _end_of(text: str, found: re.Match[str]) -> int:

@@ -39,8 +39,9 @@ def filled_charts(
 ) -> Iterator[Built]:
     """Yield the rendered chart templates: with default values, and with each other values file or release.
 
-    Releases among the objects of `overlays` are used as the overlays render them. With `each_release`, a template
-    without values is rendered for each installation of its chart, so that each environment is complete.
+    Releases among the objects of `overlays` are used as the overlays render them. With `each_release`, a chart is
+    rendered for each of its installations, also with the default values, and so is a template without values: each
+    environment is complete.
     """
     charts, within = _find_charts(sources, each_release)
     files = ChartFiles({os.path.abspath(source.path): source for source in sources})
@@ -57,17 +58,16 @@ def filled_charts(
     releases = [*find_releases(defaults, sources, holders), *install_known_charts(defaults, sources)]
     of_overlays = _find_overlay_releases(defaults, files, overlays)
     every: list[ChartRelease | OverlayRelease] = [*releases, *of_overlays]
-    of_defaults = {release.path: release.unread for release in every if not release.given}
+    with_defaults = [release for release in every if not release.given]
+    of_defaults = {release.path: release.unread for release in with_defaults}
     releases = [release for release in releases if release.given]
-    installed = {release.path for release in every} - of_defaults.keys()
-    taken = {os.path.abspath(file.path) for release in releases for file in release.given}
-    given = [
-        ChartRelease(path, (source,), merged(next(iter(own_roots(defaults[path])), root), root))
-        for path, source, root in overrides(defaults, sources)
-        if os.path.abspath(source.path) not in taken  # the values that a release passes in addition also count
-    ]
+    installed = {release.path for release in every}
+    if not each_release:
+        installed -= of_defaults.keys()
+        with_defaults = []
+    given = list(_list_file_releases(defaults, sources, releases))
     overlaid = [release for release in of_overlays if release.given]
-    subcharts.add_releases([*given, *releases, *overlaid], installed)
+    subcharts.add_releases([*given, *releases, *overlaid, *with_defaults], installed)
     for path, (values, templates) in charts.items():
         is_inner = subcharts.gives_values(path, each_release)
         for variants in _fill_all(templates, values, uses, files, None, each_release):
@@ -79,7 +79,18 @@ def filled_charts(
             )
     yield from _fill_releases(charts, files, [*given, *releases], each_release)
     yield from _fill_overlaid(charts, files, overlaid, each_release)
+    yield from _fill_defaults(charts, files, with_defaults)
     yield from _fill_subcharts({**charts, **within}, files, subcharts, each_release)
+
+
+def _list_file_releases(
+    defaults: Mapping[str, Source], sources: Sequence[Source], releases: Sequence[ChartRelease]
+) -> Iterator[ChartRelease]:
+    """Yield a release of a chart for each further values file that none of the known releases passes."""
+    taken = {os.path.abspath(file.path) for release in releases for file in release.given}
+    for path, source, root in overrides(defaults, sources):
+        if os.path.abspath(source.path) not in taken:  # the values that a release passes in addition also count
+            yield ChartRelease(path, (source,), merged(next(iter(own_roots(defaults[path])), root), root))
 
 
 def _fill_releases(
@@ -90,7 +101,21 @@ def _fill_releases(
         values, templates = charts[release.path]
         for variants in _fill_all(templates, values, {}, files, release.root, each_release):
             made = make_built(variants, values, release.given)
-            yield made._replace(release=number, values=release.root, unread=release.unread)
+            yield made._replace(release=number, values=release.root, unread=release.unread, applied_by=release.by)
+
+
+def _fill_defaults(
+    charts: _Charts, files: ChartFiles, releases: Sequence[ChartRelease | OverlayRelease]
+) -> Iterator[Built]:
+    """Yield the templates of charts for each release that gives them no values."""
+    for number, release in enumerate(release for release in releases if release.path in charts):
+        values, templates = charts[release.path]
+        for variants in _fill_all(templates, values, {}, files, None, True):
+            made = make_built(variants, values, fixing=True)
+            # Counted downwards: releases with values have the numbers from 0.
+            yield made._replace(
+                release=-1 - number, values=release.root, unread=release.unread, applied_by=release.by
+            )
 
 
 def _fill_overlaid(
@@ -100,7 +125,8 @@ def _fill_overlaid(
     for release in (release for release in releases if release.path in charts):
         values, templates = charts[release.path]
         for variants in _fill_all(templates, values, {}, files, release.root, each_release):
-            made = make_built(variants, values, release.given)._replace(values=release.root, unread=release.unread)
+            made = make_built(variants, values, release.given)
+            made = made._replace(values=release.root, unread=release.unread, applied_by=release.by)
             yield lead_through(made, release.overlay)
 
 
@@ -138,6 +164,7 @@ def _fill_subcharts(charts: _Charts, files: ChartFiles, subcharts: Subcharts, ea
             for built in made:
                 whole = built._replace(
                     release=number if not found.is_default else None,
+                    applied_by=found.release.by,
                     is_installed=found.is_replaced,
                     unread=found.release.unread,
                     values=found.release.root,

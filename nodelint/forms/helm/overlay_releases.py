@@ -21,6 +21,7 @@ class OverlayRelease(NamedTuple):
     - `root`: all values, merged.
     - `overlay`: the rendered overlay.
     - `unread`: a gap for values that cannot be read.
+    - `by`: as in `InstallChart`.
     """
 
     path: str
@@ -28,6 +29,7 @@ class OverlayRelease(NamedTuple):
     root: Node
     overlay: Built
     unread: Gap | None = None
+    by: tuple[str, str] = ("", "")
 
 
 def may_hold_releases(overlay: Built) -> bool:
@@ -40,12 +42,12 @@ def find_overlay_releases(
 ) -> Iterator[OverlayRelease]:
     """Yield the releases in rendered overlays, with the files in which their values are written."""
     for overlay in filter(may_hold_releases, overlays):
-        for path, given, root, unread in find_releases(charts, sources, [overlay.source]):
+        for path, given, root, unread, by in find_releases(charts, sources, [overlay.source]):
             files: dict[int, SourceText] = {}
             for source in given:
                 texts = [source] if source is not overlay.source else _list_files(overlay, root)
                 files.update((id(text), text) for text in texts)
-            yield OverlayRelease(path, tuple(files.values()), root, overlay, unread)
+            yield OverlayRelease(path, tuple(files.values()), root, overlay, unread, (overlay.cluster, by[1]))
 
 
 def _list_files(overlay: Built, root: Node) -> list[SourceText]:

@@ -35,7 +35,8 @@ def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
         chart, installed = text_of(release.get("chart")), release.get("installed")
         if chart and "://" not in chart and (installed is None or installed.value is not False):
             path = os.path.normpath(os.path.join(folder, chart))
-            yield InstallChart(path, helmfile_layers(release, folder, tree))
+            by = os.path.abspath(root.source.path), f"release {text_of(release.get('name'))}"
+            yield InstallChart(path, helmfile_layers(release, folder, tree), by=by)
 
 
 def helmfile_layers(release: Node, folder: str, tree: RepositoryTree) -> list[ValuesLayer]:

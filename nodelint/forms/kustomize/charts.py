@@ -28,7 +28,9 @@ def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
     charts = root.get("helmCharts")
     for chart in charts.items if charts is not None else ():
         layers = inflation_layers(chart, around, tree)
-        yield InstallChart(os.path.normpath(os.path.join(around, home, text_of(chart.get("name")))), layers)
+        name = text_of(chart.get("name"))
+        by = os.path.abspath(root.source.path), f"helmCharts {text_of(chart.get('releaseName')) or name}"
+        yield InstallChart(os.path.normpath(os.path.join(around, home, name)), layers, by=by)
 
 
 def inflation_layers(chart: Node, around: str, tree: RepositoryTree) -> list[ValuesLayer]:

@@ -88,12 +88,14 @@ class ChartRelease(NamedTuple):
     - `given`: the files with other values, the strongest first. Empty for a release with the defaults.
     - `root`: all values, merged.
     - `unread`: a gap for values that cannot be read.
+    - `by`: as in `InstallChart`.
     """
 
     path: str
     given: tuple[SourceText, ...]
     root: Node
     unread: Gap | None = None
+    by: tuple[str, str] = ("", "")
 
 
 class ValuesLayer(NamedTuple):

@@ -108,7 +108,7 @@ def render(run: FormRun) -> None:
         return
     from nodelint.forms.terraform.rendered import filled_by_terraform
 
-    made = list(filled_by_terraform(run.sources))
+    made = list(filled_by_terraform(run.sources, run.each_release))
     for source in run.sources:
         path = os.path.abspath(source.path)
         source.roots = tuple(dict.fromkeys(built.cluster for built in made if path in built.replaces))

@@ -47,11 +47,11 @@ def find_terraform_releases(charts: Mapping[str, Source], sources: Sequence[Sour
             file = modules.file(near)
             assert file is not None
             try:
-                for block, layers, is_known in releases_in(file, modules, folder):
-                    is_other = bool(layers) or not is_known
-                    count += is_other
-                    if is_other and count <= MOST_RELEASES:
-                        yield InstallChart(folder, layers, None if is_known else _place_values(file, block))
+                for block, layers, is_known, caller in releases_in(file, modules, folder):
+                    count += 1
+                    if count <= MOST_RELEASES:
+                        by = os.path.abspath(source.path), " ".join((*block.names, caller))
+                        yield InstallChart(folder, layers, None if is_known else _place_values(file, block), by)
             except BudgetSpent as limit:
                 note_left_out(
                     source.path, f"what it gives to the chart {os.path.relpath(folder)} is not judged: {limit}"
@@ -62,10 +62,10 @@ def find_terraform_releases(charts: Mapping[str, Source], sources: Sequence[Sour
 
 def releases_in(
     file: TerraformFile, modules: Modules, chart: str
-) -> Iterator[tuple[TerraformBlock, list[ValuesLayer], bool]]:
+) -> Iterator[tuple[TerraformBlock, list[ValuesLayer], bool, str]]:
     """Yield the blocks that install a chart, each with its known values, and whether they are complete.
 
-    Raise `BudgetSpent`.
+    The last is the call of its module, and its file of variables. Raise `BudgetSpent`.
     """
     around = os.path.dirname(os.path.abspath(file.source.path))
     for block, given, outer in file.chart_releases():
@@ -73,7 +73,8 @@ def releases_in(
             for names in instances(outer, module.evaluator(file.source)):
                 evaluator = module.evaluator(file.source).inside(names)
                 if _installs(evaluator.value(outer["chart"]), module, chart):
-                    yield block, *known_layers(file, block, given, evaluator)
+                    own = os.path.relpath(os.path.abspath(module.own.path), module.root) if module.own else ""
+                    yield block, *known_layers(file, block, given, evaluator), f"{module.label} {own}"
 
 
 def _installs(value: Node, module: TerraformModule, chart: str) -> bool:

@@ -41,6 +41,7 @@ class FilledText(NamedTuple):
     - `root`: the root module.
     - `own`: the variable file for this rendering only.
     - `way`: the number of this rendering, and how many there are: one for each call of the module or template.
+    - `needs_values`: as in `Built`.
     """
 
     template: Source
@@ -50,6 +51,7 @@ class FilledText(NamedTuple):
     root: str = ""
     own: Source | None = None
     way: tuple[int, int] = (0, 1)
+    needs_values: bool = False
 
 
 def any_filled(sources: Sequence[Source]) -> bool:
@@ -143,15 +145,19 @@ class RefilledTexts:
 
 def _of_template(source: Source, modules: Modules) -> Iterator[FilledText]:
     modules.budget = EvaluationBudget()
-    seen: set[tuple[str, str]] = set()
+    seen: set[tuple[str, ...]] = set()
     try:
         RUN.check_time()
         calls = modules.template_calls(source.path)
         for number, (evaluator, module) in enumerate(calls):
             evaluator.budget = modules.budget
             filled = fill_template(evaluator)
-            mark = (filled.text, module.root) if filled is not None else ("", "")
-            if filled is None or not filled.values or mark in seen:
+            if filled is None or not filled.values:
+                continue
+            # Each environment and each call of a module has an object of its own, also where all hold the same.
+            own = module.own.path if module.own is not None else ""
+            mark = filled.text, module.root, module.label, own
+            if mark in seen:
                 continue
             seen.add(mark)
             result = _read(source, filled)
@@ -159,7 +165,9 @@ def _of_template(source: Source, modules: Modules) -> Iterator[FilledText]:
                 _say_broken(source, [0], _BROKEN_FILE)
             else:
                 way = number, len(calls)
-                yield FilledText(source, result, filled, module.label, module.root, module.own, way)
+                yield FilledText(
+                    source, result, filled, module.label, module.root, module.own, way, module.needs_values
+                )
     except BudgetSpent as limit:
         give_up(source, limit)
     except Exception as error:
@@ -195,7 +203,9 @@ def _of_module(module: TerraformModule, files: Sequence[Source]) -> Iterator[Fil
             filled, _ = _fill(module, source, used, broken)
             result = _read(source, filled)
         if result is not None and filled.values:
-            yield FilledText(source, result, filled, module.label, module.root, module.own)
+            yield FilledText(
+                source, result, filled, module.label, module.root, module.own, needs_values=module.needs_values
+            )
 
 
 _BROKEN = "a text of this block is no YAML once its values are filled in: it is judged as it is written"

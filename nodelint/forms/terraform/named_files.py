@@ -35,7 +35,7 @@ def list_read_with(path: str) -> Iterator[str]:
     elif path.endswith(_MODULE):
         text = _read(path)
         if "karpenter" in text.lower():
-            yield from _list_texts(path)
+            yield from list_texts(path)
         else:  # its variables and locals affect objects in the module's other files
             yield from _list_of_module(os.path.dirname(path), set())
     elif path.endswith(".hcl"):
@@ -51,7 +51,7 @@ def _list_readers(text: str) -> Iterator[str]:
     folder = os.path.dirname(text)
     for _ in range(_DEEPEST):
         modules = [os.path.join(folder, name) for name in gate.names(folder or os.curdir) if name.endswith(_MODULE)]
-        if any(text in _list_texts(path) for path in modules):
+        if any(text in list_texts(path) for path in modules):
             yield from _list_of_module(folder, set())
         folder = os.path.normpath(os.path.join(folder, os.pardir))
         if gate.refusal(folder) is not None:
@@ -81,12 +81,12 @@ def _list_of_module(folder: str, seen: set[str], depth: int = 0) -> Iterator[str
         if name.endswith(_MODULE):
             path = os.path.join(folder, name)
             yield path
-            yield from _list_texts(path)
+            yield from list_texts(path)
             for called in _CALLED.findall(_read(path)):
                 yield from _list_of_module(os.path.normpath(os.path.join(folder, called)), seen, depth + 1)
 
 
-def _list_texts(path: str) -> Iterator[str]:
+def list_texts(path: str) -> Iterator[str]:
     """Yield the files that a Terraform file reads by name.
 
     For names with `${` or `*`, yield all texts in the folder.

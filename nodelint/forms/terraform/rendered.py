@@ -27,10 +27,18 @@ _FOR_WAY = 50
 """The number of characters that each call of a module counts, because it is also evaluated again."""
 
 
-def filled_by_terraform(sources: Sequence[Source]) -> Iterator[Built]:
-    """Yield the rendered texts of the sources that Terraform renders."""
+def filled_by_terraform(sources: Sequence[Source], each_release: bool = False) -> Iterator[Built]:
+    """Yield the rendered texts of the sources that Terraform renders.
+
+    With `each_release`, a text without values is rendered for each way of applying its module.
+    """
     run = _TerraformRun(sources)
-    for text in filled_texts(sources, run.files):
+    filled = list(filled_texts(sources, run.files))
+    if each_release and filled:
+        from nodelint.forms.terraform.plain_texts import list_plain_texts
+
+        filled += list_plain_texts(sources, run.files, filled)
+    for text in filled:
         path = os.path.abspath(text.template.path)
         yield run.build(text)._replace(settle=run.settle(path))
 
@@ -60,6 +68,8 @@ class _TerraformRun:
             label=text.caller,
             given=() if own is None else (own,),
             parts=parts,
+            applied_by=(cluster, text.caller),
+            needs_values=text.needs_values,
             written_in=back.list_texts,
         )
 

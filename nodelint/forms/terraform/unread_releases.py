@@ -55,7 +55,7 @@ def _list_read(file: TerraformFile, modules: Modules, chart: str) -> set[int]:
         found = list(releases_in(file, modules, chart))
     except BudgetSpent:
         return set()
-    return {block.start for block, layers, is_known in found if is_known and not holds_unknown(layers)}
+    return {block.start for block, layers, is_known, _ in found if is_known and not holds_unknown(layers)}
 
 
 def _written_values(file: TerraformFile, block: TerraformBlock, chart: str) -> list[HclExpression]:

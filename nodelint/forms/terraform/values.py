@@ -67,6 +67,8 @@ class TerraformModule:
 
         Its objects are still rendered, because it is meant to be enabled.
         """
+        self.needs_values = False
+        """Whether it lacks a value for which variable files are there: it is applied with one of them alone."""
         self.folder = folder
         self.root = root
         self.label = label
@@ -143,6 +145,13 @@ class TerraformModule:
         """Yield the locals and variables of the module, each as the prefix (`local` or `var`) and the name."""
         yield from self._declared()
         yield from (("var", block.names[0]) for block in self._variable_blocks())
+
+    def find_missing_variables(self) -> Iterator[str]:
+        """Yield the variables that have no default, and no value in the files that Terraform reads by itself."""
+        known = self._declared()
+        given = self.modules.variable_files(self.folder)
+        names = (block.names[0] for block in self._variable_blocks())
+        return (name for name in names if ("var", name) not in known and name not in given)
 
     def _variable_blocks(self) -> Iterator[TerraformBlock]:
         blocks = (block for file in self.modules.files(self.folder) for block in file.blocks)
@@ -303,12 +312,13 @@ class Modules(ModuleFiles):
         for source in environment_files(folder, self.source):
             given = self.variables_of(source)
             shared = declared & given.keys()
-            # Terraform only warns of variables that the module lacks. In an unnamed file, most variables must be the
-            # module's.
+            # Terraform only warns of variables that the module lacks. In an unnamed file elsewhere, half of the
+            # variables must be the module's. A file that gives none of them yet is an environment, too.
             is_beside = os.path.dirname(os.path.abspath(source.path)) == os.path.abspath(folder)
-            if shared and (is_beside or 2 * len(shared) > len(given)):
+            if is_beside or 2 * len(shared) >= len(given):
                 label = os.path.relpath(os.path.abspath(source.path), folder).replace(os.sep, "/")
                 found.append(TerraformModule(self, folder, None, folder, label, source))
+        found[0].needs_values = len(found) > 1 and any(found[0].find_missing_variables())
         named = [module for module in found if module.own is not None and module.own.is_named]
         return named or found
 
@@ -359,7 +369,9 @@ class Modules(ModuleFiles):
             for names in instances(given, evaluator):
                 inside = evaluator.inside(names)
                 args = {name: inside.value(value) for name, value in given.items()}
-                yield TerraformModule(self, folder, args, caller.root, label, caller.own, is_off)
+                made = TerraformModule(self, folder, args, caller.root, label, caller.own, is_off)
+                made.needs_values = caller.needs_values
+                yield made
 
     def variable_files(self, folder: str) -> dict[str, Node]:
         """Return the variable values, by name, from the files of a folder that Terraform reads without `-var-file`.
