@@ -334,7 +334,7 @@ LIMITS = {
     # how much is kept, or judged at once: what is beyond is worked out anew
     KEPT: """
         ec2/api_names.py:_LONGEST
-        files/kept_contents.py:_MOST lint/broken_fixes.py:_MOST_DROPPED
+        files/kept_contents.py:_MOST files/kept_contents.py:_LARGEST lint/broken_fixes.py:_MOST_DROPPED
         forms/terraform/values.py:_MOST_PARTS forms/terraform/values.py:_MOST_COMPARED
         forms/terraform/rendered.py:_MOST_KEPT why/kubectl_yaml.py:_DEEPEST
         apiserver/schema_node.py:LONGEST_KEPT apiserver/schema_node.py:_LONGEST_TEXT

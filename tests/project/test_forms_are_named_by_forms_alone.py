@@ -32,6 +32,8 @@ ALLOWED = {
     "commands/_fit_run.py": _WORDS,
     "drift/stored_form.py": _WORDS,
     "plan/gone_appliers.py": _WORDS,
+    "plan/recreated_objects.py": _WORDS,
+    "plan/suspended.py": _WORDS,
     "releases/settings.py": _PROMISED,
     "karpenter/userdata/family_mismatch.py": _WORDS,
     "releases/scripts.py": f"{_WORDS}, and names of variables",
