@@ -34,6 +34,7 @@ ALLOWED = {
     "plan/gone_appliers.py": _WORDS,
     "plan/recreated_objects.py": _WORDS,
     "plan/suspended.py": _WORDS,
+    "plan/sides.py": "the endings of files with values, by which an environment is known on both sides",
     "releases/settings.py": _PROMISED,
     "karpenter/userdata/family_mismatch.py": _WORDS,
     "releases/scripts.py": f"{_WORDS}, and names of variables",
