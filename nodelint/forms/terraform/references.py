@@ -81,53 +81,68 @@ def references_of(file: TerraformFile, block: TerraformBlock) -> Iterator[Terraf
     own = {name for found in _LOCAL_NAMES.findall(text, block.start, block.end) for name in found if name}
     for attribute in file.every_attribute(block):
         if attribute.name not in _NOT_REFERENCES:
-            is_order = (
-                attribute.name == "depends_on"
-            )  # a module in `depends_on` must exist; its outputs do not matter
+            # A module in `depends_on` must exist; its outputs do not matter.
+            is_order = attribute.name == "depends_on"
             for found in _walk(attribute.value, frozenset(own)):
                 yield found._replace(attribute="") if is_order else found
 
 
 def _walk(expression: HclExpression, names: frozenset[str]) -> Iterator[TerraformReference]:
-    """Yield the references in an expression, except to loop variables (`names`, and those of inner loops)."""
-    if expression.kind == "attribute":
-        steps, of = [str(expression.value)], expression.parts[0]
-        while of.kind == "attribute" or (of.kind == "index" and steps):
-            if of.kind == "attribute":
-                steps.append(str(of.value))
-            else:
-                yield from _walk(of.parts[1], names)
-                steps.append("[]")
-            of = of.parts[0]
-        if of.kind == "name":
-            found = _reference([str(of.value), *reversed(steps)], expression) if of.value not in names else None
+    """Yield the references in an expression, except to loop variables (`names`, and those of inner loops).
+
+    It does not recurse: a sum of thousands of terms is as deep as it is long.
+    """
+    pending = [(expression, names)]
+    while pending:
+        expression, names = pending.pop()
+        if expression.kind == "attribute":
+            found, inner = _read_path(expression, names)
             if found is not None:
                 yield found
-            return
-        yield from _walk(of, names)
-        return
-    value = expression.value
-    if isinstance(value, ForLoop):
-        yield from _walk(value.over, names)
-        inner = names | set(value.names)
-        for part in (value.key, value.item, value.test):
-            if part is not None:
-                yield from _walk(part, inner)
-    elif expression.kind == "template" and isinstance(value, tuple):
-        yield from _walk_template(value[1], names)
-    for part in expression.parts:
-        yield from _walk(part, names)
+            pending += [(part, names) for part in inner]
+            continue
+        value = expression.value
+        parts = [(part, names) for part in expression.parts]
+        if isinstance(value, ForLoop):
+            of_loop = names | set(value.names)
+            parts += [(value.over, names)]
+            parts += [(part, of_loop) for part in (value.key, value.item, value.test) if part is not None]
+        elif expression.kind == "template" and isinstance(value, tuple):
+            parts += _list_template_parts(value[1], names)
+        pending += reversed(parts)
 
 
-def _walk_template(pieces: Sequence[TemplatePiece], names: frozenset[str]) -> Iterator[TerraformReference]:
-    around = [names]
+def _read_path(
+    expression: HclExpression, names: frozenset[str]
+) -> tuple[TerraformReference | None, list[HclExpression]]:
+    """Return the reference of a path such as `module.eks.name`, and the expressions inside: indices, or its start."""
+    steps, inner, of = [str(expression.value)], [], expression.parts[0]
+    while of.kind in ("attribute", "index"):
+        if of.kind == "attribute":
+            steps.append(str(of.value))
+        else:
+            inner.append(of.parts[1])
+            steps.append("[]")
+        of = of.parts[0]
+    if of.kind != "name":
+        return None, [*inner, of]
+    found = _reference([str(of.value), *reversed(steps)], expression) if of.value not in names else None
+    return found, inner
+
+
+def _list_template_parts(
+    pieces: Sequence[TemplatePiece], names: frozenset[str]
+) -> list[tuple[HclExpression, frozenset[str]]]:
+    """Return the expressions in a template, each with the loop variables around it."""
+    found, around = [], [names]
     for piece in pieces:
         if piece.expression is not None:
-            yield from _walk(piece.expression, around[-1])
+            found.append((piece.expression, around[-1]))
         if piece.word == "for":
             around.append(around[-1] | set(piece.names))
         elif piece.word == "endfor" and len(around) > 1:
             around.pop()
+    return found
 
 
 def _reference(steps: list[str], at: HclExpression) -> TerraformReference | None:

@@ -163,6 +163,7 @@ def attributes(path: str, text: str) -> Iterator[tuple[int, int]]:
 def test_what_is_taken_away_makes_no_error(name: str, rules: dict[str, Rule]) -> None:
     files = {path: text.replace(OLD, NEW) for path, text in ROOTS[name].items()}
     write(files)
+    rules = {name: rule for name, rule in rules.items() if name != "undeclared-reference"}  # it is about what is gone
     before = {(r.rule.name, r.message) for r in judge(rules).results if r.severity == "error"}
     for path, text in files.items():
         for start, end in attributes(path, text) if re.search(r"\.(tf|tfvars)$", path) else ():
