@@ -91,8 +91,8 @@ _NEEDED = (
 """A policy, those that grant the same, and what happens without them."""
 _EVERYTHING = ("AdministratorAccess", "PowerUserAccess", "AmazonEC2FullAccess")
 _OWN_CNI_ROLE = re.compile(
-    r"(?i)\baws-node(?![\w-])|attach_vpc_cni|cilium|calico|CNI_IPv6|service_account_role_arn[^\n]*cni"
-    r"|vpc[-_]cni[^}]{0,400}(?:service_account_role_arn|pod_identity)"
+    r"(?i)\baws-node(?![\w-])|attach_vpc_cni|cilium|calico|CNI_IPv6|service_account_role_arn[^\n]{0,200}?cni"
+    r"|vpc[-_]cni[^}]{0,400}?(?:service_account_role_arn|pod_identity)"
 )
 
 

@@ -218,7 +218,7 @@ def _waits_for(
     if folder == of_other and re.search(rf"\b{re.escape(other.address)}\b", block.text):
         return True
     for call in blocks.calls_of(folder):
-        depends = re.search(r"\bdepends_on\s*=\s*\[([^\]]*)\]", call.text)
+        depends = re.search(r"\bdepends_on\s*+=\s*+\[([^\][]*+)\]", call.text)
         named = re.findall(r"module\.[\w-]+", depends[1]) if depends is not None else []
         caller_folder = terraform_trace.folder_of(call.source.path)
         for address in named:

@@ -239,7 +239,7 @@ def may_make_role(block: "terraform_trace.BlockText") -> bool:
     if source is None or source[1].startswith(".") or re.search(_PUBLIC, source[1]):
         return False
     return re.search(r"(?i)karpenter", f"{block.address} {source[1]}") is not None or (
-        re.search(r"(?i)iam.*role", source[1]) is not None and "ec2.amazonaws.com" in block.text
+        re.search(r"(?i)iam.{0,200}?role", source[1]) is not None and "ec2.amazonaws.com" in block.text
     )
 
 

@@ -54,7 +54,7 @@ from collections.abc import Sequence
 from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, manifest, messages, rule
 
 _KEY = re.compile(r"(?i)karpenter|discovery")
-_PLACEHOLDER = re.compile(r"[A-Z][A-Z0-9_]+|.*[<>$%{}].*|.*\b(?:your|example|change|replace)\b.*")
+_PLACEHOLDER = re.compile(r"^[A-Z][A-Z0-9_]++$|[<>$%{}]|\b(?:your|example|change|replace)\b")
 
 
 _OUT_OF_USE = re.compile(r"(?i)(?:^|[/_.-])(?:archived?|backups?|deprecated|disabled|legacy|old)(?:[/_.-])")
@@ -117,7 +117,7 @@ def _find_tag(term: manifest.SelectorTerm) -> "manifest.Label | None":
     if term.id or term.name or len(tags) != 1 or "kubernetes.io" in str(tags[0].key):
         return None
     value = tags[0].value
-    return tags[0] if isinstance(value, str) and value != "*" and not _PLACEHOLDER.fullmatch(value) else None
+    return tags[0] if isinstance(value, str) and value != "*" and not _PLACEHOLDER.search(value) else None
 
 
 def _is_set_elsewhere(key: str, context: Context) -> bool:

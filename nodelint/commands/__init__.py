@@ -297,6 +297,7 @@ def _missing_text(path: str) -> str:
 
 def _find_near_path(path: str) -> str:
     """Return the end of a message about a path that is not there: the path that is most like it, or nothing."""
+    from nodelint.base.printable import printable
     from nodelint.model.messages import nearest_name
 
     folder, rest = os.path.split(os.path.normpath(path))
@@ -309,7 +310,7 @@ def _find_near_path(path: str) -> str:
     except OSError:
         return ""
     meant = os.path.join(folder, near or first, more) if more else os.path.join(folder, near or first)
-    return f", did you mean `{meant}`?" if near is not None and os.path.exists(meant) else ""
+    return f", did you mean `{printable(meant)}`?" if near is not None and os.path.exists(meant) else ""
 
 
 def say_unknown(releases: Iterable[Version]) -> None:

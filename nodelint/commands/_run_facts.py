@@ -32,8 +32,8 @@ def say_unknown_release(release: Version, day: int) -> None:
 
         known = known_releases_text(day)
         say(
-            f"nodelint does not know Karpenter {release}: its facts go {known}. It judges for {instead}, and "
-            f"reports what {instead} would refuse as a warning. A newer nodelint may know {release}."
+            f"Karpenter {release} is newer than the releases that nodelint knows ({known}). It judges for {instead}, "
+            f"and reports what {instead} would refuse as a warning. A newer nodelint may know {release}."
         )
     else:
         say(f"Karpenter {release} is not a release that nodelint knows; it is judged as {instead}")

@@ -141,6 +141,10 @@ class Environment:
         """Return whether findings may be reported at a place: its file was requested."""
         return id(at.source) in self._asked
 
+    def is_given(self, at: Node | Span) -> bool:
+        """Return whether a place is in a file of values that the environment is rendered with."""
+        return any(at.source is file for built in self._built for file in built.given)
+
     def _judge_reading(self, number: int, made: BuiltOutcome) -> dict[object, Result]:
         """Return the findings for variant `number` of the unknown values, by the key that distinguishes findings."""
         texts = [built.texts[min(number, len(built.readings))] for built in self._built]

@@ -188,9 +188,12 @@ def _point_to_values(result: Result, runs: Sequence[Environment]) -> Result:
         return result
     answers = [answer for run in runs if (answer := run.finds(result)) is not None]
     is_own = all(sum(run.takes(part.span.source) for run in runs) == 1 for part in parts)
-    if runs[0].asks_for(result.finding.at) and (answers.count(True) != 1 or len(answers) < 2 or not is_own):
-        return result
     first, *others = parts
+    if runs[0].asks_for(result.finding.at):
+        if answers.count(True) != 1 or len(answers) < 2 or not is_own:
+            return result
+    elif not any(run.is_given(first.at) for run in runs):
+        return result
     rest = [also for also in result.finding.also if also is not first]
     finding = result.finding._replace(at=first.at, also=[Also(result.finding.at, "filled in here"), *rest])
     through = (*result.through, result.span, *(other.span for other in others))

@@ -46,11 +46,18 @@ def find_recreated(was: Read, new: Read) -> Iterator[Gap]:
         come = [owner for owner in now if _key_of(owner) not in set(map(_key_of, owners))]
         moves = _list_moves(was, new, (before, after), rows) if moves is None else moves
         lost = [o for o in owners if gone[_key_of(o)] and not _has_moved(o, come, moves)]
-        if lost and (come or not now):
+        if lost and (come or not now) and not _is_unread(lost[0], was, new):
             owner = come[0] if come else None
             place = show_place(new, owner.at) if owner is not None else show_place(was, lost[0].at)
             same = (obj for obj in new.inventory.objects(foreign=True) if _label_of(obj) == label)
             yield uncompared(place, label, _explain(lost[0], owner, label), True)._replace(object=next(same, None))
+
+
+def _is_unread(owner: ObjectOwner, was: Read, new: Read) -> bool:
+    """Return whether the new side has a file that could not be read, in a folder of what made an object."""
+    unread = {os.path.dirname(os.path.abspath(path)) for path, _ in new.found.unreadable}
+    folders = (os.path.join(new.root, path_below(folder, was.root)) for folder in owner.folders)
+    return any(os.path.abspath(folder) in unread for folder in folders)
 
 
 def _explain(old: ObjectOwner, new: ObjectOwner | None, label: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.lib.gotemplate.surrounding_code import list_codes, list_codes_around
 from nodelint.model.gap import Gap
@@ -10,6 +12,13 @@ from nodelint.model.manifest import EC2NodeClass, NodePool, Retired, served
 from nodelint.model.releases import FIRST_SERVING
 from nodelint.plan.matching import is_same, written_name
 from nodelint.text import UNKNOWN
+
+_QUIET_FIELDS = ("limits", "weight", "disruption")
+"""Fields of a NodePool's spec of which no running node is a copy (core: `NodePool.Hash` reads the template alone)."""
+_PLAIN_ACTION = re.compile(
+    r"\{\{-?+[ \t]*+(?:[\w.$()|'\" \t-](?<!include)(?<!tpl)(?<!toYaml)(?<!indent)(?<!printf)){1,200}+\}\}"
+)
+"""An action that prints one value: it assigns no variable, and prints no text of several lines."""
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -62,8 +71,25 @@ def of_templates(pairs: Iterable[Pair]) -> Iterator[Gap]:
         if pair.old is None or pair.new is None or not (pair.old.source.masked or pair.new.source.masked):
             continue
         whole = holds_unknown(pair.old) or holds_unknown(pair.new)
-        if codes_of(pair.old, whole) != codes_of(pair.new, whole):
+        if _deciding_codes(pair.old, whole) != _deciding_codes(pair.new, whole):
             yield uncompared(pair.new.name_node, _label(pair.new), "template code in it changes", True)
+
+
+def _deciding_codes(obj: Object, whole: bool) -> list[str]:
+    """Return `codes_of` an object without plain actions that print one value of a field that no node depends on."""
+    text = obj.source.text
+    for start, end in _list_quiet_values(obj):
+        text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
+    return _list_codes(obj, text, whole)
+
+
+def _list_quiet_values(obj: Object) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of values of a NodePool that are one plain action, in fields that replace no running node."""
+    for field in _QUIET_FIELDS if isinstance(obj, NodePool) else ():
+        node = obj.node.find("spec", field)
+        for part in node.walk() if node is not None else ():
+            if part.kind == "scalar" and _PLAIN_ACTION.fullmatch(obj.source.text, part.start, part.end):
+                yield part.start, part.end
 
 
 def holds_unknown(obj: Object) -> bool:
@@ -85,7 +111,10 @@ def codes_of(obj: Object, whole: bool = False) -> list[str]:
     Code above an object may set what its values are, also above the line that begins its document, and code behind
     its last key is the value of that.
     """
-    text = obj.source.text
+    return _list_codes(obj, obj.source.text, whole)
+
+
+def _list_codes(obj: Object, text: str, whole: bool) -> list[str]:
     if not whole:
         return list_codes(text[obj.node.start : obj.node.end])
     document = obj.document

@@ -300,8 +300,8 @@ class TestArmBesideAmd:
         [result] = check("---\n".join(texts), select=[self.RULE]).results
         assert "can start on these arm64 nodes or on those of `c`" in result.finding.message
         assert [place.message.rpartition(": ")[2] for place in result.finding.also] == [
-            "tried before this one",
-            "tried after this one",
+            "Karpenter tries this amd64 pool before the arm64 one",
+            "Karpenter tries this amd64 pool after the arm64 one",
         ]
 
     @pytest.mark.parametrize(

@@ -324,8 +324,8 @@ HOLDS = "not pool.name.startswith('team-')"
 @pytest.mark.parametrize(
     ("condition", "message", "law", "difference"),
     [
-        ("False", "none", "The rule finds something in the bad", "nothing is found in the bad example"),
-        ("True", "none", "The rule finds something in the bad", "in the good example: line 1: none"),
+        ("False", "none", "The rule reports the bad example", "nothing is found in the bad example"),
+        ("True", "none", "The rule reports the bad example", "in the good example: line 1: none"),
         (HOLDS, "None is named", "A message is one line, short, begins in lower case", "None is named"),
         (HOLDS, "no team is named.", "A message is one line, short", "no team is named."),
         (HOLDS, "team name is missing", "does not repeat the rule's name", "it says the rule's name again"),

@@ -884,7 +884,7 @@ def test_what_the_baseline_knows_is_not_told(editor: Editor, repository: Path) -
     assert editor.codes(uri) == ["unknown-field"]
     written.write_text("{", encoding="utf-8")
     editor.changed_on_disk(written)
-    editor.wait(lambda: any(written.name in message and "no JSON" in message for message in editor.messages))
+    editor.wait(lambda: any(written.name in message and "is not JSON" in message for message in editor.messages))
 
 
 def test_a_kustomization_that_changes_makes_a_part_of_a_whole(editor: Editor, repository: Path) -> None:

@@ -764,7 +764,7 @@ def _multiplied(form: str, first: str) -> str:
 WRONG = {
     "nothing": ("", "standard input is empty"),
     "no YAML": ("a: [b", "neither JSON nor YAML"),
-    "no cluster": ("kind: ConfigMap\napiVersion: v1\nmetadata: {name: a}\n", "neither nodes nor NodeClaims"),
+    "no cluster": ("kind: ConfigMap\napiVersion: v1\nmetadata: {name: a}\n", "no nodes and no NodeClaims"),
     "deep lists": ("[" * 200_000, "nested more deeply"),
     "deep entries": ("- " * 200_000, "levels deep"),
     "deep mappings": ("{a: " * 200_000, "levels deep"),

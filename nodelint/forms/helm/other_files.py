@@ -14,7 +14,7 @@ _MOST_FILES, _LARGEST = 1000, 1 << 20
 _OWN = (CHART, "Chart.lock", "values.yaml", "values.schema.json", ".helmignore")
 """Files that Helm reads itself."""
 _NAMED = re.compile(r"\.Files\.(?:Get|GetBytes|Lines|Glob)\s+(\(\s*printf\s+)?(?:\"([^\"]+)\"|`([^`]+)`)")
-_FOUND = re.compile(r"\brange\s+(\$\w+)\s*(?:,\s*\$\w+\s*)?:=\s*\(?\s*\$?\.Files\.Glob\b")
+_FOUND = re.compile(r"\brange\s++(\$\w++)\s*+(?:,\s*+\$\w++\s*+)?:=\s*+\(?\s*+\$?\.Files\.Glob\b")
 """A loop over the files of a pattern: the variable of their names."""
 
 

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from nodelint.forms.terraform.modules import ModuleFiles
 
 _LOCK = ".terraform.lock.hcl"
-_LOCKED = re.compile(r'provider "registry\.\w+\.\w+/hashicorp/helm"[ \t]*\{[^}]*?\bversion[ \t]*=[ \t]*"([^"]+)"')
+_LOCKED = re.compile(
+    r'provider "registry\.\w{1,40}\.\w{1,20}/hashicorp/helm"[ \t]*+\{'
+    r'[^{}]*?\bversion[ \t]*+=[ \t]*+"([^"]+)"'
+)
 _REQUIRED = re.compile(r"\bhelm[ \t]*=[ \t]*(?:\{(?P<body>[^{}]*)\}|\"(?P<short>[^\"]*)\")")
 _VERSION = re.compile(r'\bversion[ \t]*=[ \t]*"([^"]*)"')
 _WITHOUT_HELM = ("terraform-aws-modules/", "registry.terraform.io/terraform-aws-modules/")

@@ -225,7 +225,7 @@ def _is_role_module(block: BlockText) -> bool:
     source = _SOURCE.search(block.text) if block.address.startswith("module.") else None
     if source is None or source[1].startswith("."):
         return False
-    return re.search(r"\biam\b.*\brole\b", source[1]) is not None and "ec2.amazonaws.com" in block.text
+    return re.search(r"\biam\b.{0,200}?\brole\b", source[1]) is not None and "ec2.amazonaws.com" in block.text
 
 
 def list_made_roles(blocks: TerraformBlocks) -> Sequence[MadeRole]:

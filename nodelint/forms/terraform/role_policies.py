@@ -19,7 +19,7 @@ _OF_AWS = re.compile(r'"arn:[^"\n]*:iam::aws:policy/(?:[\w-]+/)*(\w+)"')
 _ROLE = re.compile(r"(?m)^[ \t]*roles?[ \t]*=[ \t]*([^\n]+)")
 _POLICY = re.compile(r"\b(?:data\.aws_iam_policy_document|aws_iam_policy)\.[\w-]+")
 _SOURCE = re.compile(r'(?m)^[ \t]*source[ \t]*=[ \t]*"([^"\n]*)"')
-_LISTS = re.compile(r"^(?:\w+_)*polic(?:y_arns|ies)$")
+_LISTS = re.compile(r"^(?:\w+_)?polic(?:y_arns|ies)$")
 
 
 def find_policies(made: MadeRole, blocks: TerraformBlocks) -> set[str] | None:
@@ -53,7 +53,7 @@ def find_policies(made: MadeRole, blocks: TerraformBlocks) -> set[str] | None:
 def _hides_policies(written: str) -> bool:
     """Return whether an expression may hold other policies than those of AWS that it names."""
     plain = re.sub(r"\$\{(?:data\.aws_partition|local\.\w*partition|var\.\w*partition)[\w.\[\]]*\}", "aws", written)
-    rest = re.sub(r"\w+(?=\s*=)|\b(?:toset|compact)\(|[\s\[\]{}(),=]", "", _OF_AWS.sub("", plain))
+    rest = re.sub(r"\b\w++(?=\s*+=)|\b(?:toset|compact)\(|[\s\[\]{}(),=]", "", _OF_AWS.sub("", plain))
     return bool(rest) or not _OF_AWS.search(plain)
 
 
