@@ -1,8 +1,10 @@
 """The registry has no chart of Karpenter at this address or with this version, so nothing is installed.
 
-The charts are `oci://public.ecr.aws/karpenter/karpenter` and `karpenter-crd`. Terraform and Argo CD append the name
-of the chart to the repository `oci://public.ecr.aws/karpenter`. Since 0.35, versions have no `v`: Helm looks for the
-tag `v1.6.0` as it is written and does not find it.
+The charts are `oci://public.ecr.aws/karpenter/karpenter` and `karpenter-crd`. Terraform appends the name of the chart
+to the repository `oci://public.ecr.aws/karpenter`, Argo CD to `public.ecr.aws/karpenter`. Since 0.35, versions have
+no `v`: Helm looks for the tag `v1.6.0` as it is written and does not find it.
+
+There is no edit: the value may be that of a variable that other charts use as well.
 
 ```yaml bad
 # file: main.tf
@@ -84,10 +86,13 @@ def _list_releases(source: Source, context: Context) -> Iterator[_Chart]:
             continue
         blocks = context.run_files.terraform
         repositories, versions = (blocks.argument_values(block, of) for of in ("repository", "version"))
-        for value, version in zip(repositories[:1], versions[:1], strict=False):
-            text, number = value.value.value, version.value.value
-            if isinstance(text, str) and isinstance(number, str):
-                yield text, name, number, (value.at, version.at)
+        if not repositories or not isinstance(repositories[0].value.value, str):
+            continue
+        # Without a version, and with one that is not known, the repository is still read.
+        version = versions[0] if versions and isinstance(versions[0].value.value, str) else None
+        number = str(version.value.value) if version is not None else ""
+        at = repositories[0].at
+        yield repositories[0].value.value, name, number, (at, version.at if version is not None else at)
 
 
 def _list_sources(source: Source) -> Iterator[_Chart]:

@@ -2,13 +2,15 @@
 
 Nodes get only the security groups that the class selects. If the group admits nothing, the control plane does not
 reach the kubelet and pods do not reach pods on other nodes, DNS among them. The security group of the cluster admits
-only its own members, so the node does not reach the private endpoint of the API server either, and never joins.
+only its own members. So if the private endpoint of the API server is on, the node does not reach it and never joins.
 
 Usually the tag is on the group that the cluster gets by `vpc_config.security_group_ids`. EKS attaches that group to
 the control plane and not to nodes. Select the group that EKS creates (`aws:eks:cluster-name`), or a group for nodes
 that admits the cluster.
 
 The rule reports nothing if a file has rules for security groups that may be for this one.
+
+There is no edit: only the author knows which group is for the nodes.
 
 ```yaml bad
 # file: main.tf
@@ -97,8 +99,8 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         return
     yield Finding(
         at=tag.node,
-        message="the one security group with this tag admits no traffic: nodes never join the cluster",
+        message="the one security group with this tag admits no traffic: nothing reaches the nodes and their pods",
         also=[Also(group[0].at, "has no rule for incoming traffic")],
-        note="nodes get no other group, also not the one of the cluster",
+        note="nodes get no other group; if the private endpoint of the API server is on, they never join",
         help="select the group that EKS creates, by the tag `aws:eks:cluster-name`, or tag a group for nodes",
     )

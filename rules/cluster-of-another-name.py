@@ -1,10 +1,13 @@
 """Karpenter's chart gets no `settings.clusterName`, or the name of a cluster that Terraform does not create.
 
 Without a name the controller stops at its start: "missing field, cluster-name". With another name it looks up the
-endpoint of that cluster, and nodes try to join it. So no node ever joins the cluster in which Karpenter runs.
+endpoint of that cluster, unless `settings.clusterEndpoint` is set. If there is no such cluster, the controller stops.
+Nodes get the other name, so they never join the cluster in which Karpenter runs.
 
 The rule reports a missing name only if all values of the chart are known, and others are set. It compares names only
 if the files install one controller and create one cluster, whose name they say.
+
+There is no edit: only the author knows in which cluster Karpenter runs.
 
 ```yaml bad
 # file: main.tf
@@ -49,6 +52,7 @@ _FIRST = releases.Version(1, 0, 0)
     tags=["installation"],
     source=[
         "provider:pkg/operator/options/options_validation.go@v1.14.1:80",
+        "provider:pkg/operator/operator.go@v1.14.1:301",
         "https://karpenter.sh/docs/reference/settings/",
     ],
 )
@@ -77,7 +81,7 @@ def check(source: Source, context: Context) -> Findings:
                 message=f"the chart names the cluster `{names[0].value}`, but Terraform creates `{next(iter(made))}`",
                 severity="warning",
                 also=[Also(place, "creates the cluster") for place in list(made.values())[:1]],
-                note="nodes join the cluster that the chart names",
+                note="nodes never join the cluster in which Karpenter runs",
                 help="write the name of the cluster in which Karpenter runs",
             )
 

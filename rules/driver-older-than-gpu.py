@@ -55,8 +55,10 @@ FIRST = {"al2023": "v20260917"}
     gives_way_to=["no-instance-type", "gpu-image-gap", "removed-api", "unsupported-alias", "no-image"],
     subject="GPUs",
     source=[
+        "https://github.com/awslabs/amazon-eks-ami/pull/2747",
         "https://github.com/awslabs/amazon-eks-ami/issues/2768",
         "https://github.com/bottlerocket-os/bottlerocket/issues/4889",
+        "https://github.com/bottlerocket-os/bottlerocket/pull/4946",
         "https://bottlerocket.dev/en/os/1.68.x/version-information/gpu-drivers/1.68.0/",
     ],
 )

@@ -1,9 +1,9 @@
 """A Kustomization of Flux applies NodePools together with the HelmRelease that installs their CRDs.
 
-Before Flux applies anything of a Kustomization, it sends all objects to the API server as a dry run. In a new cluster
-the kinds NodePool and EC2NodeClass do not exist yet, so the dry run fails ("no matches for kind"). Flux then applies
-nothing of the Kustomization, also not the HelmRelease, and the next try fails in the same way. A running cluster
-hides this until it is built again.
+Flux applies Namespaces and CRDs of a Kustomization first. Then it sends all other objects to the API server as a dry
+run, before it applies any of them. In a new cluster the kinds NodePool and EC2NodeClass do not exist yet, so the dry
+run fails ("no matches for kind"). Flux then does not apply the HelmRelease either, and the next try fails in the same
+way. A running cluster hides this until it is built again.
 
 Put the NodePools into a Kustomization of their own, and name the one with the HelmRelease in its `dependsOn`, with
 `wait: true` there. The rule reports nothing if a file installs the CRDs in another way: the chart `karpenter-crd`,
@@ -102,6 +102,7 @@ _FLUX = "kustomize.toolkit.fluxcd.io"
     source=[
         "https://fluxcd.io/flux/components/kustomize/kustomizations/#dependencies",
         "https://fluxcd.io/flux/components/kustomize/kustomizations/#wait",
+        "https://github.com/fluxcd/pkg/blob/main/ssa/manager_apply.go",
     ],
     mentions=["helm.toolkit.fluxcd.io"],
 )
@@ -129,7 +130,7 @@ def check(source: Source, context: Context) -> Findings:
                 message="this object is applied together with the HelmRelease that installs its CRDs"
                 if source.built is not None
                 else "this HelmRelease is applied together with NodePools, whose CRDs it installs",
-                note="the dry run fails in a new cluster, because the kind does not exist: Flux applies nothing",
+                note="the dry run fails in a new cluster, because the kind does not exist: Flux applies neither",
                 help="move the objects to a Kustomization of their own, with `dependsOn`",
                 once=True,
             )

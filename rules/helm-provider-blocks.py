@@ -8,6 +8,8 @@ the chart is never installed. If `required_providers` does not hold the provider
 The rule reports nothing if the version is not known: the root module is not in the repository, or it calls a public
 module that may ask for another version.
 
+There is no edit: the author chooses the version of the provider.
+
 ```yaml bad
 # file: main.tf
 provider "helm" {
@@ -66,7 +68,7 @@ _FIRST_WITH_LISTS = (3,)
     subject="templates",
     source=[
         "https://registry.terraform.io/providers/hashicorp/helm/latest/docs/guides/v3-upgrade-guide",
-        "https://developer.hashicorp.com/terraform/language/providers/requirements",
+        "https://developer.hashicorp.com/terraform/language/files/dependency-lock",
     ],
     mentions=["helm_release"],
 )

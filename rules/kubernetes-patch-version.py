@@ -1,8 +1,10 @@
 """A cluster of EKS is given a Kubernetes version with a patch, such as 1.36.1. EKS takes only 1.36.
 
-EKS chooses the patch itself. It refuses any other version: "unsupported Kubernetes version". The cluster is never
-created, or an upgrade fails. The rule reads `aws_eks_cluster`, the module `terraform-aws-modules/eks/aws`, and the
-ClusterConfig of eksctl.
+EKS chooses the patch itself, with its platform version. It refuses a version with a patch: "unsupported Kubernetes
+version". eksctl refuses it before it calls EKS. The cluster is never created, or an upgrade fails. The rule reads
+`aws_eks_cluster`, the module `terraform-aws-modules/eks/aws`, and the ClusterConfig of eksctl.
+
+There is no edit: the value may be that of a variable that other tools use as well.
 
 ```yaml bad
 # file: main.tf
@@ -43,7 +45,7 @@ _ARGUMENTS = ("version", "cluster_version", "kubernetes_version")
     mentions=["aws_eks_cluster", "terraform-aws-modules/eks/aws", "terraform-aws-eks", "eksctl.io/"],
     source=[
         "https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateCluster.html",
-        "https://docs.aws.amazon.com/eks/latest/userguide/kubernetes-versions.html",
+        "https://docs.aws.amazon.com/eks/latest/userguide/platform-versions.html",
     ],
 )
 def check(source: Source, context: Context) -> Findings:

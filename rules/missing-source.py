@@ -1,11 +1,13 @@
 """An Application of Argo CD names a file or folder that the repository does not have.
 
-Argo CD cannot render the Application and applies nothing of it, so the cluster gets no controller, no NodePool or no
-EC2NodeClass. Argo CD reads the manifests in a folder, but not those in its
-subfolders. If an Application has values of Helm, its folder has to hold a Chart.yaml.
+Argo CD cannot render the Application, or applies nothing of it, so the cluster gets no controller, no NodePool or no
+EC2NodeClass. Argo CD reads the manifests in a folder. It reads those in its subfolders only if `directory.recurse` is
+true. If an Application has values of Helm, its folder has to hold a Chart.yaml.
 
-The rule looks at Applications that concern Karpenter, if another Application shows that the address is the one of
-this repository. It ignores paths with patterns and placeholders.
+The rule looks at Applications that concern Karpenter, if another Application shows that the address and the revision
+are those of these files. It ignores paths with patterns and placeholders.
+
+There is no edit: only the author knows which path is meant.
 
 ```yaml bad
 # file: apps/karpenter.yaml

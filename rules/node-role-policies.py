@@ -88,7 +88,7 @@ _NEEDED = (
         "pods get no addresses, and nodes are never ready",
     ),
 )
-"""A policy, those that grant the same, and what happens without them."""
+"""A policy, those with which the rule reports nothing, and what happens without any of them."""
 _EVERYTHING = ("AdministratorAccess", "PowerUserAccess", "AmazonEC2FullAccess")
 _OWN_CNI_ROLE = re.compile(
     r"(?i)\baws-node(?![\w-])|attach_vpc_cni|cilium|calico|CNI_IPv6|service_account_role_arn[^\n]{0,200}?cni"

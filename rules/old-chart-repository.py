@@ -42,7 +42,10 @@ _OF_OLD = re.compile(r"0\.(?:\d|1[0-6])")
     severity="warning",
     subject="migration",
     mentions=[_REPOSITORY],
-    source="https://karpenter.sh/docs/upgrading/upgrade-guide/#upgrading-to-0170",
+    source=[
+        "https://karpenter.sh/docs/upgrading/upgrade-guide/#upgrading-to-0170",
+        "https://karpenter.sh/docs/upgrading/compatibility/",
+    ],
     tags=["installation"],
 )
 def check(source: Source, context: Context) -> Findings:

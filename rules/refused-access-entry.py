@@ -1,8 +1,8 @@
 """Terraform creates an access entry for a role that has one already, or for a cluster that accepts none: it fails.
 
-EKS creates an access entry for the role of each managed node group. Another entry for the role is refused
-(`ResourceInUseException: The specified access entry resource is already in use on this cluster`). The module
-`terraform-aws-modules/eks/aws//modules/karpenter` creates an entry from version 20 on, also for a role of its
+If a cluster accepts access entries, EKS creates one for the role of each managed node group. Another entry for the
+role is refused (`ResourceInUseException: The specified access entry resource is already in use on this cluster`). The
+module `terraform-aws-modules/eks/aws//modules/karpenter` creates an entry from version 20 on, also for a role of its
 argument `node_iam_role_arn`. For a role that has an entry, set `create_access_entry = false`. Whether a plan fails at
 once depends on the order in which Terraform creates the node group and the entry.
 
@@ -106,7 +106,7 @@ class _Entry:
     subject="security",
     mentions=["aws_eks_access_entry", "modules/karpenter", "access_entries"],
     source=[
-        "https://docs.aws.amazon.com/eks/latest/userguide/access-entries.html",
+        "https://docs.aws.amazon.com/eks/latest/userguide/creating-access-entries.html",
         "https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateAccessConfigRequest.html",
         "https://github.com/terraform-aws-modules/terraform-aws-eks/blob/v21.18.0/modules/karpenter/main.tf",
     ],
@@ -121,9 +121,10 @@ def check(source: Source, context: Context) -> Findings:
             continue
         cluster = _find_cluster(entry, blocks)
         other = _find_other(entry, entries, blocks)
-        if other is not None:
+        refused = _is_refusing(cluster) if cluster is not None else None
+        if other is not None and not refused:
             yield _describe_other(entry, *other, blocks)
-        elif cluster is not None and (refused := _is_refusing(cluster)) is not None:
+        elif cluster is not None and refused is not None:
             yield Finding(
                 at=entry.block.at,
                 message="the cluster accepts no access entries (`CONFIG_MAP`): EKS refuses the entry",

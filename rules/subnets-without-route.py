@@ -6,6 +6,8 @@ reach only the VPC.
 
 The rule reports nothing if a file creates VPC endpoints, routes, a NAT instance, a transit gateway or the like.
 
+There is no edit: a NAT gateway costs money, and the author may prefer VPC endpoints.
+
 ```yaml bad
 # file: main.tf
 module "vpc" {
@@ -39,6 +41,7 @@ _TAGS = re.compile(r"\bprivate_subnet_tags[ \t]*=[ \t]*\{[^{}]*karpenter\.sh/dis
 _OTHER_WAYS = re.compile(
     r"aws_vpc_endpoint|vpc-endpoints|aws_nat_gateway|fck-?nat|nat[-_]instance|\baws_route\b|\baws_instance\b"
     r"|transit_gateway|vpn_gateway|network_firewall|egress_only|vpc_peering|single_nat_gateway"
+    r'|\baws_route_table\b|\bmodule[ \t]+"[^"\n]*nat|\bsource[ \t]*=[ \t]*"[^"\n]*\bnat\b'
 )
 
 

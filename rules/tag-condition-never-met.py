@@ -7,9 +7,10 @@ that it can never delete. For existing resources, use `aws:ResourceTag/...`.
 
 A condition about `ResourceTag` is never met if no instance has the tag. Karpenter tags its instances with
 `karpenter.sh/nodepool`, `karpenter.k8s.aws/ec2nodeclass` and `kubernetes.io/cluster/<cluster>`. The tag `Name` is the
-name of the node (`ip-10-0-0-1...`), unless `tags` of the EC2NodeClass set it. `karpenter.sh/provisioner-name` is a
-tag of releases before 0.32. `StringEquals` takes `*` as a plain character: patterns need `StringLike`. The rule
-reports `TerminateInstances` if each statement that allows it has such a condition.
+name of the node (`ip-10-0-0-1...`), unless `tags` of the EC2NodeClass set it. Only the instances of a Provisioner, an
+API that ended with 0.32, have the tag `karpenter.sh/provisioner-name`. `StringEquals` takes `*` as a plain character:
+patterns need `StringLike`. The rule reports `TerminateInstances` if each statement that allows it has such a
+condition.
 
 The rule reads statements of `aws_iam_policy_document`, and policies in JSON or `jsonencode`. It reports nothing if
 another statement of the files grants the call without the condition.
@@ -293,7 +294,7 @@ def _find_reason(
         if not values or any("$" in value or "{" in value for value in values):
             continue
         if key[1] == _FORMER_TAG:
-            return f"no instance has the tag `{_FORMER_TAG}` since Karpenter 0.32"
+            return f"no instance of a NodePool has the tag `{_FORMER_TAG}`"
         if operator == "StringEquals" and all(re.search(r"[*?]", value) for value in values):
             return f"`StringEquals` compares the tag with `{values[0]}` as it is written"
         names = _list_names(classes) if key[1] == "Name" else None

@@ -7,6 +7,8 @@ The rule compares the selectors with the tags that Terraform's files set, with l
 variable files filled in. It reports nothing if the value of one tag is not known, if another class of the files does
 match, or if other tools set the tag as well.
 
+There is no edit: only the author knows which of the two values is right.
+
 ```yaml bad
 # file: main.tf
 module "vpc" {
@@ -55,8 +57,6 @@ from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, manifes
 
 _KEY = re.compile(r"(?i)karpenter|discovery")
 _PLACEHOLDER = re.compile(r"^[A-Z][A-Z0-9_]++$|[<>$%{}]|\b(?:your|example|change|replace)\b")
-
-
 _OUT_OF_USE = re.compile(r"(?i)(?:^|[/_.-])(?:archived?|backups?|deprecated|disabled|legacy|old)(?:[/_.-])")
 
 
@@ -68,8 +68,8 @@ _OUT_OF_USE = re.compile(r"(?i)(?:^|[/_.-])(?:archived?|backups?|deprecated|disa
     gives_way_to=["placeholder-left", "removed-api"],
     mentions=["discovery", "karpenter"],
     source=[
-        "provider:pkg/controllers/nodeclass/subnet.go@v1.14.1:44",
-        "provider:pkg/controllers/nodeclass/securitygroup.go@v1.14.1:44",
+        "provider:pkg/controllers/nodeclass/subnet.go@v1.14.1:45",
+        "provider:pkg/controllers/nodeclass/securitygroup.go@v1.14.1:45",
     ],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:

@@ -1,4 +1,4 @@
-"""Template code that changes: it decides about nodes, unless it prints one value of a field that no node depends on."""
+"""Template code that changes decides about nodes, unless it prints one value that no node depends on."""
 
 from __future__ import annotations
 

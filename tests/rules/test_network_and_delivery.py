@@ -177,6 +177,8 @@ RELEASE = (
     [
         (PATHS.format("pools/prod"), 1),
         (PATHS.format("pools"), 0),
+        (PATHS.format("pools/prod").replace("main", "HEAD"), 1),
+        (PATHS.format("pools/prod").replace("main", "release-1"), 0),
         (PATHS.format("'{{path}}'"), 0),
         (PATHS.format("pools").replace("}", ", helm: {values: a}}"), 1),
         (PATHS.format("pools").replace("acme", "elsewhere").replace("pools", "none"), 0),
@@ -196,6 +198,11 @@ def test_an_application_that_names_what_is_not_there(nodelint: Run, tmp_path: Pa
         (CHART.replace("1.14.3", "v1.14.3"), "chart-not-found", 1),
         (CHART.replace("1.14.3", "v0.34.1"), "chart-not-found", 0),
         (CHART.replace('/karpenter"', '/karpenter/karpenter"'), "chart-not-found", 1),
+        (
+            CHART.replace('/karpenter"', '/karpenter/karpenter"').replace('  version    = "1.14.3"\n', ""),
+            "chart-not-found",
+            1,
+        ),
         (CHART, "missing-namespace", 0),
         (CHART.replace("kube-system", "karpenter"), "missing-namespace", 1),
         (
@@ -231,6 +238,11 @@ def test_private_subnets_without_a_nat_gateway(
     assert [text.partition(":")[0] for text in found] == severities
     endpoint = {"net/endpoints.tf": 'resource "aws_vpc_endpoint" "a" {\n}\n'}
     assert check(nodelint, tmp_path, endpoint, "subnets-without-route") == []
+
+
+@pytest.mark.parametrize("way", ['module "nat" {\n  source = "./egress"', 'resource "aws_route_table" "private" {'])
+def test_private_subnets_with_another_way_out(nodelint: Run, tmp_path: Path, way: str) -> None:
+    assert check(nodelint, tmp_path, {"main.tf": f"{NAT}{way}\n}}\n"}, "subnets-without-route") == []
 
 
 OFF = """\

@@ -189,6 +189,15 @@ def test_a_module_for_aws_auth_that_gets_no_role(nodelint: Run, tmp_path: Path, 
         ({"main.tf": CLUSTER % "" + ROLE + ENTRY % "aws_iam_role.nodes.arn"}, ["warning"]),
         ({"main.tf": CLUSTER % API.replace("API_AND_", "") + ROLE + ENTRY % "aws_iam_role.nodes.arn"}, ["error"]),
         ({"main.tf": CLUSTER % API + ROLE + ENTRY % "aws_iam_role.nodes.arn"}, []),
+        (
+            {
+                "main.tf": CLUSTER % API.replace("API_AND_", "")
+                + ROLE
+                + GROUP % "aws_iam_role.nodes.arn"
+                + ENTRY % "aws_iam_role.nodes.arn"
+            },
+            ["error"],
+        ),
     ],
 )
 def test_an_access_entry_that_eks_refuses(

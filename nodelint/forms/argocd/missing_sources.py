@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _PLAIN = re.compile(r"(?:[\w@.-]+/)*[\w@.-]+/?")
 """A path without a pattern or a placeholder."""
+_NEWEST = ("", "HEAD", "main", "master")
+"""Revisions of the files that are read; another branch or a tag may hold other files."""
 _BUILDS = ("kustomization.yaml", "kustomization.yml", "Kustomization", "Chart.yaml")
 _MANIFESTS = (".yaml", ".yml", ".json", ".jsonnet")
 
@@ -55,17 +57,18 @@ class _Tree:
 def list_missing(source: Source, sources: Sequence[Source]) -> Iterator[MissingSource]:
     """Yield the paths of a file's Applications that the repository does not have, or that hold nothing to apply.
 
-    `sources` are files with Applications: an address counts as this repository's if it occurs with an existing path.
+    `sources` are files with Applications: an address with a revision counts as this repository's if it occurs with an
+    existing path.
     """
     if source.may_be_template:
         return
     tree = _Tree(source, sources)
-    own = {address for file in sources for address in _list_own(file, tree)}
+    own = {origin for file in sources for origin in _list_own(file, tree)}
     for parts in _list_applications(source):
         for part in parts:
-            if text_of(part.get("repoURL")) in own:
+            if _origin_of(part) in own:
                 yield from _check_path(part, tree)
-            if {text_of(other.get("repoURL")) for other in parts if other.get("ref") is not None} <= own:
+            if {_origin_of(other) for other in parts if other.get("ref") is not None} <= own:
                 yield from _check_values(part, tree)
 
 
@@ -82,14 +85,20 @@ def _list_applications(source: Source) -> Iterator[list[Node]]:
             yield parts
 
 
-def _list_own(source: Source, tree: _Tree) -> Iterator[str]:
-    """Yield the addresses of this repository: those that a file uses with an existing path."""
+def _origin_of(part: Node) -> tuple[str, str]:
+    """Return the address and the revision of a source. The usual names of the newest revision count as one."""
+    revision = text_of(part.get("targetRevision"))
+    return text_of(part.get("repoURL")), "" if revision in _NEWEST else revision
+
+
+def _list_own(source: Source, tree: _Tree) -> Iterator[tuple[str, str]]:
+    """Yield the addresses of this repository with their revisions: those that a file uses with an existing path."""
     for root in nodes_of(source) if not source.may_be_template else ():
         spec = root.get("spec") if text_of(root.get("kind")) == "Application" else None
         for part in list_sources_of(spec) if spec is not None else ():
             path = text_of(part.get("path"))
             if path.strip("./") and tree.names(path):
-                yield text_of(part.get("repoURL"))
+                yield _origin_of(part)
 
 
 def _check_path(part: Node, tree: _Tree) -> Iterator[MissingSource]:
