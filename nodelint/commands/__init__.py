@@ -11,6 +11,7 @@ import os
 import sys
 
 from nodelint.base.budget import RUN, BudgetSpent
+from nodelint.base.printable import printable
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands._console import (
     CLEAN,
@@ -297,7 +298,6 @@ def _missing_text(path: str) -> str:
 
 def _find_near_path(path: str) -> str:
     """Return the end of a message about a path that is not there: the path that is most like it, or nothing."""
-    from nodelint.base.printable import printable
     from nodelint.model.messages import nearest_name
 
     folder, rest = os.path.split(os.path.normpath(path))

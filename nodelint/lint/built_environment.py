@@ -141,7 +141,7 @@ class Environment:
         """Return whether findings may be reported at a place: its file was requested."""
         return id(at.source) in self._asked
 
-    def is_given(self, at: Node | Span) -> bool:
+    def has_values_at(self, at: Node | Span) -> bool:
         """Return whether a place is in a file of values that the environment is rendered with."""
         return any(at.source is file for built in self._built for file in built.given)
 

@@ -192,7 +192,7 @@ def _point_to_values(result: Result, runs: Sequence[Environment]) -> Result:
     if runs[0].asks_for(result.finding.at):
         if answers.count(True) != 1 or len(answers) < 2 or not is_own:
             return result
-    elif not any(run.is_given(first.at) for run in runs):
+    elif not any(run.has_values_at(first.at) for run in runs):
         return result
     rest = [also for also in result.finding.also if also is not first]
     finding = result.finding._replace(at=first.at, also=[Also(result.finding.at, "filled in here"), *rest])
