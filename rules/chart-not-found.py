@@ -4,6 +4,8 @@ The charts are `oci://public.ecr.aws/karpenter/karpenter` and `karpenter-crd`. T
 of the chart to the repository `oci://public.ecr.aws/karpenter`. Since 0.35, versions have no `v`: Helm looks for the
 tag `v1.6.0` as it is written and does not find it.
 
+There is no edit: the place is often not that of the value, such as the default of a variable.
+
 ```yaml bad
 # file: main.tf
 resource "helm_release" "karpenter" {

@@ -10,6 +10,8 @@ that admits the cluster.
 
 The rule reports nothing if a file has rules for security groups that may be for this one.
 
+There is no edit: only the author knows which group is for nodes.
+
 ```yaml bad
 # file: main.tf
 resource "aws_security_group" "cluster" {

@@ -6,6 +6,8 @@ endpoint of that cluster, and nodes try to join it. So no node ever joins the cl
 The rule reports a missing name only if all values of the chart are known, and others are set. It compares names only
 if the files install one controller and create one cluster, whose name they say.
 
+There is no edit: the file does not say in which cluster Karpenter is to run.
+
 ```yaml bad
 # file: main.tf
 resource "helm_release" "karpenter" {

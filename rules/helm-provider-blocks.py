@@ -8,6 +8,8 @@ the chart is never installed. If `required_providers` does not hold the provider
 The rule reports nothing if the version is not known: the root module is not in the repository, or it calls a public
 module that may ask for another version.
 
+There is no edit: the author chooses between another form of the values and another version of the provider.
+
 ```yaml bad
 # file: main.tf
 provider "helm" {

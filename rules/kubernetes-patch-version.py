@@ -4,6 +4,8 @@ EKS chooses the patch itself. It refuses any other version: "unsupported Kuberne
 created, or an upgrade fails. The rule reads `aws_eks_cluster`, the module `terraform-aws-modules/eks/aws`, and the
 ClusterConfig of eksctl.
 
+There is no edit: the version is Terraform's, and often the default of a variable.
+
 ```yaml bad
 # file: main.tf
 module "eks" {

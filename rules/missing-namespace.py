@@ -6,6 +6,8 @@ A Fargate profile, a Pod Identity association and a trust policy only name a nam
 The rule reports nothing if a file creates the namespace in another way, or may do so: the root module is not in the
 repository, or it calls public modules.
 
+There is no edit: the namespace may also be one that something else is to create.
+
 ```yaml bad
 # file: main.tf
 provider "helm" {

@@ -7,6 +7,8 @@ subfolders. If an Application has values of Helm, its folder has to hold a Chart
 The rule looks at Applications that concern Karpenter, if another Application shows that the address is the one of
 this repository. It ignores paths with patterns and placeholders.
 
+There is no edit: only the author knows whether the path is wrong or a file is missing.
+
 ```yaml bad
 # file: apps/karpenter.yaml
 apiVersion: argoproj.io/v1alpha1

@@ -6,6 +6,8 @@ reach only the VPC.
 
 The rule reports nothing if a file creates VPC endpoints, routes, a NAT instance, a transit gateway or the like.
 
+There is no edit: the author chooses between a NAT gateway and VPC endpoints, which cost money.
+
 ```yaml bad
 # file: main.tf
 module "vpc" {

@@ -8,6 +8,8 @@ EKS, VPCs, IAM roles and EKS Blueprints add-ons by version, and those of the mod
 The rule reports nothing if the version is not known, or if a newer version than nodelint knows may have the
 argument.
 
+There is no edit: an argument with another name often takes another form of value as well.
+
 ```yaml bad
 # file: main.tf
 module "karpenter" {
