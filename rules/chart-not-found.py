@@ -6,6 +6,8 @@ no `v`: Helm looks for the tag `v1.6.0` as it is written and does not find it.
 
 There is no edit: the value may be that of a variable that other charts use as well.
 
+There is no edit: the place is often not that of the value, such as the default of a variable.
+
 ```yaml bad
 # file: main.tf
 resource "helm_release" "karpenter" {

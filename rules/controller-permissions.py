@@ -248,6 +248,7 @@ _SEVERITIES: "dict[str, Severity]" = {
     controller_policy.START: "error",
     controller_policy.READY: "error",
     controller_policy.LAUNCH: "error",
+    controller_policy.SPOT: "error",
 }
 """Without a call on which all nodes depend, nothing works: an error, where others are a warning or information."""
 

@@ -6,6 +6,8 @@ version". eksctl refuses it before it calls EKS. The cluster is never created, o
 
 There is no edit: the value may be that of a variable that other tools use as well.
 
+There is no edit: the version is Terraform's, and often the default of a variable.
+
 ```yaml bad
 # file: main.tf
 module "eks" {

@@ -9,6 +9,8 @@ are those of these files. It ignores paths with patterns and placeholders.
 
 There is no edit: only the author knows which path is meant.
 
+There is no edit: only the author knows whether the path is wrong or a file is missing.
+
 ```yaml bad
 # file: apps/karpenter.yaml
 apiVersion: argoproj.io/v1alpha1

@@ -183,6 +183,9 @@ def _find_grants(file: Source, blocks: "terraform_trace.TerraformBlocks") -> Ite
 def _find_trusts(file: Source) -> Iterator[_Grant]:
     """The service accounts of Karpenter that a policy of trust names, in Terraform or in a script."""
     for match in _TRUST.finditer(file.text):
+        line = file.text[file.text.rfind("\n", 0, match.start()) + 1 : match.start()].lstrip()
+        if line.startswith(("#", "//")):
+            continue
         known = "$" not in match[0]
         if known or "karpenter" in match[0]:
             at = Span(file, match.start() + 1, match.end() - 1)

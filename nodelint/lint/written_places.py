@@ -37,6 +37,9 @@ def find_written_object(obj: Object | None, built: Built, at: Node | Span) -> Ob
 
 def lead_also(also: Iterable[Also], built: Built) -> Iterator[Also]:
     for place in also:
+        if place.at.source.built is None and place.at.source is not built.source:
+            yield place  # a file as it is written, such as one of Terraform, is no part of what is built
+            continue
         origin = built.find_origin(place.at)
         if origin is not None:
             yield Also(origin.at, place.message)

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from nodelint.model.manifest import EC2NodeClass
 
-START, READY, LAUNCH = "start", "ready", "launch"
-"""Effects after which no node is launched."""
+START, READY, LAUNCH, SPOT = "start", "ready", "launch", "spot"
+"""Effects after which no node, or no Spot node, is launched."""
 CLEANUP, HEALTH, PRICES = "cleanup", "health", "prices"
 """Effects with which nodes are still launched and removed."""
 

@@ -164,6 +164,7 @@ def test_a_role_for_the_service_account_of_another_namespace(nodelint: Run, tmp_
             "main.tf": grant + ASSOCIATION.replace("kube-system", "karpenter"),
             "app.yaml": ARGO.format(namespace="karpenter"),
         },
+        {"main.tf": TRUST_OF_IRSA.replace("  values", "# values") + local},
     ]
     for n, files in enumerate(silent):
         assert check(nodelint, tmp_path / f"silent-{n}", files, "service-account-elsewhere") == []

@@ -120,7 +120,7 @@ MISTAKES: list[tuple[dict[str, str], str, str, str]] = [
     ({"kind": "launch-template"}, "1.14.1", "", "`ec2:CreateFleet` is not allowed on `launch-template/*`"),
     ({"kind": "subnet"}, "1.14.1", "", "`ec2:RunInstances` is not allowed on `subnet/*`"),
     ({"untagged": "fleet"}, "1.14.1", "", "`ec2:CreateTags` is not allowed on `fleet/*`"),
-    ({"untagged": "spot-instances-request"}, "1.14.1", "", "`ec2:CreateTags` is not allowed on `spot-instances"),
+    ({"untagged": "spot-instances-request"}, "1.14.1", "", "`ec2:CreateTags` is not allowed on `spot-"),
 ]
 
 
@@ -141,6 +141,11 @@ def test_a_policy_that_lacks_something_and_its_twin(nodelint: Run, tmp_path: Pat
         assert any(text.startswith(message) for text in found), (mistake, found)
         if before:
             assert check(nodelint, tmp_path / f"{n}-before", files, before) == []
+
+
+def test_what_only_spot_needs_stops_only_spot(nodelint: Run, tmp_path: Path) -> None:
+    files = {"karpenter.tf": as_jsonencode(policy(untagged="spot-instances-request")), "class.yaml": CLASS}
+    assert [text.partition(": ")[2] for text in check(nodelint, tmp_path, files)] == ["no Spot node is launched"]
 
 
 TAGS = """\

@@ -348,6 +348,47 @@ def test_the_type_of_the_entry_of_nodes(nodelint: Run, tmp_path: Path, kind: str
         )
 
 
+def test_a_policy_for_the_role_of_nodes_may_give_what_an_entry_does_not(nodelint: Run, tmp_path: Path) -> None:
+    entry = (ENTRY % "aws_iam_role.nodes.arn").replace('"EC2_LINUX"', '"STANDARD"')
+    policy = 'resource "aws_eks_access_policy_association" "nodes" {\n  principal_arn = %s\n}\n'
+    for principal, count in (("aws_iam_role.nodes.arn", 0), ("aws_iam_role.admin.arn", 1)):
+        text = CLUSTER % API + ROLE + 'resource "aws_iam_role" "admin" {\n  name = "admin"\n}\n' + entry
+        files = {"main.tf": text + policy % principal, **forms("karpenter-nodes")["yaml"]}
+        assert len(list_severities(nodelint, tmp_path / str(count), files, "node-role-without-access")) == count
+
+
+@pytest.mark.parametrize(
+    ("access", "count"),
+    [
+        ("", 1),
+        (ENTRY % '"arn:aws:iam::111122223333:role/${module.eks.name}-nodes"', 0),
+        (ENTRY % '"arn:aws:iam::111122223333:role/admin"', 1),
+    ],
+)
+def test_an_entry_in_the_folder_that_calls_the_module_with_the_role(
+    nodelint: Run, tmp_path: Path, access: str, count: int
+) -> None:
+    output = 'output "role" {\n  value = aws_iam_role.nodes.name\n}\n'
+    files = {
+        "main.tf": 'module "eks" {\n  source = "./eks"\n}\n' + access,
+        "eks/main.tf": CLUSTER % API + ROLE.replace("karpenter-nodes", "${var.name}-nodes") + output,
+        **forms("${module.eks.role}")["terraform"],
+    }
+    assert len(list_severities(nodelint, tmp_path, files, "node-role-without-access")) == count
+
+
+def test_the_places_in_terraform_of_a_class_that_an_overlay_builds(nodelint: Run, tmp_path: Path) -> None:
+    files = {
+        "main.tf": CLUSTER % API + ROLE,
+        "class.yaml": nodeclass(role="karpenter-nodes"),
+        "kustomization.yaml": "resources: [class.yaml]\n",
+    }
+    write_files(tmp_path, files)
+    done = nodelint("check", ".", "--format", "json", "--select", "node-role-without-access", cwd=tmp_path)
+    (found,) = json.loads(done.stdout)["findings"]
+    assert [place["path"] for place in found["related"]][:2] == ["main.tf", "main.tf"]
+
+
 TRUST = '  assume_role_policy = jsonencode({ Statement = [{ Principal = { Service = "%s.amazonaws.com" } }] })\n}\n'
 
 

@@ -156,6 +156,7 @@ REQUIRED = (
     'terraform {{\n  required_providers {{\n    helm = {{\n      source = "hashicorp/helm"\n'
     '      version = "{0}"\n    }}\n  }}\n}}\n'
 )
+COMMENTED = REQUIRED.replace("version =", "# set {{ }} is refused by 3\n      version =")
 LOCK = 'provider "registry.terraform.io/hashicorp/helm" {\n  version = "2.17.0"\n}\n'
 
 
@@ -165,6 +166,8 @@ LOCK = 'provider "registry.terraform.io/hashicorp/helm" {\n  version = "2.17.0"\
         (BLOCK, {}, 1),
         (BLOCK, {"versions.tf": REQUIRED.format(">= 2.6")}, 1),
         (BLOCK, {"versions.tf": REQUIRED.format("~> 2.6")}, 0),
+        (BLOCK, {"versions.tf": COMMENTED.format("~> 2.6")}, 0),
+        (BLOCK, {"versions.tf": REQUIRED.format("~> 2.6").replace("      version", "      # version")}, 1),
         (BLOCK, {".terraform.lock.hcl": LOCK}, 0),
         (BLOCK, {"more.tf": 'module "addons" {\n  source = "aws-ia/eks-blueprints-addons/aws"\n}\n'}, 0),
         (LIST, {}, 0),

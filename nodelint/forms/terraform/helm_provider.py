@@ -24,6 +24,7 @@ _REQUIRED = re.compile(r"\bhelm[ \t]*=[ \t]*(?:\{(?P<body>[^{}]*)\}|\"(?P<short>
 _VERSION = re.compile(r'\bversion[ \t]*=[ \t]*"([^"]*)"')
 _WITHOUT_HELM = ("terraform-aws-modules/", "registry.terraform.io/terraform-aws-modules/")
 """The beginning of the source of public modules that do not require the Helm provider."""
+_COMMENT = re.compile(r"(?m)^[ \t]*(?:#|//)[^\n]*$")
 _MOST_FOLDERS = 200
 
 
@@ -101,7 +102,7 @@ def _version_of_root(root: str, folders: list[str], modules: ModuleFiles) -> Mod
             for block in file.blocks:
                 has_provider |= block.kind == "provider" and block.names == ("helm",)
                 if block.kind == "terraform":
-                    text = file.source.text[block.start : block.end]
+                    text = _COMMENT.sub("", file.source.text[block.start : block.end])
                     for found in _REQUIRED.finditer(text):
                         version = _VERSION.search(found["body"] or "")
                         written += [found["short"]] if found["short"] else [version[1]] if version is not None else []

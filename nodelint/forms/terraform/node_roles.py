@@ -113,10 +113,16 @@ def is_cluster(block: BlockText) -> bool:
 def find_root(made: MadeRole, blocks: TerraformBlocks) -> Sequence[BlockText]:
     """Return the blocks of the configuration that creates a role.
 
-    These are the blocks of its folder and of the modules that the folder calls, if one of them creates a cluster;
-    else all blocks of the run.
+    These are the blocks of its folder, of the folders that call it, and of the modules that they call, if one of them
+    creates a cluster; else all blocks of the run.
     """
-    folders = blocks.folders_below(folder_of(made.block.source.path))
+    own = folder_of(made.block.source.path)
+    above, waiting = {own}, [own]
+    while waiting:
+        callers = {folder_of(call.source.path) for call in blocks.calls_of(waiting.pop())} - above
+        above |= callers
+        waiting += callers
+    folders = {below for folder in above for below in blocks.folders_below(folder)}
     found = [block for block in blocks.blocks if folder_of(block.source.path) in folders]
     return found if any(map(is_cluster, found)) else blocks.blocks
 
@@ -158,8 +164,17 @@ def list_entries(blocks: Sequence[BlockText]) -> Iterator[tuple[BlockText, str, 
 
 
 def list_types(made: MadeRole, blocks: TerraformBlocks) -> Iterator[tuple[BlockText, str]]:
-    """Yield the access entries of a role, each with its type; those whose type is not known are left out."""
-    for block, written, path in list_entries(find_root(made, blocks)):
+    """Yield the access entries of a role, each with its type.
+
+    Left out are those whose type is not known, and all of a role to which an access policy may give what nodes need.
+    """
+    near = find_root(made, blocks)
+    for block in near:
+        if block.kind == "aws_eks_access_policy_association":
+            written = own_arguments(block.text).get("principal_arn", "")
+            if _names(written, block.source.path, made, blocks) is not False:
+                return
+    for block, written, path in list_entries(near):
         kind = own_arguments(block.text).get("type", '"STANDARD"')
         if kind.startswith('"') and "$" not in kind and _names(written, path, made, blocks):
             yield block, kind.strip('"')
