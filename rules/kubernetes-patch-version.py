@@ -4,8 +4,6 @@ EKS chooses the patch itself, with its platform version. It refuses a version wi
 version". eksctl refuses it before it calls EKS. The cluster is never created, or an upgrade fails. The rule reads
 `aws_eks_cluster`, the module `terraform-aws-modules/eks/aws`, and the ClusterConfig of eksctl.
 
-There is no edit: the value may be that of a variable that other tools use as well.
-
 There is no edit: the version is Terraform's, and often the default of a variable.
 
 ```yaml bad

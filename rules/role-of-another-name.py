@@ -151,11 +151,21 @@ def check(source: Source, context: Context) -> Findings:
     blocks = context.run_files.terraform
     calls = karpenter_calls.list_karpenter_calls(blocks)
     plain = [role for role in roles if isinstance(role.value, str) and "karpenter" in role.value.lower()]
+    plain = [role for role in plain if not _TO_CHANGE.search(role.source.text, role.end, _find_line_end(role))]
     if calls:
         texts = [role for role in roles if role.value is UNKNOWN and _is_text_with_names(role)]
         yield from _of_modules([*plain, *texts], calls, blocks, context)
     elif plain and not context.run_files.is_in_files(re.compile(_PUBLIC), around=True):
         yield from _of_resource(plain, blocks, context)
+
+
+_TO_CHANGE = re.compile(r"(?i)#.{0,40}?\b(?:change|replace|your)\b")
+"""A comment behind a role that the reader of the file is to fill in."""
+
+
+def _find_line_end(node: Node) -> int:
+    end = node.source.text.find("\n", node.end)
+    return end if end >= 0 else len(node.source.text)
 
 
 def _of_resource(plain: Sequence[Node], blocks: "terraform_trace.TerraformBlocks", context: Context) -> Findings:

@@ -86,6 +86,16 @@ def test_a_role_that_terraform_fills_in(nodelint: Run, tmp_path: Path, role: str
     assert len(list_severities(nodelint, tmp_path, files, "role-of-another-name")) == count
 
 
+def test_a_role_that_a_comment_asks_to_change(nodelint: Run, tmp_path: Path) -> None:
+    written = nodeclass(role="KarpenterNodeRole-main")
+    for comment, count in (("# <- change this", 0), ("# of the nodes", 1)):
+        class_text = written.replace("KarpenterNodeRole-main", f"KarpenterNodeRole-main  {comment}")
+        assert comment in class_text
+        files = {"main.tf": EKS + CALLS["eks"] % "", "class.yaml": class_text}
+        found = list_severities(nodelint, tmp_path / str(count), files, "role-of-another-name")
+        assert len(found) == count, comment
+
+
 ROLE = 'resource "aws_iam_role" "nodes" {\n  name = "karpenter-nodes"\n}\n'
 OUTPUT = 'output "role_arn" {\n  value = try(aws_iam_role.nodes[0].arn, "")\n}\n'
 ENTRY = 'resource "aws_eks_access_entry" "nodes" {\n  principal_arn = %s\n  type = "EC2_LINUX"\n}\n'
