@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import lru_cache
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
@@ -48,7 +49,7 @@ class Statement(NamedTuple):
             return False
         if self.actions is None:
             return None
-        return any(matches_action(pattern, action) for pattern in self.actions)
+        return _match(self.actions, action)
 
     def covers(self, kind: str) -> bool | None:
         """Return whether the statement covers EC2 resources of a kind, such as `launch-template`.
@@ -61,10 +62,14 @@ class Statement(NamedTuple):
         return True if True in found else None if None in found else False
 
 
-def matches_action(pattern: str, action: str) -> bool:
-    """Return whether an action of a policy, possibly with wildcards, matches an action."""
-    written = re.escape(pattern.lower()).replace(r"\*", ".*").replace(r"\?", ".")
-    return re.fullmatch(written, action.lower()) is not None
+@lru_cache(maxsize=10_000)  # a rule asks the same of the same statements in each environment
+def _match(patterns: tuple[str, ...], action: str) -> bool:
+    """Return whether one of the actions of a policy, possibly with wildcards, matches an action."""
+    for pattern in patterns:
+        written = re.escape(pattern.lower()).replace(r"\*", ".*").replace(r"\?", ".")
+        if re.fullmatch(written, action.lower()) is not None:
+            return True
+    return False
 
 
 def list_statements(source: Source) -> Sequence[Statement]:

@@ -192,11 +192,9 @@ class ModuleFolder:
         texts = [file.source.text for file in self._files]
         named = [(file, found) for file in self._files for found in list_references(file)]
         known = {found.address for _, found in named if self.declared.is_declared(found.address)}
-        missing = [
-            (file, found)
-            for file, found in named
-            if found.address not in known and not _may_declare(texts, found.address)
-        ]
+        unknown = {found.address for _, found in named} - known
+        unknown = {address for address in unknown if not _may_declare(texts, address)}
+        missing = [(file, found) for file, found in named if found.address in unknown]
         # A folder that declares less than it lacks is an excerpt, and so is one without a provider and variables.
         is_excerpt = len({found.address for _, found in missing}) > len(known)
         kinds = {block.kind for file in self._files for block in file.blocks}
@@ -295,9 +293,11 @@ def closest(name: str, known: Sequence[str]) -> str | None:
 def _may_declare(texts: Sequence[str], address: str) -> bool:
     """Return whether one of the texts may declare an address in a form that is not parsed."""
     kind, _, name = address.rpartition(".")
-    name = re.escape(name)
-    written = rf"(?m)^[ \t]*{name}[ \t]*=" if kind == "local" else rf'^[ \t]*\w+[ \t]+(?:"?[\w-]+"?[ \t]+)?"?{name}"?'
-    return any(re.search(written, text, re.M) for text in texts)
+    label = re.escape(name)
+    written = (
+        rf"(?m)^[ \t]*{label}[ \t]*=" if kind == "local" else rf'^[ \t]*\w+[ \t]+(?:"?[\w-]+"?[ \t]+)?"?{label}"?'
+    )
+    return any(name in text and re.search(written, text, re.M) for text in texts)
 
 
 def _text(expression: HclExpression | None) -> str | None:
