@@ -116,12 +116,14 @@ def _find_gaps(was: Read, new: Read, settings: Settings, plan: Plan, unread: Unr
     """Yield what differs between the sides and may change pools and classes in a way that is not known."""
     from nodelint.plan.changed_gaps import find_changed_gaps
     from nodelint.plan.changed_inputs import find_changed_inputs
+    from nodelint.plan.changed_variables import find_changed_variables
     from nodelint.plan.gone_appliers import find_gone_appliers
     from nodelint.plan.recreated_objects import find_recreated
     from nodelint.plan.values_elsewhere import find_changes_elsewhere
 
     yield from find_changes_elsewhere(was, new)
     yield from find_changed_inputs(was, new, plan)
+    yield from find_changed_variables(was, new, plan)
     yield from find_changed_gaps(was, new, plan, unread)
     yield from find_gone_appliers(was, new)
     yield from find_recreated(was, new)
