@@ -6,11 +6,13 @@ import os
 import re
 from collections.abc import Iterator
 
+from nodelint.forms.helmfile.charts import ENVIRONMENT, HELMFILE, list_environments
 from nodelint.forms.input_text import InputText
 from nodelint.forms.lib.chart_places import names_chart
-from nodelint.forms.lib.unread_inputs import UnreadInputs, whole_text
+from nodelint.forms.lib.unread_inputs import PLACEHOLDER, UnreadInputs, whole_text
+from nodelint.text import Source
+from nodelint.text.reading import nodes_of
 
-_HELMFILE = re.compile(r"(?:^|/)(?:helmfile[^/]*|helmfile\.d/[^/]+)\.ya?ml(?:\.gotmpl)?$")
 _PATH = re.compile(
     r"(?<![\w./$*-])(?!\.(?:ya?ml|json)\b)[\w./$*-]*(?:\{\{[^{}\n]*\}\}[\w./$*-]*){0,20}"
     r"\.(?:ya?ml|json)(?:\.gotmpl)?(?![\w.])"
@@ -21,11 +23,26 @@ def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
     """Yield the helmfiles that install a chart with template code in its values, and the files that they name."""
 
     for path in files.paths:
-        source = files.read(path) if _HELMFILE.search(path.replace(os.sep, "/")) else None
+        source = files.read(path) if HELMFILE.search(path.replace(os.sep, "/")) else None
         if source is None or not names_chart(source.text, chart):
             continue
         if not re.search(r"\{\{|\.gotmpl|(?m:^environments:)", source.text):
             continue
         yield whole_text(source)
         for name in dict.fromkeys(_PATH.findall(source.text)):
-            yield from files.list_named(os.path.dirname(path), name)
+            named = files.list_named(os.path.dirname(path), name)
+            yield from (found for found in named if not _is_known(found, source, name, files))
+
+
+def _is_known(found: InputText, helmfile: Source, name: str, files: UnreadInputs) -> bool:
+    """Return whether an environment's name alone chooses a file, and the chart is rendered with it or nobody reads it."""
+    if PLACEHOLDER.search(ENVIRONMENT.sub("", name)) or not ENVIRONMENT.search(name):
+        return False
+    path = os.path.abspath(found.at.source.path)
+    roots = nodes_of(helmfile)
+    names = list_environments(roots[0]) if roots else None
+    if names is None or path in files.taken:
+        return names is not None
+    folder = os.path.dirname(os.path.abspath(helmfile.path))
+    applied = (os.path.normpath(os.path.join(folder, ENVIRONMENT.sub(known, name))) for known in names)
+    return path not in applied
