@@ -10,6 +10,7 @@ from nodelint.forms.helmfile.charts import ENVIRONMENT, HELMFILE, list_environme
 from nodelint.forms.input_text import InputText
 from nodelint.forms.lib.chart_places import names_chart
 from nodelint.forms.lib.unread_inputs import PLACEHOLDER, UnreadInputs, whole_text
+from nodelint.forms.lib.variable_inputs import VariableInputs
 from nodelint.text import Source
 from nodelint.text.reading import nodes_of
 
@@ -17,6 +18,8 @@ _PATH = re.compile(
     r"(?<![\w./$*-])(?!\.(?:ya?ml|json)\b)[\w./$*-]*(?:\{\{[^{}\n]*\}\}[\w./$*-]*){0,20}"
     r"\.(?:ya?ml|json)(?:\.gotmpl)?(?![\w.])"
 )
+_FROM_ENVIRONMENT = re.compile(r"\b(?:env|requiredEnv)\s+[\"`']([A-Za-z_]\w*)")
+"""A variable of the shell that the code of a helmfile reads."""
 
 
 def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
@@ -29,13 +32,18 @@ def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
         if not re.search(r"\{\{|\.gotmpl|(?m:^environments:)", source.text):
             continue
         yield whole_text(source)
+        texts = [source.text]
         for name in dict.fromkeys(_PATH.findall(source.text)):
             named = files.list_named(os.path.dirname(path), name)
-            yield from (found for found in named if not _is_known(found, source, name, files))
+            unread = [found for found in named if not _is_known(found, source, name, files)]
+            texts += (found.at.source.text for found in unread)
+            yield from unread
+        variables = VariableInputs(files.top)
+        yield from variables.list_inputs({name for text in texts for name in _FROM_ENVIRONMENT.findall(text)})
 
 
 def _is_known(found: InputText, helmfile: Source, name: str, files: UnreadInputs) -> bool:
-    """Return whether an environment's name alone chooses a file, and the chart is rendered with it or nobody reads it."""
+    """Return whether an environment's name chooses a file with which the chart is rendered, or that none has."""
     if PLACEHOLDER.search(ENVIRONMENT.sub("", name)) or not ENVIRONMENT.search(name):
         return False
     path = os.path.abspath(found.at.source.path)
