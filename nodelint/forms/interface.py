@@ -124,8 +124,11 @@ class InputFinder(Protocol):
     def list_inputs(self, node: Node) -> list[InputText]:
         """Return the inputs of an unknown value. Empty if the form does not render it."""
 
-    def list_existence_inputs(self, node: Node) -> list[InputText]:
-        """Return the inputs that decide whether the object with a value exists."""
+    def list_existence_inputs(self, node: Node, is_shared: bool = False) -> list[InputText]:
+        """Return the inputs that decide whether the object with a value exists.
+
+        `is_shared`: several objects of one place have its name, so that it is not known which of them it is.
+        """
 
 
 class ValuesElsewhere(Protocol):

@@ -13,15 +13,18 @@ if TYPE_CHECKING:
     from nodelint.forms.interface import ValuesElsewhere
     from nodelint.model.gap import Gap
     from nodelint.model.manifest import Object
-    from nodelint.plan import Plan
+    from nodelint.plan import Plan, UnreadFiles
     from nodelint.plan.read_side import Read
 
 
-def find_changed_variables(was: Read, new: Read, plan: Plan) -> Iterator[Gap]:
+def find_changed_variables(was: Read, new: Read, plan: Plan, unread: UnreadFiles) -> Iterator[Gap]:
     """Yield the pools and classes that may depend on what changes in such a file.
 
-    Objects whose nodes are all replaced, and those that the plan names as not compared, are passed over.
+    Objects whose nodes are all replaced, and those that the plan names as not compared, are passed over. If a side
+    cannot read a file that differs, the plan says so, and which variables an object uses is not known.
     """
+    if unread.files:
+        return
     named = {place.subject for place in plan.uncompared if place.decides}
     replaced = {id(pool.pair.new) for pool in plan.pools if pool.replaced == "all"}
     sides: list[list[ValuesElsewhere]] = []
