@@ -16,7 +16,7 @@ from nodelint.forms.lib.chart_values import (
 from nodelint.forms.lib.unread_inputs import UnreadInputs, in_one_line
 from nodelint.forms.requests import FolderUse, InstallChart
 from nodelint.model.finding import span_of
-from nodelint.text import Node
+from nodelint.text import Node, Source
 from nodelint.text.missing import items_of, text_of
 from nodelint.text.reading import nodes_of
 
@@ -53,9 +53,10 @@ def list_environments(root: Node) -> set[str] | None:
     Other files may declare some, or a values file may be missing. Without a name, helmfile applies the environment
     `default`, which a helmfile need not declare.
     """
-    if "missingFileHandler" in root.source.text:
+    source = root.source
+    if "missingFileHandler" in source.text or not isinstance(source, Source):
         return None
-    nodes = [node for node in nodes_of(root.source) if node.kind == "mapping"]
+    nodes = [node for node in nodes_of(source) if node.kind == "mapping"]
     declared = [node.get("environments") for node in nodes]
     if any(node.get("bases") is not None for node in nodes) or any(
         found is not None and (found.kind != "mapping" or any(entry.name is None for entry in found.entries))
@@ -90,8 +91,8 @@ def helmfile_layers(release: Node, folder: str, tree: RepositoryTree, environmen
     layers = []
     for item in values.items if values is not None else ():
         if environment and item.kind == "scalar" and ENVIRONMENT.search(item.unquoted):
-            name = ENVIRONMENT.sub(environment, item.unquoted)
-            item = Node(item.source, item.start, item.end, "scalar", item.style, name)
+            path = ENVIRONMENT.sub(environment, item.unquoted)
+            item = Node(item.source, item.start, item.end, "scalar", item.style, path)
         given = item if item.kind == "mapping" else tree.read_named(folder, item)
         layers += [merge_layer(given)] if given is not None else []
     for item in settings.items if settings is not None else ():
