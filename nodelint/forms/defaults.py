@@ -45,7 +45,7 @@ def _none(*_: Any) -> None:
 
 apply_folder = find_fault = find_root_fault = find_missing_path = _none
 read_beside = render = note_gaps = forget = find_patched_folder = _none
-make_input_finder = read_files_taken = _none
+make_input_finder = find_variables_elsewhere = read_files_taken = _none
 
 
 def list_unread_releases(charts: Any, top: str, sources: Any) -> dict[str, Any]:

@@ -124,8 +124,18 @@ class InputFinder(Protocol):
     def list_inputs(self, node: Node) -> list[InputText]:
         """Return the inputs of an unknown value. Empty if the form does not render it."""
 
-    def list_existence_inputs(self, node: Node) -> list[InputText]:
-        """Return the inputs that decide whether the object with a value exists."""
+    def list_existence_inputs(self, node: Node, is_shared: bool = False) -> list[InputText]:
+        """Return the inputs that decide whether the object with a value exists.
+
+        `is_shared`: several objects of one place have its name, so that it is not known which of them it is.
+        """
+
+
+class ValuesElsewhere(Protocol):
+    """The files of one side of a plan that may give values, and with which nothing is rendered."""
+
+    def list_values(self, obj: Object) -> Iterator[InputText]:
+        """Yield what these files may give to an object. `caller` is the path of the file below the side's folder."""
 
 
 class Form(Protocol):
@@ -272,6 +282,9 @@ class Form(Protocol):
 
     def make_input_finder(self, sources: Sequence[Source]) -> InputFinder | None:
         """Return a finder of the inputs of unknown values. None if the form renders nothing."""
+
+    def find_variables_elsewhere(self, sources: Sequence[Source], top: str) -> ValuesElsewhere | None:
+        """Return a finder of values in files with which nothing is rendered. None if the form has no such files."""
 
     def list_remote_uses(
         self, sources: Sequence[Source], reported: Collection[tuple[str, int]]

@@ -9,6 +9,7 @@ from nodelint.model.finding import span_of, written_place
 from nodelint.model.gap import Gap
 from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.model.open_parts import NO_OPEN_PARTS
+from nodelint.plan.sides import place_below
 from nodelint.plan.uncompared import uncompared
 from nodelint.text import UNKNOWN, Node
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from nodelint.forms.interface import InputFinder
     from nodelint.model.manifest import Object
     from nodelint.plan import Plan
+    from nodelint.plan.matching import Pair
     from nodelint.plan.read_side import Read
 
 
@@ -29,19 +31,36 @@ def find_changed_inputs(was: Read, new: Read, plan: Plan) -> Iterator[Gap]:
     """
     named = {place.subject for place in plan.uncompared if place.decides}
     replaced = {id(pool.pair.new) for pool in plan.pools if pool.replaced == "all"}
+    shared = _list_instances(new, plan)
     finders: list[_InputFinder] = []
     for pair in (*(pool.pair for pool in plan.pools), *plan.classes):
         if pair.old is None or pair.new is None or id(pair.new) in replaced:
             continue
         both = [plan.written.get(id(obj), obj) for obj in (pair.old, pair.new)]
+        is_shared = id(pair.new) in shared
         unknown = [_list_unknown(obj) for obj in both]
         if not any(unknown) and not any(map(_may_depend, both)):
             continue
         finders = finders or [_InputFinder(was), _InputFinder(new)]
-        found = _find_change(both, unknown, finders)
+        found = _find_change(both, unknown, finders, is_shared)
         label = f"{pair.new.kind} {pair.new.name if isinstance(pair.new.name, str) else pair.new.name_node.unquoted}"
         if found is not None and label not in named:
             yield uncompared(found.at, label, _explain(found), True)._replace(object=pair.new)
+
+
+def _list_instances(new: Read, plan: Plan) -> set[int]:
+    """Return the ids of new objects that share place and name with others, where all these are as they were.
+
+    They are compared by what they hold. If the instances of a module change places, none of them looks changed.
+    """
+    groups: dict[tuple[str, str, str], list[Pair]] = {}
+    for pair in (*(pool.pair for pool in plan.pools), *plan.classes):
+        obj = pair.new or pair.old
+        if obj is not None and obj.source.path.endswith(TABLE.endings + TABLE.templates):
+            key = (obj.kind, obj.name_node.unquoted, place_below(obj, new.root) if pair.new is not None else "")
+            groups.setdefault(key, []).append(pair)
+    same = (pairs for pairs in groups.values() if len(pairs) > 1 and all(p.change == "unchanged" for p in pairs))
+    return {id(pair.new) for pairs in same for pair in pairs}
 
 
 def _explain(found: InputText) -> str:
@@ -57,12 +76,12 @@ def _may_depend(obj: Object) -> bool:
 
 
 def _find_change(
-    both: Sequence[Object], unknown: Sequence[Sequence[Node]], finders: Sequence[_InputFinder]
+    both: Sequence[Object], unknown: Sequence[Sequence[Node]], finders: Sequence[_InputFinder], is_shared: bool
 ) -> InputText | None:
     from nodelint.forms.input_text import list_changed_inputs
 
     sides = zip(finders, both, unknown, strict=True)
-    before, after = (finder.list_inputs(obj, nodes) for finder, obj, nodes in sides)
+    before, after = (finder.list_inputs(obj, nodes, is_shared) for finder, obj, nodes in sides)
     return next(iter(list_changed_inputs(before, after)), None)
 
 
@@ -89,9 +108,11 @@ class _InputFinder:
         finders = (row.load().make_input_finder(side.found.sources) for row in reversed(TABLE.rows) if row.fills)
         self._finders: list[InputFinder] = [finder for finder in finders if finder is not None]
 
-    def list_inputs(self, obj: Object, unknown: Sequence[Node]) -> list[InputText]:
+    def list_inputs(self, obj: Object, unknown: Sequence[Node], is_shared: bool) -> list[InputText]:
         """Return the inputs of some unknown values of an object, and of what decides whether the object is there."""
-        found = [given for finder in self._finders for given in finder.list_existence_inputs(obj.name_node)]
+        found = [
+            given for finder in self._finders for given in finder.list_existence_inputs(obj.name_node, is_shared)
+        ]
         found += [given for node in unknown for finder in self._finders for given in finder.list_inputs(node)]
         if is_of_other_tool(obj):
             found += self._variables.list_inputs(_list_names(obj, unknown))

@@ -8,6 +8,7 @@ from nodelint.apiserver import Schemas
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.registry import TABLE
+from nodelint.model.finding import span_of
 from nodelint.plan.each_release import make_each
 from nodelint.plan.outcome import Absorbed, Findings, PlanOptions
 from nodelint.plan.read_side import Read, applied, renamed
@@ -116,15 +117,21 @@ def _find_gaps(was: Read, new: Read, settings: Settings, plan: Plan, unread: Unr
     """Yield what differs between the sides and may change pools and classes in a way that is not known."""
     from nodelint.plan.changed_gaps import find_changed_gaps
     from nodelint.plan.changed_inputs import find_changed_inputs
+    from nodelint.plan.changed_variables import find_changed_variables
     from nodelint.plan.gone_appliers import find_gone_appliers
     from nodelint.plan.recreated_objects import find_recreated
     from nodelint.plan.values_elsewhere import find_changes_elsewhere
 
     yield from find_changes_elsewhere(was, new)
     yield from find_changed_inputs(was, new, plan)
+    yield from find_changed_variables(was, new, plan, unread)
     yield from find_changed_gaps(was, new, plan, unread)
     yield from find_gone_appliers(was, new)
-    yield from find_recreated(was, new)
+    # A block in a file that a side cannot read is not gone.
+    lost = {os.path.normpath(os.path.join(side.root, gap.subject)) for side in (was, new) for gap in unread.files}
+    for gap in find_recreated(was, new):
+        if os.path.normpath(span_of(gap.at).source.path) not in lost:
+            yield gap
 
 
 def _judge_sides(

@@ -73,7 +73,7 @@ def applied(mine: Read, other: Read) -> Inventory:
     A file that a kustomization no longer lists, or does not list yet, stays in the repository and is not applied. Nor
     is what a chart makes of its default values, if everything that installs it gives others.
     """
-    inventory = _without_defaults(mine, other)
+    inventory = _without_empty(mine, other, _without_defaults(mine, other))
     if not other.inventory.built:
         return inventory
     folders = {os.path.dirname(os.path.relpath(path, mine.root)) for path in inventory.folder_files}
@@ -115,6 +115,27 @@ def _without_defaults(mine: Read, other: Read) -> Inventory:
         if not _is_unapplied(built) or (path_below(built.source.path, mine.root), built.label) in used
     ]
     return mine.inventory._replace(built=tuple(left))
+
+
+def _without_empty(mine: Read, other: Read, inventory: Inventory) -> Inventory:
+    """Leave out what is made with a values file that holds no value, and that the other side does not build with.
+
+    It does not show that there is an environment of that name.
+    """
+    used = {(path_below(built.source.path, other.root), built.label) for built in other.inventory.built}
+    left = [
+        built
+        for built in inventory.built
+        if not _is_of_empty_file(built) or (path_below(built.source.path, mine.root), built.label) in used
+    ]
+    return inventory if len(left) == len(inventory.built) else inventory._replace(built=tuple(left))
+
+
+def _is_of_empty_file(built: Built) -> bool:
+    if len(built.given) != 1 or built.applied_by[1] or not built.given[0].path.endswith((".yaml", ".yml")):
+        return False
+    lines = (line.strip() for line in built.given[0].text.splitlines())
+    return all(line in ("", "---") or line.startswith("#") for line in lines)
 
 
 def _is_unapplied(built: Built) -> bool:

@@ -234,7 +234,34 @@ REPLACED: dict[str, Case] = {
     "an overlay without a patch": (OVERLAYS, "dev/kustomization.yaml", BASE, BASE + OTHER_FAMILIES),
     "an overlay without a patch, the class alone": (OVERLAYS, "dev/kustomization.yaml", BASE, BASE + OTHER_ROLE),
 }
+HELMFILE = {
+    **CHART,
+    "helmfile.yaml": "environments:\n  dev: {}\n  prod: {}\n---\nreleases:\n- name: nodes\n  chart: ./chart\n"
+    "  values: ['envs/{{ .Environment.Name }}.yaml']\n",
+    "envs/dev.yaml": "families: [m6i]\n",
+    "envs/prod.yaml": "families: [r6i]\n",
+}
+"""A release whose values file the name of an environment chooses."""
+REPLACED["an environment of a helmfile"] = (HELMFILE, "envs/dev.yaml", "families: [m6i]\n", "families: [c7i]\n")
+REPLACED["a values file without a value"] = (
+    CHART,
+    "chart/values-dev.yaml",
+    "# families: [c7i]\n",
+    "families: [c7i]\n",
+)
 UNCHANGED: dict[str, Case] = {
+    "an environment of a helmfile, a value that nothing prints": (
+        HELMFILE,
+        "envs/dev.yaml",
+        "families: [m6i]\n",
+        "families: [m6i]\nnote: y\n",
+    ),
+    "a helmfile whose environments give each other values than the chart": (
+        HELMFILE,
+        "chart/values.yaml",
+        CHART["chart/values.yaml"],
+        CHART["chart/values.yaml"].replace("m6i", "c7i"),
+    ),
     "tfvars, the default": (ROOT, "envs/dev.tfvars", 'cluster = "dev"\n', 'cluster = "dev"\nfamilies = ["m6i"]\n'),
     "tfvars, a variable of nothing": (ROOT, "envs/dev.tfvars", 'cluster = "dev"\n', 'cluster = "dev"\nx = 1\n'),
     "a value that nothing prints": (VALUES, "chart/values-dev.yaml", "note: y\n", "note: z\n"),

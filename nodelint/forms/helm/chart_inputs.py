@@ -66,7 +66,7 @@ class ChartInputs:
                 found += _list_of_item(".".join(path), item, _list_fields(loops[path], texts)) if item else []
         return found
 
-    def list_existence_inputs(self, node: Node) -> list[InputText]:
+    def list_existence_inputs(self, node: Node, is_shared: bool = False) -> list[InputText]:
         """Return an empty list: the code around an object is compared as it is written."""
         return []
 

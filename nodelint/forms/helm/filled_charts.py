@@ -65,7 +65,7 @@ def filled_charts(
     if not each_release:
         installed -= of_defaults.keys()
         with_defaults = []
-    given = list(_list_file_releases(defaults, sources, releases))
+    given = list(_list_file_releases(defaults, sources, releases, each_release))
     overlaid = [release for release in of_overlays if release.given]
     subcharts.add_releases([*given, *releases, *overlaid, *with_defaults], installed)
     for path, (values, templates) in charts.items():
@@ -84,11 +84,17 @@ def filled_charts(
 
 
 def _list_file_releases(
-    defaults: Mapping[str, Source], sources: Sequence[Source], releases: Sequence[ChartRelease]
+    defaults: Mapping[str, Source],
+    sources: Sequence[Source],
+    releases: Sequence[ChartRelease],
+    each_release: bool,
 ) -> Iterator[ChartRelease]:
-    """Yield a release of a chart for each further values file that none of the known releases passes."""
+    """Yield a release of a chart for each further values file that none of the known releases passes.
+
+    A file that holds no value yet is an environment like the others, and of `each_release` alone another result.
+    """
     taken = {os.path.abspath(file.path) for release in releases for file in release.given}
-    for path, source, root in overrides(defaults, sources):
+    for path, source, root in overrides(defaults, sources, each_release):
         if os.path.abspath(source.path) not in taken:  # the values that a release passes in addition also count
             yield ChartRelease(path, (source,), merged(next(iter(own_roots(defaults[path])), root), root))
 

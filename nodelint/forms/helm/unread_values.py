@@ -29,6 +29,8 @@ from nodelint.text.nodes import MappingEntry
 _YAML = (".yaml", ".yml")
 _COMMAND = re.compile(r"\bhelm[ \t]+(?:upgrade|install|template|diff)\b[^\n;&|]{0,2000}")
 _VALUES_FILE = re.compile(r"(?:^|\s)(?:-f|--values|--set-file)[ =]+(?:[\w.]+=)?([^\s$]+)")
+_OF_VALUES = re.compile(r"(?:^|/)(?:(?:vals|values|env|envs|environments?|overrides)/|[^/]*values[^/]*$)")
+"""Folders and names of values files."""
 _PASSED_OVER = ("templates", "crds", "charts", "ci", "tests")
 """Folders of a chart without values for an installation."""
 
@@ -109,13 +111,34 @@ class _UnreadValues:
             if own is self._files.read(path) or not self._may_be_values(path, chart):
                 continue
             entries = list(self._list_entries(path))
-            if not entries or any(entry.name not in known for entry in entries):
-                continue
+            if not entries or not known.issuperset(entry.name for entry in entries):
+                entries = self._list_of_chart(path, chart, entries)
             for entry in entries:
                 if keys is None or entry.name in keys:
                     yield InputText(
                         f"{os.path.basename(path)}: {entry.name}", in_one_line(entry.value), span_of(entry.value)
                     )
+
+    def _list_of_chart(self, path: str, chart: str, entries: Sequence[MappingEntry]) -> list[MappingEntry]:
+        """Return the entries of a file with other keys, too, that may be values of a chart.
+
+        These are lists and maps where the chart has such values, and any in a file whose name or folder is one for
+        values. None are if another chart has all its keys.
+        """
+        names = {entry.name for entry in entries}
+        own = {entry.name: entry.value.kind for entry in self._list_entries(os.path.join(chart, "values.yaml"))}
+        if names.isdisjoint(own) or any(
+            names <= {entry.name for entry in self._list_entries(other)}
+            for other in self._files.paths
+            if os.path.basename(other) == "values.yaml" and other != path
+        ):
+            return []
+        is_named = is_below(path, chart) or _OF_VALUES.search(os.path.relpath(path, self._files.top)) is not None
+        return [
+            entry
+            for entry in entries
+            if own.get(entry.name) == entry.value.kind and (is_named or entry.value.kind != "scalar")
+        ]
 
     def _may_be_values(self, path: str, chart: str) -> bool:
         below = os.path.relpath(path, self._files.top).split(os.sep)

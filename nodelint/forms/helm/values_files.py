@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from nodelint.files.gate import gate
 from nodelint.files.safe_read import repository
 from nodelint.forms.lib.chart_places import CHART, OTHER_VALUES
-from nodelint.forms.lib.values import values_root
+from nodelint.forms.lib.values import own_roots, values_root
 from nodelint.text import Node, Source
 from nodelint.text.limits import note_left_out, note_more
 
@@ -61,10 +61,13 @@ def _find_own_values(path: str, is_named: bool) -> str | None:
     return os.path.join(above, "values.yaml") if last in _FOLDERS else None
 
 
-def overrides(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterator[tuple[str, Source, Node]]:
+def overrides(
+    charts: Mapping[str, Source], sources: Sequence[Source], with_empty: bool = False
+) -> Iterator[tuple[str, Source, Node]]:
     """Yield the files with values of a chart: the path of the chart's own values, the file, and its merged root.
 
-    `charts` are the default values of charts by absolute path.
+    `charts` are the default values of charts by absolute path. `with_empty`: a file next to them without any value
+    counts, too.
     """
     defaults = {path: root for path, values in charts.items() if (root := values_root(values)) is not None}
     counts = dict.fromkeys(defaults, 0)
@@ -85,6 +88,8 @@ def overrides(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterat
                 if _fits(source, defaults[default_path]) and _one_repository(default_path, path)
             ]
         root = values_root(source) if len(fitting) == 1 else None
+        if root is None and with_empty and own in defaults and _is_empty(source):
+            root = Node(source, 0, 0, "mapping", "flow")
         if root is None:
             if source.is_named:
                 _note_unused(source, fitting, defaults)
@@ -96,6 +101,11 @@ def overrides(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterat
             beyond.setdefault(fitting[0], source.path)
     for chart, path in beyond.items():
         note_more(path, counts[chart], MOST, "files of values of one chart")
+
+
+def _is_empty(source: Source) -> bool:
+    """Return whether a file holds comments alone, or nothing."""
+    return not source.problems and all(root.value is None and root.kind == "scalar" for root in own_roots(source))
 
 
 def _note_unused(source: Source, fitting: Sequence[str], defaults: Mapping[str, Node]) -> None:

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 
+from nodelint.files.gate import gate
 from nodelint.forms.lib.chart_values import (
     RepositoryTree,
     ValuesLayer,
@@ -15,11 +16,14 @@ from nodelint.forms.lib.chart_values import (
 from nodelint.forms.lib.unread_inputs import UnreadInputs, in_one_line
 from nodelint.forms.requests import FolderUse, InstallChart
 from nodelint.model.finding import span_of
-from nodelint.text import Node
+from nodelint.text import Node, Source
 from nodelint.text.missing import items_of, text_of
 from nodelint.text.reading import nodes_of
 
 HELMFILE = re.compile(r"(?:^|/)(?:helmfile[^/]*|helmfile\.d/[^/]+)\.ya?ml(?:\.gotmpl)?$")
+
+ENVIRONMENT = re.compile(r"\{\{-?\s*\.Environment\.Name\s*-?\}\}")
+"""Code that stands for the name of the environment that is applied."""
 
 
 def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
@@ -36,14 +40,59 @@ def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
         if chart and "://" not in chart and (installed is None or installed.value is not False):
             path = os.path.normpath(os.path.join(folder, chart))
             by = os.path.abspath(root.source.path), f"release {text_of(release.get('name'))}"
-            yield InstallChart(path, helmfile_layers(release, folder, tree), by=by)
+            for environment in _list_applied_environments(release):
+                layers = helmfile_layers(release, folder, tree, environment)
+                yield InstallChart(
+                    path, layers, by=(by[0], f"{by[1]} of environment {environment}" if environment else by[1])
+                )
 
 
-def helmfile_layers(release: Node, folder: str, tree: RepositoryTree) -> list[ValuesLayer]:
-    """Return the values that a release of a helmfile passes to its chart, the weakest first."""
+def list_environments(root: Node) -> set[str] | None:
+    """Return the environments for which a helmfile may be applied. None if these are not known.
+
+    Other files may declare some, or a values file may be missing. Without a name, helmfile applies the environment
+    `default`, which a helmfile need not declare.
+    """
+    source = root.source
+    if "missingFileHandler" in source.text or not isinstance(source, Source):
+        return None
+    nodes = [node for node in nodes_of(source) if node.kind == "mapping"]
+    declared = [node.get("environments") for node in nodes]
+    if any(node.get("bases") is not None for node in nodes) or any(
+        found is not None and (found.kind != "mapping" or any(entry.name is None for entry in found.entries))
+        for found in declared
+    ):
+        return None
+    names = (entry.name for found in declared if found is not None for entry in found.entries)
+    return {"default", *filter(None, names)}
+
+
+def _list_applied_environments(release: Node) -> list[str]:
+    """Return the environments whose names choose the values files of a release. One empty name if none does."""
+    named = [item.unquoted for item in items_of(release.get("values")) if ENVIRONMENT.search(item.unquoted)]
+    known = list_environments(release) if named else None
+    if known is None:
+        return [""]
+    folder = os.path.dirname(os.path.abspath(release.source.path))
+    there = [
+        name
+        for name in sorted(known)
+        if any(gate.is_file(os.path.join(folder, ENVIRONMENT.sub(name, path))) for path in named)
+    ]
+    return there or [""]
+
+
+def helmfile_layers(release: Node, folder: str, tree: RepositoryTree, environment: str = "") -> list[ValuesLayer]:
+    """Return the values that a release of a helmfile passes to its chart, the weakest first.
+
+    `environment` is the one that is applied, if it is known.
+    """
     values, settings = release.get("values"), release.get("set")
     layers = []
     for item in values.items if values is not None else ():
+        if environment and item.kind == "scalar" and ENVIRONMENT.search(item.unquoted):
+            path = ENVIRONMENT.sub(environment, item.unquoted)
+            item = Node(item.source, item.start, item.end, "scalar", item.style, path)
         given = item if item.kind == "mapping" else tree.read_named(folder, item)
         layers += [merge_layer(given)] if given is not None else []
     for item in settings.items if settings is not None else ():

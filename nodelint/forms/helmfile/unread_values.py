@@ -6,26 +6,51 @@ import os
 import re
 from collections.abc import Iterator
 
+from nodelint.forms.helmfile.charts import ENVIRONMENT, HELMFILE, list_environments
 from nodelint.forms.input_text import InputText
 from nodelint.forms.lib.chart_places import names_chart
-from nodelint.forms.lib.unread_inputs import UnreadInputs, whole_text
+from nodelint.forms.lib.unread_inputs import PLACEHOLDER, UnreadInputs, whole_text
+from nodelint.forms.lib.variable_inputs import VariableInputs
+from nodelint.text import Source
+from nodelint.text.reading import nodes_of
 
-_HELMFILE = re.compile(r"(?:^|/)(?:helmfile[^/]*|helmfile\.d/[^/]+)\.ya?ml(?:\.gotmpl)?$")
 _PATH = re.compile(
     r"(?<![\w./$*-])(?!\.(?:ya?ml|json)\b)[\w./$*-]*(?:\{\{[^{}\n]*\}\}[\w./$*-]*){0,20}"
     r"\.(?:ya?ml|json)(?:\.gotmpl)?(?![\w.])"
 )
+_FROM_ENVIRONMENT = re.compile(r"\b(?:env|requiredEnv)\s+[\"`']([A-Za-z_]\w*)")
+"""A variable of the shell that the code of a helmfile reads."""
 
 
 def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
     """Yield the helmfiles that install a chart with template code in its values, and the files that they name."""
 
     for path in files.paths:
-        source = files.read(path) if _HELMFILE.search(path.replace(os.sep, "/")) else None
+        source = files.read(path) if HELMFILE.search(path.replace(os.sep, "/")) else None
         if source is None or not names_chart(source.text, chart):
             continue
         if not re.search(r"\{\{|\.gotmpl|(?m:^environments:)", source.text):
             continue
         yield whole_text(source)
+        texts = [source.text]
         for name in dict.fromkeys(_PATH.findall(source.text)):
-            yield from files.list_named(os.path.dirname(path), name)
+            named = files.list_named(os.path.dirname(path), name)
+            unread = [found for found in named if not _is_known(found, source, name, files)]
+            texts += (found.at.source.text for found in unread)
+            yield from unread
+        variables = VariableInputs(files.top)
+        yield from variables.list_inputs({name for text in texts for name in _FROM_ENVIRONMENT.findall(text)})
+
+
+def _is_known(found: InputText, helmfile: Source, name: str, files: UnreadInputs) -> bool:
+    """Return whether an environment's name chooses a file with which the chart is rendered, or that none has."""
+    if PLACEHOLDER.search(ENVIRONMENT.sub("", name)) or not ENVIRONMENT.search(name):
+        return False
+    path = os.path.abspath(found.at.source.path)
+    roots = nodes_of(helmfile)
+    names = list_environments(roots[0]) if roots else None
+    if names is None or path in files.taken:
+        return names is not None
+    folder = os.path.dirname(os.path.abspath(helmfile.path))
+    applied = (os.path.normpath(os.path.join(folder, ENVIRONMENT.sub(known, name))) for known in names)
+    return path not in applied

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from nodelint.forms.rendered import Built
     from nodelint.forms.requests import AddressMove, BlockAddress, InstallChart, ObjectOwner
     from nodelint.forms.terraform.inputs import TerraformInputs
+    from nodelint.forms.terraform.variables_elsewhere import VariablesElsewhere
     from nodelint.model.controller_settings import ControllerInstall
     from nodelint.model.evidence import Evidence
     from nodelint.model.gap import Gap
@@ -222,6 +223,13 @@ def make_input_finder(sources: Sequence[Source]) -> TerraformInputs:
     from nodelint.forms.terraform.inputs import TerraformInputs
 
     return TerraformInputs(sources)
+
+
+def find_variables_elsewhere(sources: Sequence[Source], top: str) -> VariablesElsewhere:
+    """Return a finder of what files of variables may give that no root module is rendered with."""
+    from nodelint.forms.terraform.variables_elsewhere import VariablesElsewhere
+
+    return VariablesElsewhere(sources, top)
 
 
 def list_remote_uses(sources: Sequence[Source], reported: Collection[tuple[str, int]]) -> Iterator[RemoteUse]:

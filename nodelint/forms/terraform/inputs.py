@@ -97,8 +97,11 @@ class TerraformInputs:
             pending += self._list_template_arguments(path, at.source.text[at.start : at.end], call)
         return self._follow(pending)
 
-    def list_existence_inputs(self, node: Node) -> list[InputText]:
-        """Return the inputs that decide whether an object exists: `count`, `for_each`, and calls of its module."""
+    def list_existence_inputs(self, node: Node, is_shared: bool = False) -> list[InputText]:
+        """Return the inputs that decide whether an object exists: `count`, `for_each`, and calls of its module.
+
+        Of an object whose name is shared by several instances, those that are known count, too.
+        """
         built = node.source.built
         origin = built.find_origin(node) if built is not None else None
         at = origin.at if origin is not None else node
@@ -108,7 +111,7 @@ class TerraformInputs:
         if file is None or block is None:
             return []
         call = str(built.label) if built is not None else ""
-        found = self._follow(self._list_repetitions(file, block, call))
+        found = self._follow(self._list_repetitions(file, block, call, is_shared))
         return [*found, *self._list_calls(os.path.dirname(path), call)]
 
     def _list_calls(self, folder: str, call: str) -> Iterator[InputText]:
@@ -171,14 +174,16 @@ class TerraformInputs:
             places = [InputPlace(f"unit: {key}", folder, source, part.start, part.end) for key, part in given if part]
             yield RemoteUse(source.path, os.path.basename(source.path), self._follow(places), _REASON)
 
-    def _list_repetitions(self, file: TerraformFile, block: TerraformBlock, call: str) -> Iterator[InputPlace]:
+    def _list_repetitions(
+        self, file: TerraformFile, block: TerraformBlock, call: str, with_known: bool = False
+    ) -> Iterator[InputPlace]:
         given = file.attributes(block)
         folder = os.path.dirname(os.path.abspath(file.source.path))
         for key in ("count", "for_each"):
-            if key in given and self._is_unknown(file, given[key], folder):
+            if key in given and (with_known or self._is_unknown(file, given[key], folder)):
                 yield InputPlace(key, folder, file.source, given[key].start, given[key].end, block, call)
         for caller, calling in self._list_callers(folder, call):
-            yield from self._list_repetitions(caller, calling, "")
+            yield from self._list_repetitions(caller, calling, "", with_known)
 
     def _is_unknown(self, file: TerraformFile, expression: HclExpression, folder: str) -> bool:
         try:

@@ -46,6 +46,16 @@ def read_variables(source: Source, budget: EvaluationBudget) -> Iterator[tuple[s
         yield name, Evaluator(nothing, budget).value(value)
 
 
+def list_variable_files(top: str) -> list[str]:
+    """Return the absolute paths of all variable files below a folder, apart from hidden folders, in order."""
+    found = []
+    for around, _, names in gate.walk(top):
+        below = os.path.relpath(around, top).split(os.sep)
+        if not any(part.startswith(".") and part != os.curdir for part in below):
+            found += [os.path.join(around, name) for name in names if name.endswith(_ENDS)]
+    return sorted(found)[:_MOST_FILES]
+
+
 def environment_files(folder: str, read: Callable[[str], Source | None]) -> Iterator[Source]:
     """Return the variable files next to a root module and below it that a user must name, in order of path.
 
