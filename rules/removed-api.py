@@ -112,7 +112,9 @@ def check(obj: Object, context: Context) -> Findings:
             at=at,
             message=f"`{obj.api_version}` has no kind {obj.kind}: it belongs to `{gvk.GROUPS[obj.kind]}/v1`",
             edits=_moved(obj),
-            help=None if obj.version in ("v1", "v1beta1") else "write it as v1: no release had this version",
+            help=None
+            if obj.version in ("v1", "v1beta1")
+            else "no release had this version: write v1, or v1beta1 for Karpenter before 1.0",
             suggestions=_as_v1(obj),
         )
         return

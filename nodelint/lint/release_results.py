@@ -8,8 +8,8 @@ from nodelint.base.types import TYPE_CHECKING
 from nodelint.lint.results import Result
 from nodelint.model.early_releases import lacks
 from nodelint.model.finding import Also, Finding, Span
-from nodelint.model.manifest import Retired
-from nodelint.model.releases import NEWEST, OLDEST, RETIRING
+from nodelint.model.manifest import Retired, UnknownKind
+from nodelint.model.releases import FIRST_SERVING, NEWEST, OLDEST, RETIRING
 from nodelint.text import Source
 
 if TYPE_CHECKING:
@@ -76,7 +76,8 @@ def _milder(result: Result, chosen: Sequence[Chosen]) -> Result | None:
         return result
     if result.severity == "error" and (retired or "controller" in result.rule.tags):
         finding = finding._replace(severity="warning")
-    if finding.at is not obj.node.get("apiVersion"):
+    is_never_served = not retired and (obj.version not in FIRST_SERVING or isinstance(obj, UnknownKind))
+    if finding.at is not obj.node.get("apiVersion") or is_never_served:
         return result._replace(finding=_without_newer(finding, old))
     note = f"Karpenter {old.version}, which {old.place} states, still serves it"
     if finding.edits:

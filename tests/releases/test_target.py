@@ -824,6 +824,15 @@ def test_objects_that_the_stated_release_serves_no_more_are_errors(tmp_path: Pat
     assert "still serves it" not in done.stdout
 
 
+def test_an_api_that_no_release_had_is_served_by_none(tmp_path: Path, nodelint: Run) -> None:
+    write(tmp_path, {"pool.yaml": nodepool().replace("karpenter.sh/v1\n", "karpenter.sh/v1alpha5\n")})
+    write(tmp_path, {"k.yaml": helm_release("0.37.0")})
+    done = nodelint("check")
+    assert "error[removed-api]: `karpenter.sh/v1alpha5` has no kind NodePool" in done.stdout
+    assert "no release had this version: write v1, or v1beta1" in " ".join(done.stdout.split())
+    assert "still serves it" not in done.stdout
+
+
 def test_the_nearest_release_that_serves_an_old_api_counts(tmp_path: Path, nodelint: Run) -> None:
     write(tmp_path, {"class.yaml": OLD_CLASS})
     write(tmp_path, {"other/k.yaml": helm_release("1.9.1"), "k.yaml": "", "older/k.yaml": helm_release("0.37.0")})
