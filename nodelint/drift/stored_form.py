@@ -37,7 +37,7 @@ class Placeholder(UnknownValue):
 
 
 class OpenMap(Placeholder):
-    """A map of which code makes further entries; `known` are those that are written out."""
+    """A map to which template code adds entries. `known` are the entries that the file writes out."""
 
     def __init__(self, text: str, known: dict[str, Any]) -> None:
         super().__init__(text)

@@ -336,7 +336,7 @@ def _kebab(text: str) -> str:
 
 
 def _neuron_changes(names: Iterable[str]) -> list[Change]:
-    """Return the accelerator labels before 1.1.0 of Neuron types, told by their names."""
+    """Return the accelerator labels of Neuron types before Karpenter 1.1.0, derived from the type names."""
     neuron = sorted(name for name in names if name.startswith(("inf", "trn")))
     nameless = [name for name in neuron if name.startswith("trn") and not name.startswith("trn1")]
     older: dict[str, str | None] = {n: None if n in nameless else "inferentia" for n in neuron}

@@ -85,15 +85,15 @@ class ExpressionReader:
         if self.peek() != "?":
             return test
         self.at += 1
-        self.skiptext_pieces()
+        self.skip_line_breaks()
         then = self.expression(depth + 1)
-        self.skiptext_pieces()
+        self.skip_line_breaks()
         self.take(":")
-        self.skiptext_pieces()
+        self.skip_line_breaks()
         other = self.expression(depth + 1)
         return HclExpression("condition", test.start, other.end, None, (test, then, other))
 
-    def skiptext_pieces(self) -> None:
+    def skip_line_breaks(self) -> None:
         """Skip line breaks where the expression cannot end."""
         while self.at < len(self.tokens) and self.tokens[self.at].kind == "nl":
             self.at += 1
@@ -198,7 +198,7 @@ class ExpressionReader:
                 key = self.expression(depth + 1)
             self.take("=", ":")
             around, self.brackets = self.brackets, 0  # a line break ends a value
-            self.skiptext_pieces()
+            self.skip_line_breaks()
             members += (key, self.expression(depth + 1))
             broken = self.peek() == "nl"
             self.brackets = around
