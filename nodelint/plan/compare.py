@@ -235,11 +235,13 @@ def _side(read: Read, other: Read, switched_off: frozenset[int]) -> Side:
 
 
 def _list_switched_off(was: Read, new: Read) -> tuple[frozenset[int], frozenset[int]]:
-    """Return the ids of objects of each side that a block of code makes on the other one, and not there.
+    """Return the ids of objects of each side that a block of code, or a chart, makes on the other one, and not there.
 
     What is switched off on both sides is compared: whoever applies it may switch it on.
     """
     rows = TABLE.of_languages((*was.found.seen, *new.found.seen))
+    if any(built.values is not None for side in (was, new) for built in side.inventory.built):
+        rows += [row for row in TABLE.rows if row.folders and row not in rows]
     if not rows:
         return frozenset(), frozenset()
 
