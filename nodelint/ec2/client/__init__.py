@@ -7,8 +7,8 @@
     account.default_region                              # the region of environment or profile, or None
     json.dumps(policy(), indent=2)                      # the IAM policy for all questions
 
-Every question has an answer in the reply, or the reason why there is none. `ask(())`, without a question, returns only
-the account. If no call is possible (no boto3, no credentials, expired ones), `ask` and `default_region` raise
+Every question has an answer in the reply, or the reason why there is none. `ask(())`, without a question, returns
+only the account. If no call is possible (no boto3, no credentials, expired ones), `ask` and `default_region` raise
 `CannotAsk(reason, transient)`. Ctrl-C interrupts `ask` at once. Importing this package does not import boto3.
 """
 
