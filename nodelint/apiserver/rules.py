@@ -206,7 +206,7 @@ def _excused(program: cel.Program, job: Job, state: WalkState) -> bool:
     return False
 
 
-def _asks_for_unsound(program: cel.Program, value: Any) -> bool:
+def _reads_unsound(program: cel.Program, value: Any) -> bool:
     """Return whether the result of a rule depends on a value of the wrong type."""
     return schema_words.holds_unsound(value) and not _could_hold(
         program, _fill_unknowns(value, repeat(_BLANK)), False

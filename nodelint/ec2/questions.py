@@ -426,7 +426,7 @@ def _leaves_encryption_open(node_class: EC2NodeClass) -> bool:
     return any(ebs is not None and ebs.kind == "mapping" and ebs.get("encrypted") is None for ebs in volumes)
 
 
-def _named_things(node_class: EC2NodeClass, release: Version) -> Iterator[FieldQuestion]:
+def _list_named_resources(node_class: EC2NodeClass, release: Version) -> Iterator[FieldQuestion]:
     """Yield the questions about a class's reservations, placement group, instance profile and role."""
     if behaves("reservation-terms", release):
         yield from reservation_questions(node_class, release)

@@ -269,7 +269,7 @@ def is_shared_tag(key: str) -> bool:
     return re.sub(r"[-_: ]", "", key).lower() in _facts()["shared_tags"]
 
 
-def says_ready(tag: str) -> bool:
+def means_ready(tag: str) -> bool:
     """Return whether a tag key contains a word that people use for images that are ready: `ImageStatus`,
     `image-verified`.
     """
@@ -316,7 +316,7 @@ def flex_types(catalog: Catalog) -> TypeSet:
     return catalog.for_release(NEWEST).having_value(FLEX, "true")
 
 
-def _near_bare_key(item: PoolRequirement, catalog: Catalog) -> NearKey | None:
+def _find_near_key(item: PoolRequirement, catalog: Catalog) -> NearKey | None:
     """Return the well-known key that was probably meant by a key without a domain.
 
     None if it is a custom label, which is valid: the values must be those of the well-known key.

@@ -169,7 +169,9 @@ class Stated:
 
     def _is_installed_at(self, folders: tuple[str, ...], depth: int) -> bool:
         """Return whether a statement of a Karpenter release has exactly `depth` folders in common with a place."""
-        return any(not self._is_set_aside(evidence, depth) for evidence in self._list_at("karpenter", folders, depth))
+        return any(
+            not self._says_nothing_about(evidence, depth) for evidence in self._list_at("karpenter", folders, depth)
+        )
 
     def _shared(self, folders: tuple[str, ...], evidence: Evidence) -> int | None:
         """Return the number of folders that a place and a statement have in common. None if the statement does not
@@ -178,7 +180,7 @@ class Stated:
         shared = _shared(folders, self._folders[evidence])
         return None if self._says_nothing_about(evidence, shared) else shared
 
-    def _is_set_aside(self, evidence: Evidence, shared: int) -> bool:
+    def _says_nothing_about(self, evidence: Evidence, shared: int) -> bool:
         """Return whether a statement with `shared` folders in common does not apply to a place, because the rest of
         its path is in `_SET_ASIDE`.
         """

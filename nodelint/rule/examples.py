@@ -144,7 +144,7 @@ def _frames(names: str) -> str:
     return "---\n".join(texts)
 
 
-def lay_over(frame: str, lines: str) -> str:
+def insert_lines(frame: str, lines: str) -> str:
     """Return the documents of a frame in which the entries of `lines` replace fields. Raise FrameError."""
     over = _documents(lines)
     below: list[list[str]] = [*_documents(frame), *([] for _ in over)]

@@ -91,7 +91,7 @@ class CheaperEquivalent(NamedTuple):
     saved: float
 
 
-def cheaper_twin(own: TypeSet, others: TypeSet, catalog: Catalog) -> CheaperEquivalent | None:
+def find_cheaper_pair(own: TypeSet, others: TypeSet, catalog: Catalog) -> CheaperEquivalent | None:
     """Return a representative pair of types with the same CPUs and memory: the cheapest of each set, whose saving is
     the median of all such pairs.
 

@@ -175,7 +175,9 @@ class PodCount:
         return usable * (network.ipv4_per_interface - 1) + 2 if usable else 0
 
 
-def work_out_alike(names: Sequence[str], deciding: Sequence[Sequence[object]], work: Callable[[str], _T]) -> list[_T]:
+def compute_once_each(
+    names: Sequence[str], deciding: Sequence[Sequence[object]], work: Callable[[str], _T]
+) -> list[_T]:
     """Return the result of `work` for each type. It is computed once for all types with equal values in the
     `deciding` columns.
     """
