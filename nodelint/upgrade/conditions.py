@@ -5,9 +5,9 @@ A condition is a mapping. `on` is the kind of thing that it searches:
 - a kind (`NodePool`, `EC2NodeClass`, `NodeOverlay`, `CapacityBuffer`, `CustomResourceDefinition`, `Pod`): the value
   at `path`, in which `[]` means every item of a list, `*` every key and `[x]` the key x. A value is found if it
   exists and passes the tests `is`, `not` (patterns for a whole scalar), `key` (of the key), `more_than` (items),
-  `doubles` (in a list), `longer_than` (characters), `entry` (patterns for the values of a mapping's keys,
-  null for a missing key). With `absent`, an object is found if it lacks the value. `version`, `family`, `without` (a path that is
-  missing), `below` (a path that exists), `alias_before`, `alias_from`, `named` (the name) and `pools` restrict the
+  `doubles` (in a list), `longer_than` (characters), `entry` (patterns for the values of a mapping's keys, null for a
+  missing key). With `absent`, an object is found if it lacks the value. `version`, `family`, `without` (a path that
+  is missing), `below` (a path that exists), `alias_before`, `alias_from`, `named` (the name) and `pools` restrict the
   objects.
 - `requirement`: requirements with one of `keys`, in objects of the kinds `of`, with `operator`, with a value that
   matches `is`, with `only` these values. For pods these are the node selector and the required node affinity.
