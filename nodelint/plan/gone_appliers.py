@@ -189,7 +189,7 @@ def _find_changed(old: _Side, new: _Side) -> Iterator[Gap]:
             yield uncompared(applier.at, applier.name, reason, True)
 
 
-def _is_taken_by_others(label: str, applier: _Applier, old: _Side, new: _Side) -> bool:
+def _has_more_appliers(label: str, applier: _Applier, old: _Side, new: _Side) -> bool:
     """Return whether appliers of other names apply an object on the new side, but not on the old one."""
     names = [
         {other.name for other in side[0] if other.key != applier.key and any(map(other.takes, side[1][label]))}
