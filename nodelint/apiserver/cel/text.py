@@ -125,7 +125,7 @@ def _python(pattern: str) -> str:
     return "".join(out)
 
 
-# Between spaces, as an identifier holds none.
+# Separated by spaces, as an identifier contains none.
 _KEYWORDS = (
     " true false null in as break const continue else for function if import let loop package namespace return"
     " var void while "
