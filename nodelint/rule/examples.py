@@ -144,15 +144,10 @@ def _frames(names: str) -> str:
     return "---\n".join(texts)
 
 
-<<<<<<< HEAD
-def insert_lines(frame: str, lines: str) -> str:
-    """Return the documents of a frame in which the entries of `lines` replace fields. Raise FrameError."""
-=======
 def insert_lines(frame: str, lines: str) -> str:
     """Return the documents of a frame in which the entries of `lines` replace fields. Raise FrameError if one
     of the entries does not fit.
     """
->>>>>>> d1-ready
     over = _documents(lines)
     below: list[list[str]] = [*_documents(frame), *([] for _ in over)]
     texts = []
