@@ -1,4 +1,6 @@
-"""Which NodePool takes a workload's pods, decided as Karpenter's scheduler decides it for one pod and empty pools."""
+"""Which NodePools accept a workload's pods, judged as Karpenter's scheduler judges one pod and pools
+without nodes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where releases of Karpenter differ in what they disrupt, from the source of core at each tag."""
+"""Releases of Karpenter in which disruption changed, from the source of core at each tag."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EMPTY_BY_COST = Version(1, 14, 0)
 
 
 def methods(release: Version) -> tuple[str, ...]:
-    """Return the methods of disruption in the order in which the controller tries them."""
+    """Return the disruption methods in the order in which the controller tries them."""
     if release < EMPTY_BEFORE_DRIFT:
         return ("drift", "emptiness", "consolidation")
     if release < STATIC:
