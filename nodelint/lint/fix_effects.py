@@ -1,4 +1,4 @@
-"""What an unsafe fix does to running nodes, derived from the fields that Karpenter compares."""
+"""Describe what an unsafe fix does to running nodes, from the fields that Karpenter compares for drift."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _find_edited_object(result: Result) -> tuple[Object, Object] | None:
 
 
 def _compare(old: Object, new: Object | None, release: Version) -> str | None:
-    """Return what becomes of nodes when an object changes. None if that depends on what is not known."""
+    """Return the effect of a changed object on its nodes. None if this depends on unknown values."""
     if type(new) is not type(old) or not isinstance(old, (NodePool, EC2NodeClass)):
         return None
     from nodelint.apiserver import Schemas
@@ -121,7 +121,7 @@ def _requirements(spec: dict[str, Any]) -> list[Any]:
 
 
 def _compare_requirements(old: list[Any], new: list[Any]) -> str | None:
-    """Return what becomes of nodes when requirements change. None if they are equal."""
+    """Return the effect of changed requirements on nodes. None if the requirements are equal."""
     replaced = "nodes that do not match are replaced (RequirementsDrifted)"
     if old == new:
         return None

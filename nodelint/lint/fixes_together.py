@@ -1,4 +1,4 @@
-"""Safe fixes that hold alone, made together as a run makes them: those that do not hold together with the others."""
+"""Find safe fixes that hold alone but not together with the other safe fixes of a run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FindBad = Callable[[Tried, Sequence[FixOffer]], list[FindingKey]]
 
 
 class Apart(NamedTuple):
-    """A fix that does not hold together with others, and what is found where all are made."""
+    """A fix that does not hold together with others, and the findings if all of them are applied."""
 
     offer: FixOffer
     tried: Tried
@@ -38,11 +38,10 @@ def find_apart(
     find_bad: FindBad,
     can_try: Callable[[], bool],
 ) -> Iterator[Apart]:
-    """Yield the safe fixes that hold alone, and not once the others are made as well.
+    """Yield the safe fixes that hold alone but not together with the others.
 
-    A run makes those that are safe all at once. Of those that do not hold together the first causes stay. `alike` has
-    the offers by cause, `held_batches` those that were tried together and hold; `can_try` says whether a
-    further trial may be made.
+    A run applies all safe fixes at once. Of fixes that conflict, the first causes stay. `alike` has the offers by
+    cause, `held_batches` the groups that held in a trial. `can_try` returns whether another trial is allowed.
     """
     together = next(groups(offers), [])
     if len(together) < 2 or {offer.edits for offer in together} in held_batches:
@@ -79,7 +78,7 @@ def find_apart(
 
 
 def _leave_some(together: Sequence[FixOffer], alike: Sequence[Alike]) -> list[FixOffer]:
-    """Return fixes less those whose cause many before them have."""
+    """Return the fixes with at most `_MOST_ALIKE` of each cause."""
     numbers = {offer.edits: n for n, (first, others) in enumerate(alike) for offer in (first, *others)}
     counts: Counter[int] = Counter()
     left = []
@@ -91,7 +90,7 @@ def _leave_some(together: Sequence[FixOffer], alike: Sequence[Alike]) -> list[Fi
 
 
 class _Attempt:
-    """Fixes tried together; `last` is what came of the last trial, `number` how many there were."""
+    """Fixes tried together; `last` is the result of the last trial, `number` the number of trials."""
 
     def __init__(self, trials: Trials, find_bad: FindBad) -> None:
         self.beside = False
@@ -101,7 +100,7 @@ class _Attempt:
         self._find_bad = find_bad
 
     def fails(self, offers: Sequence[FixOffer]) -> bool:
-        """Whether something speaks against fixes that are made together."""
+        """Return whether the fixes do not hold together."""
         tried = self._trials.run([edit for offer in offers for edit in offer.edits], self.beside)
         self.last = tried, self._find_bad(tried, offers)
         self.number += 1
