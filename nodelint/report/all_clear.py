@@ -1,6 +1,6 @@
 """The sentences of an all-clear, such as "All good".
 
-Only this module prints them, because what could not be judged decides whether they are true.
+Only this module returns them, because an all-clear depends on whether everything was judged.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _SENTENCES: dict[str, tuple[str, str]] = {
 
 
 def say_all_clear(claim: Claim, gaps: Collection[object], words: str = "") -> str:
-    """Return that all is well, or only that it is in what was judged: where there are gaps, or `words` about such.
+    """Return the all-clear of a claim, or the restricted one if there are `gaps` or `words` about gaps.
 
-    `gaps` are all that were not judged; only whether there are any counts.
+    Only whether `gaps` is empty counts. `words` are added to the restricted sentence.
     """
     whole, part = _SENTENCES[claim]
     if not gaps and not words:
@@ -44,5 +44,5 @@ NOTHING_CHECKED = "nothing to check"
 
 
 def list_all_clears(claim: Claim) -> tuple[str, str]:
-    """Return both sentences of a claim, to be told from others."""
+    """Return both sentences of a claim, so that a caller can recognize them."""
     return _SENTENCES[claim]

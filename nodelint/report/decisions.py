@@ -1,4 +1,4 @@
-"""What somebody decided that a check does not report: comments, the configuration, a baseline; for an audit."""
+"""The decisions not to report findings: comments, the configuration, a baseline. An audit lists them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST = 200
 
 
 def list_decisions(sources: Sequence[Source], settings: Settings, split: Split | None) -> list[str]:
-    """Return a line for each decision: the profile first, then rules, paths, the baseline, and comments."""
+    """Return a line for each decision: the profile first, then rules, paths, the baseline and comments."""
     return [*_list_settings(settings), *_list_known(settings.baseline, split), *_list_comments(sources)]
 
 

@@ -1,4 +1,4 @@
-"""Why nodes stay, as one page of HTML: no network, no other file; it follows the reader's light or dark theme."""
+"""Why nodes stay, as one HTML page without network access or other files, in the reader's light or dark theme."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why nodes stay, as text: grouped by reason, those that stay first."""
+"""Why nodes stay, as text, grouped by cause; nodes that stay come first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The nodes that lines of a log say Karpenter disrupts on purpose."""
+"""The nodes that Karpenter disrupts voluntarily, from the lines of a log."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TIME = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 
 
 class Disrupted(NamedTuple):
-    """A node that Karpenter disrupts: the reason in lower case, and what its line says; empty if it does not."""
+    """A disrupted node: the reason in lower case, and the data of its line; empty if the line lacks them."""
 
     reason: str
     time: str
@@ -34,7 +34,7 @@ class Disrupted(NamedTuple):
 
 
 def read_disruption(raw: bytes) -> tuple[str, list[Disrupted]] | None:
-    """Return the reason of a line about a disruption, and the nodes that it names. None for any other line."""
+    """Return the reason of a disruption line, and the nodes that it names. None for any other line."""
     found = _LINE.search(raw) if b"disrupting " in raw else None
     if found is None and _EXPIRY not in raw:
         return None
