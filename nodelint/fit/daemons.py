@@ -81,7 +81,7 @@ class Daemons:
         if nearest is None:
             nearest = max(self._common(daemon, other.pool.source) for other in self._pools)
             self._nearest[daemon.path] = nearest
-        return common == nearest and not _are_apart(self._parts(daemon), self._parts(pool), common)
+        return common == nearest and not _are_of_two_clusters(self._parts(daemon), self._parts(pool), common)
 
     def _parts(self, source: SourceText) -> tuple[str, ...]:
         """Return the folders of a text's path within its repository, and the file name, in lower case."""
@@ -97,8 +97,8 @@ class Daemons:
         return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], folders))
 
 
-def _are_apart(path: Sequence[str], other: Sequence[str], common: int) -> bool:
-    """Return whether two files may belong to two clusters, by their folders after the `common` leading ones."""
+def _are_of_two_clusters(path: Sequence[str], other: Sequence[str], common: int) -> bool:
+    """Whether two files with so many folders in common may be for two clusters, by the words of the others."""
     if path[:-1] == other[:-1]:
         return False
     examples = table("vocabulary")["example_folders"]

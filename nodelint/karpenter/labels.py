@@ -181,7 +181,7 @@ def nearest_key(item: PoolRequirement, catalog: Catalog) -> NearKey | None:
     written = item.written
     if well_known_since(item.key) is not None:
         return None
-    return _near_bare_key(item, catalog) if "/" not in written else _near_key(written, catalog.version)
+    return _find_near_key(item, catalog) if "/" not in written else _near_key(written, catalog.version)
 
 
 @lru_cache(maxsize=1 << 15)
@@ -255,7 +255,7 @@ def is_shared_tag(key: str) -> bool:
     return re.sub(r"[-_: ]", "", key).lower() in _facts()["shared_tags"]
 
 
-def says_ready(tag: str) -> bool:
+def means_ready(tag: str) -> bool:
     """Whether a word of a tag's key is one that people give images that are done: `ImageStatus`, `image-verified`."""
     return any(word.lower() in _facts()["ready"] for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", tag))
 
@@ -297,7 +297,7 @@ def flex_types(catalog: Catalog) -> TypeSet:
     return catalog.for_release(NEWEST).having_value(FLEX, "true")
 
 
-def _near_bare_key(item: PoolRequirement, catalog: Catalog) -> NearKey | None:
+def _find_near_key(item: PoolRequirement, catalog: Catalog) -> NearKey | None:
     """Return a name without a domain is a legal label of one's own, unless what is asked is of a well-known one."""
     if item.is_label:
         return None

@@ -79,7 +79,7 @@ def key_in_domain(pool: NodePool, key: str) -> str:
     return providers_key(key, pool.provider)
 
 
-def last_asking(pool: NodePool, key: str) -> PoolRequirement | None:
+def find_last_requirement(pool: NodePool, key: str) -> PoolRequirement | None:
     """Return the last requirement or label of a pool on a key, which is the one that narrows.
 
     None if there is none.

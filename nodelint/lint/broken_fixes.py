@@ -46,8 +46,8 @@ class EditedTexts:
         """Return the keys of the cached sources."""
         return frozenset(self._read)
 
-    def forget_others(self, keys: frozenset[object]) -> None:
-        """Drop all cached sources except those with these keys. A parsed source needs much memory."""
+    def keep_only(self, keys: frozenset[object]) -> None:
+        """Keep no more than some of the texts: each has a tree of its own, many times as large as it."""
         dropped = [key for key in self._read if key not in keys]
         self._dropped += sum(len(self._read.pop(key).text) for key in dropped)
         if self._dropped > _MOST_DROPPED:
@@ -214,13 +214,13 @@ def why_broken(
         gone = [o for o in objects(old) if any(not served(o, release) for release in targets)]
         if fresh and not gone:
             return f"the API server would refuse the file: {next(iter(fresh))}"
-    return _why_twins(before, after, texts)
+    return _explain_duplicates(before, after, texts)
 
 
-def _why_twins(
+def _explain_duplicates(
     before: Sequence[SourceText], after: Sequence[SourceText], other_texts: Sequence[SourceText]
 ) -> str | None:
-    """Return a reason if only the new texts hold two objects of one kind and name that are applied together.
+    """Return that the new texts, and they alone, hold two objects of one kind and name that are applied together.
 
     None if they do not.
     """

@@ -22,26 +22,27 @@ FindBad = Callable[[Tried, Sequence[FixOffer]], list[FindingKey]]
 """What the rules say more often than they did, less what some offers put right."""
 
 
-class Apart(NamedTuple):
-    """A fix that does not hold together with others, and the findings if all of them are applied."""
+class Conflicting(NamedTuple):
+    """A fix that does not hold together with others, and what is found where all are made."""
 
     offer: FixOffer
     tried: Tried
     bad: Sequence[FindingKey]
 
 
-def find_apart(
+def find_conflicting(
     offers: Sequence[FixOffer],
     alike: Sequence[Alike],
     held_batches: Collection[Collection[tuple[Edit, ...]]],
     trials: Trials,
     find_bad: FindBad,
     can_try: Callable[[], bool],
-) -> Iterator[Apart]:
-    """Yield the safe fixes that hold alone but not together with the others.
+) -> Iterator[Conflicting]:
+    """Yield the safe fixes that hold alone, and not once the others are made as well.
 
-    A run applies all safe fixes at once. Of fixes that conflict, the first causes stay. `alike` has the offers by
-    cause, `held_batches` the groups that held in a trial. `can_try` returns whether another trial is allowed.
+    A run makes those that are safe all at once. Of those that do not hold together the first causes stay. `alike` has
+    the offers by cause, `held_batches` those that were tried together and hold; `can_try` says whether a
+    further trial may be made.
     """
     together = next(groups(offers), [])
     if len(together) < 2 or {offer.edits for offer in together} in held_batches:
@@ -73,8 +74,8 @@ def find_apart(
         else:
             # What is left of its cause would do the same.
             rest = pending.pop()[0] if pending and pending[-1] == [left] else []
-            yield from (Apart(offer, tried, bad) for offer in (*own, *rest))
-    yield from (Apart(offer, tried, bad) for part in pending for cause in part for offer in cause)
+            yield from (Conflicting(offer, tried, bad) for offer in (*own, *rest))
+    yield from (Conflicting(offer, tried, bad) for part in pending for cause in part for offer in cause)
 
 
 def _leave_some(together: Sequence[FixOffer], alike: Sequence[Alike]) -> list[FixOffer]:

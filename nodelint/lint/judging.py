@@ -235,7 +235,7 @@ class ReleaseRun:
 
         def rules_for(obj: Object) -> Sequence[Rule]:
             accepted = served(obj, target.karpenter)
-            mentioned = obj.once("held words", (words,), lambda: held_words(obj, words))
+            mentioned = obj.once("held words", (words,), lambda: find_words(obj, words))
             alike = (type(obj), obj.provider, accepted, mentioned)
             rules = about.get(alike)
             if rules is None:
@@ -400,11 +400,11 @@ def _same_words(words: frozenset[str]) -> frozenset[str]:
     return words
 
 
-def held_words(obj: Object, words: Set[str]) -> Set[str]:
-    """Return those of `words` that may occur in the object: those in the text of its document.
+def find_words(obj: Object, words: Set[str]) -> Set[str]:
+    """Return those of some words that may be in the keys and values of an object: those in the text of its document.
 
-    All words if the text may differ from the values (escapes, templates, fragments) or if the document holds several
-    objects.
+    All of them where a value may not be written as it reads: in escapes, and in what is made of another text; and
+    where a document holds several objects, for it would be searched for each.
     """
     document, source = obj.document, obj.source
     if source.masked or document.host is not None or obj.partial or obj.of_values or obj.node is not document.root:

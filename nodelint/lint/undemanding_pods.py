@@ -62,9 +62,9 @@ _OTHER_RESOURCES = re.compile(
 )
 
 
-def asks_for_little(text: str, daemons: dict[str, int]) -> bool:
-    """Return whether all pods of a text together request little CPU and memory besides `daemons`, and
-    nothing else.
+def requests_little(text: str, daemons: dict[str, int]) -> bool:
+    """Whether all pods of a text together ask for little CPU and memory in addition to `daemons`, and for nothing
+    else.
     """
     written = _NOT_WRITTEN.sub("", text) if "{{" in text or " #" in text else text
     if holds_any(written, _DEMANDING_PARTS) and _DEMANDING.search(written) is not None:

@@ -154,7 +154,7 @@ def _demanding_texts(texts: Mapping[str, str], sources: Iterable[Source]) -> Ite
     """Yield path and text of each file that has a DaemonSet, or whose pods request more than `asks_for_little`
     allows.
     """
-    from nodelint.lint.undemanding_pods import add_amounts, asks_for_little
+    from nodelint.lint.undemanding_pods import add_amounts, requests_little
 
     with_daemons = {path: text for path, text in texts.items() if _has_daemons(text)}
     yield from with_daemons.items()
@@ -167,7 +167,7 @@ def _demanding_texts(texts: Mapping[str, str], sources: Iterable[Source]) -> Ite
         folder, inside, _ = path.replace(os.sep, "/").rpartition("/templates/")
         if inside and folder not in values:
             values[folder] = _text_with(f"{folder}/values.yaml", None)
-        if not asks_for_little(f"{text}\n{values[folder]}" if inside else text, taken):
+        if not requests_little(f"{text}\n{values[folder]}" if inside else text, taken):
             yield path, text
 
 

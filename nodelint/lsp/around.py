@@ -18,11 +18,13 @@ _MOST_OVERLAYS = 60
 """Overlays of a repository that are built at every key; of more, the command alone says what they come to."""
 
 
-def build_around(opened: Sequence[Source], sources: Sequence[Source], folder_files: Sequence[str] = ()) -> Inventory:
-    """Return the inventory of open texts; templates of their charts and modules are taken from `sources`.
+def build_with_project(
+    opened: Sequence[Source], sources: Sequence[Source], folder_files: Sequence[str] = ()
+) -> Inventory:
+    """Return what open texts have a part in: templates of their charts and modules are taken from `sources`.
 
-    `folder_files` are overlays and similar files of the repository. In a large repository, overlays are not rendered
-    at every key press.
+    `folder_files` are those of the repository that stand for their folders. Of a large repository only little is
+    built at every key.
     """
     folders = {folder for source in opened for folder in _folders(source)}
     near = [source for source in sources if any(is_below(os.path.abspath(source.path), folder) for folder in folders)]
@@ -53,7 +55,7 @@ def _folders(source: Source) -> Iterator[str]:
     top = repository(folder)
     rows = TABLE.of_languages([path])
     for row in rows:
-        yield from row.load().list_folders_around(path, source.text, top)
+        yield from row.load().list_related_folders(path, source.text, top)
     if rows:
         return
     if path.endswith((*TABLE.templates, ".tpl")):

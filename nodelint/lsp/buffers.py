@@ -55,8 +55,8 @@ class Buffer:
         self.__dict__["lines"] = lines
 
 
-def speaks_of_files(uri: str) -> bool:
-    """Return whether the URI is a file or an untitled text, not a side of a diff or a page of an extension."""
+def is_file_uri(uri: str) -> bool:
+    """Whether a text is a file or will be one; not the other side of a comparison, or a page of an extension."""
     return uri.startswith(("file:", "untitled:"))
 
 

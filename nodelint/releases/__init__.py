@@ -136,7 +136,7 @@ class Stated:
                 found.append((-shared, evidence.path, evidence.line, evidence))
         return min(found)[-1] if found else None
 
-    def kubernetes_beside(self, path: str, karpenter: Evidence | None) -> tuple[Evidence, ...]:
+    def list_kubernetes_of_root(self, path: str, karpenter: Evidence | None) -> tuple[Evidence, ...]:
         """Return the Kubernetes statements of the Terraform root that installs the Karpenter used by this file.
 
         `karpenter` is the evidence that decides there, None if something else does. Another root with a Karpenter of
@@ -166,14 +166,16 @@ class Stated:
 
     def _is_installed_at(self, folders: tuple[str, ...], depth: int) -> bool:
         """Whether a release of Karpenter is stated that shares just so many folders with a place."""
-        return any(not self._is_set_aside(evidence, depth) for evidence in self._list_at("karpenter", folders, depth))
+        return any(
+            not self._says_nothing_about(evidence, depth) for evidence in self._list_at("karpenter", folders, depth)
+        )
 
     def _shared(self, folders: tuple[str, ...], evidence: Evidence) -> int | None:
         """Return how many folders a place and a piece of evidence share; None if it says nothing about the place."""
         shared = _shared(folders, self._folders[evidence])
-        return None if self._is_set_aside(evidence, shared) else shared
+        return None if self._says_nothing_about(evidence, shared) else shared
 
-    def _is_set_aside(self, evidence: Evidence, shared: int) -> bool:
+    def _says_nothing_about(self, evidence: Evidence, shared: int) -> bool:
         """Whether evidence says nothing about a place with which it shares so many folders."""
         name = os.path.basename(evidence.path).partition(".")[0]
         parts = (part.lower().lstrip("0123456789.-_") for part in (*self._folders[evidence][shared:], name))
@@ -194,7 +196,7 @@ class Stated:
                     for evidence in self._list_at(about, folders, depth)
                     if (evidence.weight == FOR_READERS) is is_for_readers
                     and (least is None or evidence.karpenter >= least)
-                    and not self._is_set_aside(evidence, depth)
+                    and not self._says_nothing_about(evidence, depth)
                     and (counts is None or counts(evidence))
                 ]
                 if found:

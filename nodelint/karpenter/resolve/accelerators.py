@@ -94,16 +94,16 @@ class CheaperEquivalent(NamedTuple):
     saved: float
 
 
-def cheaper_twin(own: TypeSet, others: TypeSet, catalog: Catalog) -> CheaperEquivalent | None:
+def find_cheaper_pair(own: TypeSet, others: TypeSet, catalog: Catalog) -> CheaperEquivalent | None:
     """Return a pair of types of one shape, the cheapest of each set, that saves what the median pair saves.
 
     Of the pairs that save as many percent, it is the one whose shape is nearest to 4 CPUs and 16 GiB. None if no
     shape is in both sets.
     """
-    return catalog.remembered(("cheaper twin", own, others), lambda: _median_twin(own, others, catalog))
+    return catalog.remembered(("cheaper twin", own, others), lambda: _find_median_pair(own, others, catalog))
 
 
-def _median_twin(own: TypeSet, others: TypeSet, catalog: Catalog) -> CheaperEquivalent | None:
+def _find_median_pair(own: TypeSet, others: TypeSet, catalog: Catalog) -> CheaperEquivalent | None:
     twins = []
     own_by_shape, others_by_shape = (
         catalog.remembered(("cheapest of shapes", types), partial(_by_shape, catalog, types))
