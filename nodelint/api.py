@@ -26,13 +26,13 @@ behaviour do not change within a major version; everything else in the package m
 | `manifest`, `gvk`, `requirement`, `quantities` | more of the model: terms, the algebra, `20Gi` |
 | `releases`, `support` | versions, and how long they are supported |
 | `TypeSet`, `type_set` | a set of instance types, and the union of several sets |
-| `AwsFacts`, `Missing`, `catalog`, `snapshot`, `questions` | facts about EC2, and the questions that Karpenter asks EC2 |
+| `AwsFacts`, `Missing`, `catalog`, `snapshot`, `questions` | facts about EC2, and the questions of Karpenter |
 | `type_names` | instance types that the catalogue lacks: newer, sold elsewhere, ended |
 | `terraform_blocks` | the texts of a Terraform file's resource and module blocks |
 | `terraform_trace` | the resource or module from which a Terraform expression gets its value |
 | `missing_sources` | sources of Argo CD Applications that the repository does not have |
 | `module_folder` | a Terraform folder: its declarations, and the modules that it calls |
-| `karpenter_calls` | resources that public Terraform modules create for Karpenter: roles, access entries, associations |
+| `karpenter_calls` | resources that public Terraform modules create for Karpenter, such as roles and access |
 | `role_policies` | policies that Terraform attaches to a role |
 | `node_roles` | node roles that Terraform creates, and whether they have access to the cluster |
 | `expressions` | CEL in a class's kubelet settings |
@@ -44,7 +44,7 @@ behaviour do not change within a major version; everything else in the package m
 | `userdata` | the user data of a class: its settings, and whether they fit the image family |
 | `controller_settings` | how the repository installs the controller, and which values its chart reads |
 | `controller_policy`, `iam_statements` | the permissions that the controller needs, and those that policies grant |
-| `apiserver`, `controller`, `convert` | validation by the API server and the controller; conversion of old APIs to v1 |
+| `apiserver`, `controller`, `convert` | checks of the API server and the controller; conversion of old APIs |
 
 A module is loaded when a rule first uses it. `overlays` is the former name of `node_overlays`: it is deprecated and
 will be removed in the next release.

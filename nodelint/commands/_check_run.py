@@ -66,11 +66,7 @@ def check(
     stdin_filename: str | None = None,
     **flags: Unpack[CheckSettingFlags],
 ) -> None:
-    """Read and judge the paths, write fixes, print the report, and end the run; with `show`, print only settings or
-    files.
-
-    `flags` are settings and flags about facts.
-    """
+    """Read and judge the paths, write fixes, print the report or what `show` names, and end the run."""
     fact_flags, wanted = FactFlags.read(flags), outputs_of(outputs, output)
     if show == "settings":
         _show_settings(flags)
