@@ -60,6 +60,6 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def _excludes(key: str, bound: int, context: Context) -> bool:
-    """Whether an instance type with the label has a value that is not above the bound."""
+    """Return whether the bound excludes an instance type: one with the label has a value that is not above it."""
     values = context.catalog.values(key)
     return any(value.isdigit() and int(value) <= bound for value in values if value)

@@ -89,7 +89,7 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def _is_thought_of(node: Node) -> bool:
-    """Whether the lines of the budgets, or those above them, speak of UTC."""
+    """Return whether the lines of the budgets, or the five lines above, mention UTC."""
     text = node.source.text
     begin = node.start
     for _ in range(5):

@@ -238,12 +238,12 @@ def _bounds(pool: NodePool) -> Findings:
 
 
 def _comment(line: RequirementLine) -> str:
-    """The comments inside a requirement and those right above it."""
+    """Return the comments in a requirement and those directly above."""
     return _comments_around(line.node.source.text, line.node.start, line.values_node.end)
 
 
 def _comments_around(text: str, start: int, end: int) -> str:
-    """The comments from a place to the end of a line, and those right above it."""
+    """Return the comments from an offset to the end of a line, and those directly above."""
     start = text.rfind("\n", 0, start) + 1
     end = text.find("\n", end)
     found = [_behind_hash(comment_line) for comment_line in text[start : end if end >= 0 else len(text)].split("\n")]
@@ -263,7 +263,7 @@ def _behind_hash(line: str) -> str:
 
 
 def _durations(pool: NodePool) -> Findings:
-    """Yield a finding for fields of a duration, and what the comment behind them says of it."""
+    """Yield a finding for each duration that differs from the comment on its line."""
     spec = pool.node.get("spec")
     places = (("template", "spec", "expireAfter"), ("template", "spec", "terminationGracePeriod"))
     nodes = [spec.find(*path) for path in (*places, ("disruption", "consolidateAfter"))] if spec is not None else []
@@ -279,7 +279,7 @@ def _durations(pool: NodePool) -> Findings:
 
 
 def _counts(pool: NodePool) -> Findings:
-    """Yield a finding for counts of nodes and CPUs, and what the comment behind them says."""
+    """Yield a finding for each number of nodes or CPUs that differs from the comment on its line."""
     budgets, limits = pool.budgets_node, pool.limits_node
     nodes = [item.get("nodes") for item in budgets.items] if budgets is not None else []
     nodes += [limits.get(name) for name in ("cpu", "nodes")] if limits is not None else []
@@ -292,7 +292,7 @@ def _counts(pool: NodePool) -> Findings:
 
 
 def _zero_budgets(pool: NodePool) -> Findings:
-    """Yield a finding for budgets of 0 whose comment says that nodes go while they are in force."""
+    """Yield a finding for each budget of 0 whose comment says that nodes are removed while it is active."""
     budgets = pool.budgets_node
     for item in budgets.items if budgets is not None else ():
         nodes = item.get("nodes")
@@ -334,7 +334,7 @@ def _finding(node: Node, words: str, written: str) -> Finding:
 
 
 def _behind(node: Node | None) -> str:
-    """The comment at the end of a value's line."""
+    """Return the comment at the end of a value's line; empty if there is none."""
     if node is None or node.kind != "scalar":
         return ""
     text = node.source.text
@@ -344,7 +344,7 @@ def _behind(node: Node | None) -> str:
 
 
 def _only(pattern: str, comment: str) -> re.Match[str] | None:
-    """The one thing of a kind that a comment says, where it says nothing else."""
+    """Return the single match of a pattern in a comment, if the comment says nothing else; else None."""
     found = list(re.finditer(pattern, comment.lower()))
     if len(found) != 1:
         return None

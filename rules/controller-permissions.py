@@ -298,7 +298,7 @@ def _check_module(
     most: tuple[float, ...],
     context: Context,
 ) -> Finding | None:
-    """Return the finding about a module of at most a version; None if nothing is known to lack."""
+    """Return the finding about a module with at most this version; None if no missing permission is known."""
     source = call.source
     oldest = _find_oldest(source, context)
     if re.search(rf"\b(?:{module.extra}|iam_role_policies)\s*=", call.text):
@@ -339,7 +339,7 @@ _LISTS_PROFILES = releases.Version(1, 7, 0)
 
 
 def _find_module(block: str) -> controller_policy.PolicyModule | None:
-    """Return the module that a call makes the controller's policy by; None if it makes none."""
+    """Return the policy module that a module block calls; None if it creates no policy of the controller."""
     called = _SOURCE.search(block)
     module = controller_policy.policy_module(called[1]) if called is not None else None
     return module if module is not None and module.is_in_use(block) else None
@@ -348,7 +348,7 @@ def _find_module(block: str) -> controller_policy.PolicyModule | None:
 def _describe_module(
     at: Span, module: controller_policy.PolicyModule, lacking: "Sequence[controller_policy.Call]"
 ) -> Finding:
-    """Return the finding about a call of a module that does not grant some actions."""
+    """Return the finding about a module call that does not grant some actions."""
     actions = [call.action for call in lacking]
     version, switch = module.version_with(actions), module.switch_for(actions)
     switched = set(module.switches.get(switch, ())).intersection(actions)
@@ -364,7 +364,11 @@ def _describe_module(
 
 
 def _find_oldest(source: Source, context: Context) -> releases.Version | None:
-    """Return the oldest release of Karpenter that files state for what is near a file; None if one is not known."""
+    """Return the oldest Karpenter release that is stated for the objects near a file, or for the installs in its
+    folder.
+
+    None if the release of one is not known.
+    """
     objects = context.run_files.objects_near(source, Object)
     stated = [context.stated_releases(obj) for obj in objects]
     if not objects:
@@ -375,7 +379,10 @@ def _find_oldest(source: Source, context: Context) -> releases.Version | None:
 
 
 def _list_needed(source: Source, context: Context, oldest: releases.Version | None) -> "list[controller_policy.Call]":
-    """Return the calls that the controller of a file's neighbours makes, as far as these are known."""
+    """Return the AWS calls of the controller for the classes, pools and settings near a file.
+
+    Empty if nothing is known.
+    """
     classes = context.run_files.objects_near(source, EC2NodeClass)
     conditions = controller_policy.list_conditions(classes)
     if any(_asks_for_spot(pool) for pool in context.run_files.objects_near(source, NodePool)):
@@ -389,7 +396,7 @@ def _list_needed(source: Source, context: Context, oldest: releases.Version | No
 
 
 def _is_set(setting: controller_settings.WrittenSetting) -> bool:
-    """Whether a setting has a value; an expression that may come to nothing counts as none."""
+    """Return whether a setting has a value; an expression that may be empty counts as not set."""
     lines = setting.node.source.text[setting.node.start :][:300].split("\n")[:2]
     may_be_empty = r"\{\{" if setting.is_known else r"\{\{|\?|\btry\(|\bcoalesce\("
     return re.search(may_be_empty, "".join(lines)) is None
@@ -403,7 +410,9 @@ def _asks_for_spot(pool: NodePool) -> bool:
 
 
 def _name(actions: Sequence[str]) -> str:
-    """Return actions by name; of many, the first and how many more, for which there is Karpenter's own policy."""
+    """Return the names of the actions; of many, the first four and the number of others, with a reference to
+    Karpenter's policy.
+    """
     more = f" and {len(actions) - 4} more, as Karpenter's own policy does" if actions[5:] else ""
     return ", ".join(f"`{action}`" for action in (actions[:4] if more else actions)) + more
 
@@ -413,7 +422,7 @@ def _shorten(actions: Sequence[str]) -> str:
 
 
 def _since(lacking: "Sequence[controller_policy.Call]") -> str | None:
-    """Return from which release on the controller makes a call that is not granted; None if all releases do."""
+    """Return the release from which the controller makes the call that is not granted; None if all releases do."""
     return next((f"Karpenter calls it from {call.since} on" for call in lacking[:1] if call.since), None)
 
 
@@ -436,7 +445,7 @@ _ACCOUNT = re.compile(r"system:serviceaccount:[^\"\n]{0,300}karpenter")
 
 
 def _check_attached(source: Source, context: Context) -> Findings:
-    """Yield a finding for roles of the controller to which only policies of AWS are attached."""
+    """Yield a finding for each role of the controller with only AWS managed policies."""
     blocks = context.run_files.terraform
     for block in blocks.find_in(source.path):
         if not _ACCOUNT.search(block.text):
@@ -463,7 +472,7 @@ def _check_attached(source: Source, context: Context) -> Findings:
 
 
 def _check_written(source: Source, context: Context) -> Findings:
-    """Yield what the policies lack that a file holds, or that a Terraform file reads by name."""
+    """Yield the missing permissions of policies in the file, or in files that a Terraform file reads by name."""
     yield from _check_policy(source, iam_statements.list_statements(source), None, context)
     policies = [*iam_statements.named_policies(source)]
     own = {os.path.abspath(file.path) for file in context.run_files.files_of_run} if policies else ()
@@ -475,7 +484,10 @@ def _check_written(source: Source, context: Context) -> Findings:
 def _check_policy(
     source: Source, written: "Sequence[iam_statements.Statement]", at: Span | None, context: Context
 ) -> Findings:
-    """Yield what a policy of the controller does not allow. `at` names it; None if its text is in the file itself."""
+    """Yield the missing permissions of a controller policy.
+
+    `at` is the reference; None if the text is in the file itself.
+    """
     launching = [statement for statement in written if statement.grants("ec2:CreateFleet")]
     if not launching or any("*" in (statement.actions or ()) for statement in launching):
         return
@@ -518,7 +530,7 @@ def _check_policy(
 
 
 def _describe_lacking(place: Span, lacking: "Sequence[controller_policy.Call]") -> Finding:
-    """Return the finding about calls that no policy allows."""
+    """Return the finding about calls that no policy grants."""
     actions = [call.action for call in lacking]
     only_role = {call.when for call in lacking} == {"role"} and lacking[0].effect != controller_policy.CLEANUP
     return Finding(
@@ -532,7 +544,10 @@ def _describe_lacking(place: Span, lacking: "Sequence[controller_policy.Call]") 
 
 
 def _list_statements(source: Source, context: Context) -> "Iterator[iam_statements.Statement]":
-    """The statements that may count for the policy of a file: not those of folders that have one of their own."""
+    """Yield the statements of other files that may count for a file's policy.
+
+    Folders with a controller policy of their own are excluded.
+    """
     folder = os.path.dirname(source.path)
     blocks = context.run_files.terraform.files if context.run_files.has_terraform else ()
     files = {file.path: file for file in (*blocks, *context.run_files.files_of_run, source)}
@@ -550,7 +565,7 @@ def _list_statements(source: Source, context: Context) -> "Iterator[iam_statemen
 
 
 def _is_ours(at: Span) -> bool:
-    """Whether a place of a policy may be of the controller: its block, or a file without blocks, names Karpenter."""
+    """Return whether a policy may be the controller's: its block, or a file without blocks, mentions Karpenter."""
     text = at.source.text
     if not at.source.path.endswith(terraform_blocks.ENDINGS):
         return True
@@ -559,7 +574,7 @@ def _is_ours(at: Span) -> bool:
 
 
 def _is_module_in_use(context: Context) -> bool:
-    """Whether a module of the run makes a policy of the controller beside what is written out."""
+    """Return whether a module creates a policy of the controller besides the written one."""
     if not context.run_files.has_terraform:
         return False
     return any(
@@ -569,13 +584,16 @@ def _is_module_in_use(context: Context) -> bool:
 
 
 def _describe_switch(module: controller_policy.PolicyModule, most: tuple[float, ...]) -> str:
-    """Return how to grant what v1 asks for: the switch is an unknown argument in older versions."""
+    """Return how to grant the permissions of v1; older module versions do not have the argument."""
     since = "" if most >= module.v1_since else f" with version {'.'.join(map(str, module.v1_since))} or newer"
     return f"set `{module.v1_switch} = true`{since}"
 
 
 def _find_newest(constraint: str) -> tuple[float, ...] | None:
-    """The newest version that a constraint of Terraform's allows, endless where it leaves a number open."""
+    """Return the newest version that a Terraform constraint allows, with infinity for an open number.
+
+    None if the constraint has another form.
+    """
     found = re.fullmatch(r'"\s*+(?:(=|~>)\s*+)?v?(\d+(?:\.\d+){0,2})\s*+"', constraint)
     if found is None:
         return None

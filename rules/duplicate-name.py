@@ -61,7 +61,7 @@ def check(obj: Object, context: Context) -> Findings:
 
 
 def _check_elsewhere(obj: Object, context: Context) -> Findings:
-    """Yield a finding for an object that Terraform, or a file of another folder, makes too, and otherwise."""
+    """Yield a finding if Terraform or a file of another folder also creates the object, with another spec."""
     other = context.definition_elsewhere(obj)
     if other is not None:
         terraform = other.source.path.endswith((".tf", ".tofu"))

@@ -101,5 +101,5 @@ _SPECIAL = "aws::"
 
 
 def _tag_text(tag: manifest.Label) -> tuple[str, str]:
-    """The tag as it stands there: a placeholder is the same as itself."""
+    """Return a tag's key and value as written, so that a placeholder equals itself."""
     return tag.key_node.unquoted, tag.node.unquoted

@@ -94,7 +94,10 @@ def _check_other(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 def _check_release(node_class: EC2NodeClass, context: Context) -> Findings:
-    """An image that the cluster's release of Karpenter is too old for: no kubelet is newer than its API server."""
+    """Yield a finding for an image whose Kubernetes version the stated Karpenter release does not support.
+
+    The kubelet of an image must not be newer than the API server.
+    """
     chosen = context.chosen
     if context.kubernetes is not None or chosen is None or not chosen.is_stated:
         return
@@ -128,7 +131,7 @@ def _check_pinned(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 def _terms(node_class: EC2NodeClass) -> Iterator[tuple[Node, str]]:
-    """The names and parameters of terms with the minor version of Kubernetes that they hold, each version once."""
+    """Yield each image name or parameter with the Kubernetes minor version in it, each version once."""
     reported = set()
     for term in node_class.ami_terms:
         for field in ("name", "ssmParameter"):
