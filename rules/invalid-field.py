@@ -98,7 +98,9 @@ _MISSING = {
 
 
 def _help(problem: apiserver.SchemaProblem) -> str | None:
-    """Return what to write for a missing field, or instead of a refused value; None if nothing is known."""
+    """Return a help: how to write a missing or empty field, or which value to set instead of a refused
+    consolidationPolicy. None if the rule has no help for the field.
+    """
     name = problem.missing or problem.path.rpartition(".")[2]
     if problem.missing is not None or (problem.node.kind == "sequence" and not problem.node.items):
         return _MISSING.get(name)
@@ -108,7 +110,10 @@ def _help(problem: apiserver.SchemaProblem) -> str | None:
 
 
 def _choices(obj: Object, problem: apiserver.SchemaProblem, context: Context, fixed: bool) -> list[Suggestion]:
-    """Return suggestions of values among which only the author can choose; else suggestions to remove the field."""
+    """Return suggestions of possible values, among which only the author can choose.
+
+    If there is none, return suggestions to remove the field.
+    """
     node, holder = problem.node, problem.holder
     name = problem.missing or problem.path.rpartition(".")[2]
     if name in _TERMS and (problem.missing is not None or (node.kind == "sequence" and not node.items)):
@@ -154,7 +159,7 @@ def _choices(obj: Object, problem: apiserver.SchemaProblem, context: Context, fi
 
 
 MOST_CLASSES = 3
-"""Of more classes none is plainly meant."""
+"""If the files define more EC2NodeClasses, none is suggested for a missing `nodeClassRef`."""
 
 _TERMS = ("subnetSelectorTerms", "securityGroupSelectorTerms")
 _USUAL: dict[str, tuple[str, ...]] = {
@@ -276,7 +281,7 @@ def _as_reference(problem: apiserver.SchemaProblem) -> list[Edit]:
 
 
 def _value_of(problem: apiserver.SchemaProblem) -> Node:
-    """Return the value with the wrong type. The node of a problem may be the value's key."""
+    """Return the node of the value that has the wrong type. The node of a problem may be the key of this value."""
     node = problem.node
     return next((e.value for e in node.parent.entries if e.key is node), node) if node.parent is not None else node
 
@@ -361,7 +366,10 @@ def _as_mapping(problem: apiserver.SchemaProblem) -> list[Edit]:
 
 
 def _as_requirements(node: Node) -> list[Edit]:
-    """Labels with their values where a list of requirements is wanted: each becomes a requirement."""
+    """Return edits that turn a mapping of labels to values into requirements with the operator `In`.
+
+    Empty if a key has no domain, or a value is no text.
+    """
     items: list[dict[str, str | list[str]]] = []
     for entry in node.entries:
         values = entry.value.items if entry.value.kind == "sequence" else (entry.value,)
@@ -373,7 +381,9 @@ def _as_requirements(node: Node) -> list[Edit]:
 
 
 def _suggested_edits(problem: apiserver.SchemaProblem) -> list[Edit]:
-    """The value that was plainly meant: the same text in the type that is wanted, or the nearest choice."""
+    """Return edits that write the value that the schema check suggests: the same value in the right type, or the most
+    similar allowed value. Empty if the problem has no suggestion.
+    """
     if problem.suggestion is None or problem.node.kind != "scalar":
         return []
     several = problem.path.endswith(".values")  # a label's value has no comma

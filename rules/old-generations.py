@@ -140,14 +140,19 @@ def _check_floor(pool: NodePool, context: Context) -> Findings:
 
 
 def _is_usual(pool: NodePool, floor: pool_requirements.PoolRequirement) -> bool:
-    """Whether the pool has the requirements of Karpenter's own examples: `c`, `m` and `r` after generation 2."""
+    """Return whether the pool has the requirements of Karpenter's own examples: `instance-category In [c, m, r]` (or
+    fewer) and `instance-generation Gt 2`.
+    """
     category = pool_requirements.find_last_requirement(pool, keys.CATEGORY)
     chosen = category is not None and category.operator == "In" and set(category.texts) <= {"c", "m", "r"}
     return chosen and floor.operator == "Gt" and tuple(floor.texts) == ("2",)
 
 
 def _describe_metal(pool: NodePool, resolution: resolve.Resolution) -> str | None:
-    """The bare-metal types that the requirements and limits of the pool leave beside others."""
+    """Return a note on the bare-metal types that the pool allows, with their highest price.
+
+    None if the pool allows none, or only bare-metal types.
+    """
     types = resolve.within(resolution) if pool.limits_node is not None else resolution.candidates
     metal = types & resolution.catalog.having_value(keys.HYPERVISOR, "")
     if not metal or metal == types:

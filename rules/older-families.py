@@ -35,7 +35,7 @@ from nodelint.api import (
 )
 
 EQUAL = 0.005
-"""The part of a price up to which two types cost the same."""
+"""The relative price difference up to which two instance types count as equally expensive."""
 
 
 @rule(
@@ -75,7 +75,10 @@ def check(pool: NodePool, context: Context, *, generations: int = 3) -> Findings
 
 
 def _newer(types: catalog.Catalog, least: int) -> dict[str, TypeSet]:
-    """Return for each family that is so far behind the newer types of its category and architecture."""
+    """Return, for each old family, the newer instance types with the same category and architecture.
+
+    A family is old if its generation is at least `least` behind the newest of these.
+    """
     found: dict[str, TypeSet] = {}
     generations = {value: of for value, of in types.values(keys.GENERATION).items() if value.isdigit()}
     plain = types.all_types - resolve.special(types) - labels.flex_types(types)
@@ -94,7 +97,9 @@ def _newer(types: catalog.Catalog, least: int) -> dict[str, TypeSet]:
 
 
 def _alike(left: TypeSet, others: TypeSet, types: catalog.Catalog) -> tuple[TypeSet, TypeSet]:
-    """What of both sets can be compared: bare metal with its like alone, and disks with disks."""
+    """Return the instance types of both sets that can be compared: bare metal only with bare metal, and types with
+    local disks only with such types.
+    """
     metal = types.having_value(keys.SIZE, *(size for size in types.values(keys.SIZE) if size.startswith("metal")))
     disks = types.having(keys.LOCAL_NVME)
     for special in (metal, disks):
@@ -128,7 +133,7 @@ def _examples(left: TypeSet, newer: dict[str, TypeSet], resolution: resolve.Reso
 
 
 def _is_dearer(left: TypeSet, others: TypeSet, resolution: resolve.Resolution) -> bool:
-    """Whether a newer type of the same CPUs and memory costs less."""
+    """Return whether a newer instance type with the same CPUs and memory costs less."""
     twin = resolve.find_cheaper_pair(*_alike(left, others, resolution.catalog), resolution.catalog)
     return twin is not None and twin.saved > EQUAL
 

@@ -71,6 +71,6 @@ def check(source: Source, context: Context) -> Findings:
 
 
 def _is_wide(statement: "iam_statements.Statement", action: str) -> bool:
-    """Whether a statement allows an action on everything."""
+    """Return whether a statement allows an action on all resources without a condition."""
     is_everything = statement.resources is not None and set(statement.resources) == {"*"}
     return is_everything and statement.grants(action) is True and _CONDITION.search(statement.text) is None
