@@ -266,10 +266,10 @@ _NAMES = {
     "nodelint.rule.suppressions": ("Suppression",),
 }
 # -- end of what is written
-"""Where the modules and names are that are loaded when a rule first uses them; checkers read the imports above."""
+"""The modules and names that are imported when a rule first uses them. Type checkers read the imports above."""
 
 _FORMER = {"overlays": "node_overlays"}
-"""Deprecated names, each with the one that took its place."""
+"""Deprecated names, each with its replacement."""
 
 
 class _Module:

@@ -48,7 +48,7 @@ _MEANT_COMMANDS = {
     "cost": "explain",
     "server": "lsp",
 }
-"""What somebody means by a command of other tools."""
+"""Commands of other tools, each with the nodelint command that does the same."""
 
 
 def _suggest_command(word: str, commands: list[str]) -> str:

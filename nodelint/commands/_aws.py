@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from nodelint.ec2.questions import Ask, ClassesAt
 
 TIMEOUT = 60.0
-"""Seconds that asking a region may take."""
+"""The time limit, in seconds, for the queries to one region."""
 
 
 class Brought(NamedTuple):

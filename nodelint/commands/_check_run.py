@@ -135,7 +135,7 @@ def _with_inventory(run: _Run, ready: Judging) -> _Run:
 
 
 _NO_SETTINGS = ("live", "aws_profile", "max_age", "isolated")
-"""Flags that no configuration can give."""
+"""Flags that have no setting in the configuration."""
 
 
 def _show_settings(flags: CheckSettingFlags) -> NoReturn:
@@ -187,7 +187,7 @@ def _takes_from_elsewhere(found: Discovery) -> bool:
 
 
 _MANY = 2000
-"""Objects above which what was worked out for each is let go once all are judged."""
+"""The number of objects above which the cached results of objects are dropped after the run has judged all."""
 
 
 def _judged(run: _Run, ready: Judging) -> tuple[Report, _Run]:

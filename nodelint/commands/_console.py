@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 CLEAN, FOUND, UNUSABLE, FAULT, TRY_AGAIN, LACKING = 0, 1, 2, 3, 4, 5
 
 INTERRUPTED = 130
-"""What a shell makes of a program that was ended by Ctrl-C."""
+"""The exit code of a program that was ended by Ctrl-C, as shells report it."""
 
 UNHEARD = 141
-"""What a shell makes of a program whose reader has gone, as `head` does when it has enough."""
+"""The exit code of a program whose output is closed, as shells report it, for example by `head`."""
 
 
 def on_terminal() -> bool:
@@ -100,7 +100,7 @@ def echo_json(value: object, err: bool = False) -> None:
 
 
 _PRINTED_AT_ONCE = 1 << 16
-"""Characters of JSON that are printed together."""
+"""The number of characters of JSON that are written in one call."""
 
 
 def _carries_all(encoding: str | None) -> bool:

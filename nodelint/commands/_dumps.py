@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _LARGEST = 1 << 30
-"""Bytes of a file of which more are not read: a dump of a large fleet has a tenth of them."""
+"""The most bytes that are read of a file. The dump of a large fleet has a tenth of this size."""
 
 _SECONDS = 60
-"""How long kubectl may take for one kind, and all kinds together three times as long."""
+"""The time limit, in seconds, of kubectl for one kind. The limit for all kinds is three times as long."""
 
 _NAMES = (".yaml", ".yml", ".json")
 

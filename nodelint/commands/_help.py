@@ -59,10 +59,10 @@ _GROUPS: dict[str, tuple[str, ...]] = {
     ),
     _END: ("--timeout", "--fail-on", "--fail-on-unjudged", "--require-facts"),
 }
-"""The groups by their titles, in the order in which a help shows them; all other options come first."""
+"""The groups of options by their titles, in the order of the help. All other options come first."""
 
 _FEWEST = 9
-"""A command with fewer options shows them in one list."""
+"""The fewest options for which a help shows groups. A command with fewer shows one list."""
 
 _MEANT = {
     "--helm": "charts are rendered without it; to judge helm's own result,"
@@ -89,7 +89,7 @@ _MEANT = {
     "--stdin": "name `-` as a path",
     "--env": "write `--karpenter-version` and `--kubernetes-version`",
 }
-"""What somebody means by an option of other tools."""
+"""Options of other tools, each with what to use instead."""
 
 
 _EXTRA = {
@@ -102,7 +102,7 @@ _EXTRA = {
     "mcp": "the client names the files",
     "completion": "name one shell",
 }
-"""What is meant where a command gets an argument more than it takes."""
+"""Hints for a command that gets too many arguments."""
 
 
 class WordChoice(click.Choice[str]):

@@ -42,7 +42,7 @@ LOCAL: Mapping[str, Plain] = {
         }
     ],
 }
-"""A hook that starts the nodelint on the path. It takes the same files as the hook of `.pre-commit-hooks.yaml`."""
+"""A pre-commit hook that runs the installed nodelint, for the same files as the hook of `.pre-commit-hooks.yaml`."""
 
 
 def hook() -> Mapping[str, Plain]:

@@ -34,7 +34,7 @@ EXPLAIN_FORMATS = ("text", "json", "html")
 WHY_FORMATS = ("text", "markdown", "html", "json")
 
 _WHOLE = ("json", "sarif", "gitlab", "junit", "html")
-"""Formats that are one document, which nothing may stand beside."""
+"""Output formats that are one document, so that standard output must contain nothing else."""
 
 
 class Output(NamedTuple):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from nodelint.rule.context import Context
 
 _MOST = 5
-"""Objects that are named; `check` names all."""
+"""The most objects that are named. `check` names all."""
 
 
 def say_refused(pools: Iterable[NodePool], context_of: Callable[[NodePool], Context]) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from nodelint.commands._console import clear_screen, say, stop
 
 _PAUSE = 0.3
-"""Seconds between two looks at the files."""
+"""The seconds between two checks for changed files."""
 _UNWATCHED = frozenset({"node_modules", "__pycache__"})
 
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     Wanted = tuple[frozenset[str], frozenset[str], tuple[str, ...]]
 
 _PATH = "cluster.yaml"
-"""The name of the text in which the objects of a dump stand as manifests."""
+"""The name of the generated text with the manifests of the objects of a dump."""
 
 
 def explain_nodes(

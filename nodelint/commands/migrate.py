@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from nodelint.text import Source
 
 _ALSO = r"eks\.amazonaws\.com/(?:instance-|compute-type|nodeclass|capacity-reservation)"
-"""How a file says that it selects nodes of EKS Auto Mode: it may not hold Karpenter's name."""
+"""A pattern of labels of EKS Auto Mode. A file that uses one may not contain the name of Karpenter."""
 
 _EXIT = """
 \b

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from nodelint.report.snapshot import Asking
 
 _LISTED = 20
-"""Names of instance types in a line."""
+"""The most names of instance types in one line."""
 
 _EXIT = """
 \b

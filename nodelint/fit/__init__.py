@@ -41,7 +41,7 @@ _HOMES = {
     "ways_out": ("suggestions",),
     "widening": ("WayOut",),
 }
-"""The modules that hold the names, loaded when one of these is first used; checkers read the imports above."""
+"""The modules that define the names and are imported at first use. Type checkers read the imports above."""
 
 if not TYPE_CHECKING:  # for a checker every name would be one of this package
 

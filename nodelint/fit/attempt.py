@@ -191,9 +191,9 @@ class PoolVerdict(NamedTuple):
     refusal: PoolRefusal | None
     surroundings: Surroundings | None = None
     preferences_open: bool = False
-    """Whether the types depend on `preferencePolicy`, which is not known."""
+    """Whether the instance types depend on the setting `preferencePolicy`, which is not known."""
     takes_if_ignored: bool = False
-    """Whether the pool takes the pod under one value of `preferencePolicy` alone, which is not known."""
+    """Whether the pool accepts the pod only with one value of the setting `preferencePolicy`, which is not known."""
 
     @property
     def fits(self) -> bool:

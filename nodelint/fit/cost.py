@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from nodelint.karpenter.resolve.node_size import Resources
 
 MOST_PODS = 50_000
-"""More pods than these are not packed."""
+"""The most pods that are packed onto nodes."""
 
 
 class NodeCost(NamedTuple):

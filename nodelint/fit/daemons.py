@@ -15,7 +15,7 @@ from nodelint.model.folders import REGION, path_in_repository
 from nodelint.text import SourceText
 
 _STDIN = "-"
-"""The path of what standard input brought: whoever hands it over means the pools beside it."""
+"""The path of standard input. Its DaemonSets belong to the pools of the same input."""
 
 
 class Daemons:

@@ -50,7 +50,7 @@ class IgnoredPod(NamedTuple):
 
 
 _OF_NODE_GROUPS = ("eks.amazonaws.com", "alpha.eksctl.io")
-"""Domains of labels that EKS and eksctl set on the nodes of their groups, and EKS on those of Auto Mode."""
+"""Domains of labels that EKS and eksctl set on nodes of node groups, and EKS on nodes of Auto Mode."""
 
 
 def requirements_of(expressions: Iterable[LabelExpression], release: Version) -> Requirements:
@@ -68,7 +68,7 @@ def requirements_of(expressions: Iterable[LabelExpression], release: Version) ->
 
 
 _IGNORES_CLAIMS = Version(1, 7, 0)
-"""The first release that leaves pods with resource claims alone, unless IGNORE_DRA_REQUESTS says otherwise."""
+"""The first release that ignores pods with resource claims, unless IGNORE_DRA_REQUESTS is off."""
 
 
 def ignored_because(pod: Pod, release: Version, claims_ignored: bool = True) -> IgnoredPod | None:
@@ -160,7 +160,7 @@ def _faults(expression: LabelExpression, release: Version) -> Iterator[tuple[str
 
 
 _OF_ONE_NODE = ("karpenter.sh/registered", "karpenter.sh/initialized", "karpenter.k8s.aws/ec2nodeclass")
-"""Labels of Karpenter's nodes by which people mean to choose a pool."""
+"""Labels of single nodes of Karpenter, which people use by mistake to select a NodePool."""
 
 
 def is_restricted(key: str, release: Version) -> bool:

@@ -58,7 +58,7 @@ def may_select_other_nodes(workload: Workload, pools: Sequence[EmptyPool]) -> bo
 
 
 _REASONS = ("resources", "minValues", "limits", "offering", "requirements", "taint")
-"""Reasons, the one first that says most of what the workload asks."""
+"""Reasons of refusals. The first ones say most about the demands of the workload."""
 
 
 def find_nearest(found: WorkloadFit) -> PoolVerdict:

@@ -17,7 +17,7 @@ from nodelint.model.requirement import Requirement, Requirements, normalize
 from nodelint.text import Node
 
 _LONGEST_BRIEF = 76
-"""Characters of an explanation that fit into a message, behind the name of the pool."""
+"""The most characters of an explanation that fit into a message after the name of the pool."""
 
 
 class Lack(NamedTuple):

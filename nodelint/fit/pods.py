@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from nodelint.karpenter.resolve.node_size import Resources
 
 POD_LEVEL = ("cpu", "memory")
-"""Resources, beside huge pages, that a pod can state for all of its containers together."""
+"""Resources, besides huge pages, that a pod can state for all of its containers together."""
 
 
 class Pod(NamedTuple):

@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from nodelint.releases.settings import ControllerFacts
 
 DAEMONS_BY_TYPE = Version(1, 14, 0)
-"""The first release that reserves room for daemons type by type, and counts room only where there is an offer."""
+"""The first release that reserves resources for daemons per instance type, and only for types with an offering."""
 
 NODES = "nodes"
 _LIMITS_NODES = Version(1, 11, 0)
-"""The first release whose scheduler launches nothing once a dynamic pool has as many nodes as it may have."""
+"""The first release whose scheduler launches nothing once a dynamic pool has reached its limit of nodes."""
 _OF_OFFERS = PLACE_KEYS | RESERVATION_KEYS | {CAPACITY_TYPE}
 
 

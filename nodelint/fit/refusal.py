@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 MORE_TYPES = Version(1, 7, 0)
-"""The first release whose scheduler hands on 600 types, not 60."""
+"""The first release whose scheduler passes on 600 instance types instead of 60."""
 
 VOLUME_CLASH = "incompatible volume requirements"
 

@@ -54,7 +54,7 @@ _FIELDS = {
     "HorizontalPodAutoscaler": (("minReplicas", 1), ("maxReplicas", None)),
     "ScaledObject": (("minReplicaCount", 0), ("maxReplicaCount", 100)),
 }
-"""The fields of the bounds with their defaults; None: there is none."""
+"""The fields of the lower and the upper bound, with their defaults. The default None means no bound."""
 
 
 def _scaled_replicas(scalers: Sequence[ClusterObject]) -> Replicas:

@@ -17,7 +17,7 @@ from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirements, normalize
 
 _HONORS_TAINTS = Version(1, 3, 0)
-"""The first release for which domains of nodes that a pod does not tolerate are none."""
+"""The first release that ignores topology domains of nodes whose taints the pod does not tolerate."""
 
 
 class NoDomain(NamedTuple):

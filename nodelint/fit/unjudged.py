@@ -12,7 +12,7 @@ from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirement, Requirements, normalize, well_known
 
 _AUTO_MODE = "eks.amazonaws.com/"
-"""The domain of the labels that nodes of EKS Auto Mode have beside Karpenter's."""
+"""The domain of labels that nodes of EKS Auto Mode have in addition to those of Karpenter."""
 
 
 def list_unjudged(objects: Iterable[object], judged: Sequence[NodePool]) -> list[NodePool]:

@@ -22,7 +22,7 @@ ALTERNATIVES = Version(1, 13, 0)
 
 
 _NAMESPACE = "default"
-"""That of objects that state none."""
+"""The namespace of objects that state none."""
 
 
 class VolumePlace(NamedTuple):

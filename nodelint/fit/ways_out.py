@@ -87,7 +87,7 @@ def _has_values(key: str, expression: LabelExpression, pool: EmptyPool) -> bool:
 
 
 _ONCE_OF_POOLS = "karpenter.sh/provisioner-name"
-"""The label by which nodes named their Provisioner, before there were NodePools."""
+"""The label with the name of the Provisioner, which nodes had before there were NodePools."""
 
 
 def _respelt(expression: LabelExpression, pool: EmptyPool) -> Iterator[WayOut]:

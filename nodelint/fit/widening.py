@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 _STORAGE = "ephemeral-storage"
 _PODS = "pods"
 _RESERVED = (".kubernetes.io", ".k8s.io", ".karpenter.sh", ".karpenter.k8s.aws", ".eks.amazonaws.com")
-"""Domains of labels that are not one's own."""
+"""Domains of labels that users must not define."""
 
 _GIB = 1024**3 * ONE
 

@@ -22,7 +22,7 @@ _UNSEEN = "it would stand inside the code of the template"
 _TOGETHER = "together with the other fixes it would cause another finding, or replace nodes"
 
 Judge = Callable[[Sequence[Source], LintRequest], Report]
-"""What judges sources as `lint` does."""
+"""A function that judges sources as `lint` does."""
 
 
 class Fixed(NamedTuple):

@@ -56,7 +56,7 @@ class EditedTexts:
 
 
 _MOST_DROPPED = 4_000_000
-"""Characters of texts that are dropped before their memory is looked for: less is not worth the time."""
+"""The number of characters of dropped texts from which their memory is freed. Less is not worth the time."""
 
 
 def applicable(

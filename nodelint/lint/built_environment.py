@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from nodelint.text import Source, SourceText
 
 _NOT_OF_DEFAULTS = frozenset({"names", "template-code"})
-"""Tags of rules that say nothing of what a chart makes of its defaults."""
+"""Tags of rules that do not apply to the result of a chart's default values."""
 
 
 def is_about_defaults(rule: Rule) -> bool:
@@ -315,7 +315,9 @@ class Environment:
 
 
 _Unfixed = tuple[object, Result, "Built", Sequence[Edit]]
-"""What tells a finding apart, the finding without its fix, what it is said of, and the fix of that."""
+"""The key of a finding, the finding without its fix, the rendered object that it concerns, and the edits of
+the fix.
+"""
 
 
 def _mistake(result: Result) -> tuple[object, ...]:

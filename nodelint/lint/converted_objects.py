@@ -42,7 +42,7 @@ _WORDS = {
         "securityGroupSelectorTerms": "securityGroupSelector",
     },
 }
-"""What v1 calls a thing, and what an older API calls it."""
+"""Words of v1, each with the word of an older API."""
 
 
 def _translate(message: str, obj: Object | None) -> str:
@@ -160,7 +160,7 @@ class Converted:
 
 _KUBELET = {"NodePool": ("spec", "template", "spec", "kubelet"), "Provisioner": ("spec", "kubeletConfiguration")}
 _CLASS = {"NodePool": ("spec", "template", "spec", "nodeClassRef"), "Provisioner": ("spec", "providerRef")}
-"""Where NodePools and Provisioners hold kubelet settings, and name their class."""
+"""The path of the class reference in NodePools and Provisioners. `_KUBELET` has the path of the kubelet settings."""
 
 
 def _renamed(obj: Object) -> list[Edit]:

@@ -17,16 +17,22 @@ from nodelint.model.manifest import Object
 from nodelint.text import UNKNOWN, Node
 
 NAME = "nodelint/v1"
-"""What the marks are called where other tools keep them; another number where the same finding gets another mark."""
+"""The name of the fingerprints in files of other tools.
+
+Its number changes if the same finding gets another fingerprint.
+"""
 
 _NAMED_BY = ("key", "name", "deviceName", "id", "alias")
-"""Fields that identify the entries of a list; entries without one are identified by what is wrong in them."""
+"""Fields that identify the entries of a list. Entries without one are identified by the part that is wrong."""
 
 _BARE = r"[A-Za-z0-9_-]+"
 
 
 Known = dict[tuple[object, ...], tuple[Node, Object | None, str]]
-"""Marks of a former run, with the node and the object of each: where these are the same, so is the mark."""
+"""Fingerprints of a previous run, with the node and the object of each.
+
+If these are unchanged, so is the fingerprint.
+"""
 
 
 def fingerprints(
@@ -128,7 +134,7 @@ def _parts(result: Result, path: str) -> tuple[str, ...]:
 
 
 _QUOTES = 6
-"""How many parts stand in front of what the message quotes."""
+"""The number of parts of a fingerprint before the quotes of the message."""
 
 
 def _step(node: Node, parent: Node) -> str:

@@ -11,7 +11,7 @@ from nodelint.text import Source
 from nodelint.text.source import YAML_NAMES
 
 Broken = Callable[[Sequence[Source], Sequence[Result]], str | None]
-"""Why some sources are worse with some fixes in them; None when they are not."""
+"""A function that returns why sources are worse with some fixes. None if they are not."""
 
 
 def find_breaking_fixes(sources: Sequence[Source], chosen: Sequence[Result], why_broken: Broken) -> dict[int, str]:

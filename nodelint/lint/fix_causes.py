@@ -21,7 +21,7 @@ from nodelint.text import Node, Source
 _Key = tuple[object, ...]
 
 Alike = tuple[FixOffer, Sequence[FixOffer]]
-"""The first offer of a cause, and the others."""
+"""The first fix offer of a cause, and the other offers."""
 
 
 def share_causes(offers: Sequence[FixOffer], causes: Causes) -> Sequence[Alike]:

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from nodelint.model.releases import Version
 
 _NOT_DERIVED = "nodelint cannot tell which running nodes it replaces"
-"""For edits whose effect cannot be derived: with placeholders, or tried only together with other edits."""
+"""The effect of edits with placeholders, and of edits that were tried only together with other edits."""
 
 _ANOTHER_FIX = "no running node is replaced, but another change may be what you want"
-"""For fixes that replace no node, and are unsafe because they guess which of two fields is wrong."""
+"""The effect of fixes that replace no node and are unsafe, because they guess which of two fields is wrong."""
 
 _CONVERTED = "Karpenter before 1.0 refuses the result"
 
@@ -28,7 +28,7 @@ _NODES_DRIFT_AND_STAY = (
 )
 
 _MOST_EFFECTS = 2
-"""Different effects that are named: more are not read."""
+"""The most different effects that are named."""
 
 _SELECTORS = {
     "amiSelectorTerms": "nodes whose image it no longer selects are replaced (AMIDrift)",

@@ -14,7 +14,7 @@ from nodelint.model.finding import Edit
 from nodelint.model.manifest import NodePool, Object
 
 _MOST_APART = 8
-"""Groups of edits in which no two change one document, before edits of one document are tried together."""
+"""The most groups of edits for different documents, before edits of one document are tried together."""
 
 
 class FixOffer(NamedTuple):

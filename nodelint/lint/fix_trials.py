@@ -29,13 +29,13 @@ _FEW_POOLS = 60
 lets its pools be compared. Where more may be compared, a run of fixes judges them all once it is made."""
 
 Build = Callable[[Sequence[Source]], Inventory]
-"""What makes of files what the clusters get."""
+"""A function that returns the inventory of rendered objects for some files."""
 
 Name = tuple[str, str]
-"""The kind of an object and its name as it is written; of a file an empty kind and its path."""
+"""The kind and the written name of an object. For a file, an empty kind and the path."""
 
 FindingKey = tuple[str, Name]
-"""A rule and what it speaks of."""
+"""A rule, and the name of the object that it reports."""
 
 
 class ChangedObject(NamedTuple):
@@ -311,7 +311,7 @@ def _reads_less(old: Source, new: Source) -> bool:
 
 
 _FILLED_IN = ("{{", "${", "%{")
-"""What a file holds that is built with values."""
+"""Marks of files that are rendered with values."""
 
 _NO_FILE = "the file could no longer be read"
 

@@ -12,14 +12,14 @@ from nodelint.lint.fix_trials import FindingKey, Trials, Tried
 from nodelint.model.finding import Edit
 
 _MOST = 12
-"""Trials of parts of fixes that do not hold together."""
+"""The most trials of parts of fixes that do not work together."""
 
 _MOST_ALIKE = 60
 """Fixes of one cause that are tried with the others: as many pools are compared with one that changes. A run that
 makes them judges them all."""
 
 FindBad = Callable[[Tried, Sequence[FixOffer]], list[FindingKey]]
-"""What the rules say more often than they did, less what some offers put right."""
+"""A function that returns the findings that a trial adds, without those that some offers fix."""
 
 
 class Conflicting(NamedTuple):

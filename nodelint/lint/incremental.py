@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     _Place = TypeVar("_Place", Span, Edit)
 
 _FEW = 10
-"""Things of a list that are compared anew for each object that asked for it."""
+"""The most items of a list that are compared for each object that used the list."""
 
 
 class CachedResults(NamedTuple):
@@ -39,13 +39,13 @@ class CachedResults(NamedTuple):
     results: dict[str, list[Result]]
     skipped: dict[str, list[Gap]]
     dependencies: dict[Question, tuple[Object | None, object, set[str]]]
-    """What was asked, with the answer and the rules that asked."""
+    """The questions, each with its answer and the rules that asked it."""
     reported: list[Result]
     """One finding for each cause."""
 
 
 RunRule = Callable[["Rule", Object, RuleOutput], None]
-"""Lets a rule look at an object, and adds what it says."""
+"""A function that runs a rule on an object and adds the findings."""
 
 
 class ResultCache:
@@ -228,7 +228,7 @@ def _keep_answers(cached: CachedResults, rule: str, noted: Answers) -> None:
 
 _ASKED_AGAIN: Question = ("objects", id(None), "asked again")
 _OTHERWISE: Any = object()
-"""What no question is answered with."""
+"""A value that is no answer to any question."""
 
 
 def _carry_answer(answer: object, unchanged: Mapping[int, Object]) -> object:

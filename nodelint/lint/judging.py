@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from nodelint.releases.release_choice import Chosen
 
 MAX_FINDINGS = 1000
-"""Findings that one rule has of one object: what has more was not written by hand, and nobody reads them all."""
+"""The most findings of one rule for one object. An object with more was not written by hand."""
 
 ObjectMap = Callable[[Callable[[Object], "RuleOutput"], Sequence[Object]], Iterable["RuleOutput"]]
-"""Calls a function with every object, and gives what it says in their order."""
+"""A function that calls another one with every object, and yields the results in the order of the objects."""
 
 _FEW = 200
-"""Objects that are judged before more processes would have been started."""
+"""The most objects that are judged without starting worker processes."""
 
 _BROKE_DOWN = "the rule broke down over it: a fault of nodelint's own, please report it"
 _OWN_BROKE_DOWN = "your rule broke down over it"

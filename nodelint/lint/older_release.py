@@ -14,13 +14,13 @@ from nodelint.rule.definition import Rule
 from nodelint.text import Source
 
 _WIDELY_RUN = "1.2"
-"""A line of releases that many clusters run, and that gets fixes for long."""
+"""A minor release that many clusters run, and that gets fixes for a long time."""
 
 _MOST = 4
-"""Objects that are judged once more: this is a hint, and must not take the time of a check."""
+"""The most objects that are judged a second time. This is only a hint, and must not slow down a check."""
 
 _LONGEST = 20_000
-"""Characters of an object that is judged once more; a pool has a thousand."""
+"""The most characters of an object that is judged a second time. A NodePool has about a thousand."""
 
 _Key = tuple[str, str, int]
 

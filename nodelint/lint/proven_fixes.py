@@ -35,22 +35,22 @@ FindMoved = Callable[
     [Inventory, Inventory | PartlyChanged, Sequence[ChangedObject], LintRequest, Sequence[Source]],
     "set[Name]",
 ]
-"""The changed objects of which nodes are replaced, or may be: `plan.fix_drift` says so."""
+"""A function that returns the changed objects whose nodes are, or may be, replaced, such as `plan.fix_drift`."""
 
 _MOST_ALONE = 24
-"""Edits that are tried alone, for they are among others that make a finding: each reads all objects once."""
+"""The most edits that are tried alone because a group with them causes a finding. Each trial reads all objects."""
 
 _MOST_BUILT = 3_000_000
-"""Characters of built texts that all trials of a run may have built anew."""
+"""The most characters of texts that all trials of a run may render."""
 
 _LARGEST_BUILT = 1_000_000
-"""Characters of built texts that one trial may have built anew."""
+"""The most characters of texts that one trial may render."""
 
 _MOST_STEPS = 1_000_000
-"""Steps after which no further trial is made: what is given up for its size would be worked out in each of them."""
+"""The number of steps after which no further trial is made."""
 
 _MOST_JUDGED = 8_000
-"""Objects judged anew after which no further trial is made: a value that many callers read has all of them judged."""
+"""The number of judged objects after which no further trial is made."""
 
 _TOO_LARGE = (
     "to judge it, more objects would need to be rendered again than nodelint renders: apply it and check again"

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     _Asked = TypeVar("_Asked", bound=Object)
 
 Question = tuple[str, int, str | None]
-"""What a context is asked: a name, the `id` of the object that it is about, and more details."""
+"""A question to a context: its name, the `id` of the object that it concerns, and more arguments."""
 
 Answers = dict[Question, tuple[Object | None, object]]
-"""The answers to questions, each with the object that it is about: None for the run as a whole."""
+"""The answers to questions, each with the object that it concerns. The object is None for the whole run."""
 
 
 class Beginning(list[Object | None]):
@@ -156,7 +156,7 @@ _NOTED_FOR_RUN = (
     "pools_elsewhere",
     "_overlaid",
 )
-"""What a context says of the run as a whole."""
+"""Attributes of a context about the whole run."""
 
 _NOTED = (
     "may_be_named_so",
@@ -171,10 +171,13 @@ _NOTED = (
     "settings",
     "_completing",
 )
-"""What a context says of an object, and is noted itself."""
+"""Methods of a context about an object whose results are recorded."""
 
 _GROUNDS_NOTED = ("resolution", "problems", "images")
-"""What a context says of an object, and in the place of which is noted what is asked on the way to it."""
+"""Methods of a context about an object whose results are not recorded.
+
+Instead, the questions that they ask are recorded.
+"""
 
 
 def _note_attribute(name: str) -> property:

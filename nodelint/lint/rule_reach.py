@@ -40,7 +40,7 @@ _OTHERS = frozenset(
         "resolution_with_overlays",
     }
 )
-"""What a context is asked for that is worked out of other objects than an object and the class that it names."""
+"""Attributes of a context that depend on other objects than an object and its class."""
 
 
 def reads_other_objects(rule: Rule) -> bool:

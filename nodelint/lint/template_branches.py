@@ -15,7 +15,7 @@ from nodelint.text.nodes import MappingEntry
 from nodelint.text.placeholders import BranchSpan, branches
 
 _MOST = 8
-"""Branches of one object that are judged: each costs as much as an object."""
+"""The most branches of one object that are judged. Each takes as long as an object."""
 _MOST_PARTS = 200
 
 

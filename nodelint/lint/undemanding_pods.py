@@ -22,18 +22,20 @@ if TYPE_CHECKING:
     from nodelint.model.manifest import Object
 
 _LITTLE = {"cpu": 8 * ONE, "memory": 16 * 1024**3 * ONE}
-"""What all pods of a file and all DaemonSets of a run may ask together: half of a 4xlarge of any usual family."""
+"""The most resources that the pods of a file and the DaemonSets of a run may request: half of a 4xlarge of a common
+family.
+"""
 
 _WITHIN_LIMITS = 16 * ONE
-"""The CPUs of all replicas together for which the least limits have room, whatever is left over on each node."""
+"""The CPUs of all replicas that fit into the smallest limits, even if each node has unused resources."""
 
 _LEAST_LIMITS = {"cpu": 32 * ONE, "memory": 128 * 1024**3 * ONE}
-"""Limits that let a 4xlarge of any usual family through."""
+"""Limits that allow a 4xlarge of any common family."""
 
 _USUAL = frozenset("cmr")
 _USUAL_GENERATIONS = frozenset("567")
 _HARMLESS = {"clusterDNS", "imageGCHighThresholdPercent", "imageGCLowThresholdPercent", "cpuCFSQuota"}
-"""Settings of the kubelet that take no room from pods."""
+"""Kubelet settings that do not reduce the resources for pods."""
 
 # `re` looks for the first letters of alternatives by their set; for one that begins with a set it does not.
 _AMOUNTS = re.compile(
@@ -44,7 +46,7 @@ _DEMANDING_PARTS = (
     *("node", "ffinity", "topolog", "runtime", "laim", "overhead", "PersistentV", "StorageC", "ostPort", "ostNet"),
     "host_",
 )
-"""One of these is in each text that `_DEMANDING` matches."""
+"""Each text that `_DEMANDING` matches contains one of these."""
 _DEMANDING = re.compile(
     r"(?m)"
     # what is there with a value in its line, or with deeper lines below it

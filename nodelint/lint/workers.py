@@ -21,13 +21,13 @@ from nodelint.text import Node, SourceText
 _Result = TypeVar("_Result")
 
 LEAST = 100
-"""Objects that a process has to judge to be worth its start."""
+"""The fewest objects for which a worker process is worth its start."""
 
 _FIRST = 20
-"""Objects that are judged before the processes part: what is worked out for these, none of them works out again."""
+"""The number of objects that are judged before the worker processes start, so that these share the cached results."""
 
 _MOST = 16
-"""Processes: what is not shared takes most of the time with more."""
+"""The most worker processes. With more, the time is spent on work that is not shared."""
 
 
 def processes(jobs: int | None, objects: int) -> int:
@@ -72,7 +72,7 @@ def shared(judge: Callable[[Any], _Result], objects: Sequence[Any], count: int, 
 
 
 Name = int | tuple[int, tuple[int, ...]]
-"""The number of a thing in a list, or that of a tree with the steps from its root to a node."""
+"""The number of an object in a list, or the number of a tree with the steps from its root to a node."""
 
 
 class Names:

@@ -214,7 +214,7 @@ def _is_filled_with(path: str, keys: Sequence[bytes], of_charts: dict[str, bool]
 
 
 _SELECTING = ("nodeSelector", "nodeAffinity", "olerations", "node_selector", "node_affinity", "toleration {")
-"""One of these is in a pod that is meant for some nodes: a label of its own may have the same key."""
+"""Each pod that selects nodes contains one of these. A label key may contain one as well."""
 
 
 def _text_of(path: str, found: Discovery) -> str:

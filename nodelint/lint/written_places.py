@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 GIVEN_PART = "a value of this file"
-"""What a finding says of a value that the object is built with."""
+"""The words of a finding for a value with which the object is rendered."""
 
 
 def map_to_written(objects: Sequence[Object], built_of: Mapping[int, Built]) -> dict[int, Object]:

@@ -23,7 +23,7 @@ from nodelint.text import Source, SourceText, reread
 FIX_ALL = "source.fixAll.nodelint"
 
 _VAGUE = 24
-"""Characters of a suggestion's name that says too little by itself, where it names no value."""
+"""The length of a suggestion's name below which the title also names the value."""
 
 
 def actions(

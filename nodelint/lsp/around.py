@@ -15,7 +15,9 @@ from nodelint.model.documents import objects
 from nodelint.text import Source
 
 _MOST_OVERLAYS = 60
-"""Overlays of a repository that are built at every key; of more, the command alone says what they come to."""
+"""The most kustomize overlays that are rendered at each key press. If there are more, only the command
+renders them.
+"""
 
 
 def build_with_project(

@@ -33,7 +33,7 @@ _REGION, _ZONE, _ZONE_ID = "topology.kubernetes.io/region", "topology.kubernetes
 _OF_A_POOL = "karpenter.sh/nodepool"
 
 _MOST = 300
-"""Offers of one answer; where there are more, the editor asks again with each letter."""
+"""The most items of one completion. If there are more, the editor asks again with each letter."""
 
 _Kind = types.CompletionItemKind
 

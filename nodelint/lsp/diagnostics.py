@@ -22,7 +22,9 @@ from nodelint.model.gap import Gap
 SOURCE = "nodelint"
 
 MOST = 1_000
-"""Diagnostics of a text that are published: VS Code shows no more, and each is sent again after every edit."""
+"""The most diagnostics that are published for a text. VS Code shows no more, and each is sent again after
+every edit.
+"""
 
 _SEVERITIES: dict[Severity, types.DiagnosticSeverity] = {
     "error": types.DiagnosticSeverity.Error,

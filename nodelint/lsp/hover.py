@@ -32,7 +32,7 @@ _CPU, _MEMORY = "karpenter.k8s.aws/instance-cpu", "karpenter.k8s.aws/instance-me
 _SHOWN = 12
 
 _OLDEST = Version(1, 0, 0)
-"""What it has brought needs no word: nobody here runs an older one."""
+"""The oldest release that a hover mentions. Features of this release are not marked as new."""
 
 MEANINGS = {
     "In": "one of the values; a type without the label does not meet it",
@@ -44,7 +44,7 @@ MEANINGS = {
     "Gte": "the value or a number above it; a type without the label does not meet it",
     "Lte": "the value or a number below it; a type without the label does not meet it",
 }
-"""What each operator asks of an instance type."""
+"""The meaning of each operator for an instance type."""
 
 
 class Hover(NamedTuple):
@@ -71,7 +71,7 @@ def hover(view: View, buffer: Buffer, offset: int) -> Hover | None:
 
 
 _NAMED = re.compile(r"[ \t]*\"?[\w.-]+\"?[ \t]*([=:])[ \t\r\n\[]*\"?")
-"""The name of a local, a variable or a value, up to the first character of what it holds."""
+"""A pattern of the name of a local, a variable or a value, up to the first character of its value."""
 
 
 def _of_named_value(view: View, buffer: Buffer, offset: int) -> Hover | None:

@@ -34,7 +34,7 @@ from nodelint.text.incremental import move
 _SETTINGS = (*config.FILES, "pyproject.toml")
 
 _A_WHILE = timedelta(minutes=1)
-"""For how long facts are taken to be as old as they were."""
+"""The time for which the age of the facts is not read again."""
 
 
 class Project:

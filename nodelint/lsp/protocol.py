@@ -24,7 +24,7 @@ from pygls.exceptions import (
 from pygls.protocol.language_server import LanguageServerProtocol, lsp_method
 
 _MOST = 3
-"""How many of the faults of a message are named."""
+"""The most errors of a message that are named."""
 
 
 class Protocol(LanguageServerProtocol):

@@ -12,7 +12,7 @@ from nodelint.model.documents import objects
 from nodelint.text import Node
 
 _MOST = 2_000
-"""Values of rendered objects that are looked at for one completion."""
+"""The most values of rendered objects that are read for one completion."""
 
 
 class _Reached(NamedTuple):

@@ -40,7 +40,7 @@ from nodelint.lsp.view import View
 from nodelint.model.gap import Gap
 
 _LONGEST_QUIET = 0.1
-"""Seconds without a change after which texts are judged, where that takes long; texts that take less wait less."""
+"""The longest time, in seconds, without a change before slow texts are judged. Fast texts wait less."""
 
 _AT_ONCE = 0.08
 """Seconds of work that judging may take for each key to be followed by it at once: few people type faster.

@@ -19,7 +19,7 @@ from nodelint.report.explain import explain_not_launched
 from nodelint.rule import fixes
 
 _MOST = 3
-"""Lines of a pool that are named as those which take most types away."""
+"""The most requirements of a pool that are named as those that exclude most instance types."""
 
 
 def count_text(view: View, pool: NodePool) -> str | None:

@@ -10,10 +10,10 @@ from nodelint.model.messages import counted, list_first, short
 from nodelint.text import Node, SourceText
 
 _NAMED = 2
-"""Changes that a title names; of more it gives the number of the others."""
+"""The most changes that a title names. The title counts the others."""
 
 _WIDTH = 60
-"""Characters of a value that a title names."""
+"""The most characters of a value in a title."""
 
 
 def describe_edits(edits: Sequence[Edit], before: Sequence[SourceText], after: Sequence[SourceText]) -> str:

@@ -39,7 +39,7 @@ __all__ = ["MoveNote", "MoveTarget", "MovedFiles", "NoteKind", "is_of_other_side
 
 _PROVIDERS: Mapping[MoveTarget, str] = {"auto-mode": "auto-mode", "karpenter": "aws"}
 _MOST_LEFT = 3
-"""Lines of a file that are named, of those in which a name of the other side still stands."""
+"""The most lines of a file that are named because they still contain a name of the other side."""
 
 
 class MovedFiles(NamedTuple):

@@ -23,10 +23,10 @@ from nodelint.model.manifest import Object
 from nodelint.text import Node
 
 _NETWORK = ("associatePublicIPAddress", "networkInterfaces")
-"""Fields of an EC2NodeClass that stand in `advancedNetworking` of a NodeClass."""
+"""Fields of an EC2NodeClass that belong to `advancedNetworking` in a NodeClass."""
 
 _DATA_VOLUME = "/dev/xvdb"
-"""The volume of Bottlerocket that holds images and what pods write; `/dev/xvda` holds the system."""
+"""The device of the Bottlerocket volume for images and data of pods. `/dev/xvda` is the system volume."""
 
 _ACCESS = (
     "give the node role an EKS access entry of type EC2 with the policy AmazonEKSAutoNodePolicy; without it, nodes do"

@@ -20,7 +20,7 @@ else:
     MoveTarget = str
 
 COMPUTE_TYPE = f"{AUTO_MODE_GROUP}/compute-type"
-"""The label of all nodes of EKS Auto Mode, for which Karpenter has none."""
+"""The label of all nodes of EKS Auto Mode. Karpenter has no such label."""
 
 _CLASS_LABELS = {f"{AWS_GROUP}/ec2nodeclass": f"{AUTO_MODE_GROUP}/nodeclass"}
 

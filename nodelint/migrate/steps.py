@@ -82,7 +82,7 @@ def note(kind: NoteKind, obj: Object, node: Node | None, message: str, field: st
 
 
 _LONGEST = 2000
-"""Characters of a field's text that a note repeats."""
+"""The most characters of a field that a note repeats."""
 
 
 def _short(text: str) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Action = Literal["audit", "deny"]
 
 ACTIONS = {"audit": ["Audit", "Warn"], "deny": ["Deny"]}
-"""What the API server does with an object that a policy is against, by the word of `--action`."""
+"""The actions of the API server for an object that violates a policy, by the value of `--action`."""
 
 _GROUPS = {"aws": "karpenter.k8s.aws", "auto-mode": "eks.amazonaws.com"}
 """The API group of the class that a NodePool of each provider refers to."""

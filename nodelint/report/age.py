@@ -8,10 +8,10 @@ from nodelint.model.releases import NEWEST
 from nodelint.model.support import day_number
 
 OLD = 90
-"""Days after which facts are reported as old if the user asks for details."""
+"""The age, in days, from which facts are reported as old if the user asks for details."""
 
 NEWER_TYPES = ("no region of the catalogue: newer, sold elsewhere, or no more", "may be newer than the catalogue")
-"""How the reasons end that newer facts about instance types may settle."""
+"""The ends of the reasons that newer facts about instance types may settle."""
 
 
 def days_since(day: str, today: int) -> int:

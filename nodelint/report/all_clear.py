@@ -25,7 +25,7 @@ _SENTENCES: dict[str, tuple[str, str]] = {
     "migrate": ("nothing is lost", "nothing is lost of what could be read"),
     "triage": ("No failures", "No failures in what could be read"),
 }
-"""What is said where all was judged, and where a part was not."""
+"""The sentences if everything was judged, and if only a part was judged, by command."""
 
 
 def say_all_clear(claim: Claim, gaps: Collection[object], words: str = "") -> str:
@@ -40,7 +40,7 @@ def say_all_clear(claim: Claim, gaps: Collection[object], words: str = "") -> st
 
 
 NOTHING_CHECKED = "nothing to check"
-"""The name of the only case of a report of tests without any."""
+"""The name of the only test case in a JUnit report if the run judged nothing."""
 
 
 def list_all_clears(claim: Claim) -> tuple[str, str]:

@@ -22,7 +22,7 @@ _TABLES = {
     "upgrade": "changes between releases",
     "triage": "messages of the controller",
 }
-"""The files of `nodelint/data` that state a day of their own, in words."""
+"""The files of `nodelint/data` that state their own date, each with a description."""
 
 
 class BundledFact(NamedTuple):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _MOST_LINES = 5
 _MOST_FIELDS = 2
 _MOST_LETTERS = 60
-"""Of what is written in the place of a value that is not known."""
+"""The most characters that are quoted of an unknown value."""
 
 _DECIDES = {
     "NodePool": r"spec(?:\.template(?:\.spec)?)?|spec\.disruption(?:\.budgets)?|spec\.limits"
@@ -36,7 +36,7 @@ _DECIDES = {
     r"|(?:subnet|securityGroup|capacityReservation)SelectorTerms(?:\[\d+\])?"
     r"|(?:kubelet|metadataOptions|blockDeviceMappings)(?:[.\[].*)?)",
 }
-"""Fields without which what the rest comes to is not known; a name, a role or a tag of an account decides nothing."""
+"""Patterns of fields without which a result is not known, by kind. Names, roles and tags do not decide a result."""
 
 
 _BY_THEMSELVES = r"(?!spec\.).*|spec\.(?:weight|tags.*|template\.metadata.*)"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from nodelint.text import Source
 
 _MOST = 200
-"""Comments, and findings of a baseline, that are listed each."""
+"""The most comments, and the most findings of a baseline, that are listed."""
 
 
 def list_decisions(sources: Sequence[Source], settings: Settings, split: Split | None) -> list[str]:

@@ -37,7 +37,7 @@ from nodelint.report.locations import object_place, place_line
 from nodelint.report.style import WIDTH, Style, plain, wrap
 
 _PASSED = 10
-"""How many images that are passed over are shown."""
+"""The most skipped images that are shown."""
 
 
 def explain_text(
@@ -325,7 +325,7 @@ def _why_unused(image: Image, resolution: Resolution) -> str:
 
 
 _DEVICES = {"nvidia": "nvidia.com/gpu", "neuron": "aws.amazon.com/neuron"}
-"""What the types of a variant of an image have."""
+"""The resource that instance types have for a variant of an image."""
 
 
 def _passed(resolution: Resolution, facts: AwsFacts, width: int) -> Iterator[str]:

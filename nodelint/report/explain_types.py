@@ -17,7 +17,7 @@ from nodelint.report.json_text import JsonLine
 from nodelint.report.style import wrap
 
 _SHOWN = ("cpu", "memory", "ephemeral-storage", "pods")
-"""What pods can use of each type, in the columns of the table."""
+"""The columns of the table: the resources of an instance type that pods can use."""
 
 
 class TypeRows:
@@ -95,7 +95,7 @@ _RARE = (
     "aws.amazon.com/neuroncore",
     "habana.ai/gaudi",
 )
-"""Types with these resources are set aside while there are others (Karpenter's ExoticInstanceTypeFilter)."""
+"""Karpenter avoids instance types with these resources while there are others (its ExoticInstanceTypeFilter)."""
 
 
 def rare_types(catalog: Catalog) -> TypeSet:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 _NAMED = 3
-"""NodePools that a line names before it counts the rest."""
+"""The most NodePools that a line names. The line counts the others."""
 
 
 def fit_json(fits: Sequence[WorkloadFit]) -> dict[str, Any]:

@@ -14,13 +14,13 @@ from nodelint.report.style import TextStyle, cells, wrap
 from nodelint.text import SourceText
 
 LINES = 20
-"""Lines of a fix that are shown in one file."""
+"""The most lines of a fix that are shown in one file."""
 
 FILES = 3
-"""Files of a fix that are shown: what is the same in three hundred is read once."""
+"""The most files of a fix that are shown."""
 
 _ABOVE = 6
-"""Lines above a block that goes which are looked at: it is shown from its first line on."""
+"""The most lines that are read above a removed block, to show the block from its first line on."""
 
 # A line that would fill more rows is shown around what changes.
 _ROWS = 6

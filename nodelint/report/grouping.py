@@ -10,7 +10,7 @@ from nodelint.model.finding import Edit, Span
 from nodelint.model.messages import counted
 
 Line = tuple[Result, ...]
-"""What one rule says of values of one line: nearly always a single finding."""
+"""The findings of one rule for values of one line: mostly a single finding."""
 
 
 class FindingGroup(NamedTuple):

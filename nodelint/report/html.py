@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from nodelint.report.run_info import Run
 
 _PLACES = 20
-"""Further places of one cause that the page lists; JSON has all of them."""
+"""The most further places of one cause that the page lists. JSON lists all."""
 
 _MOST_NAMES = 5
-"""Rendered objects of one template that a row names."""
+"""The most rendered objects of one template that a row names."""
 
 _OWN_STYLE = """
 .error{border-left-color:var(--red)}.warning{border-left-color:var(--amber)}.info{border-left-color:var(--bar)}

@@ -25,7 +25,7 @@ def json_parts(value: object, ascii_only: bool) -> Iterator[str]:
 
 
 _PARTED = 2
-"""How deep the lists and objects are whose members are parts of their own: the findings of a report, its pools."""
+"""The depth to which members of lists and objects are printed as separate parts, such as the findings of a report."""
 
 
 class _Writer:
@@ -103,4 +103,4 @@ class _Writer:
 
 
 _MOST_ROWS = 10_000
-"""Rows whose text is kept while a value is printed."""
+"""The most rows whose text is cached while a value is printed."""

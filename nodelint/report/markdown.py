@@ -22,7 +22,7 @@ from nodelint.report.style import rule_page
 from nodelint.report.summary import utc
 
 MOST = 65_536
-"""Characters that GitHub takes for a comment."""
+"""The most characters of a comment that GitHub accepts."""
 
 # Shares of it; what says how much was left out has to fit too.
 _FOR_ROWS = MOST * 6 // 10

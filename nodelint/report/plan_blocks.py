@@ -303,7 +303,7 @@ _TOTALS = (
     _Total(concerns, "other types or images for new nodes", "{n} with other types or images", False),
     _Total(lambda pool: True, "not changed", "{n} unchanged", False),
 )
-"""By gravity: what stops, what is replaced, what acts at once, what is not known, what is unchanged."""
+"""The totals, the most severe first: refused, replaced, immediate actions, unknown, unchanged."""
 
 
 def totals(plan: Plan) -> Iterator[str]:

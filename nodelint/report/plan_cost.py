@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 _MOST_POOLS = 10
-"""Pools that have a line."""
+"""The most NodePools that are listed."""
 
 
 def cost_lines(cost: PlanCost) -> Iterator[str]:

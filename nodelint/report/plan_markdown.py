@@ -49,20 +49,20 @@ if TYPE_CHECKING:
     from nodelint.text import Node
 
 MARK = "<!-- nodelint plan -->"
-"""The first line, by which a job finds the comment that it wrote before."""
+"""The first line, by which a CI job finds its earlier comment."""
 
 NOTHING = "<!-- nodelint plan: nothing changed -->"
-"""The second line where there is nothing to say, so that a job writes no comment."""
+"""The second line if the plan has no changes, so that a CI job writes no comment."""
 
 _MARKS = {"all": "🔴", "some": "🟠", "unknown": "🟡", "none": "🟢"}
 _FOR_TABLE = MOST * 4 // 10
 _FOR_DETAILS = MOST * 5 // 10
 _NAMES = 12
-"""Pools of one cause that are named in a row of the table."""
+"""The most NodePools of one cause that a row of the table names."""
 
 
 _CAUSES = 8
-"""Causes of one pool that have a row; the rest stands in the details."""
+"""The most causes of one NodePool with a row. The others are in the details."""
 
 
 def plan_markdown(plan: Plan, findings: Findings, links: str | None = None) -> str:

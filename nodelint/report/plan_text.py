@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 _COLOURS = {"all": "red", "some": "yellow", "unknown": "yellow", "none": "green"}
 _PLACES = 10
-"""Places that were not compared and are listed; the rest are counted."""
+"""The most places without a comparison that are listed. The others are counted."""
 
 
 def plan_text(plan: Plan, findings: Findings, look: TextStyle) -> str:

@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from nodelint.karpenter.resolve import Resolution
 
 _MOST_WORKLOADS = 500
-"""Workloads that have a row."""
+"""The most workloads with a row."""
 
 _MOST_IN_MATRIX = 24
-"""Pools that have a row and a column."""
+"""The most NodePools with a row and a column in the matrix."""
 
 _MOST_TYPES = 40
-"""Of the cheapest types of a pool, how many have a row."""
+"""The most instance types of a pool with a row, the cheapest first."""
 
 
 def pools_html(

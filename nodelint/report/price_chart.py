@@ -12,10 +12,10 @@ from nodelint.model.messages import list_first
 _WIDTH, _HEIGHT = 360, 236
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 350, 10, 196
 _CELL = 5
-"""Points nearer to each other than that, in the drawing's units, are drawn as one."""
+"""Points that are closer to each other than this, in units of the drawing, are drawn as one."""
 
 SHAPES = ("amd64", "arm64")
-"""The architectures that have a shape and a colour of their own."""
+"""The architectures with their own shape and colour."""
 
 
 class Point(NamedTuple):

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 _FENCE = re.compile(r"^```(\w*) ?(.*)$")
 _WORDS = {"bad": ("Bad", "red"), "good": ("Good", "green"), "facts": ("With these facts from AWS", "cyan")}
 _WIDEST = 100
-"""Longer lines are hard to read."""
+"""The most characters of a line, because longer lines are hard to read."""
 
 _NARROWEST = 90
-"""Columns below which the list of rules has what each is about on a line of its own."""
+"""The width, in columns, below which the description of a rule is on its own line."""
 
 
 def page_lines(page: str, look: TextStyle) -> Iterator[str]:

@@ -153,7 +153,7 @@ _KEYS = {
     "options": "rules, their thresholds",
     "rules": "rules, folders of them",
 }
-"""Settings that have another name in the configuration."""
+"""Settings whose name in the configuration is another one."""
 
 _INTERNAL = (
     "places",

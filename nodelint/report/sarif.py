@@ -36,7 +36,7 @@ _NOTICES = {
     "fault": "A rule failed:  what it would have found is not known.",
 }
 _LONGEST = 1000
-"""Characters of a rule's full description; GitHub shows no more."""
+"""The most characters of a rule's full description. GitHub shows no more."""
 
 
 def render(report: Report, run: Run) -> str:

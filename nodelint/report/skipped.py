@@ -15,22 +15,22 @@ if TYPE_CHECKING:
     from nodelint.model.manifest import Object
 
 _MOST = 3
-"""Paths that a line names."""
+"""The most paths that a line names."""
 
 _PLACES = {"script": "a heredoc", "Markdown file": "a code block"}
-"""Where texts have their manifests."""
+"""The part of a text that contains manifests, by the kind of the text."""
 
 _FORMS = {"file": "in a form that nodelint does not read", "set-aside file": "that no tool applies by this name"}
-"""Why files of no other language are not read."""
+"""The reason why a file without another language is not read, by its kind."""
 
 UNREADABLE = "path"
-"""Files that cannot be read: standard error has the reasons."""
+"""The kind of files that cannot be read. The reasons are on standard error."""
 
 _NOT_RENDERED = {
     "overlay": ("that patches Karpenter objects", "that patch Karpenter objects"),
     "chart": ("with its values", "with their values"),
 }
-"""What is said of one overlay that is judged unrendered, or of one chart that helm did not render; and of several."""
+"""The words for one overlay or chart, and for several, that nodelint judges without rendering."""
 
 _HOW = {"overlay": "not rendered", "chart": "rendered without helm"}
 
@@ -81,7 +81,7 @@ def gaps_text(report: Report, unread: Sequence[UnreadGroup] = ()) -> str:
 
 _JINJA = "Jinja template"
 _OWN_LINE = (*_PLACES, *_FORMS, UNREADABLE, _JINJA)
-"""Kinds that have a line of their own."""
+"""Kinds with a line of their own."""
 
 
 def unread_lines(unread: Sequence[UnreadGroup]) -> list[str]:

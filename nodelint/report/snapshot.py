@@ -318,7 +318,7 @@ _TABLES: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
     ("spot_prices", "spot prices", lambda price: f"{price.usd} USD an hour"),
     ("offerings", "offered instance types", lambda o: f"{', '.join(o.zones)}  {', '.join(o.capacity)}"),
 )
-"""Field of Region, what stands in it, and what is printed of one thing beside its id."""
+"""The field of Region, its title, and the function that formats one entry without its ID."""
 
 
 def _record(region: Region, kind: FactKind, id: str) -> Any:

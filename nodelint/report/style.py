@@ -10,10 +10,10 @@ from nodelint.base.tuples import NamedTuple
 from nodelint.rule.definition import Rule
 
 WIDTH = 80
-"""Columns where there is no terminal that says how many it has."""
+"""The width, in columns, if there is no terminal."""
 
 Style = Callable[..., str]
-"""`click.style`, or `plain`."""
+"""The type of `click.style` and `plain`."""
 
 
 def plain(text: str, **_: object) -> str:
@@ -36,7 +36,7 @@ class TextStyle(NamedTuple):
 
 PLAIN = TextStyle()
 PAGE = TextStyle(width=100)
-"""For reports that are mostly read in files, where no terminal says how many columns it has."""
+"""The style of reports that are mostly read in files."""
 
 
 def rule_page(rule: Rule) -> str | None:

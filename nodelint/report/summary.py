@@ -38,7 +38,7 @@ def _left_out(refused: Sequence[tuple[Result, str]]) -> Iterator[str]:
 
 
 MOST_FIXES = 10
-"""Fixed findings that are named unless all are asked for."""
+"""The most fixed findings that are named, unless the user asks for all."""
 
 
 def fixed_lines(applied: Sequence[Result], most: int | None) -> list[str]:

@@ -163,7 +163,7 @@ def _explain_amounts(group: LogGroup) -> RequestAdvice | None:
 
 
 _WITH_AMOUNTS = ("pod-no-room",)
-"""Causes whose messages say what a pod asks for."""
+"""Causes whose messages state the requests of a pod."""
 
 _DESCRIBE = {"NodePool": "nodepool", "EC2NodeClass": "ec2nodeclass", "NodeClaim": "nodeclaim", "Node": "node"}
 
@@ -243,7 +243,7 @@ def _list_disrupted(read: Triage) -> Iterator[str]:
 
 
 _MOST_NODES = 10
-"""Disrupted nodes that the text names."""
+"""The most disrupted nodes that the text names."""
 
 
 def _way_to_cause(reason: str) -> str:

@@ -20,7 +20,7 @@ from nodelint.model.releases import RELEASES, Version, releases_match
 Verdict = Literal["stays", "unclear", "passes"]
 
 VERDICTS: tuple[Verdict, ...] = ("stays", "unclear", "passes")
-"""Whether something must be done, in the order in which groups are shown."""
+"""Whether the user must act, in the order in which groups are shown."""
 
 Start = Literal["within", "after", "unknown"]
 """Whether a line was written shortly after the controller's start."""
@@ -174,7 +174,7 @@ def starts(message: str) -> bool:
 
 
 START_TAKES = float(table("triage")["start-takes"])
-"""Seconds after a start within which a cause that comes with starts is taken for that."""
+"""The seconds after a start of the controller in which errors that accompany a start are expected."""
 
 
 @cache

@@ -7,15 +7,15 @@ import re
 from nodelint.base.tuples import NamedTuple
 
 MOST = 1000
-"""Nodes that are kept; the counts are of all."""
+"""The most nodes that are kept. The counts include all nodes."""
 
 _LINE = re.compile(
     rb"disrupting (?:node\(s\)|nodeclaim\(s\)|via (\w{1,30}))(?:.{0,4000}?\"reason\":\s?\"(\w{1,30})\")?"
 )
-"""The line about a disruption: with its reason since 1.1, named after `via` before."""
+"""The log line about a disruption. Since 1.1 it has a field `reason`; before, the reason is after `via`."""
 
 _EXPIRY = b"deleting expired nodeclaim"
-"""The line about a NodeClaim that has reached its `expireAfter`."""
+"""The log line about a NodeClaim that has reached its `expireAfter`."""
 
 _NODE = re.compile(rb'"Node":\s?\{"name":\s?"([\w.-]{1,253})"')
 _CLAIM = re.compile(rb'"NodeClaim":\s?\{"name":\s?"([\w.-]{1,253})"')

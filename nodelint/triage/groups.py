@@ -30,7 +30,7 @@ from nodelint.triage.launches import LAUNCHED_AGAIN, Launches
 from nodelint.triage.logs import FAILURES, LogLine
 
 KINDS = ("NodePool", "EC2NodeClass", "NodeClaim", "Node", "Pod")
-"""Kinds whose objects a line can be about, in the order in which they are shown."""
+"""The kinds of objects that a log line can concern, in the order in which they are shown."""
 
 # Karpenter tries a failing object again after at most 1,000 seconds; two tries missed are no accident.
 _SILENCE = 1800.0

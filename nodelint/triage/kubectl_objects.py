@@ -18,7 +18,7 @@ from nodelint.triage.times import instant
 
 _OWN = frozenset({"NodePool", "EC2NodeClass", "NodeClaim", "NodeOverlay", "CapacityBuffer"})
 KINDS = {kind.lower(): kind for kind in (*_OWN, "Node", "Pod")}
-"""Kinds that events and conditions are read of, by the name that kubectl prints."""
+"""Kinds whose events and conditions are read, by the name that kubectl prints."""
 
 # In the order in which they come true: while one is open, those behind it say nothing of their own.
 _STEPS = ("Launched", "Registered", "Initialized")
@@ -27,7 +27,7 @@ _NOT_FAULTS = frozenset(
     | {"Expired", "Ready", "ConsistentStateFound", "Provisioning", "LimitedByQuotas"}
 )
 _REASONED = "ValidationSucceeded"
-"""The condition of a class whose reason tells more than its type: each reason has a cause of its own."""
+"""The condition of a class whose reason, not its type, shows the cause."""
 _OBJECT = re.compile(
     r"\s*+\[?\s*+\{\s*+\"(?:apiVersion|kind|action|count|eventMessage|eventNamespace|eventTime|firstTimestamp|involvedObject|metadata)\""
 )
@@ -151,7 +151,10 @@ def kind_of_condition(stated: dict[str, str]) -> str:
 
 
 _HOLDS = ("DisruptionBlocked", "FailedDraining")
-"""Reasons of normal events that say that something does not happen: unknown words of them count as a failure."""
+"""Reasons of normal events about an action that does not happen.
+
+Unknown messages with these reasons count as failures.
+"""
 
 _REASONS = frozenset(
     {"FailedScheduling", "Nominated", "FailedDraining", "DisruptionBlocked", "Unconsolidatable", "FailedDisruption"}

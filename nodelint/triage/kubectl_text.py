@@ -52,7 +52,7 @@ _TABLES = {
     "ROLES": "nodes",
     "READY": "ec2nodeclasses",
 }
-"""A column that a table of `kubectl get` has, and the kind of that table; the first column that fits decides."""
+"""Columns of tables of `kubectl get`, each with the kind of the table. The first column that is present decides."""
 
 
 def find_table(lines: Iterable[str]) -> str | None:

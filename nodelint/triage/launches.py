@@ -17,7 +17,7 @@ LAUNCHED_AGAIN = "launched-again"
 """The cause, as `data/triage.json` names it."""
 
 _TIMES = 3
-"""So many nodes for one pod are no accident."""
+"""The number of nodes for one pod from which repeated launches are reported."""
 
 # A pod that moves hours later does so for another reason: an upgrade, an interruption, drift.
 _WITHIN = 1800.0

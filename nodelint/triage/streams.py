@@ -9,7 +9,7 @@ from itertools import chain
 from typing import BinaryIO
 
 LONGEST_LINE = 1 << 20
-"""Bytes of a line that are looked at; the rest of a longer one is dropped, so that memory stays bounded."""
+"""The most bytes of a line that are read. The rest of a longer line is dropped, so that memory is bounded."""
 
 _MARK = re.compile(rb'"?\{ ?(?:\\"|""|")level(?:\\"|""|"):')
 _PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip"}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     Status = Literal["stays", "goes", "going", "unknown", "unmanaged"]
 
 STATUSES: tuple[Status, ...] = ("stays", "unknown", "going", "goes", "unmanaged")
-"""In the order of a report: what a reader asks about first."""
+"""The statuses in the order of a report."""
 
 TITLES = {
     "not-managed": "no NodeClaim: Karpenter does not manage the node",
@@ -56,7 +56,7 @@ TITLES = {
     "static-drift": "the node has drifted, and its static NodePool cannot replace it now",
     "not-known": "not known",
 }
-"""What each reason is called in a report."""
+"""The title of each reason in a report."""
 
 
 class SuggestedChange(NamedTuple):
@@ -75,7 +75,9 @@ class SuggestedChange(NamedTuple):
 
 
 ChangeOf = Callable[[str, "str | None", "str | None", str], SuggestedChange]
-"""Makes an edit of a node's NodePool of a field's path, its old and new value, and what it does."""
+"""A function that returns an edit of the node's NodePool, from a field path, the old and new value, and a
+description.
+"""
 
 
 class NodeCause(NamedTuple):

@@ -17,7 +17,7 @@ _CERTAIN = frozenset(
         *("consolidation-disabled", "policy", "consolidate-after", "budget"),
     }
 )
-"""Reasons that every release since 1.0 gives, whatever its settings."""
+"""Reasons that every release since 1.0 has, with any settings."""
 
 _OPEN: dict[Provider, str] = {
     "auto-mode": "which release of Karpenter EKS Auto Mode runs, and with which settings",

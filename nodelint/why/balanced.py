@@ -9,7 +9,7 @@ from nodelint.why.pods import ClusterPod
 from nodelint.why.state import NodeState
 
 K = 2
-"""A move is made if its share of the savings is at least 1/K of its share of the disruption."""
+"""Karpenter makes a move if its share of the savings is at least 1/K of its share of the disruption."""
 
 
 class Score(NamedTuple):

@@ -12,7 +12,7 @@ from nodelint.why.state import NodeState, binding_budget
 
 _BEFORE = timedelta(days=32)
 _DEFAULT = [{"nodes": "10%"}]
-"""What the API server fills in where a NodePool states no budgets."""
+"""The budgets that the API server sets if a NodePool has none."""
 
 
 class BudgetNow(NamedTuple):

@@ -32,10 +32,10 @@ KINDS = (
     "events",
     "nodeoverlays.karpenter.sh",
 )
-"""What is asked of a cluster, by names that no other API has."""
+"""The kinds that are read from a cluster, with names that no other API group has."""
 
 NEEDED = 5
-"""The first kinds of `KINDS`, without which no answer can be given."""
+"""The number of kinds at the start of `KINDS` without which no answer is possible."""
 
 _GROUPS = {
     "Node": "",
@@ -59,7 +59,7 @@ _CLUSTER_WIDE = frozenset(
 _TOO_DEEP = "nested more deeply than kubectl prints anything"
 
 Key = tuple[str, str]
-"""The namespace of an object, empty for one of the whole cluster, and its name."""
+"""The namespace and the name of an object. The namespace is empty for a cluster-scoped object."""
 
 
 class Dump(NamedTuple):

@@ -48,7 +48,7 @@ _MEANINGS = (
     (r"Filtering by price", ("min-values",)),
     (r"waiting to be evicted", ("draining",)),
 )
-"""What the words of an event mean, as reasons of this command."""
+"""Patterns of event messages, each with the reasons of this command that it means."""
 
 
 class Events:

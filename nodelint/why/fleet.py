@@ -23,7 +23,7 @@ from nodelint.why.shapes import Profile, RelaxedPod, Shape
 from nodelint.why.state import ClusterState, NodeState, node_label, zones_of
 
 _SKIPS_RECENT = Version(1, 14, 0)
-"""The first release that moves no pod of a node onto nodes that are under consolidateAfter themselves."""
+"""The first release that moves no pods onto nodes whose own `consolidateAfter` has not passed."""
 
 
 class LaunchPool:

@@ -21,7 +21,7 @@ _PASSED_OVER = frozenset(
         *("args", "images", "securityContext", "volumeDevices", "hostIPs", "podIPs", "daemonEndpoints"),
     }
 )
-"""Keys of objects whose values nothing here asks for. The controller's own Deployment is read with all of them."""
+"""Keys whose values are not read, except in the controller's own Deployment."""
 
 _KEY = re.compile(r"([A-Za-z0-9_./$-]+|\"[^\"\\]*\"|'[^']*'):(?: +(.*)|)$")
 _NUMBER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)$")

@@ -27,10 +27,10 @@ from nodelint.why.state import NodeState
 
 _MOST_CANDIDATES = 100
 _MANY = 25
-"""Orders of equal nodes of which no longer each is tried, but `_ORDERS`."""
+"""The number of orders of equal nodes from which only `_ORDERS` of them are tried."""
 _ORDERS = 4
 _MOST_PODS = 20_000
-"""Pods that are placed in all, beyond which no further order is tried."""
+"""The number of placed pods after which no further order is tried."""
 
 
 class Command(NamedTuple):

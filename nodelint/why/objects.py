@@ -21,7 +21,7 @@ from nodelint.why.pods import ClusterPod
 from nodelint.why.state import ClusterDaemon
 
 _CONTROLLER_IMAGE = re.compile(r"karpenter/controller(?:@sha256:[0-9a-f]+)?:v?([0-9]+\.[0-9]+\.[0-9]+)(?:[@-]|$)")
-"""How an image of Karpenter's controller states its release."""
+"""A pattern of the controller image, with its release."""
 
 
 _KINDS = (

@@ -15,10 +15,12 @@ from nodelint.why.dump import Dump
 from nodelint.why.pods import ClusterPod
 
 _COUNTS_SEVERAL = Version(1, 7, 0)
-"""The first release for which two budgets of one pod keep it, as the API server refuses its eviction."""
+"""The first release in which a pod with two PodDisruptionBudgets blocks its node: the API server refuses its
+eviction.
+"""
 
 _LEAVES_BLOCKED = Version(1, 4, 0)
-"""The first release that makes no room for pods that a budget never lets be evicted."""
+"""The first release that plans no capacity for pods whose PodDisruptionBudget never allows an eviction."""
 
 
 class DisruptionBudget(NamedTuple):

@@ -20,7 +20,7 @@ from nodelint.why.shapes import RelaxedPod, Shape
 from nodelint.why.state import NodeState, node_label
 
 MOST_WAITING = 50
-"""Pods that wait, or that leave nodes which are being deleted, beyond which a simulation does not place them."""
+"""The most waiting pods, and pods of deleted nodes, that a simulation places."""
 
 
 class Unplaced(NamedTuple):

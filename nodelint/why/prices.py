@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SPOT, ON_DEMAND = "spot", "on-demand"
 FLEXIBLE = 15
-"""How many cheaper instance types a spot node needs to be replaced by one of them."""
+"""The fewest cheaper instance types for which Karpenter replaces a spot node by a cheaper one."""
 
 
 class PriceList(NamedTuple):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from nodelint.why.state import NodeState
 
 _FAN_OUT = 16
-"""Nodes, or groups of nodes, whose free resources are looked at together."""
+"""The number of nodes, or groups of nodes, whose free resources are summarized together."""
 
 
 class Rooms:
