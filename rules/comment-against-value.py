@@ -344,7 +344,7 @@ def _behind(node: Node | None) -> str:
 
 
 def _only(pattern: str, comment: str) -> re.Match[str] | None:
-    """Return the single match of a pattern in a comment, if the comment says nothing else; else None."""
+    """Return the only match of a pattern in a comment. None if the comment has other words."""
     found = list(re.finditer(pattern, comment.lower()))
     if len(found) != 1:
         return None

@@ -56,7 +56,7 @@ def check(obj: Object, context: Context) -> Findings:
 
 
 def _remove_code_lines(obj: Object, *codes: tuple[int, int]) -> Iterator[Edit]:
-    """Yield edits that remove lines of template code; none if one of the lines holds other text."""
+    """Yield edits that remove lines of template code. Nothing if one of the lines contains other text."""
     source = obj.source
     places = []
     for start, end in codes:

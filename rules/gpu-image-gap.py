@@ -187,8 +187,9 @@ def _moves(
 
 
 def _newest(image_set: images.ImageSet, gap: resolve.Unlaunchable, family: str, context: Context) -> str | None:
-    """Return `latest` if the class follows it, else the newest known version of a family that has the image; None if
-    there is none.
+    """Return `latest` if the class uses `latest`, else the newest known version of a family that has the image.
+
+    None if no version is known.
     """
     if image_set.alias is None or image_set.alias.version == "latest":
         return "latest"
@@ -230,9 +231,9 @@ def _version(image_set: images.ImageSet, gap: resolve.Unlaunchable, family: str,
 
 
 def _find_gpu_intent(pool: NodePool, resolution: resolve.Resolution, types: TypeSet, variant: str) -> Node | None:
-    """Return the node that says that the pool is for these types: a value or label that names them, or a taint.
+    """Return the node that shows that the pool is for these types: a value or label that names them, or a taint.
 
-    If all allowed types are such types, it is the place of the pool's requirements. None if the pool is not for them.
+    If the pool allows only these types, return the node of its requirements. None if the pool is not for them.
     """
     names = {*resolution.catalog.names_in(types), *resolution.families(types)}
     word = COUNTS[variant].removesuffix("count")

@@ -140,8 +140,8 @@ def _of_user_data(obj: Object) -> Iterator[tuple[Node | Span, str]]:
 
 
 def _word(node: Node, is_key: bool) -> str | None:
-    """Return a word that stands for a real value, such as `CLUSTER_NAME`: the whole value of a field, or the cluster
-    in a key. None for other texts.
+    """Return a word that is written instead of a real value, such as `CLUSTER_NAME`: the whole value of a field, or
+    the cluster in a key. None for other texts.
     """
     if not isinstance(node.value, str):
         return None

@@ -106,8 +106,8 @@ def _one_selector(term: Node) -> Ways:
 
 
 def _split_term(term: Node) -> Ways:
-    """Return the help and the suggestions for a term that holds only `owner`, if the previous term has a name or tags
-    and no owner. (None, []) if the mistake is another one.
+    """Return the help and the suggestions for a term with only `owner`, if the previous term has a name or tags and
+    no owner. (None, []) if the mistake is another one.
     """
     owner, terms = term.get("owner"), term.parent
     at = next((n for n, item in enumerate(terms.items) if item is term), 0) if terms is not None else 0

@@ -79,7 +79,7 @@ def _about_another_form(suppression: Suppression, context: Context) -> Findings:
 def _removed(suppression: Suppression) -> Edit:
     """Return the edit that removes a comment, the blanks before it, and its line if the line is then empty.
 
-    Only the `#` is kept where a block scalar above would otherwise include the lines below.
+    Only the text after `#` is removed if a block scalar above would otherwise include the lines below.
     """
     source, span = suppression.source, suppression.span
     start, end = span.start, span.end

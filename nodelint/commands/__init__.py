@@ -121,9 +121,7 @@ def output_format(command: _F) -> _F:
 
 class ending:
     """A context manager that ends an interrupted run, or a run with a closed pipe, with the exit code that shells
-    use.
-
-    click would use 1 for both, which means that something was found.
+    use. click would use 1 for both, which is the exit code for findings.
     """
 
     def __enter__(self) -> None:
@@ -185,7 +183,7 @@ def settings_of(flags: Mapping[str, object], paths: Sequence[str] = ()) -> Setti
 
 
 def read_settings_for(flags: Mapping[str, object], paths: Sequence[str]) -> Settings:
-    """Return the settings for some paths. The run ends where none of the paths is there."""
+    """Return the settings for some paths. End the run if none of the paths exists."""
     stop_where_none_is_there(*paths)
     return settings_of(flags, paths)
 
@@ -259,7 +257,7 @@ def _take_stdin(found: Discovery, named: str | None, filtering: bool) -> Discove
 
 
 def _explain_failed_pipe(data: bytes, piped: Source | None) -> str | None:
-    """Return why standard input holds no Kubernetes object, or not all, such as an error of kubectl.
+    """Return why standard input contains no Kubernetes object, or not all, such as an error of kubectl.
 
     None if nothing is wrong.
     """

@@ -191,7 +191,7 @@ _MANY = 2000
 
 
 def _judged(run: _Run, ready: Judging) -> tuple[Report, _Run]:
-    """Return the report with the fixes that hold, and the run with the findings of an older release."""
+    """Return the report with the fixes that work, and the run with the findings of an older release."""
     report = judge_of(run.settings.jobs, ready.inventory)(run.found.sources, ready.request)
     for obj in report.seen if len(report.seen) > _MANY else ():
         obj.forget()
@@ -296,7 +296,7 @@ def _nothing(run: _Run) -> NoReturn:
 
 
 def _unread(run: _Run, report: Report | None = None) -> list[UnreadGroup]:
-    """Return the files that hold objects, or may hold objects, and were not read."""
+    """Return the files that were not read and contain, or may contain, objects."""
     broken = [path for path, _ in run.found.unreadable]
     more = _list_unread_forms(run, report)
     if not broken:

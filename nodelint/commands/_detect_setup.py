@@ -52,7 +52,10 @@ def survey(folder: str) -> Survey:
             ci.add("GitLab CI, which runs it already" if _names_us(path, folder) else "GitLab CI")
 
     def evidence_about(about: About) -> tuple[Evidence, ...]:
-        """Return the statements of releases that count for the objects. All statements where there are no objects."""
+        """Return the stated releases that count for the objects, with paths relative to the folder.
+
+        If none counts, return all statements about this program.
+        """
         evidence = [e for obj in judged for e in _stating(stated, about, obj)]
         counts = dict.fromkeys(evidence or (e for e in stated.all if e.about == about))
         known = (e for e in counts if about == "kubernetes" or e.karpenter >= OLDEST)

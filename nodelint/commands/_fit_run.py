@@ -171,7 +171,7 @@ def _list_unread(found: Discovery) -> list[str]:
 
 
 def _find_unread(gaps: Sequence[Gap]) -> Gap | None:
-    """Return the first unread place that may hold a NodePool; None if there is none."""
+    """Return the first unread place that may contain a NodePool; None if there is none."""
     return next((gap for gap in gaps if gap.decides and gap.object is None), None)
 
 

@@ -1,4 +1,4 @@
-"""The formats of a report, and where each goes: standard output or a file."""
+"""The formats of a report, and the destination of each: standard output or a file."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _options(formats: Sequence[str], read: Any, completed: Any) -> tuple[Callabl
 
 
 def outputs_of(outputs: Sequence[Output], output: str | None) -> list[Output]:
-    """Return each format with its destination. End the run if two would go to a destination that holds one."""
+    """Return each format with its destination. End the run if two formats have the same destination."""
     wanted = list(outputs) or [Output("text")]
     if output is not None:
         form = output.partition(":")[0]

@@ -16,7 +16,7 @@ _BETWEEN_SECONDS = 0.1
 
 
 class ProgressLine:
-    """A line that is overwritten while a run goes on, and removed at its end."""
+    """A line that is overwritten during a run, and removed at its end."""
 
     def __init__(self, write: Callable[[str], None]) -> None:
         self._write = write

@@ -1,4 +1,4 @@
-"""`nodelint explain`: what each NodePool can launch."""
+"""`nodelint explain`: the instance types that each NodePool can launch."""
 
 from __future__ import annotations
 
@@ -143,7 +143,10 @@ def _end(found: Discovery) -> None:
 
 
 def _give_out(wanted: Sequence[Output], resolutions: Sequence[Resolution], facts: AwsFacts, most: int | None) -> None:
-    """Print or write what pools can launch, with `most` of the cheapest types of each; None for all types."""
+    """Print or write the instance types that the pools can launch, with the `most` cheapest types of each pool.
+
+    None means all types.
+    """
     from nodelint.report import explain as report
     from nodelint.report.explain_json import explain_json
     from nodelint.report.style import PLAIN

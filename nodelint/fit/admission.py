@@ -1,8 +1,8 @@
-"""What admission plugins of the API server may add to a pod before Karpenter sees it.
+"""Find the tolerations that admission plugins of the API server may add to a pod before Karpenter sees the pod.
 
-EKS runs two that let a pod onto nodes that it does not tolerate as it is written (platform versions of EKS 1.19 and
-newer): ExtendedResourceToleration adds a toleration for each extended resource that a pod requests, and RuntimeClass
-adds the tolerations of the pod's runtime class. Karpenter's own answer for the written pod stands next to them.
+EKS runs two plugins that add tolerations (platform versions of EKS 1.19 and newer): ExtendedResourceToleration adds a
+toleration for each extended resource that a pod requests, and RuntimeClass adds the tolerations of the pod's runtime
+class. `fit` reports these nodes in addition to Karpenter's result for the written pod.
 """
 
 from __future__ import annotations

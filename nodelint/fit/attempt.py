@@ -220,8 +220,9 @@ class PodState(NamedTuple):
 
 
 def find_blocking_daemons(pod: Pod, groups: Sequence[DaemonGroup]) -> tuple[tuple[Daemon, ...], HostPort | None]:
-    """Return the daemons that keep a pod from types that would hold it alone, and the port that one of them has
-    taken.
+    """Return the daemons whose requests leave too little for a pod on some types.
+
+    If a daemon uses a host port of the pod, return only this daemon, and the port.
     """
     for group in groups:
         taken = group.port_taken_from(pod)

@@ -98,7 +98,9 @@ class Daemons:
 
 
 def _are_of_two_clusters(path: Sequence[str], other: Sequence[str], common: int) -> bool:
-    """Whether two files with so many folders in common may be for two clusters, by the words of the others."""
+    """Return whether two files with `common` leading folders may be for two clusters: their other folders name
+    examples, or other environments or regions.
+    """
     if path[:-1] == other[:-1]:
         return False
     examples = table("vocabulary")["example_folders"]

@@ -38,9 +38,9 @@ def is_intended_for(workload: Workload, pools: Sequence[EmptyPool]) -> bool:
 
 
 def may_select_other_nodes(workload: Workload, pools: Sequence[EmptyPool]) -> bool:
-    """Whether what a workload selects may be of nodes that others than Karpenter launch, and that are not known here.
+    """Return whether the labels that a workload selects may be those of nodes that Karpenter does not launch.
 
-    A label of Karpenter's own is on no other node; one with a value that a pool gives speaks of that pool.
+    False for a label of Karpenter's domains, and for a label that one of the pools sets to a selected value.
     """
     pod = pod_of(workload)
     terms = pod.terms if pod is not None else ()

@@ -123,9 +123,9 @@ def _explain_together(pod: Pod, pool: EmptyPool, parts: Sequence[tuple[DaemonGro
 
 
 def explain_limits(pod: Pod, pool: EmptyPool, groups: Sequence[DaemonGroup], types: TypeSet) -> str | None:
-    """Return a sentence about types that could run the pod but exceed the pool's limits.
+    """Return a sentence about instance types that could run the pod but exceed the pool's limits.
 
-    None if there are none.
+    None if there are no such types.
     """
     beyond = pool.candidates & types - pool.allowed
     holding = union(pool.sizes.holding(add_requests((pod.requests, g.requests)), g.types & beyond) for g in groups)

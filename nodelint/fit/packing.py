@@ -1,9 +1,9 @@
-"""The nodes that Karpenter launches for all pods of a tree, taken as one batch in a cluster without nodes.
+"""Compute the nodes that Karpenter launches for all pods of a tree, as one batch in a cluster without nodes.
 
 Sources: `Solve`, `add`, `addToInflightNode` and `addToNewNodeClaim` of scheduler.go, `byCPUAndMemoryDescending` of
 queue.go, `CanAdd` of nodeclaim.go and `nextDomainTopologySpread` of topologygroup.go in
-pkg/controllers/provisioning/scheduling of Karpenter core, 1.14.1. The largest pod comes first. It goes on the new
-node with the fewest pods that accepts it, else on a new node of the first pool that accepts it.
+pkg/controllers/provisioning/scheduling of Karpenter core, 1.14.1. The largest pod comes first. It is placed on the
+new node with the fewest pods that accepts it, else on a new node of the first pool that accepts it.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ class Pod(NamedTuple):
     `requests` are in billionths (1e-9) of the unit and count the pod itself as 1 of `pods`. `terms` are the required
     terms of node affinity: one must match. `preferred` are the preferred terms, the heaviest first. `claims` are
     names of persistent volume claims, `own_claims` the claim templates of ephemeral volumes. `runtime_class` is the
-    node of `runtimeClassName`. `placement_known`: tolerations, selectors and terms hold no placeholder.
+    node of `runtimeClassName`. `placement_known`: tolerations, selectors and terms contain no placeholder.
     """
 
     node: Node
@@ -295,7 +295,7 @@ def _own_claims(spec: Node) -> Iterator[Node]:
 
 
 def _topologies(spec: Node) -> Iterator[TopologyKey]:
-    """Yield the topology spreads, affinities and anti-affinities of a pod that hold no placeholder."""
+    """Yield the topology spreads, affinities and anti-affinities of a pod that contain no placeholder."""
     constraints = spec.get("topologySpreadConstraints")
     for item in constraints.items if constraints is not None else ():
         stated = item.get("whenUnsatisfiable")

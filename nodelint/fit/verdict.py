@@ -139,7 +139,7 @@ def _with_image(found: PoolVerdict) -> PoolVerdict:
 
 
 def _refuse_at_once(pool: EmptyPool, ignored: IgnoredPod | None) -> PoolRefusal | None:
-    """Return a refusal that holds for each pool (`ignored`) or for each pod of this pool; None if there is none."""
+    """Return a refusal that applies to each pool (`ignored`) or to each pod of this pool. None if there is none."""
     if ignored is not None:
         return PoolRefusal("requirements", ignored.message, None, ignored.at)
     at = pool.pool.requirements_node or pool.pool.name_node

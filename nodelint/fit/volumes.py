@@ -26,7 +26,7 @@ _NAMESPACE = "default"
 
 
 class VolumePlace(NamedTuple):
-    """A place where the volumes of a pod are or can be, and the node of the file that says so for the last volume.
+    """A place of the volumes of a pod, and the node of the file that states the place of the last volume.
 
     `apart` are two volumes that no node can reach both. None if there are no such two.
     """

@@ -25,7 +25,7 @@ from nodelint.model.requirement import Requirement, normalize
 def suggestions(fit: WorkloadFit) -> list[WayOut]:
     """Return suggestions without duplicates, those for the most probable pool first.
 
-    Empty if a pool accepts the pods, or if the pods keep off Karpenter's nodes on purpose.
+    Empty if a pool accepts the pods, or if the pods must not run on Karpenter's nodes.
     """
     pod = pod_of(fit.workload)
     if fit.possible or pod is None or (fit.ignored is not None and fit.ignored.on_purpose):

@@ -26,7 +26,7 @@ Judge = Callable[[Sequence[Source], LintRequest], Report]
 
 
 class Fixed(NamedTuple):
-    """The result of fixing: `sources` hold the new texts, `report` the remaining findings.
+    """The result of fixing: `sources` contain the new texts, `report` the remaining findings.
 
     `applied` are the results whose edits were written. `refused` are results whose edits would break a file, each
     with the reason.
@@ -51,7 +51,7 @@ def fix(
 
     A fix is applied completely or not at all. It is refused if the new text does not parse, or if it breaks the
     schema and the old text did not. `judge` replaces `lint`. `report` is the report on `sources`, if it was made
-    before. `prove` removes from a report the fixes that do not hold.
+    before. `prove` removes from a report the fixes that do not work.
     """
     judge = judge or lint
     report = report or judge(sources, request)
@@ -135,7 +135,7 @@ class _Fixing:
     def part(self, harmed: Collection[Name]) -> None:
         """Try fewer fixes in the next round: those that harm no object, else half of them.
 
-        A single fix that does not hold is refused.
+        A single fix that does not work is refused.
         """
         if len(self._chosen) == 1:
             self.refused[mark_fix(self._chosen[0])] = self._chosen[0], _TOGETHER

@@ -220,9 +220,8 @@ def why_broken(
 def _explain_duplicates(
     before: Sequence[SourceText], after: Sequence[SourceText], other_texts: Sequence[SourceText]
 ) -> str | None:
-    """Return that the new texts, and they alone, hold two objects of one kind and name that are applied together.
-
-    None if they do not.
+    """Return a sentence if the new texts, but not the old ones, contain two objects of one kind and name that are
+    applied together. Else None.
     """
     gained: set[tuple[str, object]] = set()
     for old, new in zip(before, after, strict=True):

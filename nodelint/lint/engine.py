@@ -85,8 +85,8 @@ class Selection(NamedTuple):
         return self.select is not None or "practice" in self.groups
 
     def needs_strict(self, sources: Iterable[Source]) -> bool:
-        """Whether rules must look for findings of the strict profile: these are shown, or a `nodelint:` comment may
-        silence one.
+        """Return whether rules must look for findings of the strict profile: the user asks for them, or a `nodelint:`
+        comment may suppress one.
         """
         return self.strict or bool(self.extra) or any(source.holds("nodelint:") for source in sources)
 

@@ -186,7 +186,7 @@ class Causes:
     def _fingerprint(self, obj: Object) -> int | None:
         """Return a number that is equal for objects whose documents differ only in names.
 
-        None if the document may not hold the whole object.
+        None if the document may not contain the whole object.
         """
         if id(obj) not in self._prints:
             key = _fingerprint(obj, self.words)
@@ -197,7 +197,7 @@ class Causes:
 def _fingerprint(obj: Object, words: Collection[str]) -> _Key | None:
     """Return the text of an object's document without the names.
 
-    None if the document may not hold the whole object.
+    None if the document may not contain the whole object.
     """
     document, source = obj.document, obj.source
     if (

@@ -93,7 +93,7 @@ def groups(left: Sequence[FixOffer], apart: int = 0) -> Iterator[list[FixOffer]]
 
     In the first `apart` groups, no two change one document.
 
-    Each group costs one trial of all objects, so later groups may hold many offers of one document.
+    Each group costs one trial of all objects, so later groups may contain many offers of one document.
     """
     while left:
         batch: list[FixOffer] = []

@@ -132,7 +132,7 @@ class Trials:
     def run(self, edits: Sequence[Edit], others_only: bool = False) -> Tried:
         """Apply the edits, render the changed files again, and judge the objects that change or that read these.
 
-        With `others_only`, only rules that read other objects run: the fixes of each document are known to hold.
+        With `others_only`, only rules that read other objects run: the fixes of each document are known to work.
         """
         groups: dict[int, list[Edit]] = {}
         for edit in dict.fromkeys(edits):
@@ -348,7 +348,7 @@ def _count_faults(inventory: Inventory) -> Counter[str]:
 def _list_gone(inventory: Inventory, changed: Sequence[ChangedObject]) -> list[str]:
     """Return a sentence for each object that the edits would remove.
 
-    An object that another text of the same path holds is not removed: variants may become one.
+    An object that is also in another text of the same path is not removed: variants may become one.
     """
     gone = [change.old for change in changed if change.new is None and change.old is not None]
     if not gone:

@@ -1,4 +1,4 @@
-"""Find safe fixes that hold alone but not together with the other safe fixes of a run."""
+"""Find safe fixes that work alone but not together with the other safe fixes of a run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FindBad = Callable[[Tried, Sequence[FixOffer]], list[FindingKey]]
 
 
 class Conflicting(NamedTuple):
-    """A fix that does not hold together with others, and what is found where all are made."""
+    """A fix that does not work together with the others, and the findings that result if all are applied."""
 
     offer: FixOffer
     tried: Tried
@@ -38,11 +38,11 @@ def find_conflicting(
     find_bad: FindBad,
     can_try: Callable[[], bool],
 ) -> Iterator[Conflicting]:
-    """Yield the safe fixes that hold alone, and not once the others are made as well.
+    """Yield the safe fixes that work alone, but not together with the others.
 
-    A run makes those that are safe all at once. Of those that do not hold together the first causes stay. `alike` has
-    the offers by cause, `held_batches` those that were tried together and hold; `can_try` says whether a
-    further trial may be made.
+    A run applies all safe fixes at once. Of the fixes that do not work together, those of the first causes stay.
+    `alike` has the offers by cause. `held_batches` are the batches that were tried together and work. `can_try`
+    returns whether a further trial may be made.
     """
     together = next(groups(offers), [])
     if len(together) < 2 or {offer.edits for offer in together} in held_batches:
@@ -101,7 +101,7 @@ class _Attempt:
         self._find_bad = find_bad
 
     def fails(self, offers: Sequence[FixOffer]) -> bool:
-        """Return whether the fixes do not hold together."""
+        """Return whether the fixes do not work together."""
         tried = self._trials.run([edit for offer in offers for edit in offer.edits], self.beside)
         self.last = tried, self._find_bad(tried, offers)
         self.number += 1

@@ -127,10 +127,8 @@ class ResultCache:
 
     def carry_over(self, unchanged: Mapping[int, Object]) -> ResultCache:
         """Return a cache of results for objects that have not changed (`unchanged`: the new object, by the id of the
-        old).
-
-        A rule that reported nothing is not run again, unless it asked about a changed object. A rule that reported
-        something is run again, because its findings hold positions.
+        old). A rule without a finding is not run again, unless it asked about a changed object. A rule with a finding
+        is run again, because its findings contain positions.
         """
         carried = ResultCache()
         carried._mark = self._mark
@@ -248,7 +246,7 @@ def _carry_answer(answer: object, unchanged: Mapping[int, Object]) -> object:
 
 
 def _is_same_identity(old: object, other: object) -> bool:
-    """Return whether two collections hold the same objects (compared by identity)."""
+    """Return whether two collections contain the same objects (compared by identity)."""
     if isinstance(old, Mapping) and isinstance(other, Mapping):
         return list(old) == list(other) and _is_same_identity(list(old.values()), list(other.values()))
     if isinstance(old, list | tuple) and isinstance(other, list | tuple):

@@ -197,7 +197,7 @@ def start_run(
 
 
 class ReleaseRun:
-    """The rule results for one release; `results` hold one finding for each cause."""
+    """The rule results for one release. `results` has one finding for each cause."""
 
     def __init__(
         self,
@@ -401,10 +401,11 @@ def _same_words(words: frozenset[str]) -> frozenset[str]:
 
 
 def find_words(obj: Object, words: Set[str]) -> Set[str]:
-    """Return those of some words that may be in the keys and values of an object: those in the text of its document.
+    """Return the words that may be in the keys and values of an object, because the text of its document contains
+    them.
 
-    All of them where a value may not be written as it reads: in escapes, and in what is made of another text; and
-    where a document holds several objects, for it would be searched for each.
+    All words are returned if a value may differ from its text (escapes, or an object that is rendered from other
+    texts), and if the document contains several objects.
     """
     document, source = obj.document, obj.source
     if source.masked or document.host is not None or obj.partial or obj.of_values or obj.node is not document.root:

@@ -82,17 +82,18 @@ class Prover:
         return self
 
     def offered(self, sources: Sequence[Source], report: Report) -> Report:
-        """Return the report with the fixes that a run offers: those that break no file and hold."""
+        """Return the report with the fixes that a run offers: those that break no file and work."""
         return self._prove(sources, report, checking=True) if _offers_any(report) else report
 
     def __call__(self, sources: Sequence[Source], report: Report) -> Report:
-        """Return the report with only the fixes and suggestions that hold; other findings say why theirs are
-        withheld.
+        """Return the report with only the fixes and suggestions that work.
+
+        The other findings have the reason why their fix is withheld.
         """
         return self._prove(sources, report) if _offers_any(report) else report
 
     def _prove(self, sources: Sequence[Source], report: Report, checking: bool = False) -> Report:
-        """Return the report with the fixes that hold; with `checking`, first remove fixes that break a file."""
+        """Return the report with the fixes that work. With `checking`, first remove fixes that break a file."""
         inventory, words = self._find_inventory(sources), name_words(self._request.rules.values())
         causes = Causes(sources, inventory.sources, self._request, words)
         if checking:
@@ -119,7 +120,7 @@ class Prover:
         return Inventory(sources)
 
     def list_harmed(self, before: Report, sources: Sequence[Source], after: Report, unsafe: bool) -> set[Name]:
-        """Return the objects for which fixes that hold alone do not hold together once all are applied."""
+        """Return the objects for which fixes that work alone do not work together once all are applied."""
         known, now = count_reported(before), count_reported(after)
         names = {name for _, name in known} | self._list_names()
         more = {
@@ -226,9 +227,11 @@ class _Run:
                 self._prover.edited.keep_only(keys)
 
     def _share_result(self, first: FixOffer, others: Sequence[FixOffer]) -> Sequence[FixOffer]:
-        """Let others of the same cause have what holds of the first; those that are to be tried themselves.
+        """Copy the result of the first fix of a cause to the others.
 
-        What is said by rules that ask of other objects, and of other objects, may be another thing for each.
+        Return the others if each must be tried by itself.
+
+        Each must be tried if a rule that reads other objects is involved, or if the findings are about other objects.
         """
         bad, rules = self._bad.get(first.edits, ()), self._trials.request.rules
         why, follows = self._why.get(first.edits), self._consequences.get(first.edits)
@@ -247,7 +250,7 @@ class _Run:
         return ()
 
     def _hold_together(self, offers: Sequence[FixOffer], alike: Sequence[Alike]) -> None:
-        """Record safe fixes that do not hold together with the others, and the findings that result."""
+        """Record the safe fixes that do not work together with the others, and the findings that result."""
         if RUN.is_over() or len(offers) < 2:
             return
         if not self._can_try():

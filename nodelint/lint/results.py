@@ -1,4 +1,4 @@
-"""Results of rules: one finding for each cause, with the releases for which it holds."""
+"""Results of rules: one finding for each cause, with the releases to which it applies."""
 
 from __future__ import annotations
 
@@ -72,7 +72,9 @@ class Result(NamedTuple):
 
     @property
     def message(self) -> str:
-        """Return the finding's message, and the releases for which it holds if these are not all judged ones."""
+        """Return the finding's message, with the releases to which it applies if these are not all judged
+        releases.
+        """
         return f"{self.finding.message} ({self.on})" if self.on else self.finding.message
 
     @property

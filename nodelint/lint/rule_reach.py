@@ -44,13 +44,18 @@ _OTHERS = frozenset(
 
 
 def reads_other_objects(rule: Rule) -> bool:
-    """Whether a rule may ask of other objects than its own and the class that it names, or looks at whole files."""
+    """Return whether a rule may read other objects than its own and the class of this object, or reads
+    whole files.
+    """
     return rule.on is Source or _names_other_objects(load_check(rule))
 
 
 @cache
 def _names_other_objects(check: Callable[..., Any]) -> bool:
-    """Whether a function, or another of its file, names what is asked of other objects; without code it does."""
+    """Return whether a function, or another function of its file, uses attributes of a context about other objects.
+
+    True if the function has no Python code.
+    """
     return not isinstance(check, FunctionType) or any(
         not _OTHERS.isdisjoint(_list_names(code)) for code in _list_codes(check)
     )
@@ -71,7 +76,7 @@ def _list_names(code: CodeType) -> set[str]:
 
 
 def keep_rules_of_other_objects(rules: Mapping[str, Rule], reporting: Iterable[str]) -> dict[str, Rule]:
-    """Return those of some rules that ask of other objects, with the rules that explain better what these find."""
+    """Return the rules that read other objects, and the rules that supersede these."""
     asking = {name for name in reporting if reads_other_objects(rules[name])}
     asking |= {other for name in asking for other in rules[name].gives_way_to if other in rules}
     return {name: rule for name, rule in rules.items() if name in asking}

@@ -1,7 +1,7 @@
 """Find by keywords the files whose pods certainly fit some NodePool; these files are not parsed.
 
 Most files with pods request only a little CPU and memory. If a NodePool accepts any such pod, none of these files can
-hold a pod that no NodePool accepts.
+contain a pod that no NodePool accepts.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ _OTHER_RESOURCES = re.compile(
 
 
 def requests_little(text: str, daemons: dict[str, int]) -> bool:
-    """Whether all pods of a text together ask for little CPU and memory in addition to `daemons`, and for nothing
-    else.
+    """Return whether all pods of a text together request only a little CPU and memory, in addition to `daemons`, and
+    nothing else.
     """
     written = _NOT_WRITTEN.sub("", text) if "{{" in text or " #" in text else text
     if holds_any(written, _DEMANDING_PARTS) and _DEMANDING.search(written) is not None:

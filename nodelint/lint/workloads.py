@@ -91,7 +91,7 @@ def find_repository_around(
 def _list_unread_keys(found: Discovery, pools: Iterable[NodePool]) -> Iterator[str]:
     """Yield the taint keys that occur next to tolerations in files that are not fully parsed as objects.
 
-    Such files are values files, templates, scripts and other kinds of objects: they may hold a toleration of the
+    Such files are values files, templates, scripts and other kinds of objects: they may contain a toleration of the
     taint.
     """
     keys = {taint.key.encode() for pool in pools for taint in pool.taints if isinstance(taint.key, str)}
@@ -202,8 +202,9 @@ _NAME = r"""\bname["']?[ \t]*:[ \t]*["']?([\w.-]+)"""
 
 
 def _is_filled_with(path: str, keys: Sequence[bytes], of_charts: dict[str, bool]) -> bool:
-    """Return whether a file is a template of a chart whose values.yaml holds one of the keys; cached in
-    `of_charts`.
+    """Return whether a file is a template of a chart whose values.yaml has one of the keys.
+
+    The result is cached in `of_charts`.
     """
     folder, inside, _ = path.replace(os.sep, "/").rpartition("/templates/")
     if not inside:
@@ -224,7 +225,7 @@ def _text_of(path: str, found: Discovery) -> str:
 
 
 def _text_with(path: str, keys: Sequence[bytes] | None, markers: Sequence[bytes] = ()) -> str:
-    """Return the text of a file that holds one of the keys (None: any file) and a marker; else empty."""
+    """Return the text of a file that contains one of the keys (None: any file) and a marker. "" for other files."""
     from nodelint.files.gate import gate
 
     try:
@@ -268,7 +269,7 @@ def _is_whole(found: Discovery) -> bool:
 
 
 def read_texts(paths: Sequence[str]) -> list[str]:
-    """Return the texts of files, without those that can no longer be read."""
+    """Return the texts of files, without files that cannot be read any more."""
     from nodelint.files.gate import gate
 
     found = []

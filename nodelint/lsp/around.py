@@ -23,10 +23,11 @@ renders them.
 def build_with_project(
     opened: Sequence[Source], sources: Sequence[Source], folder_files: Sequence[str] = ()
 ) -> Inventory:
-    """Return what open texts have a part in: templates of their charts and modules are taken from `sources`.
+    """Return the inventory of the manifests that the open texts contribute to.
 
-    `folder_files` are those of the repository that stand for their folders. Of a large repository only little is
-    built at every key.
+    Other templates of their charts and modules are from `sources`.
+
+    `folder_files` are the kustomization files of the repository. If there are too many, overlays are not rendered.
     """
     folders = {folder for source in opened for folder in _folders(source)}
     near = [source for source in sources if any(is_below(os.path.abspath(source.path), folder) for folder in folders)]

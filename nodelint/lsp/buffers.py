@@ -56,7 +56,10 @@ class Buffer:
 
 
 def is_file_uri(uri: str) -> bool:
-    """Whether a text is a file or will be one; not the other side of a comparison, or a page of an extension."""
+    """Return whether a URI is that of a file or of an unsaved text.
+
+    False for the other side of a comparison, or a page of an extension.
+    """
     return uri.startswith(("file:", "untitled:"))
 
 

@@ -66,7 +66,7 @@ class Project:
         _ = view.report
 
     def views(self, state: State) -> list[View]:
-        """Return the views of a state; afterwards, `troubles` holds faults such as an invalid configuration."""
+        """Return the views of a state; afterwards, `troubles` contains faults such as an invalid configuration."""
         before = self._state
         if before is not None and before.number == state.number:
             return self._views

@@ -152,7 +152,7 @@ class View:
         return self._fixed[buffer.uri]
 
     def offered(self, result: engine.Result) -> engine.Result:
-        """Return a finding with the fix and suggestions that hold; they are tried at the first call."""
+        """Return a finding with the fix and suggestions that work. They are tried at the first call."""
         return self._offered.get(_offer_key(result), result)
 
     @cached_property

@@ -148,7 +148,7 @@ def _notes_of_patches(source: Source, target: MoveTarget) -> Iterator[MoveNote]:
 
 
 def _left_notes(renamed: Source, target: MoveTarget, known: set[tuple[str, int]]) -> Iterator[MoveNote]:
-    """Yield notes on lines that still hold a name of the other side after the edits."""
+    """Yield notes on lines that still contain a name of the other side after the edits."""
     lines = [found for found in left_names(renamed, target) if (renamed.path, found[0]) not in known]
     for number, word in lines[:_MOST_LEFT]:
         more = f" ({len(lines) - _MOST_LEFT} more lines)" if len(lines) > _MOST_LEFT and number == lines[2][0] else ""

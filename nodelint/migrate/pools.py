@@ -54,7 +54,7 @@ def _say_too_long(found: Lifetime, what: str) -> str:
 
 
 def _selects_auto_mode(line: RequirementLine) -> bool:
-    """Whether a requirement selects all nodes of EKS Auto Mode."""
+    """Return whether a requirement selects all nodes of EKS Auto Mode."""
     values = [value.text for value in line.values]
     return line.key == COMPUTE_TYPE and (line.operator == "Exists" or (line.operator == "In" and values == ["auto"]))
 

@@ -65,7 +65,7 @@ def _edits_of_kind(mapping: Node, target: MoveTarget) -> Iterator[Edit]:
 
 
 def left_names(source: Source, target: MoveTarget) -> Iterator[tuple[int, str]]:
-    """Yield line (from 1) and word for each line that still holds a label or kind of the other side."""
+    """Yield line (from 1) and word for each line that still contains a label or kind of the other side."""
     pattern = _left_pattern(target)
     begin = 0
     for number, line in enumerate(source.text.split("\n"), 1):

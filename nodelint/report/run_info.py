@@ -47,7 +47,7 @@ class Run(NamedTuple):
     `files` is the number of examined files, `facts` the basis of the findings. `unreadable` are paths with reasons,
     `applied` and `refused` the results of fixing. `root` is the folder for relative paths (default: the working
     folder); for tools that show findings in a repository, it must be the repository's. `older` are findings for an
-    older release. `unread` are files that may hold objects and were not read. `repository` is the path of the
+    older release. `unread` are files that may contain objects and were not read. `repository` is the path of the
     enclosing repository if workloads outside of the run were not compared. `time` and `commit` are set for a report
     that is kept, and `decisions` lists the decisions not to report findings; else they are empty.
     """

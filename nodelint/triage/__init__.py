@@ -1,7 +1,7 @@
 """Group the errors of a Karpenter controller by cause: errors that pass by themselves, and errors that stay.
 
 `triage` reads line by line and keeps only groups, so that a log may have any size. It reads the release from the log
-if possible: every line holds the commit of the controller.
+if possible: every line contains the commit of the controller.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ class Cause(NamedTuple):
 
 
 def _of_releases(releases: Sequence[Version], means: str) -> str:
-    """Return the meaning with the range of releases for which it holds."""
+    """Return the meaning with the range of releases to which it applies."""
     if releases[0] == RELEASES[0]:
         span = f"Up to {releases[-1]}"
     else:

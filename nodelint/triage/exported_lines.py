@@ -79,7 +79,9 @@ def _in_array(line: str) -> Generator[str, None, int | None]:
 
 
 def _in_strings(line: str, done: int) -> Generator[str, None, int]:
-    """Yield the JSON strings that hold a line, from `done` on. The generator returns how many could not be parsed."""
+    """Yield the JSON strings that contain a line, from `done` on. The generator returns how many could not
+    be parsed.
+    """
     broken = 0
     for mark in _BEGINS_ESCAPED.finditer(line):
         if mark.start() < done or broken == _MOST_BROKEN:

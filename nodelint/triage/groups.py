@@ -84,7 +84,7 @@ class LogGroup(NamedTuple):
 
     @property
     def verdict(self) -> Verdict:
-        """Return whether the error stays until something is done, passes by itself, or is unclear."""
+        """Return whether the error stays until the user acts, passes by itself, or is unclear."""
         return self.case.verdict if self.case and not self.lasting else "unclear"
 
     @property

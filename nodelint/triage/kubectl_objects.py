@@ -50,7 +50,7 @@ def is_objects(head: str) -> bool:
 def of_objects(text: str) -> tuple[list[LogLine], bool]:
     """Return the events and unmet conditions in YAML or JSON, oldest first, and whether any object is Karpenter's.
 
-    Raise ValueError if it is neither YAML nor JSON, or if it holds Karpenter's objects and none has a status.
+    Raise ValueError if it is neither YAML nor JSON, or if it contains Karpenter's objects and none has a status.
     """
     found: list[LogLine] = []
     own = without_status = False

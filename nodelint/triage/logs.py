@@ -3,7 +3,7 @@
 The controller writes one JSON object a line (zap's production encoder with the keys level, time, logger, message and
 commit; `pkg/operator/logging` of Karpenter core, the same from 1.0 to 1.14), or tab-separated columns if its encoding
 is `console`. kubectl, stern, container runtimes and collectors add a prefix, or wrap the line into JSON of their own.
-An export of a log store holds the lines as JSON strings, CSV cells or indented objects, sometimes many on one line.
+An export of a log store has the lines as JSON strings, CSV cells or indented objects, sometimes many on one line.
 Lines copied from a terminal may be broken into pieces.
 """
 

@@ -16,7 +16,7 @@ _PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x
 
 
 class NoLog(ValueError):
-    """Raised if the input holds no line of a Karpenter controller's log."""
+    """Raised if the input contains no line of a Karpenter controller's log."""
 
 
 def bounded(stream: BinaryIO) -> Iterator[bytes]:

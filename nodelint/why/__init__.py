@@ -48,7 +48,7 @@ class Known(NamedTuple):
     """The facts of a run that are not in the dump: time, releases, settings, and places of fields in manifests.
 
     `spot_to_spot` and `policies` come from the controller's settings. `complete_kinds` are kinds of which the dump
-    certainly holds all objects.
+    certainly contains all objects.
     """
 
     now: datetime

@@ -46,7 +46,9 @@ def count_nodes(states: Sequence[NodeState]) -> tuple[int, int]:
 
 
 def budget_now(pool: Plain, reason: str, states: Sequence[NodeState], now: datetime) -> BudgetNow:
-    """Return what the budgets of a NodePool in a dump allow at `now` for a reason."""
+    """Return the state of a NodePool's budgets at `now` for a reason: the budget that counts, and how many nodes it
+    allows.
+    """
     nodes, busy = count_nodes(states)
     entries = mapping(pool, "spec", "disruption").get("budgets")
     stored = pool if entries is not None else {"spec": {"disruption": {"budgets": _DEFAULT}}}

@@ -23,7 +23,7 @@ from nodelint.why.times import shown_time
 
 
 class Rules(NamedTuple):
-    """The data that all checks of a run share. `complete_kinds` are kinds of which the dump holds all objects."""
+    """The data that all checks of a run share. `complete_kinds` are kinds of which the dump contains all objects."""
 
     cluster: ClusterState
     pdbs: DisruptionBudgets

@@ -20,7 +20,7 @@ _DEADLINE = "karpenter.sh/nodeclaim-termination-timestamp"
 
 
 def explain_removal(state: NodeState, pdbs: DisruptionBudgets, now: datetime, release: Version) -> NodeCause:
-    """Return what the removal of a node waits for."""
+    """Return the reason why the removal of a node is not finished."""
     reason = text((state.claim_condition("DisruptionReason") or {}).get("reason"))
     because = f" ({reason})" if reason else ""
     deadline = _deadline(state)

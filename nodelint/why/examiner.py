@@ -294,7 +294,9 @@ class Examiner:
         return NodeCause("consolidate-after", message, until=until, changes=(change,), facts=facts)
 
     def budget(self, pool: str, reason: str) -> BudgetNow:
-        """Return what the budgets of a pool allow now."""
+        """Return the state of a pool's budgets now for a reason: the budget that counts, and how many nodes it
+        allows.
+        """
         found = self._budgets.get((pool, reason))
         if found is None:
             states = self.cluster.by_pool.get(pool, [])

@@ -35,11 +35,11 @@ _ODD_BREAKS = "\t\r\x85\u2028\u2029"
 
 
 class NotPlain(Exception):
-    """Raised if a text holds YAML that kubectl does not print."""
+    """Raised if a text contains YAML that kubectl does not print."""
 
 
 def read_plain(written: str) -> list[Any]:
-    """Return the documents of a text. Raise NotPlain if it holds YAML that kubectl does not print."""
+    """Return the documents of a text. Raise NotPlain if it contains YAML that kubectl does not print."""
     if any(character in written for character in _ODD_BREAKS):
         raise NotPlain
     if "karpenter/controller" in written:

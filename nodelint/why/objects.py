@@ -102,7 +102,7 @@ def stated_kubernetes(dump: Dump) -> KubernetesVersion | None:
 
 
 def controller_facts(found: DumpObjects, release: Version) -> ControllerFacts | None:
-    """Return the settings in the controller's Deployment. None if the dump does not hold it."""
+    """Return the settings in the controller's Deployment. None if the dump does not contain it."""
     if found.controller is None:
         return None
     stated = list(_stated(found.controller))

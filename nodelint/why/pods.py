@@ -27,7 +27,7 @@ _DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 
 
 class ClusterPod:
-    """A pod. `shape` holds its scheduling constraints, shared by pods with equal constraints."""
+    """A pod. `shape` contains its scheduling constraints, shared by pods with equal constraints."""
 
     __slots__ = (
         *("annotations", "created", "deletion", "labels", "meta", "name", "namespace", "node", "obj"),

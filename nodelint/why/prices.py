@@ -150,9 +150,8 @@ def _compare(states: Sequence[NodeState], new: NewNode, prices: Prices, spot_to_
 def _less_than_kept(
     types: TypeSet, states: Sequence[NodeState], own_prices: Sequence[float | None], found: PriceList
 ) -> TypeSet:
-    """Return the types that are cheaper than each node whose own type is among them: else that node would be kept.
-
-    Source: `filterOutSameInstanceType` of multinodeconsolidation.go.
+    """Return the types that are cheaper than each node whose own type is among them, because Karpenter would
+    otherwise launch the same type again. Source: `filterOutSameInstanceType` of multinodeconsolidation.go.
     """
     named = {state.instance_type: price for state, price in zip(states, own_prices, strict=True) if price is not None}
     among = [price for name, price in named.items() if name in found.types_named and types & found.types_named[name]]
