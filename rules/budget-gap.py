@@ -94,9 +94,9 @@ _HELP = (
 
 
 def _describe_windows(budgets_node: Node, week: str, is_open: bool) -> str:
-    """Return the number of nodes that the budgets allow over a week.
+    """Return a sentence with the number of nodes that the budgets allow over a week.
 
-    If each has a schedule, say that they restrict only within their windows.
+    If each budget has a schedule, the sentence says that they restrict only within their windows.
     """
     allowed = "" if "times more" in week else f"; a week of these budgets: {week}"
     if is_open and all(item.get("schedule") is not None for item in budgets_node.items):

@@ -125,7 +125,7 @@ def prices_text(cost: FleetCost) -> str:
 
 
 def cost_json(cost: FleetCost) -> dict[str, Any]:
-    """Return the cost as plain data."""
+    """Return the cost as plain data for JSON."""
     least, most = cost.least, cost.most
     return {
         "complete": cost.complete,

@@ -25,7 +25,7 @@ _MOST_NODES = 200
 
 
 def why_html(answers: Answers) -> str:
-    """Return the page."""
+    """Return the answers as an HTML page."""
     groups = answers.by_reason()
     index = "".join(
         f'<li class="{_TONES[status]}"><a href="#g{n}">{escaped(title_of(status, code))}</a> '
