@@ -51,6 +51,7 @@ class RuleSetup(NamedTuple):
 
     `strict` says whether findings for the strict profile are shown, or a comment may be there to silence one. `only`
     are the ids of the objects that are judged where not all are: the others are there to be referred to.
+    `files_of_roots` are further files of Terraform, for the rules that look at whole root modules.
     """
 
     target: Target
@@ -59,6 +60,7 @@ class RuleSetup(NamedTuple):
     running: Sequence[Rule]
     strict: bool = True
     only: Set[int] | None = None
+    files_of_roots: Sequence[Source] = ()
 
     def part(self, objects: Sequence[Object], context_objects: Sequence[Object]) -> tuple[list[Object], list[Object]]:
         """Return the objects that are judged, and all others."""
@@ -98,6 +100,7 @@ def judge_objects(
 
     def run(target: Target, objects: Sequence[Object], files: Sequence[Source] = ()) -> ReleaseRun:
         made = start_run(target, requested, setup, memory, context_objects)
+        made.files_of_roots = setup.files_of_roots
         made.judge(objects, setup.running, files, share(objects))
         made.judge_converted(objects, setup.running)
         made.judge_branches(objects, setup.running)
@@ -215,6 +218,7 @@ class ReleaseRun:
         self.skipped: list[Gap] = []
         self.faults: list[str] = []
         self._checks: dict[str, Callable[..., Findings]] = {}
+        self.files_of_roots: Sequence[Source] = ()
 
     def judge(
         self,
@@ -274,8 +278,11 @@ class ReleaseRun:
         about_files = [rule for rule in running if rule.on is Source]
         words = {word for rule in about_files for word in rule.mentions}
         texts = [(source, frozenset(filter(source.holds, words))) for source in (*sources, *scripts)]
+        of_roots = [
+            (source, frozenset(filter(source.holds, words))) for source in (self.files_of_roots if sources else ())
+        ]
         for rule in about_files:
-            for source, present in texts:
+            for source, present in (*texts, *(of_roots if "root-module" in rule.tags else ())):
                 if rule.mentions and present.isdisjoint(rule.mentions):
                     continue
                 if RUN.is_over():

@@ -136,7 +136,7 @@ class Replacement:
 
     def _stays(self, result: Result) -> bool:
         """Whether a finding about a file holds whatever is built of the file."""
-        return "installation" in result.rule.tags or self._is_about_code(result)
+        return not {"installation", "root-module"}.isdisjoint(result.rule.tags) or self._is_about_code(result)
 
     def _is_about_code(self, result: Result) -> bool:
         """Whether a finding about a template is about its code, or about a field that nothing built of it has."""

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         "retired-api",
         "syntax",
         "ended-image",
+        "root-module",
     ]
     """What is to be known of a rule where rules run: see `TAGS`."""
 else:
@@ -77,5 +78,6 @@ TAGS: dict[Tag, str] = {
     "retired-api": "asks to convert an object of an API that is gone",
     "syntax": "about a file that cannot be read",
     "ended-image": "about images that get no fixes any more",
+    "root-module": "looks at all files of the Terraform root modules with Karpenter, also if they do not name it",
 }
 """What is to be known of a rule where rules run, beside its group: each tag, and what its rules have in common."""
