@@ -32,6 +32,8 @@ docstrings say, stay as they are within a major version; everything else in the 
 | `terraform_trace` | which resource or module an expression of Terraform comes from |
 | `missing_sources` | what Applications of Argo CD name and the repository does not have |
 | `module_folder` | a folder of Terraform: what it declares, and the modules that it calls |
+| `resource_arguments` | arguments that resources of Terraform around Karpenter lack, or that their provider lacks |
+| `cluster_access` | clusters of Terraform whose creator gets no access |
 | `karpenter_calls` | what calls of public modules of Terraform make for Karpenter: roles, access, associations |
 | `role_policies` | policies that Terraform attaches to a role |
 | `node_roles` | roles of nodes that Terraform creates, and whether something gives them access to the cluster |
@@ -71,9 +73,11 @@ if TYPE_CHECKING:
     from nodelint.ec2.type_set import TypeSet
     from nodelint.forms.argocd import missing_sources
     from nodelint.forms.terraform import (
+        cluster_access,
         karpenter_calls,
         module_folder,
         node_roles,
+        resource_arguments,
         role_policies,
         terraform_blocks,
         terraform_trace,
@@ -141,6 +145,7 @@ __all__ = [
     "apiserver",
     "budgets",
     "catalog",
+    "cluster_access",
     "cluster_objects",
     "controller",
     "controller_policy",
@@ -172,6 +177,7 @@ __all__ = [
     "remedies",
     "requirement",
     "resolve",
+    "resource_arguments",
     "role_policies",
     "rule",
     "run_checks",
@@ -208,9 +214,11 @@ _MODULES = {
     ),
     "nodelint.forms.argocd": ("missing_sources",),
     "nodelint.forms.terraform": (
+        "cluster_access",
         "karpenter_calls",
         "module_folder",
         "node_roles",
+        "resource_arguments",
         "role_policies",
         "terraform_blocks",
         "terraform_trace",
