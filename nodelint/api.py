@@ -35,6 +35,7 @@ docstrings say, stay as they are within a major version; everything else in the 
 | `resource_arguments` | arguments that resources of Terraform around Karpenter lack, or that their provider lacks |
 | `cluster_access` | clusters of Terraform whose creator gets no access |
 | `karpenter_calls` | what calls of public modules of Terraform make for Karpenter: roles, access, associations |
+| `public_subnets` | public subnets to which Terraform gives a tag |
 | `role_policies` | policies that Terraform attaches to a role |
 | `node_roles` | roles of nodes that Terraform creates, and whether something gives them access to the cluster |
 | `expressions` | CEL in a class's kubelet settings |
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
         karpenter_calls,
         module_folder,
         node_roles,
+        public_subnets,
         resource_arguments,
         role_policies,
         terraform_blocks,
@@ -171,6 +173,7 @@ __all__ = [
     "node_roles",
     "objects",
     "pool_requirements",
+    "public_subnets",
     "quantities",
     "questions",
     "releases",
@@ -218,6 +221,7 @@ _MODULES = {
         "karpenter_calls",
         "module_folder",
         "node_roles",
+        "public_subnets",
         "resource_arguments",
         "role_policies",
         "terraform_blocks",

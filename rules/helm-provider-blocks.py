@@ -48,6 +48,7 @@ import re
 from collections.abc import Iterator
 
 from nodelint.api import (
+    Also,
     Context,
     Finding,
     Findings,
@@ -67,6 +68,8 @@ _PROVIDER_LIST = re.compile(r"(?m)^[ \t]*(kubernetes|registries|experiments)[ \t
 _OF_VERSION_3 = {"registry": "registries = [{ ... }]"}
 _OF_VERSION_2 = {"registries": "registry { ... }"}
 _FIRST_WITH_LISTS = (3,)
+_MOST = 10
+"""The most further places that are listed."""
 
 
 @rule(
@@ -85,27 +88,31 @@ def check(source: Source, context: Context) -> Findings:
         return
     blocks = context.run_files.terraform
     is_whole_root = blocks.is_of_root(source.path)
-    folder = None
-    for text, at, is_provider in _list_texts(source, is_whole_root):
-        folder = folder or blocks.references_of(source.path)
-        version = folder.helm_provider if folder is not None else None
-        if version is None:
-            return
-        is_new = not version.is_before(_FIRST_WITH_LISTS)
+    texts = list(_list_texts(source, is_whole_root))
+    folder = blocks.references_of(source.path) if texts else None
+    version = folder.helm_provider if folder is not None else None
+    if version is None:
+        return
+    is_new = not version.is_before(_FIRST_WITH_LISTS)
+    refused = []
+    for text, at, is_provider in texts:
         patterns = (_PROVIDER_BLOCK, _PROVIDER_LIST) if is_provider else (_BLOCK, _LIST)
         found = patterns[0 if is_new else 1].search(source.text, at, at + len(text))
-        if found is None:
-            continue
-        shown = ".".join(map(str, version.at)) if version.is_exact else "the newest version"
-        yield Finding(
-            at=Span(source, *found.span(1)),
-            message=f"a new `terraform init` takes {shown} of the Helm provider, which refuses blocks of `{found[1]}`"
-            if is_new
-            else f"`terraform init` takes version 2 of the Helm provider, which refuses "
-            f"{'an argument' if is_provider else 'a list for'} `{found[1]}`",
-            help=_advise(found[1], is_new, is_provider),
-        )
+        if found is not None:
+            refused.append((found, is_provider))
+    if not refused:
         return
+    (found, is_provider), *others = refused
+    shown = ".".join(map(str, version.at)) if version.is_exact else "the newest version"
+    yield Finding(
+        at=Span(source, *found.span(1)),
+        message=f"a new `terraform init` takes {shown} of the Helm provider, which refuses blocks of `{found[1]}`"
+        if is_new
+        else f"`terraform init` takes version 2 of the Helm provider, which refuses "
+        f"{'an argument' if is_provider else 'a list for'} `{found[1]}`",
+        also=[Also(Span(source, *other.span(1)), "refused, too") for other, _ in others[:_MOST]],
+        help=_advise(found[1], is_new, is_provider),
+    )
 
 
 def _list_texts(source: Source, is_whole_root: bool) -> Iterator[tuple[str, int, bool]]:

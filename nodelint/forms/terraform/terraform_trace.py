@@ -141,6 +141,15 @@ class TerraformBlocks:
         folder = folder_of(path)
         return any(folder in root.folders for root in self.roots)
 
+    def list_beside_in_root(self, path: str) -> Sequence[BlockText]:
+        """Return the blocks of the root modules with Karpenter to which a file belongs, with their local modules.
+
+        If it belongs to none, return the blocks of its folder.
+        """
+        folder = folder_of(path)
+        folders = {other for root in self.roots if folder in root.folders for other in root.folders}
+        return [block for other in sorted(folders or {folder}) for block in self._by_folder.get(other, ())]
+
     def find_in(self, path: str) -> Sequence[BlockText]:
         """Return the blocks of the file at `path`."""
         return self._by_path.get(path, ())
