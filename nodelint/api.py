@@ -36,6 +36,7 @@ docstrings say, stay as they are within a major version; everything else in the 
 | `cluster_access` | clusters of Terraform whose creator gets no access |
 | `karpenter_calls` | what calls of public modules of Terraform make for Karpenter: roles, access, associations |
 | `public_subnets` | public subnets to which Terraform gives a tag |
+| `spot_groups` | managed node groups of Terraform that all use spot capacity |
 | `role_policies` | policies that Terraform attaches to a role |
 | `node_roles` | roles of nodes that Terraform creates, and whether something gives them access to the cluster |
 | `expressions` | CEL in a class's kubelet settings |
@@ -81,6 +82,7 @@ if TYPE_CHECKING:
         public_subnets,
         resource_arguments,
         role_policies,
+        spot_groups,
         terraform_blocks,
         terraform_trace,
     )
@@ -188,6 +190,7 @@ __all__ = [
     "selectors",
     "snapshot",
     "spelling",
+    "spot_groups",
     "support",
     "taints",
     "terraform_blocks",
@@ -224,6 +227,7 @@ _MODULES = {
         "public_subnets",
         "resource_arguments",
         "role_policies",
+        "spot_groups",
         "terraform_blocks",
         "terraform_trace",
     ),
