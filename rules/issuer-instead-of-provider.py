@@ -43,10 +43,10 @@ module "karpenter" {
 import re
 from collections.abc import Iterator
 
-from nodelint.api import Context, Finding, Findings, Source, Span, rule, terraform_trace
+from nodelint.api import Also, Context, Finding, Findings, Source, Span, rule, terraform_trace
 
 _ARN_WANTED = re.compile(
-    r'(?m)^[ \t]*"?(?P<name>irsa_oidc_provider_arn|oidc_provider_arn|provider_arn|Federated)"?[ \t]*[=:][ \t]*'
+    r'(?m)(?:^|[{,])[ \t]*"?(?P<name>irsa_oidc_provider_arn|oidc_provider_arn|provider_arn|Federated)"?[ \t]*[=:][ \t]*'
     r'(?P<value>[^\s#,{}"\[]+(?:\[[^\]\n]*\][^\s#,{}"]*)*|"\$\{[^{}\n]+\}")[ \t]*(?:[,}#\r]|$)'
 )
 _FEDERATED = re.compile(
@@ -54,7 +54,6 @@ _FEDERATED = re.compile(
     r'\[\s*(?P<value>[\w.\[\]-]+|"\$\{[^{}\n]+\}")\s*,?\s*\]'
 )
 _KEY = re.compile(r'"\$\{(?P<value>[\w.\[\]-]+)\}:(?P<name>sub|aud)"')
-_WORD = re.compile(r"irsa_oidc_provider_arn|oidc_provider_arn|provider_arn|Federated|:sub\"|:aud\"")
 _ISSUER, _URL_OF_PROVIDER, _ARN = "the URL of the issuer", "the URL of the provider", "an ARN"
 
 
@@ -83,11 +82,15 @@ def check(source: Source, context: Context) -> Findings:
                 help="use the ARN: `arn` of the `aws_iam_openid_connect_provider`, or `oidc_provider_arn` of the "
                 "module for EKS",
             )
+    keys: dict[str, list[Span]] = {}
     for found in _KEY.finditer(source.text):
-        kind = _kind_of(found["value"], source, blocks)
+        keys.setdefault(found["value"], []).append(Span(source, *found.span("value")))
+    for written, (first, *others) in keys.items():
+        kind = _kind_of(written, source, blocks)
         if kind in (_ISSUER, _ARN):
             yield Finding(
-                at=Span(source, *found.span("value")),
+                at=first,
+                also=[Also(other, "the same value") for other in others],
                 message=f"the key of the condition begins with {kind}: no token meets it, and the role gives no "
                 "credentials",
                 help='write the issuer without `https://`: `replace(..., "https://", "")`, or `oidc_provider` of the '

@@ -5,8 +5,8 @@ public subnet either gets a public address, and only its security groups protect
 out: the subnet's default route goes to an internet gateway. Such a node never joins the cluster.
 
 The rule looks at subnets with `map_public_ip_on_launch` or with a route to an internet gateway, and at the module
-`terraform-aws-modules/vpc/aws`. It reports nothing if no EC2NodeClass selects subnets by this tag alone, or if the VPC
-has no private subnets.
+`terraform-aws-modules/vpc/aws`. It reports nothing if no EC2NodeClass selects subnets by this tag alone, or if no
+private subnets have the tag: then public nodes are meant.
 
 There is no edit: somebody may need the tag for other things.
 
@@ -78,7 +78,7 @@ def check(source: Source, context: Context) -> Findings:
         return
     blocks = context.run_files.terraform
     tagged = list(public_subnets.find_tagged_subnets(source.path, _KEY, blocks))
-    if not tagged or not public_subnets.has_private_subnets(source.path, blocks):
+    if not tagged or not public_subnets.has_tagged_private_subnets(source.path, _KEY, blocks):
         return
     classes = context.run_files.objects_near(source, EC2NodeClass)
     selecting = [term for found in classes for term in found.subnet_terms if [tag.key for tag in term.tags] == [_KEY]]
@@ -87,9 +87,9 @@ def check(source: Source, context: Context) -> Findings:
     first, *others = tagged
     yield Finding(
         at=first.at,
-        message="public subnets have the discovery tag: nodes there get a public address"
+        message="public subnets have the discovery tag, too: nodes there get a public address"
         if first.gives_address
-        else "public subnets have the discovery tag: nodes there have no route out without a public address",
+        else "public subnets have the discovery tag, too: nodes there have no route out without a public address",
         also=[*(Also(other.at, "public subnets, too") for other in others), Also(selecting[0].node, "selects them")],
         note="Karpenter takes the subnet of a zone with the most free addresses",
         help="give the tag to private subnets only",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from nodelint.forms.terraform.terraform_trace import TerraformBlocks
 
-__all__ = ["TaggedSubnets", "find_tagged_subnets", "has_private_subnets"]
+__all__ = ["TaggedSubnets", "find_tagged_subnets", "has_tagged_private_subnets"]
 
 _VPC = re.compile(r'(?m)^[ \t]*source[ \t]*=[ \t]*"(?:registry\.terraform\.io/)?terraform-aws-modules/vpc/aws"')
 _GIVES_ADDRESS = re.compile(r"(?m)^[ \t]*map_public_ip_on_launch[ \t]*=[ \t]*true\b")
@@ -53,12 +53,18 @@ def find_tagged_subnets(path: str, key: str, blocks: TerraformBlocks) -> Iterato
                 yield TaggedSubnets(_place_of(key, block), _GIVES_ADDRESS.search(block.text) is not None or None)
 
 
-def has_private_subnets(path: str, blocks: TerraformBlocks) -> bool:
-    """Return whether the root modules of a file have subnets that are not public."""
+def has_tagged_private_subnets(path: str, key: str, blocks: TerraformBlocks) -> bool:
+    """Return whether the root modules of a file give the tag to subnets that are not public, too."""
     for block in blocks.list_beside_in_root(path):
+        if key not in block.text:
+            continue
+        given = own_arguments(block.text)
         if block.kind == "aws_subnet" and not _is_public(block, blocks):
             return True
-        if block.address.startswith("module.") and re.search(r"(?m)^[ \t]*private_subnets[ \t]*=", block.text):
+        if block.kind == "aws_ec2_tag" and "private" in f"{given.get('resource_id')} {given.get('for_each')}":
+            return True
+        tags = given.get("private_subnet_tags", "") + given.get("tags", "")
+        if block.address.startswith("module.") and "private_subnets" in given and key in tags:
             return True
     return False
 

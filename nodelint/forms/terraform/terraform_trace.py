@@ -141,6 +141,12 @@ class TerraformBlocks:
         folder = folder_of(path)
         return any(folder in root.folders for root in self.roots)
 
+    def may_share_root(self, path: str, other: str) -> bool:
+        """Return whether two files may be of the same root module, with the local modules that it calls."""
+        folders = {folder_of(path), folder_of(other)}
+        known = [root.folders for root in self.roots if not folders.isdisjoint(root.folders)]
+        return len(folders) == 1 or not known or any(folders.issubset(below) for below in known)
+
     def list_beside_in_root(self, path: str) -> Sequence[BlockText]:
         """Return the blocks of the root modules with Karpenter to which a file belongs, with their local modules.
 
