@@ -8,8 +8,8 @@ provide credentials". With access entries, a cluster admits nobody by default:
 - An `aws_eks_cluster` with `access_config` admits its creator unless that argument is false. The AWS provider before
   5.58 sent false if the argument was absent.
 
-The rule reports nothing if the root module has an access entry for a person or role, or something that may give access
-in another way. A cluster that exists already may have got its entries by hand or in another repository.
+The rule reports nothing if the root module has an access entry for a person or role, or something that may give
+access in another way. A cluster that exists already may have got its entries by hand or in another repository.
 
 There is no edit: `bootstrap_cluster_creator_admin_permissions` cannot be changed later, Terraform would replace the
 cluster.

@@ -1,9 +1,9 @@
 """A role's trust names the cluster's OIDC issuer where IAM wants the ARN of the OIDC provider, or the reverse.
 
-The principal of a role for service accounts (IRSA) is the ARN of an OIDC provider, `arn:aws:iam::...:oidc-provider/...`.
-With the issuer's URL there, IAM refuses the role: `MalformedPolicyDocument: Invalid principal in policy`. The keys of
-its conditions begin with the issuer without `https://`: `oidc.eks.eu-west-1.amazonaws.com/id/EXAMPLE:sub`. With an ARN
-or with `https://`, no token ever meets the condition, and the controller gets no credentials.
+The principal of a role for service accounts (IRSA) is the ARN of an OIDC provider. With the issuer's URL there, IAM
+refuses the role: `MalformedPolicyDocument: Invalid principal in policy`. The keys of its conditions begin with the
+issuer without `https://`: `oidc.eks.eu-west-1.amazonaws.com/id/EXAMPLE:sub`. With an ARN or with `https://`, no token
+ever meets the condition, and the controller gets no credentials.
 
 The rule follows references through locals, variables and outputs to the cluster, the module, or the provider.
 
@@ -46,14 +46,14 @@ from collections.abc import Iterator
 from nodelint.api import Also, Context, Finding, Findings, Source, Span, rule, terraform_trace
 
 _ARN_WANTED = re.compile(
-    r'(?m)(?:^|[{,])[ \t]*"?(?P<name>irsa_oidc_provider_arn|oidc_provider_arn|provider_arn|Federated)"?[ \t]*[=:][ \t]*'
+    r'(?m)(?:^|[{,])[ \t]*"?(?:irsa_oidc_provider_arn|oidc_provider_arn|provider_arn|Federated)"?[ \t]*[=:][ \t]*'
     r'(?P<value>[^\s#,{}"\[]+(?:\[[^\]\n]*\][^\s#,{}"]*)*|"\$\{[^{}\n]+\}")[ \t]*(?:[,}#\r]|$)'
 )
 _FEDERATED = re.compile(
     r'(?s)principals[ \t]*\{(?=[^{}]*\btype[ \t]*=[ \t]*"Federated")[^{}]*?\bidentifiers[ \t]*=[ \t]*'
     r'\[\s*(?P<value>[\w.\[\]-]+|"\$\{[^{}\n]+\}")\s*,?\s*\]'
 )
-_KEY = re.compile(r'"\$\{(?P<value>[\w.\[\]-]+)\}:(?P<name>sub|aud)"')
+_KEY = re.compile(r'"\$\{(?P<value>[\w.\[\]-]+)\}:(?:sub|aud)"')
 _ISSUER, _URL_OF_PROVIDER, _ARN = "the URL of the issuer", "the URL of the provider", "an ARN"
 
 

@@ -66,7 +66,7 @@ _KEY = "karpenter.sh/discovery"
     group="hazard",
     severity="warning",
     subject="network",
-    mentions=[_KEY],
+    mentions=["aws_subnet", "public_subnet"],
     source=[
         "https://karpenter.sh/docs/concepts/nodeclasses/#specsubnetselectorterms",
         "https://docs.aws.amazon.com/eks/latest/best-practices/subnets.html",

@@ -1,8 +1,8 @@
 """A resource around Karpenter lacks an argument that the AWS provider requires, or sets one that it does not have.
 
-Terraform refuses the whole configuration: "Missing required argument" or "Unsupported argument". The rule knows the
-access entries and associations of EKS, roles, policies, instance profiles and OIDC providers of IAM, and the policy of
-a queue. It looks at all files of the root modules that install Karpenter or create its objects.
+Terraform refuses the whole configuration: "Missing required argument" or "Unsupported argument". The rule knows
+access entries and associations of EKS, roles, policies, instance profiles and OIDC providers of IAM, and the policy
+of a queue. It looks at all files of the root modules that install Karpenter or create its objects.
 
 There is no edit: the author knows the value that is missing.
 
@@ -40,7 +40,7 @@ from nodelint.api import Also, Context, Finding, Findings, Source, Span, module_
     on=Source,
     group="correctness",
     subject="templates",
-    mentions=["resource"],
+    mentions=["aws_eks_", "aws_iam_", "aws_sqs_", "aws_ec2_tag", "aws_cloudwatch_event_target"],
     tags=["root-module"],
     source=[
         "https://registry.terraform.io/providers/hashicorp/aws/latest/docs/resources/eks_access_policy_association",
@@ -54,7 +54,10 @@ def check(source: Source, context: Context) -> Findings:
         return
     if not any(f'"{kind}"' in source.text for kind in resource_arguments.TYPES):
         return
-    for found in resource_arguments.find_wrong_resources(source.path, context.run_files.terraform):
+    blocks = context.run_files.terraform
+    if not blocks.is_of_root(source.path):
+        return
+    for found in resource_arguments.find_wrong_resources(source.path, blocks):
         unknown = [
             Also(Span(source, start, end), f"`{found.kind}` has no `{name}`") for name, start, end in found.unknown
         ]

@@ -1,12 +1,12 @@
 """A version is written as a number that ends with 0, such as 1.30: Terraform and YAML read 1.3.
 
-A number has no trailing zeros. Terraform turns `1.30` into the string `"1.3"` wherever a string is wanted, also if the
-variable has the type `string`. EKS then refuses the cluster: "unsupported Kubernetes version". The versions before and
-after, such as 1.29 and 1.31, work without quotes, so the mistake shows only at 1.20, 1.30 and 1.40.
+A number has no trailing zeros. Terraform turns `1.30` into the string `"1.3"` wherever a string is wanted, also if
+the variable has the type `string`. EKS then refuses the cluster: "unsupported Kubernetes version". The versions
+before and after, such as 1.29 and 1.31, work without quotes, so the mistake shows only at 1.20, 1.30 and 1.40.
 
 The rule follows the version of the cluster, of the module for EKS and of node groups through variables, files of
-variables, locals and calls of modules. In the ClusterConfig of eksctl, a version without quotes is always refused: the
-field takes a string.
+variables, locals and calls of modules. In the ClusterConfig of eksctl, a version without quotes is always refused:
+the field takes a string.
 
 There is no edit: the value may stand in a file that nodelint does not change.
 
@@ -104,8 +104,7 @@ def check(source: Source, context: Context) -> Findings:
             is_elsewhere = (node.source, node.start) != (value.at.source, value.at.start)
             yield Finding(
                 at=at,
-                message=f"Terraform reads the number `{written}` as `{written[:-1]}`: EKS knows no such Kubernetes "
-                "version and refuses it",
+                message=f"the number `{written}` becomes `{written[:-1]}`, a Kubernetes version that EKS does not know",
                 also=[Also(value.at, "the version of the cluster")] if is_elsewhere else [],
                 help=f'write `"{written}"`',
             )

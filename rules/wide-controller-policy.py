@@ -1,12 +1,12 @@
-"""The controller may pass any role or end any instance of the whole account, or a role of Karpenter may do everything.
+"""The controller may pass any role or end any instance of the account, or a role of Karpenter may do everything.
 
 With `iam:PassRole` on `*`, whoever controls the controller, or may create an EC2NodeClass, starts instances with any
 role of the account that trusts EC2, also one of an administrator. With `ec2:TerminateInstances` on `*` the controller
 may end instances of other clusters and teams. Karpenter's own policy names the role of the nodes, and ends only
 instances with the cluster's tags. A second statement with limits does not help: AWS allows what any statement allows.
 
-The rule also reports a policy of Karpenter's that allows all actions, and `AdministratorAccess` on a role of Karpenter.
-On the role of the nodes, every pod that reaches the metadata service of its node gets these rights.
+The rule also reports a policy of Karpenter's that allows all actions, and `AdministratorAccess` on a role of
+Karpenter. On the role of the nodes, every pod that reaches the metadata service of its node gets these rights.
 
 ```yaml bad
 # file: policy.json
@@ -86,7 +86,7 @@ _ADMINISTRATOR = re.compile(r'"arn:[^"\n]*:iam::aws:policy/AdministratorAccess"'
     group="hazard",
     severity="info",
     subject="security",
-    mentions=["ec2:CreateFleet", "ec2:*", '"*"', "'*'", "NotAction", "not_actions", "AdministratorAccess"],
+    mentions=["ec2:CreateFleet", "ec2:*", "Effect", "statement", "AdministratorAccess"],
     source=[
         "https://karpenter.sh/docs/reference/cloudformation/",
         "https://docs.aws.amazon.com/IAM/latest/UserGuide/id_roles_use_passrole.html",

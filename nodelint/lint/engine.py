@@ -205,7 +205,11 @@ def lint(
 def _list_files_of_roots(setup: RuleSetup, sources: Sequence[Source]) -> Sequence[Source]:
     """Return the files of the root modules with Karpenter that are no files of the run, if a rule looks at them."""
     stated = setup.target.stated
-    if stated is None or setup.only is not None or not any(source.path.endswith((".tf", ".tofu")) for source in sources):
+    if (
+        stated is None
+        or setup.only is not None
+        or not any(source.path.endswith((".tf", ".tofu")) for source in sources)
+    ):
         return ()
     if not any("root-module" in rule.tags for rule in setup.running):
         return ()

@@ -77,7 +77,10 @@ def test_a_root_module_without_karpenter_is_not_judged(nodelint: Run, tmp_path: 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('resource "aws_eks_access_policy_association" "a" {\n  cluster_name = "m"\n  security_group_id = 1\n}\n', "needs"),
+        (
+            'resource "aws_eks_access_policy_association" "a" {\n  cluster_name = "m"\n  security_group_id = 1\n}\n',
+            "needs",
+        ),
         ('resource "aws_iam_instance_profile" "a" {\n  roles = ["nodes"]\n}\n', "has no argument `roles`"),
         ('resource "aws_iam_instance_profile" "a" {\n  role = "nodes"\n}\n', ""),
         ('resource "aws_iam_role_policy_attachment" "a" {\n  role = "nodes"\n}\n', "needs `policy_arn`"),
@@ -127,7 +130,7 @@ def test_a_version_of_kubernetes_that_is_a_number(nodelint: Run, tmp_path: Path,
         return {"chart.tf": CHART, **written}
 
     found = find(nodelint, tmp_path / "bad", files("1.30"), "version-as-number")
-    assert [(name.partition(".")[0], "as `1.3`" in message) for name, message in found] == [("v", True)]
+    assert [(name.partition(".")[0], "becomes `1.3`" in message) for name, message in found] == [("v", True)]
     for n, version in enumerate(('"1.30"', "1.31")):
         assert find(nodelint, tmp_path / str(n), files(version), "version-as-number") == []
 
@@ -146,7 +149,9 @@ def test_the_target_is_not_read_from_a_number_that_ends_with_zero(nodelint: Run,
 
 
 CREATOR = "  enable_cluster_creator_admin_permissions = true\n"
-RESOURCE = 'resource "aws_eks_cluster" "m" {\n  name = "m"\n  access_config {\n    authentication_mode = "API"\n%s  }\n}\n'
+RESOURCE = (
+    'resource "aws_eks_cluster" "m" {\n  name = "m"\n  access_config {\n    authentication_mode = "API"\n%s  }\n}\n'
+)
 OWN_HELM = 'provider "helm" {\n  kubernetes = {\n    host = aws_eks_cluster.m.endpoint\n  }\n}\n'
 PERSON = (
     'resource "aws_eks_access_policy_association" "admin" {\n  cluster_name = "main"\n  principal_arn = var.admin\n'
@@ -182,8 +187,13 @@ def test_a_cluster_that_gives_nobody_access(nodelint: Run, tmp_path: Path, text:
     assert [("Unauthorized" in message) for _, message in found] == [True] * count
 
 
-PROVIDER = 'resource "aws_iam_openid_connect_provider" "p" {\n  url = aws_eks_cluster.m.identity[0].oidc[0].issuer\n}\n'
-IRSA = 'module "karpenter" {\n  source = "terraform-aws-modules/eks/aws//modules/karpenter"\n  irsa_oidc_provider_arn = %s\n}\n'
+PROVIDER = (
+    'resource "aws_iam_openid_connect_provider" "p" {\n  url = aws_eks_cluster.m.identity[0].oidc[0].issuer\n}\n'
+)
+IRSA = (
+    'module "karpenter" {\n  source = "terraform-aws-modules/eks/aws//modules/karpenter"\n'
+    "  irsa_oidc_provider_arn = %s\n}\n"
+)
 TRUST = (
     'resource "aws_iam_role" "c" {\n  assume_role_policy = jsonencode({\n    Statement = [{\n'
     '      Principal = { Federated = %s }\n      Condition = { StringEquals = { "%s:sub" = "a" } }\n    }]\n  })\n}\n'
@@ -211,7 +221,11 @@ KEY = '${replace(aws_iam_openid_connect_provider.p.url, "https://", "")}'
         (eks() + TRUST % ("module.eks.oidc_provider_arn", "${module.eks.oidc_provider}"), []),
         (PROVIDER + DOCUMENT % ISSUER, ["not the ARN"]),
         (PROVIDER + DOCUMENT % ARN, []),
-        (DOCUMENT % '"arn:aws:iam::1:oidc-provider/${replace(aws_eks_cluster.m.identity[0].oidc[0].issuer, "a", "")}"', []),
+        (
+            DOCUMENT
+            % '"arn:aws:iam::1:oidc-provider/${replace(aws_eks_cluster.m.identity[0].oidc[0].issuer, "a", "")}"',
+            [],
+        ),
     ],
 )
 def test_an_issuer_in_the_place_of_its_provider(
@@ -349,8 +363,8 @@ def test_a_controller_with_spot_nodes_alone(nodelint: Run, tmp_path: Path, text:
 
 
 FORMER = {
-    "set": 'resource "helm_release" "karpenter" {{\n  name = "karpenter"\n  chart = "karpenter"\n  version = "1.8.1"\n'
-    '  set = [{{\n    name = "settings.{0}"\n    value = "q"\n  }}]\n}}\n',
+    "set": 'resource "helm_release" "karpenter" {{\n  name = "karpenter"\n  chart = "karpenter"\n'
+    '  version = "1.8.1"\n  set = [{{\n    name = "settings.{0}"\n    value = "q"\n  }}]\n}}\n',
     "values": 'resource "helm_release" "karpenter" {{\n  name = "karpenter"\n  chart = "karpenter"\n'
     '  version = "1.8.1"\n  values = [<<-YAML\n    settings:\n      {0}: q\n  YAML\n  ]\n}}\n',
 }

@@ -33,7 +33,9 @@ _PROVIDER = re.compile(r'(?m)^provider[ \t]+"(?:helm|kubernetes|kubectl)"[ \t]*\
 _OF_CLUSTER = re.compile(r"aws_eks_cluster|\bmodule\.[\w-]+\.|get-token")
 _APPLIED = re.compile(r"helm_release|kubernetes_\w+|kubectl_manifest")
 _OF_NODES = re.compile(r'"(?:EC2|FARGATE|HYBRID|HYPERPOD)\w*"')
-_OTHER_WAY = re.compile(r"access[-_ ]?entr|associate-access-policy|aws-auth|identity-?mapping|(?i:map_?(?:roles|users))")
+_OTHER_WAY = re.compile(
+    r"access[-_ ]?entr|associate-access-policy|aws-auth|identity-?mapping|(?i:map_?(?:roles|users))"
+)
 """Text of a block that may give access in a way that is not read."""
 
 
@@ -54,7 +56,9 @@ def find_closed_clusters(path: str, blocks: TerraformBlocks) -> Iterator[ClosedC
     """Yield the clusters in a file whose root module gives nobody access and applies something to them."""
     folder = folder_of(path)
     for block in blocks.find_in(path):
-        if block.kind != "aws_eks_cluster" and not (block.address.startswith("module.") and _MODULE.search(block.text)):
+        if block.kind != "aws_eks_cluster" and not (
+            block.address.startswith("module.") and _MODULE.search(block.text)
+        ):
             continue
         for root in blocks.roots:
             if folder in root.folders and _is_closed(block, root, blocks):

@@ -1,4 +1,4 @@
-"""Find the version of a provider in a Terraform root module. Since version 3 of the Helm provider, blocks are lists."""
+"""Find the version of a provider in a Terraform root module. Since version 3 of the Helm one, blocks are lists."""
 
 from __future__ import annotations
 
@@ -93,7 +93,9 @@ def _version_of_root(root: str, folders: list[str], modules: ModuleFiles) -> Mod
     if _LOCK in gate.names(root):
         return _read_lock(root, "helm")
     files = [file for folder in folders for file in modules.files(folder)]
-    has_provider = any(block.kind == "provider" and block.names == ("helm",) for file in files for block in file.blocks)
+    has_provider = any(
+        block.kind == "provider" and block.names == ("helm",) for file in files for block in file.blocks
+    )
     written = _list_constraints(files, "helm")
     return read_constraint(", ".join(written)) if has_provider and all(written) else None
 

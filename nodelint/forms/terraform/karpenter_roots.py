@@ -54,7 +54,8 @@ class _Callers:
         self._read: set[str] = set()
         self._by_folder: dict[str, set[str]] = {}
 
-    def of(self, folder: str) -> set[str]:
+    def find_calling(self, folder: str) -> set[str]:
+        """Return the folders that call the module in a folder."""
         for path in self._modules.near(folder):
             if path not in self._read:
                 self._read.add(path)
@@ -76,7 +77,7 @@ def _list_roots(folder: str, callers: _Callers) -> Iterator[str]:
     seen, waiting = {folder}, [folder]
     while waiting and len(seen) < _MOST_FOLDERS:
         at = waiting.pop()
-        calling = callers.of(at)
+        calling = callers.find_calling(at)
         if not calling:
             yield at
         waiting += calling - seen

@@ -26,7 +26,7 @@ class ModuleVersion(NamedTuple):
 
     def is_before(self, version: tuple[int, ...]) -> bool:
         """Return whether the version is older than `version`."""
-        own, other = (self.at + (0, 0))[:3], (version + (0, 0))[:3]
+        own, other = (*self.at, 0, 0)[:3], (*version, 0, 0)[:3]
         return own < other if self.is_exact else own <= other
 
 

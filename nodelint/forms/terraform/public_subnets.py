@@ -71,8 +71,8 @@ def has_tagged_private_subnets(path: str, key: str, blocks: TerraformBlocks) -> 
 
 def _find_target(target: str, tag: BlockText, key: str, blocks: TerraformBlocks) -> Iterator[TaggedSubnets]:
     named = _SUBNET.findall(target)
-    beside = {block.address: block for block in blocks.find_beside(tag.source.path)}
-    subnets = [beside[f"aws_subnet.{name}"] for name in named if f"aws_subnet.{name}" in beside]
+    neighbours = {block.address: block for block in blocks.find_beside(tag.source.path)}
+    subnets = [neighbours[f"aws_subnet.{name}"] for name in named if f"aws_subnet.{name}" in neighbours]
     public = [subnet for subnet in subnets if _is_public(subnet, blocks)]
     if public:
         yield TaggedSubnets(_place_of(key, tag), _GIVES_ADDRESS.search(public[0].text) is not None)
@@ -84,19 +84,19 @@ def _is_public(subnet: BlockText, blocks: TerraformBlocks) -> bool:
     """Return whether a subnet gives public addresses, or routes to an internet gateway."""
     if _GIVES_ADDRESS.search(subnet.text) is not None:
         return True
-    beside = blocks.find_beside(subnet.source.path)
+    neighbours = blocks.find_beside(subnet.source.path)
     tables = [
         name
-        for block in beside
+        for block in neighbours
         if block.kind == "aws_route_table_association"
         and subnet.address.partition(".")[2] in _SUBNET.findall(own_arguments(block.text).get("subnet_id", ""))
         for name in _TABLE.findall(own_arguments(block.text).get("route_table_id", ""))
     ]
-    return any(_routes_to_internet(table, beside) for table in tables)
+    return any(_routes_to_internet(table, neighbours) for table in tables)
 
 
-def _routes_to_internet(table: str, beside: Sequence[BlockText]) -> bool:
-    for block in beside:
+def _routes_to_internet(table: str, neighbours: Sequence[BlockText]) -> bool:
+    for block in neighbours:
         is_table = block.address == f"aws_route_table.{table}"
         is_route = block.kind == "aws_route" and table in _TABLE.findall(block.text)
         if (is_table or is_route) and _TO_INTERNET.search(block.text) is not None:

@@ -41,7 +41,7 @@ class WrongResource(NamedTuple):
 
 
 def find_wrong_resources(path: str, blocks: TerraformBlocks) -> Iterator[WrongResource]:
-    """Yield the resources of a file that the provider refuses, from the top. Blocks of override files are left out."""
+    """Yield the resources of a file that the provider refuses. Blocks of override files are left out."""
     file = blocks.module_files.file(os.path.abspath(path))
     if file is None or "override" in os.path.basename(path) or not path.endswith((".tf", ".tofu")):
         return

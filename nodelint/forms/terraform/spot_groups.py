@@ -38,10 +38,16 @@ def find_spot_groups(path: str, blocks: TerraformBlocks) -> Iterator[SpotGroup]:
 
     Nothing is yielded if the capacity of a group is not known.
     """
-    beside = blocks.list_beside_in_root(path)
-    groups = [block for block in beside if block.kind == "aws_eks_node_group"]
-    modules = [block for block in beside if block.address.startswith("module.") and _MODULE.search(block.text)]
-    if any(_OTHER_NODES.search(f"{block.kind} {block.text}") for block in beside if block not in (*groups, *modules)):
+    blocks_of_root = blocks.list_beside_in_root(path)
+    groups = [block for block in blocks_of_root if block.kind == "aws_eks_node_group"]
+    modules = [
+        block for block in blocks_of_root if block.address.startswith("module.") and _MODULE.search(block.text)
+    ]
+    if any(
+        _OTHER_NODES.search(f"{block.kind} {block.text}")
+        for block in blocks_of_root
+        if block not in (*groups, *modules)
+    ):
         return
     found: list[Span] = []
     for block in groups:
@@ -84,7 +90,9 @@ def _find_spot_of_module(call: BlockText, blocks: TerraformBlocks) -> list[Span]
             return None
         # What a variable gives is shown at the argument.
         found += [
-            Span(kind.source, kind.start, kind.end) if kind is not None and kind.source is value.at.source else value.at
+            Span(kind.source, kind.start, kind.end)
+            if kind is not None and kind.source is value.at.source
+            else value.at
             for kind in kinds
         ]
     return found or None
