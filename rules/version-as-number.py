@@ -104,7 +104,7 @@ def check(source: Source, context: Context) -> Findings:
             is_elsewhere = (node.source, node.start) != (value.at.source, value.at.start)
             yield Finding(
                 at=at,
-                message=f"the number `{written}` becomes `{written[:-1]}`, a Kubernetes version that EKS does not know",
+                message=f"the number `{written}` becomes `{written[:-1]}`, and EKS knows no such Kubernetes version",
                 also=[Also(value.at, "the version of the cluster")] if is_elsewhere else [],
                 help=f'write `"{written}"`',
             )
