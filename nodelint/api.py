@@ -32,7 +32,11 @@ behaviour do not change within a major version; everything else in the package m
 | `terraform_trace` | the resource or module from which a Terraform expression gets its value |
 | `missing_sources` | sources of Argo CD Applications that the repository does not have |
 | `module_folder` | a Terraform folder: its declarations, and the modules that it calls |
+| `resource_arguments` | missing and unknown arguments of Terraform resources around Karpenter |
+| `cluster_access` | Terraform clusters whose creator gets no access |
 | `karpenter_calls` | resources that public Terraform modules create for Karpenter, such as roles and access |
+| `public_subnets` | public subnets that Terraform gives a tag |
+| `spot_groups` | Terraform managed node groups that only use spot capacity |
 | `role_policies` | policies that Terraform attaches to a role |
 | `node_roles` | node roles that Terraform creates, and whether they have access to the cluster |
 | `expressions` | CEL in a class's kubelet settings |
@@ -72,10 +76,14 @@ if TYPE_CHECKING:
     from nodelint.ec2.type_set import TypeSet
     from nodelint.forms.argocd import missing_sources
     from nodelint.forms.terraform import (
+        cluster_access,
         karpenter_calls,
         module_folder,
         node_roles,
+        public_subnets,
+        resource_arguments,
         role_policies,
+        spot_groups,
         terraform_blocks,
         terraform_trace,
     )
@@ -142,6 +150,7 @@ __all__ = [
     "apiserver",
     "budgets",
     "catalog",
+    "cluster_access",
     "cluster_objects",
     "controller",
     "controller_permissions",
@@ -168,12 +177,14 @@ __all__ = [
     "node_roles",
     "objects",
     "pool_requirements",
+    "public_subnets",
     "quantities",
     "questions",
     "releases",
     "remedies",
     "requirement",
     "resolve",
+    "resource_arguments",
     "role_policies",
     "rule",
     "run_checks",
@@ -181,6 +192,7 @@ __all__ = [
     "selectors",
     "snapshot",
     "spelling",
+    "spot_groups",
     "support",
     "taints",
     "terraform_blocks",
@@ -210,10 +222,14 @@ _MODULES = {
     ),
     "nodelint.forms.argocd": ("missing_sources",),
     "nodelint.forms.terraform": (
+        "cluster_access",
         "karpenter_calls",
         "module_folder",
         "node_roles",
+        "public_subnets",
+        "resource_arguments",
         "role_policies",
+        "spot_groups",
         "terraform_blocks",
         "terraform_trace",
     ),

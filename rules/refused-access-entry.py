@@ -189,11 +189,17 @@ def _find_other(
         waits = f"{entry.block.address}" in block.text and terraform_trace.folder_of(
             path
         ) == terraform_trace.folder_of(entry.block.source.path)
-        if block.kind == "aws_eks_node_group" and not waits and _key(written, path, blocks) == entry.key:
+        is_same = block.kind == "aws_eks_node_group" and not waits and _key(written, path, blocks) == entry.key
+        if is_same and blocks.may_share_root(entry.block.source.path, path):
             return block, f"EKS creates one for `{block.address}`"
     earlier = entries[: entries.index(entry)]
     return next(
-        ((other.block, f"`{other.block.address}` creates one") for other in earlier if other.key == entry.key), None
+        (
+            (other.block, f"`{other.block.address}` creates one")
+            for other in earlier
+            if other.key == entry.key and blocks.may_share_root(entry.block.source.path, other.block.source.path)
+        ),
+        None,
     )
 
 

@@ -151,6 +151,9 @@ def check(source: Source, context: Context) -> Findings:
             yield Finding(
                 at=at,
                 message=f"{chart} {reads} `{messages.short(value.path, 60)}`: the value has no effect",
+                note="Karpenter gets no notice when EC2 reclaims a spot node"
+                if value.path.endswith("interruptionQueueName")
+                else None,
                 help=value.advice,
             )
 

@@ -100,7 +100,7 @@ class Environment:
             running = [rule for rule in running if "template-code" not in rule.tags]
             reporting = setup.reporting & {rule.name for rule in running}
             setup = setup._replace(running=running, reporting=reporting)
-        self._setup = setup
+        self._setup = setup._replace(files_of_roots=())
         self._found: Collection[tuple[str, Span]] = ()
         self._each = map_objects
         parts = {path for built_text in built for path in built_text.parts}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from types import MappingProxyType
 
@@ -178,6 +179,7 @@ def lint(
     context_objects = [obj for source in context_sources for obj in objects(source, foreign=True)]
     reporting = {name for name, rule in rules.items() if selection.enables(rule)}
     setup = RuleSetup(target, rules, reporting, _running(rules, reporting), selection.needs_strict(sources), only)
+    setup = setup._replace(files_of_roots=_list_files_of_roots(setup, sources))
     requested, context_objects = setup.part(requested, context_objects)
     shared = (*rules.values(), *requested, *context_objects), (*sources, *context_sources)
 
@@ -193,13 +195,28 @@ def lint(
         skipped = [*replacement.kept_skips(skipped, rules), *more.skipped]
         raw = _with_plain_workloads(setup, built, sources, context_sources, more.reported, pause)
         requested, chosen, faults = more.objects, {**chosen, **more.chosen}, [*faults, *more.faults]
-    results = apply_suppressions(raw, sources, setup.running, reporting, made.context)
+    results = apply_suppressions(raw, (*sources, *setup.files_of_roots), setup.running, reporting, made.context)
     ours = tuple(obj for obj in requested if obj.counted)
     seen = replacement.cluster_objects(ours) if built else ours
     things = _in_order(results, sources, selection), tuple(dict.fromkeys(skipped)), ours
     unbuilt = tuple(dict.fromkeys(problem for text in built for problem in text.problems))
     unjudged = len(unread) + _count_broken(sources)
     return Report(*things, target, tuple(dict.fromkeys(faults)), chosen, unjudged, seen, unbuilt)
+
+
+def _list_files_of_roots(setup: RuleSetup, sources: Sequence[Source]) -> Sequence[Source]:
+    """Return the files of the root modules with Karpenter that are no files of the run, if a rule looks at them."""
+    stated = setup.target.stated
+    if (
+        stated is None
+        or setup.only is not None
+        or not any(source.path.endswith((".tf", ".tofu")) for source in sources)
+    ):
+        return ()
+    if not any("root-module" in rule.tags for rule in setup.running):
+        return ()
+    judged = {os.path.abspath(source.path) for source in sources}
+    return [source for source in stated().terraform.files_of_roots if os.path.abspath(source.path) not in judged]
 
 
 def _with_plain_workloads(

@@ -47,7 +47,7 @@ class RuleSetup(NamedTuple):
     """The rules to run (`running`) and their target; `reporting` are the names of rules whose findings are reported.
 
     `strict`: findings of the strict profile are needed. `only` are the ids of the objects to judge, None for all; the
-    others serve as context.
+    others serve as context. `files_of_roots` are more Terraform files, for the rules that look at whole root modules.
     """
 
     target: Target
@@ -56,6 +56,7 @@ class RuleSetup(NamedTuple):
     running: Sequence[Rule]
     strict: bool = True
     only: Set[int] | None = None
+    files_of_roots: Sequence[Source] = ()
 
     def part(self, objects: Sequence[Object], context_objects: Sequence[Object]) -> tuple[list[Object], list[Object]]:
         """Return the objects to judge, and all others."""
@@ -95,6 +96,7 @@ def judge_objects(
 
     def run(target: Target, objects: Sequence[Object], files: Sequence[Source] = ()) -> ReleaseRun:
         made = start_run(target, requested, setup, memory, context_objects)
+        made.files_of_roots = setup.files_of_roots
         made.judge(objects, setup.running, files, share(objects))
         made.judge_converted(objects, setup.running)
         made.judge_branches(objects, setup.running)
@@ -212,6 +214,7 @@ class ReleaseRun:
         self.skipped: list[Gap] = []
         self.faults: list[str] = []
         self._checks: dict[str, Callable[..., Findings]] = {}
+        self.files_of_roots: Sequence[Source] = ()
 
     def judge(
         self,
@@ -271,8 +274,11 @@ class ReleaseRun:
         about_files = [rule for rule in running if rule.on is Source]
         words = {word for rule in about_files for word in rule.mentions}
         texts = [(source, frozenset(filter(source.holds, words))) for source in (*sources, *scripts)]
+        of_roots = [
+            (source, frozenset(filter(source.holds, words))) for source in (self.files_of_roots if sources else ())
+        ]
         for rule in about_files:
-            for source, present in texts:
+            for source, present in (*texts, *(of_roots if "root-module" in rule.tags else ())):
                 if rule.mentions and present.isdisjoint(rule.mentions):
                     continue
                 if RUN.is_over():

@@ -134,7 +134,7 @@ class Replacement:
 
     def _stays(self, result: Result) -> bool:
         """Return whether a finding about a file is kept although rendered manifests replace the file."""
-        return "installation" in result.rule.tags or self._is_about_code(result)
+        return not {"installation", "root-module"}.isdisjoint(result.rule.tags) or self._is_about_code(result)
 
     def _is_about_code(self, result: Result) -> bool:
         """Return whether a finding is about template code, or about a field that no rendered manifest of the file
