@@ -17,6 +17,7 @@ docstrings say, stay as they are within a major version; everything else in the 
 | `Source`, `Node`, `UNKNOWN`, `scalars` | the text, a YAML value with its place, and the value of a placeholder |
 | `edits` | edits in the file's own style: `set_value`, `add_item`, `remove` |
 | `fixes` | edits that several rules offer: `require`, `drop`, `pin` |
+| `comments` | what comments next to a value say |
 | `remedies` | ways out by name: what is refused taken away, where that settles it |
 | `keys` | label keys by name: `keys.ARCH` |
 | `labels` | which label keys and values a release has |
@@ -107,7 +108,7 @@ if TYPE_CHECKING:
         support,
     )
     from nodelint.model.documents import objects
-    from nodelint.rule import fixes, remedies
+    from nodelint.rule import comments, fixes, remedies
     from nodelint.rule.checks import RuleCheck, run_checks
     from nodelint.rule.suppressions import Suppression
     from nodelint.text.yaml import scalars
@@ -142,6 +143,7 @@ __all__ = [
     "budgets",
     "catalog",
     "cluster_objects",
+    "comments",
     "controller",
     "controller_policy",
     "controller_settings",
@@ -244,6 +246,7 @@ _MODULES = {
         "support",
     ),
     "nodelint.rule": (
+        "comments",
         "fixes",
         "remedies",
     ),
