@@ -45,6 +45,7 @@ docstrings say, stay as they are within a major version; everything else in the 
 | `userdata` | the user data of a class: what in it fits the image family, and what it sets |
 | `controller_settings` | how the repository installs the controller, and which values its chart reads |
 | `controller_policy`, `iam_statements` | what the controller needs to be allowed, and what policies allow |
+| `controller_permissions` | what the controller beside a file needs, and which statements of a run may allow it |
 | `apiserver`, `controller`, `convert` | what the API server and the controller say of an object; old APIs made v1 |
 
 Modules are loaded when a rule first uses something of them. `overlays` is the former name of `node_overlays`: it is
@@ -108,7 +109,7 @@ if TYPE_CHECKING:
         support,
     )
     from nodelint.model.documents import objects
-    from nodelint.rule import comments, fixes, remedies
+    from nodelint.rule import comments, controller_permissions, fixes, remedies
     from nodelint.rule.checks import RuleCheck, run_checks
     from nodelint.rule.suppressions import Suppression
     from nodelint.text.yaml import scalars
@@ -145,6 +146,7 @@ __all__ = [
     "cluster_objects",
     "comments",
     "controller",
+    "controller_permissions",
     "controller_policy",
     "controller_settings",
     "convert",
@@ -247,6 +249,7 @@ _MODULES = {
     ),
     "nodelint.rule": (
         "comments",
+        "controller_permissions",
         "fixes",
         "remedies",
     ),

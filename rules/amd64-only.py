@@ -61,7 +61,7 @@ from nodelint.api import (
     ],
 )
 def check(pool: NodePool, context: Context, *, saved: float = 0.12) -> Findings:
-    item = pool_requirements.last_asking(pool, keys.ARCH)
+    item = pool_requirements.find_last_requirement(pool, keys.ARCH)
     if item is None or pool.partial:
         return
     resolution = context.resolution(pool)
@@ -79,7 +79,7 @@ def check(pool: NodePool, context: Context, *, saved: float = 0.12) -> Findings:
         return
     # A burstable type is no replacement for one of another category.
     plain -= resolution.catalog.having_value(keys.CATEGORY, "t")
-    found = resolve.cheaper_twin(resolution.candidates & plain, line.without & arm & plain, resolution.catalog)
+    found = resolve.find_cheaper_pair(resolution.candidates & plain, line.without & arm & plain, resolution.catalog)
     if found is None or found.saved < saved:
         return
     yield Finding(

@@ -117,7 +117,7 @@ def _check_floor(pool: NodePool, context: Context, percent: int) -> Findings:
         return
     families = messages.short(", ".join(resolution.families(old)), 48)
     counts = f"{len(old):,} of {len(resolution.candidates):,} instance types"
-    category = pool_requirements.last_asking(pool, keys.CATEGORY)
+    category = pool_requirements.find_last_requirement(pool, keys.CATEGORY)
     place = fixes.visible_node(category.key_node) if category is not None else fixes.place(pool)
     note = _describe_metal(pool, resolution)
     both = "require `instance-hypervisor In [nitro]`, which excludes both" if note is not None else None

@@ -68,7 +68,7 @@ def check(pool: NodePool, context: Context, *, generations: int = 3, saved: floa
     if left & types.having_value(keys.HYPERVISOR, "xen") == left:
         return  # old-generations says so
     others = type_set.union(newer[family] for family in resolution.families(left))
-    twin = resolve.cheaper_twin(*_alike(left, others, types), types)
+    twin = resolve.find_cheaper_pair(*_alike(left, others, types), types)
     if twin is None or twin.saved < saved:
         return
     yield Finding(
@@ -122,7 +122,7 @@ def _examples(left: TypeSet, newer: dict[str, TypeSet], resolution: resolve.Reso
             of_it = newer[family] & types.having_value(keys.GENERATION, generation)
             names = resolution.families(of_it)
             for name in [name for name in names if name.partition(generation)[2] in ("", "a", "g", "i")] or names[:2]:
-                twin = resolve.cheaper_twin(own, types.having_value(keys.FAMILY, name), types)
+                twin = resolve.find_cheaper_pair(own, types.having_value(keys.FAMILY, name), types)
                 cheap += [name] if twin is not None and twin.saved >= 0 else []
                 others += [name] if place == min(1, len(generations) - 1) else []
     named = ", ".join(f"`{name}`" for name in list(dict.fromkeys(cheap or others))[:6])

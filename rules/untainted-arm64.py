@@ -149,7 +149,7 @@ def _check_unnamed(pool: NodePool, context: Context) -> Findings:
         return
     if any(context.interchangeable_pools(pool, "amd64")):
         return
-    line = pool_requirements.last_asking(pool, keys.ARCH)
+    line = pool_requirements.find_last_requirement(pool, keys.ARCH)
     chosen = any(
         item.key in (keys.FAMILY, keys.INSTANCE_TYPE) and item.operator == "In"
         for item in pool_requirements.requirements_of(pool)
