@@ -17,6 +17,7 @@ behaviour do not change within a major version; everything else in the package m
 | `Source`, `Node`, `UNKNOWN`, `scalars` | the text, a YAML value with its place, and the value of a placeholder |
 | `edits` | edits in the file's own style: `set_value`, `add_item`, `remove` |
 | `fixes` | edits that several rules offer: `require`, `drop`, `pin` |
+| `comments` | the texts of comments next to a value |
 | `remedies` | suggestions that remove a refused part, if this is enough |
 | `keys` | label keys by name: `keys.ARCH` |
 | `labels` | which label keys and values a release has |
@@ -116,7 +117,7 @@ if TYPE_CHECKING:
         support,
     )
     from nodelint.model.documents import objects
-    from nodelint.rule import controller_permissions, fixes, remedies
+    from nodelint.rule import comments, controller_permissions, fixes, remedies
     from nodelint.rule.checks import RuleCheck, run_checks
     from nodelint.rule.suppressions import Suppression
     from nodelint.text.yaml import scalars
@@ -152,6 +153,7 @@ __all__ = [
     "catalog",
     "cluster_access",
     "cluster_objects",
+    "comments",
     "controller",
     "controller_permissions",
     "controller_policy",
@@ -262,6 +264,7 @@ _MODULES = {
         "support",
     ),
     "nodelint.rule": (
+        "comments",
         "controller_permissions",
         "fixes",
         "remedies",

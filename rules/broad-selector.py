@@ -30,7 +30,9 @@ A tag can also have a pattern as its value. Resources that somebody creates late
 `Name: prod-private-*` finds today's subnets. Tomorrow it can find subnets that another team or the stack of another
 cluster creates with such a name. Karpenter uses them at once: nodes start there, and a change of security groups
 replaces running nodes. Use a tag made for this purpose, such as `karpenter.sh/discovery: <cluster>`, and put it only
-on the resources that you mean. If the whole value is `*`, the term asks for the tag with any value.
+on the resources that you mean. If the whole value is `*`, the term asks for the tag with any value. If the text
+before the star has three words or a placeholder (`shop-prod-private-*`, `${cluster}-private-*`), it probably names
+the cluster: only `--select` and `--extend-select` show such a pattern.
 
 ```yaml bad frame=class
 spec.subnetSelectorTerms:
@@ -380,16 +382,28 @@ def _check_pattern(node_class: EC2NodeClass, context: Context) -> Findings:
     ):
         for term in terms:
             # `${CLUSTER}-private-*` is a pattern whatever the placeholder stands for.
-            patterns = [tag for tag in term.tags if tag.node.unquoted.endswith("*")]
+            patterns = [tag for tag in term.tags if _is_open_pattern(tag.node.unquoted)]
             if patterns and len(patterns) == len(term.tags):
-                key, value = str(patterns[0].key), messages.short(patterns[0].node.unquoted, 30)
+                key, value = patterns[0].key_node.unquoted, messages.short(patterns[0].node.unquoted, 30)
                 yield Finding(
                     at=patterns[0].key_node,
+                    on_request=any(_is_specific(tag.node.unquoted) for tag in patterns),
                     message=f"`{messages.short(key, 24)}: {value}` is a pattern: {what} created later may match it "
                     "as well",
                     help=f"select by a tag that only the right {what} have, such as `karpenter.sh/discovery: "
                     "<cluster>`",
                 )
+
+
+def _is_open_pattern(value: str) -> bool:
+    """Return whether a value begins with some text and ends with a star. False for `*` alone: any value is meant."""
+    return value.endswith("*") and bool(value.strip("*?"))
+
+
+def _is_specific(value: str) -> bool:
+    """Return whether the text before the star probably names a cluster: it has three words, or a placeholder."""
+    fixed = value[: value.index("*")]
+    return "{" in fixed or "$" in fixed or len([word for word in fixed.replace("_", "-").split("-") if word]) >= 3
 
 
 CLUSTER = "kubernetes.io/cluster/"

@@ -77,8 +77,8 @@ from nodelint.api import (
     Findings,
     Node,
     NodePool,
-    RequirementLine,
     Suggestion,
+    comments,
     controller,
     edits,
     fixes,
@@ -219,11 +219,13 @@ def _bounds(pool: NodePool) -> Findings:
         if line.operator not in WIDER or len(line.texts) != 1 or not line.texts[0].isdigit():
             continue
         number = int(line.texts[0])
-        found = re.search(WIDER[str(line.operator)].replace("{n}", str(number)), _comment(line), re.IGNORECASE)
+        found = re.search(
+            WIDER[str(line.operator)].replace("{n}", str(number)), comments.of_requirement(line), re.IGNORECASE
+        )
         if found is None or not isinstance(line.key, str):
             continue
         begins = number + 1 if line.operator == "Gt" else number - 1
-        if re.search(rf"(?<![\w.]){begins}(?![\w.%])", _comment(line)):
+        if re.search(rf"(?<![\w.]){begins}(?![\w.%])", comments.of_requirement(line)):
             continue  # the comment names both: "5+ (Graviton starts at gen 6)" may mean what the value says
         meant = number - 1 if line.operator == "Gt" else number + 1
         comment = " ".join(found[0].split())
@@ -235,31 +237,6 @@ def _bounds(pool: NodePool) -> Findings:
             help=f"write `{line.operator} {meant}` for {labels.name_of(line.key)}, or correct the comment",
             suggestions=[Suggestion(f"include {number}", changes)] if changes else [],
         )
-
-
-def _comment(line: RequirementLine) -> str:
-    """Return the comments in a requirement and those directly above."""
-    return _comments_around(line.node.source.text, line.node.start, line.values_node.end)
-
-
-def _comments_around(text: str, start: int, end: int) -> str:
-    """Return the comments from an offset to the end of a line, and those directly above."""
-    start = text.rfind("\n", 0, start) + 1
-    end = text.find("\n", end)
-    found = [_behind_hash(comment_line) for comment_line in text[start : end if end >= 0 else len(text)].split("\n")]
-    while start > 0:
-        before = text.rfind("\n", 0, start - 1) + 1
-        above = text[before : start - 1].strip()
-        if not above.startswith("#"):
-            break
-        found.append(above)
-        start = before
-    return " ".join(comment_line for comment_line in found if comment_line)
-
-
-def _behind_hash(line: str) -> str:
-    _, mark, comment = line.partition(" #") if not line.lstrip().startswith("#") else ("", "#", line)
-    return comment if mark else ""
 
 
 def _durations(pool: NodePool) -> Findings:
@@ -298,7 +275,7 @@ def _zero_budgets(pool: NodePool) -> Findings:
         nodes = item.get("nodes")
         if nodes is None or str(nodes.value) not in ("0", "0%"):
             continue
-        comment = _comments_around(item.source.text, item.start, item.end)
+        comment = comments.around(item.source.text, item.start, item.end)
         found = re.search(EMPTIES, comment.lower())
         if found is not None and not re.search(KEEPS, comment.lower()):
             yield Finding(
@@ -315,7 +292,7 @@ def _capacity(pool: NodePool) -> Findings:
     for line in pool.requirements:
         if line.key != keys.CAPACITY_TYPE or line.operator != "In" or not line.known or not line.values:
             continue
-        comment = _comment(line).lower()
+        comment = comments.of_requirement(line).lower()
         if re.search(ELSEWHERE, comment):
             continue
         for pattern, words, allowed in SAYS:

@@ -1,8 +1,7 @@
 r"""A NodePool keeps Karpenter's default disruption: nodes are replaced soon after a change, at any hour.
 
-The strict profile shows only `WhenEmpty` (*Which*), for a NodePool without taints that keeps empty nodes for less
-than an hour and whose limit of CPUs allows a dollar an hour or more. Most NodePools keep the other
-defaults, so nodelint shows those only if `--select` or `--extend-select` asks for this rule.
+Most NodePools keep these defaults, or set `WhenEmpty` on purpose. So nodelint shows the findings only if `--select`
+or `--extend-select` asks for this rule.
 
 One line of a run reports this for all its NodePools, with a suggestion for each. The rule reports a NodePool if
 Karpenter can replace its nodes seconds after a change, or never consolidates them. The finding also names missing
@@ -96,8 +95,6 @@ from nodelint.api import (
 )
 
 CALM = "5m"
-HOUR = 3600
-CHEAP = 1
 BLOCK = {"consolidationPolicy": "WhenEmptyOrUnderutilized", "consolidateAfter": CALM}
 QUIET = [{"nodes": "10%"}, {"nodes": "0", "schedule": "0 9 * * mon-fri", "duration": "8h"}]
 TEMPLATE = ("spec", "template", "spec")
@@ -139,7 +136,7 @@ def check(pool: NodePool, context: Context, *, seconds: int = 10) -> Findings:
             at=policy_at,
             message="`WhenEmpty`: a node with one small pod is never consolidated, nor replaced by a cheaper one",
             once="nodes with pods",
-            on_request=_is_kept_on_purpose(pool) or _is_cheap(pool, context.resolution(pool)),
+            on_request=True,
             also=[] if rest is None else [rest],
             help="`WhenEmptyOrUnderutilized` does both, at the pace of the budgets"
             if pool.version == "v1"
@@ -174,22 +171,6 @@ def _place_of_held(pool: NodePool, context: Context) -> Node | None:
     if after is not None and after.value == "Never":
         return None
     return policy if resolution.launchable - resolve.special(resolution.catalog) else None
-
-
-def _is_kept_on_purpose(pool: NodePool) -> bool:
-    """Return whether the pool's slow disruption seems chosen: it has custom taints, or waits an hour or longer."""
-    after = manifest.text(pool.find_field("spec", "disruption", "consolidateAfter"))
-    length = controller.seconds(after) if isinstance(after, str) else None
-    return bool(resolve.taints(pool)) or (length is not None and length >= HOUR)
-
-
-def _is_cheap(pool: NodePool, resolution: resolve.Resolution) -> bool:
-    """Return whether the pool's CPU limit keeps its cost below one dollar an hour."""
-    cpu = next((limit for limit in resolve.limits(pool) if limit.resource == "cpu"), None)
-    if cpu is None or not cpu.amount or fixes.doubts(resolution):
-        return False
-    most = resolve.most_for_cpu(cpu.amount, resolution.candidates, resolution.catalog)
-    return most is not None and most[0] < CHEAP
 
 
 def _is_no_job(key: str, value: str) -> bool:

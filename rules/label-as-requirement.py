@@ -7,7 +7,8 @@ for them under `requirements`. Unlike a requirement, a label is part of the hash
 would still fit.
 
 If the label excludes values that a requirement of the same key lists, the finding is a warning. Otherwise it is
-information. If a requirement has only this value, only the strict profile reports it. The fix moves the label to the
+information. If a requirement has only this value, the label changes nothing but the hash, and only `--select` or
+`--extend-select` shows it. The fix moves the label to the
 requirements.
 
 ```yaml bad frame=pool
@@ -75,7 +76,7 @@ def check(pool: NodePool, context: Context) -> Findings:
             also=[Also(line.node, "this requirement has the same key") for line in lines],
             help="remove the label: Karpenter sets it itself" if lines else "write it as a requirement",
             # Beside a requirement of this value alone the label changes nothing but the hash.
-            strict=written and not lost,
+            on_request=written and not lost,
         )
 
 

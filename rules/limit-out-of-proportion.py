@@ -8,7 +8,10 @@ decide how many nodes that is:
 - If only one node fits, a failure of this node stops all pods of the pool until another node runs.
 - If all types have two CPUs, `cpu: 4` allows two nodes. With `memory: 16Gi`, one `r7i.large` uses the whole limit,
   and no second node starts.
-- A limit of 1000 CPUs allows 500 nodes if the types have two CPUs each. It stops a runaway deployment late.
+- A limit of 2000 CPUs allows 1000 nodes if the types have two CPUs each. It stops a runaway deployment late.
+
+Karpenter's own examples have `cpu: 1000` and `memory: 1000Gi`, which stand for "no limit that matters". Only
+`--select` and `--extend-select` show what is out of proportion with these values.
 
 The rule computes with the type that fits best. So if a limit is never reached, this is true for every mix of the
 allowed types.
@@ -28,7 +31,7 @@ spec.limits.memory: 4000Gi
 ```yaml bad frame=pool
 spec.template.spec.requirements:
   - {key: node.kubernetes.io/instance-type, operator: In, values: [t3.medium, t3a.medium]}
-spec.limits.cpu: 1000
+spec.limits.cpu: 2000
 ```
 
 ```yaml good frame=bad
@@ -39,6 +42,9 @@ spec.limits.cpu: 40
 from collections.abc import Iterator
 
 from nodelint.api import Also, Context, Finding, Findings, NodePool, fixes, messages, quantities, resolve, rule
+
+EXAMPLES = {"cpu": "1000", "memory": "1000Gi"}
+"""The limits of Karpenter's own examples."""
 
 FEW = 1
 NARROW = 12
@@ -76,15 +82,17 @@ def check(pool: NodePool, context: Context, *, nodes: int = 300) -> Findings:
     if size is None:
         return
     unlike = list(_balance(counted[0], counted[1], size)) if len(counted) == 2 else []
-    yield from unlike
+    usual = all(_quote_limit(limit) == EXAMPLES[limit.resource] for limit in counted)
+    yield from (finding._replace(on_request=usual) for finding in unlike)
     if unlike or "nodes" in limits:
+        return
+    if size.most.nodes <= FEW:
+        yield _few(size.most)
         return
     if len(counted) == 2:
         yield from _crowded(counted[0], counted[1], resolution)
-    if size.most.nodes <= FEW:
-        yield _few(size.most)
-    elif size.fewest.nodes >= nodes:
-        yield _many(size.fewest)
+    if size.fewest.nodes >= nodes:
+        yield _many(size.fewest)._replace(on_request=usual)
 
 
 def _balance(cpu: resolve.Limit, memory: resolve.Limit, size: resolve.Growth) -> Iterator[Finding]:

@@ -121,6 +121,7 @@ def _lost(at: Node, written: str, work: str, policy: Node | None) -> Finding:
         help='use `WhenEmpty`, or annotate the pods with `karpenter.sh/do-not-disrupt: "true"`',
         suggestions=[Suggestion("consolidate empty nodes only", way)] if way else (),
         strict=True,
+        once=True,
     )
 
 

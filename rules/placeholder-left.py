@@ -8,7 +8,8 @@ For Kubernetes a placeholder is an ordinary value. No role, subnet tag or image 
 becomes ready. The API server refuses it as a name or a label. Other rules do not judge values that depend on it.
 
 The rule ignores templates (Helm, Jinja, Terraform, files named `.tpl`, `.tftpl`, `.j2`, `.tmpl` or `.template`),
-scripts, documentation, and files that are named as an example or template. It ignores annotations, and objects with a
+scripts, documentation, and files that are named as an example or template. In a folder of examples a placeholder is
+meant, so only the strict profile reports it. The rule ignores annotations, and objects with a
 `uid` or `resourceVersion`, because an API server has stored them. It also ignores `${X}` and `$X`, which tools such
 as envsubst or Flux replace. If a script replaces the text with `sed`, add the comment
 `# nodelint: ignore[placeholder-left]`.
@@ -45,7 +46,6 @@ from nodelint.api import (
 )
 
 CODE = ("{{", "{%", "%{")
-TEMPLATES = ("template", ".example", ".sample", "-example", "-sample", ".tpl", ".tftpl", ".tmpl", ".j2")
 
 DOCUMENTED_ACCOUNT = "123456789012"
 """The account ID of the examples in the documentation of AWS."""
@@ -65,8 +65,7 @@ DOCUMENTED_ACCOUNT = "123456789012"
 )
 def check(obj: Object, context: Context) -> Findings:
     source = obj.source
-    name = source.path.rpartition("/")[2].lower()
-    if obj.live or any(part in name for part in TEMPLATES):
+    if obj.live or dummy_values.is_template_name(source.path):
         return
     if obj.document.host == "terraform":  # which fills in `${}` alone: an id that stands there stays
         yield from _report(list(_ids(obj)))
@@ -90,8 +89,11 @@ def _report(places: list[tuple[Node | Span, str]]) -> Findings:
     others = list(dict.fromkeys(text for _, text in places if text != left))
     more = f" and {messages.counted(len(others), 'other placeholder')}" if others else ""
     written = node.unquoted if isinstance(node, Node) else left
+    in_examples = dummy_values.is_of_examples(node.source.path)
     yield Finding(
         at=node,
+        severity="info" if in_examples else None,
+        strict=in_examples,
         message=f"nobody replaced the placeholder `{messages.short(written)}`{more}",
         also=[Also(place, "this is also a placeholder") for place, _ in places[1:6]],
         note="no tool replaces it in this file, so Kubernetes uses it as the value",

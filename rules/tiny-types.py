@@ -27,7 +27,7 @@ small node, and the next pod gets another one. With a lower bound on CPUs or mem
 DaemonSets and pods.
 
 It also reports listed sizes and types with 2 GiB of memory, such as `small` of the `t` types, because system and
-kubelet use a third of it. The strict profile shows this if no allowed type is larger.
+kubelet use a third of it.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -181,14 +181,9 @@ def _listed(
             texts = [str(value.text) for value in small]
             most = max(_memory(item.key, text, resolution, few, little) for text in texts)
             names = messages.list_first([f"`{text}`" for text in texts], 3)
-            room = resolution.catalog.resources.column("memory")
-            larger = any(
-                amount is not None and quantities.billionths(amount) // quantities.ONE >> 20 >= little
-                for amount in resolution.candidates.select(room)
-            )
             yield Finding(
                 at=fixes.visible_node(small[0].node),
-                on_request=larger,
+                on_request=True,
                 message=f"{names}: a node has {most / 1024:.1f} GiB of memory for pods, DaemonSets included",
                 covers=[value.node for value in small],
                 help="use larger types: DaemonSets need the same room on each node",

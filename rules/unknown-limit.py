@@ -36,8 +36,8 @@ from nodelint.api import (
 def check(pool: NodePool, _: Context) -> Findings:
     limits = list(resolve.limits(pool))
     for limit in limits:
-        if resolve.known_resource(limit.resource):
-            continue
+        if resolve.known_resource(limit.resource) or limit.at.node.kind != "scalar":
+            continue  # the API server refuses a value that is no quantity
         near = resolve.meant_resource(limit.resource)
         changes: list[Edit] = []
         if near is not None and all(other.resource != near for other in limits):

@@ -145,7 +145,7 @@ def _finding(
     return Finding(
         at=value.node,
         message=_say_known(_message(item, shown, near, others), is_open),
-        severity="error" if (wholly and not newer) or refused else "warning",
+        severity="error" if (wholly and not newer) or refused else "warning" if _matters(item, near) else "info",
         edits=changes,
         also=[Also(value.node, "this value does not exist either") for value in others[:MOST_SHOWN]],
         covers=[value.node for value in others],
@@ -154,6 +154,11 @@ def _finding(
         help=hint,
         suggestions=[] if changes or is_open else ways,
     )
+
+
+def _matters(item: pool_requirements.PoolRequirement, near: str | None) -> bool:
+    """Return whether the value changes what the pool launches. An old name in a list to exclude does not."""
+    return item.operator != "NotIn" or near is not None or item.key not in (keys.INSTANCE_TYPE, keys.FAMILY)
 
 
 def _say_known(message: str, is_open: bool) -> str:

@@ -95,7 +95,9 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         edits=edits.if_editable(_pinned, image_set, version),
         help=f"pin the version of today, `{alias.family}@{version}`"
         if version
-        else f"pin a version that you have tested, such as `{example}`",
+        else f"pin a version that you have tested, such as `{example}`"
+        if context.kubernetes is None or images.newest_known(alias.family, context.kubernetes)
+        else "pin the version that runs today: `status.amis` of the EC2NodeClass names the image",
         suggestions=_known(image_set, context) if version is None else (),
     )
 
