@@ -151,7 +151,7 @@ def _is_selecting(text: str, keys: Sequence[bytes]) -> bool:
 
 
 def _demanding_texts(texts: Mapping[str, str], sources: Iterable[Source]) -> Iterator[tuple[str, str]]:
-    """Yield path and text of each file that has a DaemonSet, or whose pods request more than `asks_for_little`
+    """Yield path and text of each file that has a DaemonSet, or whose pods request more than `requests_little`
     allows.
     """
     from nodelint.lint.undemanding_pods import add_amounts, requests_little
