@@ -29,7 +29,9 @@ UNITS = {
     "karpenter.k8s.aws/instance-network-bandwidth": (101, 1000, "Mbit/s", "Gbit/s"),
     "karpenter.k8s.aws/instance-ebs-bandwidth": (101, 1000, "Mbit/s", "Gbit/s"),
 }
-"""The bound from which on a label's value is taken as meant, how many of its units the larger one is, and both."""
+"""By label: the bound from which on a value is plausible, the factor between the two units, and the smaller and the
+larger unit.
+"""
 
 
 @rule(

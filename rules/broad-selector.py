@@ -408,11 +408,11 @@ def _is_specific(value: str) -> bool:
 
 CLUSTER = "kubernetes.io/cluster/"
 EKSCTL = ("alpha.eksctl.io/cluster-name", "eksctl.cluster.k8s.io/v1alpha1/cluster-name")
-"""What eksctl puts on everything in the CloudFormation stack of a cluster."""
+"""Tags that eksctl sets on all resources of a cluster's CloudFormation stack."""
 INTERNAL = "kubernetes.io/role/internal-elb"
 DISCOVERY = "karpenter.sh/discovery"
 ANY = ("true", "yes", "enabled", "shared", "1", "*")
-"""Values that say that a tag is there, and not whose it is."""
+"""Tag values that do not name a cluster."""
 
 
 def _check_shared(node_class: EC2NodeClass, context: Context) -> Findings:

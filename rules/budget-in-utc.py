@@ -43,7 +43,7 @@ from nodelint.api import (
 )
 
 MORNING = ("06", "07", "08", "09", "10")
-"""The hours at which a window begins that was thought of in local time."""
+"""Hours of UTC at which a budget window begins if its author probably meant local time."""
 
 
 @rule(

@@ -40,7 +40,7 @@ from nodelint.api import UNKNOWN, Also, Context, Finding, Findings, Source, Span
 
 _MODULE = re.compile(r'(?m)^[ \t]*source\s*=\s*"(?:registry\.terraform\.io/)?terraform-aws-modules/eks/aws"')
 _NAME = re.compile(r"(?=[a-z0-9])(?!.*(?:your|example|change|replace))[A-Za-z0-9][\w-]*")
-"""A name that is no placeholder, no reference and no address."""
+"""A pattern of names that are no placeholder, no reference and no address."""
 _FIRST = releases.Version(1, 0, 0)
 
 

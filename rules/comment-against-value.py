@@ -95,11 +95,11 @@ WIDER = {
     "Lt": r"(?<![\w.><]){n}\s*(and|or)\s+(older|below|lower|less|fewer|smaller)\b"
     r"|(<=|≤|at most|up to|maximum( of)?|max\.?)\s*{n}(?![\w.])",
 }
-"""What a comment says of a value (`{n}`) that it counts in."""
+"""Patterns, by operator, of comments that include the value (`{n}`) in a range, although the operator excludes it."""
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 SUM = r"(?<!\d)\d{1,6} ?[*x] ?\d{1,6} ?[a-z]{0,8} ?="
-"""How a comment comes to what it says: `30 * 24h = 720h`."""
+"""A pattern of a calculation in a comment, such as `30 * 24h = 720h`."""
 
 DURATION = r"(?<![\w.])(\d+)\s*(s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?)(?![\w])"
 COUNT = r"(?<![\w.])(\d+)\s*(%|percent)?(?![\w.])"
@@ -164,10 +164,10 @@ FILLING = frozenset(
         "vcpus",
     ]
 )
-"""Words beside a value that change nothing in what it says."""
+"""Words near a value in a comment that do not change its meaning."""
 
 ELSEWHERE = r"\b(not?|never|n't|was|were|default|instead|todo|if|could|may|might|unless|before|used)\b|n't\b"
-"""What makes a comment one about something else than the value as it stands."""
+"""A pattern of comments that are about something else than the current value."""
 
 SAYS = (
     (r"\bon[- ]demand only\b|\bonly on[- ]demand\b", "on-demand only", frozenset({"on-demand"})),
@@ -180,13 +180,13 @@ EMPTIES = (
     r"|\b(?:pool|nodes)\s+(?:may|can|will|are to|is to)\s+be\s+(?:taken down|removed|drained|emptied|terminated)\b"
     r"|\bscales?\s+(?:the\s+\w+\s+)?(?:down\s+)?to\s+(?:zero|0)\b"
 )
-"""What a comment says of a budget of 0 that is meant to let nodes go."""
+"""A pattern of comments on a budget of 0 that say that nodes are removed."""
 
 KEEPS = (
     r"\b(not?|never|nothing|none|block\w*|prevent\w*|protect\w*|stop\w*|forbid\w*|avoid\w*|keep\w*|instead|unless)\b"
     r"|n't\b"
 )
-"""What makes such a comment one that says the contrary."""
+"""A pattern of comments that match `EMPTIES` but say the opposite."""
 
 PREFERS_SPOT = r"\bprefer(s|red)? spot\b|\bspot (is )?preferred\b|\bspot first\b"
 

@@ -379,7 +379,7 @@ def _spelt_out(resolution: resolve.Resolution, line: RequirementLine) -> list[Su
 
 
 MOST_LISTED = 40
-"""More values than these are no list that anyone would read."""
+"""The most values that a message lists."""
 
 
 def _constrains_key(line: RequirementLine, key: str) -> bool:

@@ -235,7 +235,7 @@ _VERSION = re.compile(r'(?m)^[ \t]+version\s*=\s*("[^"\n]*")')
 _EVERYTHING = re.compile(r"(?i)(?:Administrator|PowerUser)Access|(?:IAM|AmazonEC2)FullAccess")
 _TAGGED_ALREADY = re.compile(r"(?s)^(?!.*(?:IfExists|\bNull\b|ForAllValues)).*(?:aws|ec2):ResourceTag/")
 _OF_CONTROLLER = ("ec2:RunInstances", "ec2:CreateLaunchTemplate", "ec2:TerminateInstances", "iam:PassRole")
-"""A policy that grants two of these and `ec2:CreateFleet` is taken for the controller's."""
+"""A policy is the controller's if it grants `ec2:CreateFleet` and two of these."""
 
 
 @rule(
@@ -320,7 +320,7 @@ def _check_module(
 
 
 _LISTS_PROFILES = releases.Version(1, 7, 0)
-"""The first release that asks for `iam:ListInstanceProfiles`."""
+"""The first release that calls `iam:ListInstanceProfiles`."""
 
 
 def _describe_module(

@@ -119,7 +119,7 @@ _OUTPUTS = {
 _TRUSTS_PODS = ("pods.eks.amazonaws.com", "sts:AssumeRoleWithWebIdentity")
 _SERVICE = r'"([a-z][\w-]*\.amazonaws\.com)"'
 _MORE_TRUST = r"\b(?:var|local|module|each)\.|\bfile\w*\(|source_policy_documents"
-"""What may hold other principals than those that are written."""
+"""A pattern of expressions that may add principals to a trust policy."""
 _ROLE_ARN = "eks.amazonaws.com/role-arn"
 
 

@@ -30,7 +30,7 @@ import os
 from nodelint.api import Also, Context, Finding, Findings, Object, messages, rule
 
 _MOST = 4
-"""Places of other objects that a finding shows."""
+"""The most places of other objects that a finding shows."""
 
 
 @rule(

@@ -97,7 +97,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 _SPECIAL = "aws::"
-"""How the keys of AWSNodeTemplate's selector begin that were no tags."""
+"""The start of those keys in an AWSNodeTemplate's selector that are no tags."""
 
 
 def _tag_text(tag: manifest.Label) -> tuple[str, str]:

@@ -42,7 +42,7 @@ import re
 from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, fixes, keys, messages, rule
 
 LINUX = ("AL2023", "AL2", "Bottlerocket")
-"""Families whose nodes the policy reaches."""
+"""Image families for which Karpenter applies `instanceStorePolicy`."""
 
 
 @rule(

@@ -67,7 +67,7 @@ def check(pool: NodePool, context: Context, *, days: int = 30) -> Findings:
 
 _End = tuple[str, str, str, bool]
 """An end of support that has passed or is near: the message, the note, the help, and whether extended support has
-ended, too.
+ended or ends soon.
 """
 
 

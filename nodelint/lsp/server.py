@@ -307,7 +307,7 @@ class Server(LanguageServer):
         self._published = now
 
     def begin(self) -> None:
-        """Let the client watch the disk, if it can, and load what the first text needs."""
+        """Ask the client to report changed files, if it can, and load the modules that the first text needs."""
         workspace = self.client_capabilities.workspace
         watching = workspace.did_change_watched_files if workspace is not None else None
         if watching is not None and watching.dynamic_registration:
