@@ -57,7 +57,7 @@ def broken(job: Job, state: WalkState) -> Iterator[SchemaProblem]:
                 continue
             if not _excused(program, job, state):
                 failed.append((rule, program))
-            elif _asks_for_unsound(program, job.value):
+            elif _reads_unsound(program, job.value):
                 message = f"a field that it needs is missing or has the wrong type: {' '.join(rule.message.split())}"
                 yield SchemaProblem("unjudged", state.head(job.node), job.path, message)
         except cel.NotInstalled as error:
@@ -206,7 +206,7 @@ def _excused(program: cel.Program, job: Job, state: WalkState) -> bool:
     return False
 
 
-def _asks_for_unsound(program: cel.Program, value: Any) -> bool:
+def _reads_unsound(program: cel.Program, value: Any) -> bool:
     """Return whether the result of a rule depends on a value of the wrong type."""
     return schema_words.holds_unsound(value) and not _could_hold(
         program, _fill_unknowns(value, repeat(_BLANK)), False

@@ -127,7 +127,7 @@ class _Targets:
         if version is not None:
             return [(version, None)]
         stated = self._evidence(path)
-        evidence = stated.of_roots("kubernetes", roots) or stated.kubernetes_beside(path, karpenter)
+        evidence = stated.of_roots("kubernetes", roots) or stated.list_kubernetes_of_root(path, karpenter)
         evidence = tuple(item for item in evidence if not is_about_sibling(item.path, path, names, self.read_folder))
         return [(item.kubernetes, item) for item in evidence] or [(None, None)]
 

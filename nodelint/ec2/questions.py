@@ -403,7 +403,9 @@ def questions(
     for node_class in classes:
         yield from network_questions(node_class)
         yield from (
-            question.question for question in _named_things(node_class, release) if question.question is not None
+            question.question
+            for question in _list_named_resources(node_class, release)
+            if question.question is not None
         )
         alias = alias_of(node_class)
         if alias is not None:
@@ -424,7 +426,7 @@ def _leaves_encryption_open(node_class: EC2NodeClass) -> bool:
     return any(ebs is not None and ebs.kind == "mapping" and ebs.get("encrypted") is None for ebs in volumes)
 
 
-def _named_things(node_class: EC2NodeClass, release: Version) -> Iterator[FieldQuestion]:
+def _list_named_resources(node_class: EC2NodeClass, release: Version) -> Iterator[FieldQuestion]:
     """Yield the questions about a class's reservations, placement group, instance profile and role."""
     if behaves("reservation-terms", release):
         yield from reservation_questions(node_class, release)

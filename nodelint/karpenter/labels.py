@@ -191,7 +191,7 @@ def nearest_key(item: PoolRequirement, catalog: Catalog) -> NearKey | None:
     written = item.written
     if well_known_since(item.key) is not None:
         return None
-    return _near_bare_key(item, catalog) if "/" not in written else _near_key(written, catalog.version)
+    return _find_near_key(item, catalog) if "/" not in written else _near_key(written, catalog.version)
 
 
 @lru_cache(maxsize=1 << 15)
@@ -271,7 +271,7 @@ def is_shared_tag(key: str) -> bool:
     return re.sub(r"[-_: ]", "", key).lower() in _facts()["shared_tags"]
 
 
-def says_ready(tag: str) -> bool:
+def means_ready(tag: str) -> bool:
     """Return whether a tag key contains a word that people use for images that are ready: `ImageStatus`,
     `image-verified`.
     """
@@ -318,7 +318,7 @@ def flex_types(catalog: Catalog) -> TypeSet:
     return catalog.for_release(NEWEST).having_value(FLEX, "true")
 
 
-def _near_bare_key(item: PoolRequirement, catalog: Catalog) -> NearKey | None:
+def _find_near_key(item: PoolRequirement, catalog: Catalog) -> NearKey | None:
     """Return the well-known key that was probably meant by a key without a domain.
 
     None if it is a custom label, which is valid: the values must be those of the well-known key.

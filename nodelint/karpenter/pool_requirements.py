@@ -80,7 +80,7 @@ def key_in_domain(pool: NodePool, key: str) -> str:
     return providers_key(key, pool.provider)
 
 
-def last_asking(pool: NodePool, key: str) -> PoolRequirement | None:
+def find_last_requirement(pool: NodePool, key: str) -> PoolRequirement | None:
     """Return the last requirement or label of a pool for a key.
 
     None if there is none.

@@ -21,7 +21,7 @@ from nodelint.ec2.questions import (
     subnet_question,
 )
 from nodelint.ec2.snapshot import CapacityReservation, PlacementGroup, Question, SecurityGroup, Subnet
-from nodelint.karpenter.pool_requirements import PoolRequirement, last_asking, requirements_of
+from nodelint.karpenter.pool_requirements import PoolRequirement, find_last_requirement, requirements_of
 from nodelint.model.fact_kinds import FactKind
 from nodelint.model.gap import Skip
 from nodelint.model.keys import REGION, ZONE, ZONE_ID
@@ -227,7 +227,7 @@ def region_of_zones(pool: NodePool) -> tuple[str, PoolRequirement] | None:
 
     None if the zones are not known or are in several regions.
     """
-    item = last_asking(pool, ZONE)
+    item = find_last_requirement(pool, ZONE)
     if item is None or item.operator != "In" or not item.known:
         return None
     regions = {region_of(text) for text in item.texts}

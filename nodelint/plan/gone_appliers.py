@@ -181,7 +181,7 @@ def _find_changed(old: _Side, new: _Side) -> Iterator[Gap]:
             reason = f"it is resumed: what has changed of {_join_labels(same)} since it was suspended is applied now"
             yield uncompared(applier.at, applier.name, reason, True)
         moved = [label for label in same if counts[1][label] < counts[0][label]]
-        moved = [label for label in moved if not _is_taken_by_others(label, applier, old, new)]
+        moved = [label for label in moved if not _has_more_appliers(label, applier, old, new)]
         if moved and not applier.is_kustomization:
             reason = (
                 f"{_join_labels(moved)} moves out of the folder that it applies: unless something else applies"
@@ -190,7 +190,7 @@ def _find_changed(old: _Side, new: _Side) -> Iterator[Gap]:
             yield uncompared(applier.at, applier.name, reason, True)
 
 
-def _is_taken_by_others(label: str, applier: _Applier, old: _Side, new: _Side) -> bool:
+def _has_more_appliers(label: str, applier: _Applier, old: _Side, new: _Side) -> bool:
     """Return whether appliers of other names apply an object on the new side, but not on the old one."""
     names = [
         {other.name for other in side[0] if other.key != applier.key and any(map(other.takes, side[1][label]))}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.forms.lib.gotemplate.surrounding_code import list_codes, list_codes_around
+from nodelint.forms.lib.gotemplate.surrounding_code import list_codes, list_surrounding_code
 from nodelint.model.gap import Gap
 from nodelint.model.gvk import GROUPS
 from nodelint.model.manifest import EC2NodeClass, NodePool, Retired, served
@@ -127,7 +127,7 @@ def _list_codes(obj: Object, text: str, whole: bool) -> list[str]:
     if not whole:
         return list_codes(text[obj.node.start : obj.node.end])
     document = obj.document
-    return [*list_codes_around(text[: document.start]), *list_codes(text[document.start : document.end])]
+    return [*list_surrounding_code(text[: document.start]), *list_codes(text[document.start : document.end])]
 
 
 def foreign_objects(pairs: Iterable[Pair]) -> Iterator[Gap]:

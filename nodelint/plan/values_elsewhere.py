@@ -108,7 +108,7 @@ def _list_own_charts(side: Read) -> list[str]:
 
     charts = {os.path.abspath(chart) for chart in map(chart_of, paths) if chart is not None}
     dependencies = ChartDependencies({os.path.abspath(source.path): source for source in side.found.sources})
-    return sorted(charts.union(dependencies.list_around(charts) if charts else ()))
+    return sorted(charts.union(dependencies.list_charts_using(charts) if charts else ()))
 
 
 def _changed_unread_values(was: Read, new: Read) -> Iterator[Gap]:

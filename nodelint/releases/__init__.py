@@ -138,7 +138,7 @@ class Stated:
                 found.append((-shared, evidence.path, evidence.line, evidence))
         return min(found)[-1] if found else None
 
-    def kubernetes_beside(self, path: str, karpenter: Evidence | None) -> tuple[Evidence, ...]:
+    def list_kubernetes_of_root(self, path: str, karpenter: Evidence | None) -> tuple[Evidence, ...]:
         """Return the Kubernetes statements of the Terraform root that installs the Karpenter used by this file.
 
         `karpenter` is the statement that was chosen for the file, None if no statement was. A different root with its
@@ -169,16 +169,18 @@ class Stated:
 
     def _is_installed_at(self, folders: tuple[str, ...], depth: int) -> bool:
         """Return whether a statement of a Karpenter release has exactly `depth` folders in common with a place."""
-        return any(not self._is_set_aside(evidence, depth) for evidence in self._list_at("karpenter", folders, depth))
+        return any(
+            not self._says_nothing_about(evidence, depth) for evidence in self._list_at("karpenter", folders, depth)
+        )
 
     def _shared(self, folders: tuple[str, ...], evidence: Evidence) -> int | None:
         """Return the number of folders that the path of a file and a statement have in common. None if the statement
         does not apply to the file.
         """
         shared = _shared(folders, self._folders[evidence])
-        return None if self._is_set_aside(evidence, shared) else shared
+        return None if self._says_nothing_about(evidence, shared) else shared
 
-    def _is_set_aside(self, evidence: Evidence, shared: int) -> bool:
+    def _says_nothing_about(self, evidence: Evidence, shared: int) -> bool:
         """Return whether a statement with `shared` folders in common does not apply to a place, because the rest of
         its path is in `_SET_ASIDE`.
         """
@@ -201,7 +203,7 @@ class Stated:
                     for evidence in self._list_at(about, folders, depth)
                     if (evidence.weight == FOR_READERS) is is_for_readers
                     and (least is None or evidence.karpenter >= least)
-                    and not self._is_set_aside(evidence, depth)
+                    and not self._says_nothing_about(evidence, depth)
                     and (counts is None or counts(evidence))
                 ]
                 if found:

@@ -119,7 +119,7 @@ def _laid_page(page: str) -> tuple[str, list[str]]:
         frame = _options(options).get("frame")
         if frame is not None:
             try:
-                body = lay_over(bad if frame == "bad" else _frames(frame), body)
+                body = insert_lines(bad if frame == "bad" else _frames(frame), body)
                 options = options.replace(f" frame={frame}", "")
             except FrameError as error:
                 errors.append(f"```yaml {kind}{options}: {error}")
@@ -144,7 +144,7 @@ def _frames(names: str) -> str:
     return "---\n".join(texts)
 
 
-def lay_over(frame: str, lines: str) -> str:
+def insert_lines(frame: str, lines: str) -> str:
     """Return the documents of a frame in which the entries of `lines` replace fields. Raise FrameError if one
     of the entries does not fit.
     """

@@ -262,7 +262,7 @@ def _name(node: Node) -> Node:
 
 
 def _lines(thing: ClusterResource, condition: Condition) -> list[Location]:
-    field_requests = _pod_asks(thing) if thing.kind == "Pod" else _asks(thing)
+    field_requests = _list_pod_demands(thing) if thing.kind == "Pod" else _asks(thing)
     return [
         Location(at, thing.label)
         for at, key, operator, values in field_requests
@@ -289,7 +289,7 @@ def _asks(thing: ClusterResource) -> Iterator[_Ask]:
     yield from _expressions(thing.node.find(*path))
 
 
-def _pod_asks(thing: ClusterResource) -> Iterator[_Ask]:
+def _list_pod_demands(thing: ClusterResource) -> Iterator[_Ask]:
     """Yield the requirements of a pod on its node: its node selector and its required affinity."""
     selector = thing.node.find("spec", "nodeSelector")
     for entry in selector.entries if selector is not None else ():

@@ -91,17 +91,17 @@ class CheaperEquivalent(NamedTuple):
     saved: float
 
 
-def cheaper_twin(own: TypeSet, others: TypeSet, catalog: Catalog) -> CheaperEquivalent | None:
+def find_cheaper_pair(own: TypeSet, others: TypeSet, catalog: Catalog) -> CheaperEquivalent | None:
     """Return a representative pair of types with the same CPUs and memory: the cheapest of each set, whose saving is
     the median of all such pairs.
 
     Of pairs that save about as much, the pair nearest to 4 CPUs and 16 GiB is returned. None if no CPUs and memory
     occur in both sets.
     """
-    return catalog.remembered(("cheaper twin", own, others), lambda: _median_twin(own, others, catalog))
+    return catalog.remembered(("cheaper twin", own, others), lambda: _find_median_pair(own, others, catalog))
 
 
-def _median_twin(own: TypeSet, others: TypeSet, catalog: Catalog) -> CheaperEquivalent | None:
+def _find_median_pair(own: TypeSet, others: TypeSet, catalog: Catalog) -> CheaperEquivalent | None:
     twins = []
     own_by_shape, others_by_shape = (
         catalog.remembered(("cheapest of shapes", types), partial(_by_shape, catalog, types))

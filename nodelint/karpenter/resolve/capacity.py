@@ -77,7 +77,7 @@ class NodeCapacity:
             deciding = self._pods.deciding if self._pods is not None else deciding
         elif resource in _DECIDING:
             deciding = [view.column(label) for label in _DECIDING[resource]]
-        return work_out_alike(view.names, deciding, lambda name: self.amount(resource, name))
+        return compute_once_each(view.names, deciding, lambda name: self.amount(resource, name))
 
     def format_amount(self, resource: str, name: str) -> str:
         """Return a type's amount of a resource as the class or the type states it: `16Gi`, `110`."""
@@ -175,7 +175,9 @@ class PodCount:
         return usable * (network.ipv4_per_interface - 1) + 2 if usable else 0
 
 
-def work_out_alike(names: Sequence[str], deciding: Sequence[Sequence[object]], work: Callable[[str], _T]) -> list[_T]:
+def compute_once_each(
+    names: Sequence[str], deciding: Sequence[Sequence[object]], work: Callable[[str], _T]
+) -> list[_T]:
     """Return the result of `work` for each type. It is computed once for all types with equal values in the
     `deciding` columns.
     """

@@ -17,7 +17,7 @@ from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.type_set import NONE, TypeSet
 from nodelint.karpenter.images import ImageSet
 from nodelint.karpenter.resolve.allocatable import kept_amount, threshold_amount, thresholds
-from nodelint.karpenter.resolve.capacity import EFA, NodeCapacity, PodCount, family_facts, work_out_alike
+from nodelint.karpenter.resolve.capacity import EFA, NodeCapacity, PodCount, compute_once_each, family_facts
 from nodelint.model.keys import OS
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.quantities import ONE, billionths, format_quantity
@@ -280,7 +280,7 @@ class NodeSizes:
         if self._pods is None or resource != "memory":
             return None
         count = self._pods.counted if self._family["memoryByPods"] else self._pods.addresses
-        return work_out_alike(self._view.names, self._pods.deciding, count)
+        return compute_once_each(self._view.names, self._pods.deciding, count)
 
     def _list_reserved(
         self, resource: str, capacity: Sequence[int], counted: Sequence[int | None] | None

@@ -148,7 +148,9 @@ class CustomUserData(UserData):
             and not re.search(_MAY_JOIN, self.text, re.MULTILINE)
         ):
             message = f"nothing in the userData joins a node with the {self.image} image to a cluster"
-            yield UserDataProblem(*first_line(self, self.parts[0]), message, _NO_JOIN, help=_way_out(self.image))
+            yield UserDataProblem(
+                *first_line(self, self.parts[0]), message, _NO_JOIN, help=_describe_remedy(self.image)
+            )
 
     def _without_cluster(self, configs: list[tuple[Part, Node]]) -> Iterator[UserDataProblem]:
         stated_keys = {key for _, root in configs for key in _keys(root.find("spec", "cluster"))}
@@ -195,7 +197,7 @@ def _for_image(image: str) -> str:
     return f"write the userData for {image}, or select images of the family that this userData is for"
 
 
-def _way_out(image: str) -> str:
+def _describe_remedy(image: str) -> str:
     return f"set amiFamily to {image}, for which Karpenter adds what is missing, or add the bootstrap call"
 
 
