@@ -284,7 +284,7 @@ class Planner:
         return add_roll(self.options, plan, (pair.old, new_pool))
 
     def _class_gap(self, pool: NodePool, *classes: EC2NodeClass | None) -> Gap | None:
-        """Return the gap because of which the class of a pool cannot be compared. None if it can."""
+        """Return the gap that prevents the comparison of a pool's class. None if the class can be compared."""
         found = next((self.gaps[id(node_class)] for node_class in classes if id(node_class) in self.gaps), None)
         return found if found is not None or any(classes) else self.unread.find_class(pool)
 

@@ -148,7 +148,9 @@ class PoolComparer:
         return (old_class if refused else pair.new), refused
 
     def _after(self, written: NodePool, pool: NodePool, node_class: EC2NodeClass | None) -> Resolution:
-        """Return what the pool launches after the change: the new side's pool and class, unless they are refused."""
+        """Return the types that `pool` can launch with a class after the change. `written` is the pool of the new
+        side's file. `pool` is the old one if the API server refuses the update.
+        """
         if pool is written and node_class is self.new.node_class(written):
             return self.new.resolution(written)
         return self.resolve(pool, node_class)

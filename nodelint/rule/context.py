@@ -231,7 +231,9 @@ class Context(ObjectRelations):
         return RunFiles(self, self._target.stated)
 
     def resolution(self, pool: NodePool) -> Resolution:
-        """Return what a NodePool can launch, with which image, and the reason why others are excluded."""
+        """Return the instance types that a NodePool can launch, with their images, and the reasons why other types
+        are excluded.
+        """
         found = self._resolutions.get(id(pool))
         if found is None:
             from nodelint.karpenter.resolve import resolve
@@ -264,8 +266,8 @@ class Context(ObjectRelations):
         return RunOverlays(self.objects, self.catalog, self.resolution, self._is_refused)
 
     def resolution_with_overlays(self, pool: NodePool) -> Resolution:
-        """Return what a NodePool can launch, with the NodeOverlays of its cluster, unless files disable their feature
-        gate.
+        """Return the instance types that a NodePool can launch, with the NodeOverlays of its cluster unless files
+        disable their feature gate.
         """
         if not self._overlaid or self.settings(pool).gate("NodeOverlay") is False:
             return self.resolution(pool)

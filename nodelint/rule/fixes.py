@@ -119,8 +119,8 @@ def key_of(node: Node) -> Node:
 
 
 def require(pool: NodePool, wanted: Sequence[Wanted]) -> list[Edit]:
-    """Return the edits that add requirements to a pool, in the style of its own. Raise NotEditable if none can be
-    added.
+    """Return the edits that add requirements to a pool, in the style of the pool's own requirements. Raise
+    NotEditable if none can be added.
     """
     from nodelint.edits import NotEditable, add_key, insert_items, replace
 

@@ -118,7 +118,7 @@ class Resolution:
 
     @property
     def perhaps_newer(self) -> Gap | None:
-        """Return the gap because of which a type that is not in the catalogue may meet the requirements.
+        """Return the gap that allows a type which is not in the catalogue to meet the requirements.
 
         None if a known type meets them, or if there is no such gap.
         """

@@ -301,7 +301,7 @@ _UNREAD = "the class's zones are not known: what its subnet terms find cannot be
 
 
 def _subnets(node_class: EC2NodeClass | None, facts: AwsFacts) -> tuple[tuple[Subnet, ...] | None, list[Gap]]:
-    """Return the subnets that a class finds, or None and the gaps because of which they are not known."""
+    """Return the subnets that a class finds. None if they are not known, together with the gaps that explain this."""
     at = _subnet_terms(node_class)
     if node_class is None or at is None:
         return None, []
