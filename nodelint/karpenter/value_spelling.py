@@ -166,8 +166,8 @@ class ValueSpelling:
         return f"{near}.{meant}" if meant is not None else None
 
     def _nearest_family(self, value: str) -> str | None:
-        """Return the family that was probably meant. None unless the part after a hyphen is misspelled: the part
-        before it is a code.
+        """Return the family that was probably meant by a family name with a hyphen. None if the part before the
+        hyphen is unknown, or if no known family is similar.
         """
         head, hyphen, tail = value.lower().partition("-")
         if not hyphen or head == "u":

@@ -61,7 +61,7 @@ def make(old: Side, new: Side, options: PlanOptions, unread: UnreadFiles = ALL_R
 
 
 class Planner:
-    """Compares two sides for one Karpenter release and one Kubernetes version."""
+    """The comparison of two sides for one Karpenter release and one Kubernetes version."""
 
     def __init__(self, old: Side, new: Side, options: PlanOptions, unread: UnreadFiles) -> None:
         self.options = options

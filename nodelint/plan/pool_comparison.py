@@ -40,7 +40,8 @@ class PoolComparison(NamedTuple):
 
 
 class PoolComparer:
-    """Compares pools of both sides. `classes` are the pairs of all classes, `gaps` those that a side cannot read.
+    """The comparison of pools of both sides. `classes` are the pairs of all classes, `gaps` the ids of the classes
+    that cannot be compared.
 
     `written` are the v1beta1 objects of both sides, by the ids of their converted objects.
     """

@@ -388,7 +388,7 @@ class Context(ObjectRelations):
         return [obj for obj in self.objects if obj.partial]
 
     def controller_problems(self, obj: Object) -> list[ControllerProblem]:
-        """Return what the controller refuses in an object that the API server accepts."""
+        """Return the problems of the controller with an object that the API server accepts."""
         found = self._controller.get(id(obj))
         if found is None:
             from nodelint.karpenter.controller import check

@@ -73,10 +73,10 @@ def names_device(pool: NodePool) -> bool:
 
 
 def describe_long_work(pool: NodePool, resolve: Callable[[NodePool], Resolution]) -> str | None:
-    """Return what happens to pods that run for long and cannot be moved, if a pool is for jobs or for pods on GPUs.
-    None otherwise.
+    """Return a sentence about the eviction of long-running pods, if a pool is for jobs or for pods on GPUs. None
+    otherwise.
 
-    `resolve` returns what the pool can launch. It is only called if the pool's names show nothing.
+    `resolve` returns the types that the pool can launch. It is only called if the pool's names show nothing.
     """
     word = names_jobs(pool)
     if word is not None:

@@ -57,7 +57,8 @@ _NEGATIVE = r"-[0-9.]*[1-9].*"
 
 
 def check(obj: Object, release: Version) -> list[ControllerProblem]:
-    """Return what the controller of a release refuses or cannot use in an object, in the controller's order.
+    """Return the parts of an object that the controller of a release refuses or cannot use, in the controller's
+    order.
 
     Objects of an apiVersion that the release does not serve, and objects of removed kinds (Provisioner), are not
     judged.

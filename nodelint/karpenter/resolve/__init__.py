@@ -293,7 +293,7 @@ def sizes_left_out(pool: NodePool) -> Sequence[str]:
 def _newer_than_catalog(
     pool: NodePool, lines: Sequence[LineEffect], folded: Requirements, supply: Supply
 ) -> Iterable[Gap]:
-    """Yield why no known type is no proof that there is none: the requirements may allow a newer type."""
+    """Yield a gap if the requirements may allow a type that is newer than the catalogue."""
     for line in lines:
         key = normalize(line.key)
         named = line.values if line.operator == "In" and key in (FAMILY, INSTANCE_TYPE) else ()

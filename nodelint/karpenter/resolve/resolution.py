@@ -41,7 +41,8 @@ _FORMER = {
 
 
 class Resolution:
-    """What one NodePool with its EC2NodeClass can launch; the package describes how it is determined.
+    """The instance types that one NodePool with its EC2NodeClass can launch. `nodelint.karpenter.resolve` describes
+    how they are determined.
 
     `class_removed` are the types that the class excludes, with the reason. `lines` are the effects of the
     requirements in the order of the file, then those of the labels. `candidates` meet everything: of them,

@@ -121,8 +121,8 @@ def meets_label(requirement: Requirement, labels: Mapping[str, Label]) -> bool:
 
 
 def place_note(requirement: Requirement | None, places: LaunchPlaces | None) -> str | None:
-    """Return what a reader must know about a requirement on zones, region or reservations. None for others, and if
-    nothing is known.
+    """Return a note about a requirement on zones, region or reservations. None for other requirements, and if nothing
+    is known.
     """
     if requirement is None or places is None:
         return None
@@ -140,7 +140,9 @@ def place_note(requirement: Requirement | None, places: LaunchPlaces | None) -> 
 
 
 def places_of(node_class: EC2NodeClass | None, view: Catalog, facts: AwsFacts) -> LaunchPlaces | None:
-    """Return where a class can launch. None if neither its zones nor the offerings of the region are known."""
+    """Return the zones and offerings in which a class can launch. None if neither its zones nor the offerings of the
+    region are known.
+    """
     if facts.region is None:
         return None
     subnets, unknown = _subnets(node_class, facts)
