@@ -334,13 +334,14 @@ def _tell(
     around = find_repository_around(run.found, ready.session.rules, ready.session.selection, report.objects)
     about = about._replace(older=run.words.older, unread=_unread(run, report))
     about = about._replace(repository=os.path.relpath(around).replace(os.sep, "/") if around is not None else "")
-    if any(output.form == "html" for output in run.outputs):
-        from nodelint.report.decisions import list_decisions
+    forms = {output.form for output in run.outputs}
+    if forms & {"html", "json"}:
+        from nodelint.report.decisions import Decisions
 
-        decisions = list_decisions(run.found.sources, run.settings, run.words.split)
-        about = about._replace(
-            time=f"{now():%Y-%m-%d %H:%M} UTC", commit=_find_commit(run.found), decisions=decisions
-        )
+        known_findings = run.words.split.known if run.words.split is not None else None
+        about = about._replace(decisions=Decisions(run.settings, known_findings, run.found.sources))
+    if "html" in forms:
+        about = about._replace(time=f"{now():%Y-%m-%d %H:%M} UTC", commit=_find_commit(run.found))
     run.found.unreadable += printed(run.outputs, report, about, run.words)
 
 

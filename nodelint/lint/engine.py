@@ -16,7 +16,7 @@ from nodelint.lint.judging import (
     judge_objects,
     share_objects,
 )
-from nodelint.lint.results import Result, each_place, hold_reminders, once_in_a_run, unique
+from nodelint.lint.results import Result, Suppressed, each_place, hold_reminders, once_in_a_run, unique
 from nodelint.lint.suppression_filter import apply_suppressions
 from nodelint.model.documents import left_out, objects
 from nodelint.model.finding import SEVERITIES, Severity
@@ -104,7 +104,8 @@ class Report(NamedTuple):
     the releases of each object, by its id, where not all are judged for the `target`'s own. `unjudged` counts objects
     and documents that were seen and are not one of these: classes of other providers, what cannot be read. `seen` are
     the objects as the clusters get them: in the place of those of a template what is built of it. `skipped` is what
-    was not judged, `unbuilt` are remarks on overlays that are built.
+    was not judged, `unbuilt` are remarks on overlays that are built. `suppressed` are the findings that comments and
+    `per-path-ignores` silence.
     """
 
     results: tuple[Result, ...]
@@ -116,6 +117,7 @@ class Report(NamedTuple):
     unjudged: int = 0
     seen: tuple[Object, ...] = ()
     unbuilt: tuple[Gap, ...] = ()
+    suppressed: tuple[Suppressed, ...] = ()
 
     @property
     def places(self) -> list[Result]:
@@ -191,13 +193,16 @@ def lint(
         skipped = [*replacement.kept_skips(skipped, rules), *more.skipped]
         raw = _with_plain_workloads(setup, built, sources, context_sources, more.reported, pause)
         requested, chosen, faults = more.objects, {**chosen, **more.chosen}, [*faults, *more.faults]
-    results = apply_suppressions(raw, sources, setup.running, reporting, made.context)
+    results, suppressed = apply_suppressions(raw, sources, setup.running, reporting, made.context)
     ours = tuple(obj for obj in requested if obj.counted)
     seen = replacement.cluster_objects(ours) if built else ours
-    things = _in_order(results, sources, selection), tuple(dict.fromkeys(skipped)), ours
+    shown, ignored = _part_ignored(filter(selection.shows, results), selection)
+    suppressed = [*filter(lambda hidden: selection.shows(hidden.result), suppressed), *ignored]
+    things = _in_order(shown, sources, selection), tuple(dict.fromkeys(skipped)), ours
     unbuilt = tuple(dict.fromkeys(problem for text in built for problem in text.problems))
     unjudged = len(unread) + _count_broken(sources)
-    return Report(*things, target, tuple(dict.fromkeys(faults)), chosen, unjudged, seen, unbuilt)
+    hidden = _sort_suppressed(suppressed, sources) if suppressed else ()
+    return Report(*things, target, tuple(dict.fromkeys(faults)), chosen, unjudged, seen, unbuilt, hidden)
 
 
 def _with_plain_workloads(
@@ -222,31 +227,45 @@ def _count_broken(sources: Sequence[Source]) -> int:
 
 
 def _in_order(results: Iterable[Result], sources: Sequence[Source], selection: Selection) -> tuple[Result, ...]:
-    """Return the results that are shown, each once, by file and place."""
+    """Return the results, each once, by file and place."""
+    shown = list(unique(sorted(results, key=_place_key(sources))))
+    # A rule that is asked for by its name answers.
+    return tuple(once_in_a_run(hold_reminders(shown) if selection.select is None else shown))
+
+
+def _place_key(sources: Sequence[Source]) -> Callable[[Result], tuple[int, int, str]]:
     order = {source.path: n for n, source in enumerate(sources)}
 
     def place(result: Result) -> tuple[int, int, str]:
         at = result.finding.at
         return order.get(at.source.path, len(order)), at.start, result.rule.name
 
-    shown = list(unique(sorted(_not_ignored(filter(selection.shows, results), selection), key=place)))
-    # A rule that is asked for by its name answers.
-    return tuple(once_in_a_run(hold_reminders(shown) if selection.select is None else shown))
+    return place
 
 
-def _not_ignored(results: Iterable[Result], selection: Selection) -> Iterable[Result]:
-    """Return the results that no per-path ignore is about."""
+def _sort_suppressed(suppressed: Sequence[Suppressed], sources: Sequence[Source]) -> tuple[Suppressed, ...]:
+    """Return suppressed findings by file and place, each once."""
+    key = _place_key(sources)
+    once = {(key(hidden.result), hidden.result.message): hidden for hidden in suppressed}
+    return tuple(once[mark] for mark in sorted(once))
+
+
+def _part_ignored(results: Iterable[Result], selection: Selection) -> tuple[list[Result], list[Suppressed]]:
+    """Return the results that are reported, and those that `per-path-ignores` silences."""
     if not selection.per_path:
-        return results
+        return list(results), []
     known: dict[tuple[str, str], bool] = {}
-    shown_results = []
+    shown: list[Result] = []
+    ignored: list[Suppressed] = []
     for result in results:
         where = result.rule.name, result.finding.at.source.path
         if where not in known:
             known[where] = selection.ignored_at(*where)
-        if not known[where]:
-            shown_results.append(result)
-    return shown_results
+        if known[where]:
+            ignored.append(Suppressed(result, None))
+        else:
+            shown.append(result)
+    return shown, ignored
 
 
 def _running(rules: Mapping[str, Rule], reporting: Set[str]) -> list[Rule]:

@@ -94,6 +94,13 @@ class Result(NamedTuple):
         return span_of(self.finding.at)
 
 
+class Suppressed(NamedTuple):
+    """A finding that is not reported. `comment` is the comment that suppresses it; None if `per-path-ignores` does."""
+
+    result: Result
+    comment: Span | None
+
+
 def hold_to_known(rule: Rule, finding: Finding, release: Version) -> Finding:
     """Return a finding as it is reported for a release: an error about admission is a warning where the release is
     not known.

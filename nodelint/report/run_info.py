@@ -20,6 +20,7 @@ from nodelint.report.skipped import unjudged_text
 if TYPE_CHECKING:
     from nodelint.inventory.unread_forms import UnreadGroup
     from nodelint.lint.older_release import Older
+    from nodelint.report.decisions import Decisions
 
 
 class SnapshotSummary(NamedTuple):
@@ -49,8 +50,8 @@ class Run(NamedTuple):
     a tool shows findings next to the lines of a repository, it must be the repository's. `older` is what an older
     release would find, `unread` what holds objects and was not read. `repository` is the path of the repository that
     the run is a part of, if workloads in the rest of it were not compared with the pools. `time` and `commit` are
-    those of a run whose report is kept, and `decisions` what it does not report because somebody decided so; else
-    empty.
+    those of a run whose report is kept, else empty. `decisions` say what a report must not show; None if its format
+    lists none.
     """
 
     files: int
@@ -64,7 +65,7 @@ class Run(NamedTuple):
     repository: str = ""
     time: str = ""
     commit: str = ""
-    decisions: Sequence[str] = ()
+    decisions: Decisions | None = None
 
 
 class Skips(NamedTuple):
