@@ -138,10 +138,11 @@ class Judging(NamedTuple):
 
     @property
     def comparing(self) -> list[str]:
-        """The rules that compare pools with workloads of the whole repository, by the names that they have and
-        had.
+        """The rules whose findings depend on files of the whole repository, by the names that they have and had.
+
+        They compare pools with workloads, or report a release that a file elsewhere states.
         """
-        return self._list_names(lambda rule: "workloads" in rule.tags)
+        return self._list_names(lambda rule: not {"workloads", "stated-release"}.isdisjoint(rule.tags))
 
     def _list_names(self, is_meant: Callable[[Rule], bool]) -> list[str]:
         from nodelint.rule.definition import all_names

@@ -117,8 +117,15 @@ def rare_types(catalog: Catalog) -> TypeSet:
 def type_table(resolution: Resolution, count: int | None, width: int) -> Iterator[str]:
     """Yield the types that can be launched, the cheapest first: at most that many, or all with what pods can use."""
     catalog = resolution.catalog
-    if not resolution.launchable or count == 0 or "on-demand" not in resolution.capacity_types:
+    if not resolution.launchable or count == 0:
         return
+    if resolution.capacity_types and "on-demand" not in resolution.capacity_types:
+        only = " and ".join(resolution.capacity_types)
+        yield from wrap(
+            f"the pool launches only {only} capacity, whose prices nodelint does not list; compare the types by these:",
+            width,
+            "  ",
+        )
     names = catalog.names_in(resolution.launchable & ready(resolution))
     priced = [
         (price, name)

@@ -19,7 +19,7 @@ from nodelint.model.releases import Version
 from nodelint.triage.causes import VERDICTS, words_below_warning
 from nodelint.triage.disruptions import Disrupted
 from nodelint.triage.groups import LogGroup, Release, Sorter
-from nodelint.triage.kubectl_objects import count_disruptions, is_objects, of_objects
+from nodelint.triage.kubectl_objects import count_disruptions, is_objects, list_disrupted, of_objects
 from nodelint.triage.kubectl_text import find_table, of_text
 from nodelint.triage.logs import LogLine, Reader
 from nodelint.triage.streams import NoLog, bounded
@@ -35,7 +35,7 @@ class Triage(NamedTuple):
     of; `cut_first` and `cut_last` say that the first or last line is a piece of one. `shapes_dropped` counts the
     lines of unknown messages that were too many to keep apart. Where `kind` is `objects`, a line stands for an event
     or a condition; `messages` are bare lines without times. `releases` is empty if none is known. `disruptions`
-    counts what Karpenter disrupts on purpose, by its reason; `disrupted` are the first of the nodes in lines.
+    counts what Karpenter disrupts on purpose, by its reason; `disrupted` are the first of these nodes.
     """
 
     groups: tuple[LogGroup, ...]
@@ -205,6 +205,7 @@ def _of_entries(entries: list[LogLine], unread: int, release: Version | None) ->
         shapes_dropped=found.dropped,
         kind="messages" if any(entry.source == "text" for entry in entries) else "objects",
         disruptions=count_disruptions(entries),
+        disrupted=list_disrupted(entries),
     )
 
 
