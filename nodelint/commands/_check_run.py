@@ -367,9 +367,10 @@ def _end(run: _Run, report: Report) -> NoReturn:
 
         for line in missing_lines(missing):
             say(line)
-    if broken or (report.faults and os.environ.get("NODELINT_FAIL_ON_FAULT")):
+    is_own_fault = bool(report.faults) and _has_broken_own_rule(report)
+    if broken or (report.faults and not is_own_fault and os.environ.get("NODELINT_FAIL_ON_FAULT")):
         sys.exit(FAULT)
-    if run.found.unreadable:
+    if run.found.unreadable or is_own_fault:
         sys.exit(UNUSABLE)
     if missing:
         sys.exit(TRY_AGAIN if all(skip.transient for skip in missing) else LACKING)
@@ -377,6 +378,13 @@ def _end(run: _Run, report: Report) -> NoReturn:
         sys.exit(FOUND)
     fail_on = run.settings.fail_on
     sys.exit(FOUND if fail_on != "never" and report.at_or_above(fail_on) else CLEAN)
+
+
+def _has_broken_own_rule(report: Report) -> bool:
+    """Whether a rule of the user raised an error: what it would have found is not known."""
+    from nodelint.lint.judging import OWN_BROKE_DOWN
+
+    return any(skip.reason == OWN_BROKE_DOWN for skip in report.skipped)
 
 
 def _unjudged(run: _Run, report: Report) -> bool:

@@ -197,11 +197,10 @@ def lint(
     ours = tuple(obj for obj in requested if obj.counted)
     seen = replacement.cluster_objects(ours) if built else ours
     shown, ignored = _part_ignored(filter(selection.shows, results), selection)
-    suppressed = [*filter(lambda hidden: selection.shows(hidden.result), suppressed), *ignored]
     things = _in_order(shown, sources, selection), tuple(dict.fromkeys(skipped)), ours
     unbuilt = tuple(dict.fromkeys(problem for text in built for problem in text.problems))
     unjudged = len(unread) + _count_broken(sources)
-    hidden = _sort_suppressed(suppressed, sources) if suppressed else ()
+    hidden = _sort_suppressed([*suppressed, *ignored], sources, selection)
     return Report(*things, target, tuple(dict.fromkeys(faults)), chosen, unjudged, seen, unbuilt, hidden)
 
 
@@ -243,10 +242,14 @@ def _place_key(sources: Sequence[Source]) -> Callable[[Result], tuple[int, int, 
     return place
 
 
-def _sort_suppressed(suppressed: Sequence[Suppressed], sources: Sequence[Source]) -> tuple[Suppressed, ...]:
-    """Return suppressed findings by file and place, each once."""
+def _sort_suppressed(
+    suppressed: Sequence[Suppressed], sources: Sequence[Source], selection: Selection
+) -> tuple[Suppressed, ...]:
+    """Return the suppressed findings that the profile would show, by file and place, each once."""
+    if not suppressed:
+        return ()
     key = _place_key(sources)
-    once = {(key(hidden.result), hidden.result.message): hidden for hidden in suppressed}
+    once = {(key(hidden.result), hidden.result.message): hidden for hidden in suppressed if selection.shows(hidden.result)}
     return tuple(once[mark] for mark in sorted(once))
 
 

@@ -41,7 +41,9 @@ _FEW = 200
 """Objects that are judged before more processes would have been started."""
 
 _BROKE_DOWN = "the rule broke down over it: a fault of nodelint's own, please report it"
-_OWN_BROKE_DOWN = "your rule broke down over it"
+OWN_BROKE_DOWN = "your rule raised an error on it"
+"""The reason of a gap if a rule of the user raised an error."""
+
 _TOO_MANY = f"only the first {MAX_FINDINGS:,} findings of a rule in one object are reported"
 
 
@@ -378,7 +380,7 @@ def _note_fault(rule: Rule, obj: Object | None, path: str, error: Exception, int
     what = f"{rule.name} on {obj.label if obj else 'the file'} of {path}: {type(error).__name__}: {error}"
     place = _own_place(rule, error)
     into.faults.append(f"{place}: {what}" if place else f"internal error, please report it: {what}")
-    into.skipped.append(gap_of(rule.name, path, obj, _OWN_BROKE_DOWN if place else _BROKE_DOWN))
+    into.skipped.append(gap_of(rule.name, path, obj, OWN_BROKE_DOWN if place else _BROKE_DOWN))
 
 
 def _own_place(rule: Rule, error: Exception) -> str | None:

@@ -104,8 +104,8 @@ def _list_comments(sources: Sequence[Source], report: Report) -> Iterator[str]:
     yield from _say_more(len(comments))
 
 
-def _is_same(one: Span, other: Span) -> bool:
-    return (one.source.path, one.start) == (other.source.path, other.start)
+def _is_same(first: Span, second: Span) -> bool:
+    return (first.source.path, first.start) == (second.source.path, second.start)
 
 
 def _say_finding(result: Result) -> str:

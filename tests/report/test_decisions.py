@@ -48,17 +48,17 @@ def test_json_lists_what_is_not_reported_and_who_decided_it(nodelint: Run, tmp_p
     write_files(tmp_path, {"accepted.yaml": ignored % "accepted", "old/pool.yaml": wrong % "old"})
     settings = "ignore: [no-limits]\nper-path-ignores: {'old/**': [unknown-value]}\nbaseline: nodelint.baseline.json\n"
     write_files(tmp_path, {"nodelint.yaml": settings})
-    said = json.loads(nodelint("check", "--format", "json").stdout)
-    found = {(entry["by"], entry["path"], entry["rule"]) for entry in said["suppressed"]}
+    report = json.loads(nodelint("check", "--format", "json").stdout)
+    found = {(entry["by"], entry["path"], entry["rule"]) for entry in report["suppressed"]}
     assert {
         ("baseline", "known.yaml", "unknown-value"),
         ("comment", "accepted.yaml", "unknown-value"),
         ("per-path-ignores", "old/pool.yaml", "unknown-value"),
     } <= found
-    assert not any(finding["rule"] == "unknown-value" for finding in said["findings"])
-    texts = {entry["comment"]["text"] for entry in said["suppressed"] if entry["comment"]}
+    assert not any(finding["rule"] == "unknown-value" for finding in report["findings"])
+    texts = {entry["comment"]["text"] for entry in report["suppressed"] if entry["comment"]}
     assert texts == {"# nodelint: ignore[unknown-value] accepted by Ann"}
-    assert said["summary"]["settings"] == {
+    assert report["summary"]["settings"] == {
         "profile": "default",
         "select": None,
         "extendSelect": [],
