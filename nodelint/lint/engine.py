@@ -199,9 +199,9 @@ def lint(
     shown, ignored = _part_ignored(filter(selection.shows, results), selection)
     things = _in_order(shown, sources, selection), tuple(dict.fromkeys(skipped)), ours
     unbuilt = tuple(dict.fromkeys(problem for text in built for problem in text.problems))
-    unjudged = len(unread) + _count_broken(sources)
     hidden = _sort_suppressed([*suppressed, *ignored], sources, selection)
-    return Report(*things, target, tuple(dict.fromkeys(faults)), chosen, unjudged, seen, unbuilt, hidden)
+    counts = chosen, len(unread) + _count_broken(sources)
+    return Report(*things, target, tuple(dict.fromkeys(faults)), *counts, seen, unbuilt, hidden)
 
 
 def _with_plain_workloads(
@@ -249,7 +249,9 @@ def _sort_suppressed(
     if not suppressed:
         return ()
     key = _place_key(sources)
-    once = {(key(hidden.result), hidden.result.message): hidden for hidden in suppressed if selection.shows(hidden.result)}
+    once = {
+        (key(hidden.result), hidden.result.message): hidden for hidden in suppressed if selection.shows(hidden.result)
+    }
     return tuple(once[mark] for mark in sorted(once))
 
 

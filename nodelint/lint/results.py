@@ -95,7 +95,7 @@ class Result(NamedTuple):
 
 
 class Suppressed(NamedTuple):
-    """A finding that is not reported. `comment` is the comment that suppresses it; None if `per-path-ignores` does."""
+    """A finding that is not reported. `comment` suppresses it; if it is None, `per-path-ignores` does."""
 
     result: Result
     comment: Span | None

@@ -234,11 +234,17 @@ def _say_disruptions(read: Triage) -> str:
 
 
 def _list_disrupted(read: Triage) -> Iterator[str]:
-    """Yield a line for each of the first nodes that were disrupted, with the NodePool by its NodeClaim's name, and how
-    many more there are.
+    """Yield a line for each of the first nodes that were disrupted, and how many more there are.
+
+    The NodePool is the one after which the NodeClaim is named.
     """
     for node in read.disrupted[:_MOST_NODES]:
-        about = ", ".join(filter(None, [node.pool and f"NodePool {node.pool}", node.claim and f"NodeClaim {node.claim}", node.instance_type]))
+        about = ", ".join(
+            filter(
+                None,
+                [node.pool and f"NodePool {node.pool}", node.claim and f"NodeClaim {node.claim}", node.instance_type],
+            )
+        )
         name = f"node {node.node}{f' ({about})' if about else ''}" if node.node else about
         yield "  " + "  ".join(filter(None, [node.time.replace("T", " "), node.reason, name]))
     if len(read.disrupted) > _MOST_NODES:

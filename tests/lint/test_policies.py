@@ -239,7 +239,9 @@ class TestFoldersOfRules:
         assert "please report" not in done.stderr + done.stdout
         assert "your rule raised an error on it (memory-limit)" in done.stdout
         assert done.returncode == 2, "what the rule would have found is not known"
-        spot = RULE.replace("    if pool", '    any("spot" in line.values for line in pool.requirements)\n    if pool')
+        spot = RULE.replace(
+            "    if pool", '    any("spot" in line.values for line in pool.requirements)\n    if pool'
+        )
         (tmp_path / "team" / "memory-limit.py").write_text(spot, encoding="utf-8")
         done = nodelint("check", "--rules", "team", "--select", "memory-limit")
         assert "TypeError: a value is no text: compare `value.text` with 'spot'" in done.stderr

@@ -46,7 +46,9 @@ def test_json_lists_what_is_not_reported_and_who_decided_it(nodelint: Run, tmp_p
     write_files(tmp_path, {"known.yaml": wrong % "known"})
     nodelint("baseline", "known.yaml")
     write_files(tmp_path, {"accepted.yaml": ignored % "accepted", "old/pool.yaml": wrong % "old"})
-    settings = "ignore: [no-limits]\nper-path-ignores: {'old/**': [unknown-value]}\nbaseline: nodelint.baseline.json\n"
+    settings = (
+        "ignore: [no-limits]\nper-path-ignores: {'old/**': [unknown-value]}\nbaseline: nodelint.baseline.json\n"
+    )
     write_files(tmp_path, {"nodelint.yaml": settings})
     report = json.loads(nodelint("check", "--format", "json").stdout)
     found = {(entry["by"], entry["path"], entry["rule"]) for entry in report["suppressed"]}

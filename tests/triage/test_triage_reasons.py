@@ -486,7 +486,9 @@ def test_events_name_the_node_its_pool_and_the_time(nodelint: Run) -> None:
         for kind, name in (("Node", "ip-10-0-0-1"), ("NodeClaim", "general-q8z7x"))
     ]
     launched = {"kind": "NodeClaim", "name": "general-zzzzz"}
-    events.append({**event, "reason": "DisruptionLaunching", "involvedObject": launched, "message": "Launching: Drifted"})
+    events.append(
+        {**event, "reason": "DisruptionLaunching", "involvedObject": launched, "message": "Launching: Drifted"}
+    )
     text = json.dumps({"kind": "List", "items": events})
     (disrupted,) = json.loads(nodelint("triage", "-", "--format", "json", stdin=text).stdout)["disrupted"]
     assert (disrupted["node"], disrupted["nodePool"]) == ("ip-10-0-0-1", "general")
@@ -581,7 +583,10 @@ def test_the_nodes_of_a_disruption_are_named(nodelint: Run) -> None:
     text = DISRUPTION % ",".join(NODE % (n, n) for n in range(2)) + DISRUPTION % ""
     text += "".join(DISRUPTION % (NODE % (n, n)) for n in range(2, 12))
     printed = nodelint("triage", "-", stdin=text).stdout
-    assert "\n  2026-01-01 10:00:00  drifted  node ip-10-0-0-1 (NodePool web, NodeClaim web-q8z01, m7i.large)\n" in printed
+    assert (
+        "\n  2026-01-01 10:00:00  drifted  node ip-10-0-0-1 (NodePool web, NodeClaim web-q8z01, m7i.large)\n"
+        in printed
+    )
     assert "ip-10-0-0-10" not in printed and "  and 2 more nodes; `--format json` lists them\n" in printed
     found = json.loads(nodelint("triage", "-", "--format", "json", stdin=text).stdout)
     assert found["disruptions"] == {"drifted": 12} and len(found["disrupted"]) == 12
