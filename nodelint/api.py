@@ -44,6 +44,7 @@ docstrings say, stay as they are within a major version; everything else in the 
 | `userdata` | the user data of a class: what in it fits the image family, and what it sets |
 | `controller_settings` | how the repository installs the controller, and which values its chart reads |
 | `controller_policy`, `iam_statements` | what the controller needs to be allowed, and what policies allow |
+| `controller_permissions` | what the controller beside a file needs, and which statements of a run may allow it |
 | `apiserver`, `controller`, `convert` | what the API server and the controller say of an object; old APIs made v1 |
 
 Modules are loaded when a rule first uses something of them. `overlays` is the former name of `node_overlays`: it is
@@ -107,7 +108,7 @@ if TYPE_CHECKING:
         support,
     )
     from nodelint.model.documents import objects
-    from nodelint.rule import fixes, remedies
+    from nodelint.rule import controller_permissions, fixes, remedies
     from nodelint.rule.checks import RuleCheck, run_checks
     from nodelint.rule.suppressions import Suppression
     from nodelint.text.yaml import scalars
@@ -143,6 +144,7 @@ __all__ = [
     "catalog",
     "cluster_objects",
     "controller",
+    "controller_permissions",
     "controller_policy",
     "controller_settings",
     "convert",
@@ -244,6 +246,7 @@ _MODULES = {
         "support",
     ),
     "nodelint.rule": (
+        "controller_permissions",
         "fixes",
         "remedies",
     ),

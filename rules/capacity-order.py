@@ -49,7 +49,7 @@ from nodelint.api import (
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    item = pool_requirements.last_asking(pool, keys.CAPACITY_TYPE)
+    item = pool_requirements.find_last_requirement(pool, keys.CAPACITY_TYPE)
     if item is None or item.operator != "In" or not {"spot", "on-demand"} <= set(item.texts):
         return
     at = item.at

@@ -135,7 +135,7 @@ def _capacity(pool: NodePool, at: Node, start: str, named: str, context: Context
     other = "spot" if named == "on-demand" else "on-demand"
     if other not in resolution.capacity_types or fixes.doubts(resolution, (keys.CAPACITY_TYPE,)):
         return
-    line = pool_requirements.last_asking(pool, keys.CAPACITY_TYPE)
+    line = pool_requirements.find_last_requirement(pool, keys.CAPACITY_TYPE)
     remark = f"but the requirements allow {other}" + (", which is tried first" if other == "spot" else "")
     if named not in resolution.capacity_types:
         remark = f"but the requirements allow only {other}"
@@ -168,7 +168,7 @@ def _arch(pool: NodePool, at: Node, start: str, named: str, context: Context) ->
         return
     if resolution.node_class is not None and any(image.arch is None for image in resolution.images.images):
         return  # the images decide, and are not known
-    line = pool_requirements.last_asking(pool, keys.ARCH)
+    line = pool_requirements.find_last_requirement(pool, keys.ARCH)
     yield Finding(
         at=at,
         message=f"{start.replace('{}', named)}, but {len(types):,} of {len(left):,} instance types are {other}",

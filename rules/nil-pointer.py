@@ -34,7 +34,11 @@ def check(source: Source, context: Context) -> Findings:
     for start, end, field in context.templates.stops_helm(source):
         parent = field.rpartition(".")[0]
         name = parent.rpartition(".")[2]
-        if parent in reported or name == "global" or context.templates.says_elsewhere(source, name, templates=False):
+        if (
+            parent in reported
+            or name == "global"
+            or context.templates.is_in_another_template(source, name, templates=False)
+        ):
             continue
         reported.add(parent)
         yield _finding(source, (start, end), field, f"`{parent.lstrip('.')}` is not in the chart's values")

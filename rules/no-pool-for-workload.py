@@ -112,7 +112,7 @@ def check(workload: "cluster_objects.Workload", context: Context, *, pools: str 
     written = fit.suggestions(found)
     ways = list(_ways_out(written))
     meant = fit.is_intended_for(workload, judged) and found.ruled_out
-    others = pools != "complete" and not ways and (not meant or fit.may_be_for_others(workload, judged))
+    others = pools != "complete" and not ways and (not meant or fit.may_select_other_nodes(workload, judged))
     pending = "they stay Pending, unless nodes outside of Karpenter accept them" if others else "they stay Pending"
     why = _say_why(found, nearest, refusal)
     yield Finding(

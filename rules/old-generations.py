@@ -109,7 +109,7 @@ def _check_floor(pool: NodePool, context: Context) -> Findings:
         return
     families = messages.short(", ".join(resolution.families(old)), 48)
     counts = f"{len(old):,} of {len(resolution.candidates):,} instance types"
-    category = pool_requirements.last_asking(pool, keys.CATEGORY)
+    category = pool_requirements.find_last_requirement(pool, keys.CATEGORY)
     place = fixes.visible_node(category.key_node) if category is not None else fixes.place(pool)
     note = _describe_metal(pool, resolution)
     both = "require `instance-hypervisor In [nitro]`, which excludes both" if note is not None else None
@@ -141,7 +141,7 @@ def _check_floor(pool: NodePool, context: Context) -> Findings:
 
 def _is_usual(pool: NodePool, floor: pool_requirements.PoolRequirement) -> bool:
     """Whether the pool has the requirements of Karpenter's own examples: `c`, `m` and `r` after generation 2."""
-    category = pool_requirements.last_asking(pool, keys.CATEGORY)
+    category = pool_requirements.find_last_requirement(pool, keys.CATEGORY)
     chosen = category is not None and category.operator == "In" and set(category.texts) <= {"c", "m", "r"}
     return chosen and floor.operator == "Gt" and tuple(floor.texts) == ("2",)
 

@@ -118,7 +118,7 @@ def _examples(left: TypeSet, newer: dict[str, TypeSet], resolution: resolve.Reso
             of_it = newer[family] & types.having_value(keys.GENERATION, generation)
             names = resolution.families(of_it)
             for name in [name for name in names if name.partition(generation)[2] in ("", "a", "g", "i")] or names[:2]:
-                twin = resolve.cheaper_twin(own, types.having_value(keys.FAMILY, name), types)
+                twin = resolve.find_cheaper_pair(own, types.having_value(keys.FAMILY, name), types)
                 cheap += [name] if twin is not None and twin.saved >= 0 else []
                 others += [name] if place == min(1, len(generations) - 1) else []
     named = ", ".join(f"`{name}`" for name in list(dict.fromkeys(cheap or others))[:6])
@@ -129,7 +129,7 @@ def _examples(left: TypeSet, newer: dict[str, TypeSet], resolution: resolve.Reso
 
 def _is_dearer(left: TypeSet, others: TypeSet, resolution: resolve.Resolution) -> bool:
     """Whether a newer type of the same CPUs and memory costs less."""
-    twin = resolve.cheaper_twin(*_alike(left, others, resolution.catalog), resolution.catalog)
+    twin = resolve.find_cheaper_pair(*_alike(left, others, resolution.catalog), resolution.catalog)
     return twin is not None and twin.saved > EQUAL
 
 
@@ -137,7 +137,7 @@ def _message(left: TypeSet, others: TypeSet, resolution: resolve.Resolution, beh
     families = resolution.families(left)
     listed = messages.short(", ".join(f"`{family}`" for family in families), 30)
     old = f"{listed} {'is' if len(families) == 1 else 'are'} {behind} or more generations old"
-    twin = resolve.cheaper_twin(*_alike(left, others, resolution.catalog), resolution.catalog)
+    twin = resolve.find_cheaper_pair(*_alike(left, others, resolution.catalog), resolution.catalog)
     if twin is None:
         return old
     if twin.saved <= EQUAL:

@@ -229,7 +229,7 @@ def _selector(term: manifest.SelectorTerm) -> tuple[Node, str] | None:
     tags = term.node.get("tags")
     if term.owner == "amazon" or term.owner is UNKNOWN or (tags is not None and tags.value is UNKNOWN):
         return None
-    if any(not isinstance(tag.key, str) or labels.says_ready(tag.key) for tag in term.tags):
+    if any(not isinstance(tag.key, str) or labels.means_ready(tag.key) for tag in term.tags):
         return None
     if term.name:
         node = term.node.get("name")

@@ -173,7 +173,7 @@ def _check_default(obj: Object, context: Context) -> Findings:
         around = scopes.within(use.code.start, use.code.end)
         if any(use.path in region.asked for region in around):
             continue
-        if context.templates.says_elsewhere(source, use.path[-1], templates=False):
+        if context.templates.is_in_another_template(source, use.path[-1], templates=False):
             continue
         if context.templates.is_value_given(source, use.path[-1]):
             continue

@@ -55,7 +55,7 @@ from nodelint.api import (
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-best-practices.html",
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    spot = pool_requirements.last_asking(pool, keys.CAPACITY_TYPE)
+    spot = pool_requirements.find_last_requirement(pool, keys.CAPACITY_TYPE)
     if spot is None or context.resolution(pool).capacity_types != ("spot",):
         return
     pools = list(context.interchangeable_pools(pool, "on-demand"))

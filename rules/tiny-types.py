@@ -214,7 +214,7 @@ def _let_in(pool: NodePool, resolution: resolve.Resolution, few: int) -> Finding
     small = [name for name in names if pods[name] <= few]
     if not small or fixes.doubts(resolution):
         return
-    category = pool_requirements.last_asking(pool, keys.CATEGORY)
+    category = pool_requirements.find_last_requirement(pool, keys.CATEGORY)
     shown, most = messages.short(", ".join(sorted(small)), 40), max(pods[name] for name in small)
     yield Finding(
         at=fixes.visible_node(category.key_node) if category is not None else fixes.place(pool),

@@ -111,7 +111,7 @@ def _unused(obj: Object, context: Context) -> Findings:
                 name = entry.name
                 if name is None or name in known or _is_empty(entry.value) or not shape.has_below(name):
                     continue
-                if name in scopes.loose or context.templates.says_elsewhere(source, name):
+                if name in scopes.loose or context.templates.is_in_another_template(source, name):
                     continue
                 if _says_the_same(obj, name, entry.value):
                     continue

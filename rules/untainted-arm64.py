@@ -147,7 +147,7 @@ def _check_unnamed(pool: NodePool, context: Context) -> Findings:
         return
     if any(context.interchangeable_pools(pool, "amd64")):
         return
-    line = pool_requirements.last_asking(pool, keys.ARCH)
+    line = pool_requirements.find_last_requirement(pool, keys.ARCH)
     yield Finding(
         at=pool_requirements.values_at(line) if line is not None else fixes.place(pool),
         message="all nodes are arm64: a container image without a build for arm64 does not start on them",

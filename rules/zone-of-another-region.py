@@ -101,7 +101,7 @@ def check(source: Source, context: Context) -> Findings:
 
 def _asked_regions(pool: NodePool) -> Iterator[tuple["pool_requirements.PoolRequirement", set[str]]]:
     """Yield the requirement on zones of a pool, with the regions of all zones, if these are known."""
-    item = pool_requirements.last_asking(pool, keys.ZONE)
+    item = pool_requirements.find_last_requirement(pool, keys.ZONE)
     if item is None or item.operator != "In" or not item.known or not item.texts or pool.partial:
         return
     regions = {selectors.region_of(zone) for zone in item.texts}

@@ -184,7 +184,7 @@ def settings_of(flags: Mapping[str, object], paths: Sequence[str] = ()) -> Setti
         unusable(error)
 
 
-def settings_over_paths(flags: Mapping[str, object], paths: Sequence[str]) -> Settings:
+def read_settings_for(flags: Mapping[str, object], paths: Sequence[str]) -> Settings:
     """Return the settings for some paths. The run ends where none of the paths is there."""
     stop_where_none_is_there(*paths)
     return settings_of(flags, paths)

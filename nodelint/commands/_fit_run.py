@@ -9,10 +9,10 @@ from nodelint.base.printable import escaped_json
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands import (
     discovered,
+    read_settings_for,
     say_stated_for_files,
     say_switched_off,
     session_of,
-    settings_over_paths,
 )
 from nodelint.commands._console import CLEAN, FOUND, UNUSABLE, echo, echo_json, say, stop
 from nodelint.commands._facts import facts_for
@@ -54,7 +54,7 @@ def fit_workloads(
     """Read, hold workloads against pools, and tell; ends the run. `flags` are settings, and about facts."""
     wanted = outputs_of(outputs, output)
     fact_flags = FactFlags.read(flags)
-    settings = settings_over_paths(flags, paths)
+    settings = read_settings_for(flags, paths)
     from nodelint.model.cluster_objects import PATTERN, PATTERN_WITH_SCALERS
 
     found = discovered(paths or (".",), settings, PATTERN_WITH_SCALERS if cost else PATTERN)

@@ -76,11 +76,11 @@ def say_release_of_repository(found: Discovery, settings: Settings) -> None:
     is_piped = any(source.path == "-" for source in found.sources)
     if not is_piped or settings.karpenter_named or settings.per_path_versions:
         return
-    from nodelint.files.discover import stating_around
+    from nodelint.files.discover import list_release_files
     from nodelint.model.releases import NEWEST
     from nodelint.releases import evidence_of
 
-    stated = evidence_of(stating_around(".", settings.paths_left_out))
+    stated = evidence_of(list_release_files(".", settings.paths_left_out))
     by_release = {evidence.karpenter: evidence for evidence in reversed(stated.all) if evidence.about == "karpenter"}
     if not by_release or list(by_release) == [NEWEST]:
         return

@@ -75,8 +75,8 @@ def _find_fault(path: str) -> str | None:
 
 def find_charts(found: Discovery) -> list[str]:
     """Return the folders of the charts among the files that were read, without those vendored in one of them."""
-    from nodelint.forms.lib.chart_places import chart_around
+    from nodelint.forms.lib.chart_places import find_outer_chart
 
     folders = sorted(os.path.dirname(path) or os.curdir for path in found.seen if os.path.basename(path) == _CHART)
     read = set(map(os.path.abspath, folders))
-    return [folder for folder in folders if chart_around(folder) not in read]
+    return [folder for folder in folders if find_outer_chart(folder) not in read]

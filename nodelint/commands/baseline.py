@@ -10,7 +10,7 @@ import click
 
 from nodelint.base.printable import printable
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.commands import discovered, settings_over_paths, unreadable, versions
+from nodelint.commands import discovered, read_settings_for, unreadable, versions
 from nodelint.commands._console import CLEAN, FAULT, echo, say, stop, unusable
 from nodelint.commands._facts import facts_options
 from nodelint.commands._flags import FactFlags
@@ -63,7 +63,7 @@ def command(paths: Sequence[str], prune: bool, **flags: Unpack[BaselineFlags]) -
       nodelint baseline --prune clusters/
     """
     fact_flags = FactFlags.read(flags)
-    settings = settings_over_paths(flags, paths)
+    settings = read_settings_for(flags, paths)
     path = settings.baseline or FILE
     if prune and not os.path.exists(path):
         stop(f"{path}: there is no baseline to prune; `nodelint baseline` without --prune writes one")

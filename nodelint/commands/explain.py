@@ -13,10 +13,10 @@ from nodelint.commands import (
     discovered,
     exclude,
     include,
+    read_settings_for,
     say_stated_for_files,
     say_switched_off,
     session_of,
-    settings_over_paths,
     unread,
     unreadable,
     values,
@@ -90,7 +90,7 @@ def command(
       nodelint explain clusters/prod --nodepool gpu --karpenter-version 1.3
     """
     wanted, fact_flags = outputs_of(outputs, output), FactFlags.read(flags)
-    settings = settings_over_paths(flags, paths)
+    settings = read_settings_for(flags, paths)
     found = discovered(paths or (".",), settings)
     say_stated_for_files(found, settings)
     from nodelint.inventory import read_inventory

@@ -14,8 +14,8 @@ from nodelint.commands import (
     exclude,
     include,
     output_format,
+    read_settings_for,
     session_of,
-    settings_over_paths,
     unread,
     unreadable,
     versions,
@@ -88,7 +88,7 @@ def command(paths: Sequence[str], target: MoveTarget, write: bool, form: str, **
     from nodelint.migrate import left_in_rendered, migrate
     from nodelint.migrate.types import list_types
 
-    settings = settings_over_paths(flags, paths)
+    settings = read_settings_for(flags, paths)
     found = discovered(paths or (".",), settings, _ALSO)
     session_of(settings, runs_rules=False)
     inventory = read_inventory(found)

@@ -12,7 +12,7 @@ import click
 from nodelint import __version__
 from nodelint.base.printable import printable
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.commands import discovered, exclude, now, settings_over_paths, unread, unreadable, versions
+from nodelint.commands import discovered, exclude, now, read_settings_for, unread, unreadable, versions
 from nodelint.commands._console import CLEAN, LACKING, TRY_AGAIN, UNUSABLE, echo, echo_json, say, stop
 from nodelint.commands._help import GroupedCommand
 from nodelint.commands._shell_completion import files
@@ -104,7 +104,7 @@ def command(
         echo_json(policy())
         return
     given = _repeat_flags(flags)
-    settings = settings_over_paths(flags, paths)
+    settings = read_settings_for(flags, paths)
     _check_regions(regions)
     session = Session(settings)
     found, classes = (None, session.classes_at((), None)) if catalog else _manifests(paths, session)

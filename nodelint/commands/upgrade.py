@@ -14,7 +14,7 @@ from nodelint.commands import (
     discovered,
     exclude,
     include,
-    settings_over_paths,
+    read_settings_for,
     unread,
     unreadable,
     values,
@@ -98,7 +98,7 @@ def command(
 
     fact_flags = FactFlags.read(flags)
     start = early(old) if old is not None else None
-    settings = settings_over_paths({**flags, "karpenter_version": _name_start(old, start)}, paths)
+    settings = read_settings_for({**flags, "karpenter_version": _name_start(old, start)}, paths)
     after = _release("--to", new)
     found = discovered(paths or (".",), settings)
     before, kubernetes = _stated(settings, found)

@@ -1,7 +1,8 @@
-"""What a configuration makes of a run: rules, schemas, facts from AWS, baseline, and the releases to judge for.
+"""The parts of a run that follow from a configuration: rules, schemas, AWS facts, baseline, and the releases to judge
+for.
 
-Commands and the language server ask the same session, so that both judge alike. Nothing here prints or ends a run:
-what cannot be used raises ConfigError.
+Commands and the language server use the same session, so that both judge alike. Nothing here prints, or ends the run:
+an unusable setting raises ConfigError.
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ if TYPE_CHECKING:
     from nodelint.text import Source
 
     Reader = Callable[[str, Callable[[str], Any]], Any]
-    """Reads a path by a function; the language server's remembers what has not changed."""
+    """A function that reads a path with another function. The one of the language server caches unchanged files."""
 
 
 _NO_SNAPSHOT = "; `nodelint refresh --output {}` writes a snapshot of what AWS says"
 
 
 class Session:
-    """One configuration, and what follows from it; each part is computed when it is first asked for."""
+    """A configuration, and the parts of a run that follow from it, computed on first use."""
 
     def __init__(self, settings: Settings, read: Reader | None = None) -> None:
         self.settings = settings
@@ -62,7 +63,7 @@ class Session:
 
     @cached_property
     def rules(self) -> dict[str, Rule]:
-        """Return the rules that come with nodelint, those of the configured folders, and the policies."""
+        """Return the bundled rules, those of the configured folders, and the policies, by name."""
         from nodelint.rule import definition as rule
 
         rules = {**_bundled(), **self._own_rules(rule.load), **self._policies()}
@@ -114,12 +115,12 @@ class Session:
 
     @cached_property
     def selection(self) -> Selection:
-        """Return which rules report."""
+        """Return the selection of the rules that report findings."""
         return selection(self.settings, self.rules)
 
     @cached_property
     def schemas(self) -> Schemas | None:
-        """Return the CRDs of the user's own cluster; None for the schemas that come with nodelint."""
+        """Return the schemas of the user's CRDs. None for the bundled schemas. Raise ConfigError."""
         path = self.settings.crds
         if path is None:
             return None
@@ -138,7 +139,7 @@ class Session:
         return None if self.settings.baseline is None else self.baseline(self.settings.baseline)
 
     def baseline(self, path: str) -> tuple[KnownFinding, ...]:
-        """Return what a baseline file holds."""
+        """Return the findings in a baseline file. Raise ConfigError."""
         from nodelint.lint import baseline
 
         try:
@@ -158,10 +159,11 @@ class Session:
     def facts(
         self, folder: str, now: Callable[[], datetime], max_age: timedelta | None = None
     ) -> tuple[AwsFacts, str | None]:
-        """Return what is known of AWS, and the file that says so: the configured snapshot, else the one that is
-        cached.
+        """Return the AWS facts and the file that has them: the configured snapshot, else the cached one. Empty facts
+        and None if there is none.
 
-        `folder` is one of the repository whose facts are cached. Raise Unusable for a file that is not a snapshot.
+        `folder` is a folder of the repository whose facts are cached. Raise UnusableSnapshot for a file that is not a
+        snapshot.
         """
         from nodelint.ec2 import cache
         from nodelint.ec2.facts import NOTHING
@@ -179,9 +181,9 @@ class Session:
         return cache.facts_of(snapshot, path, self.settings.region, now(), self.limits(max_age)), path
 
     def limits(self, max_age: timedelta | None = None, *, live: bool = False) -> Mapping[FactKind, timedelta]:
-        """Return the greatest age of a fact of each kind.
+        """Return the largest age of a fact of each kind.
 
-        A snapshot that is named has no limit unless `max_age` is set.
+        A snapshot that the user names has no limit, unless `max_age` is set.
         """
         from nodelint.ec2 import cache
         from nodelint.model.fact_kinds import FACT_KINDS
@@ -191,9 +193,11 @@ class Session:
         return {} if self.settings.snapshot and not live else cache.time_to_live()
 
     def beside(self, objects: Sequence[Any], sources: Sequence[Source]) -> list[Source]:
-        """Other manifests of the repository, read only when a pool points to a class that is not available.
+        """Return the other manifests of the repository, if a pool names a class that is not in the run. Empty
+        otherwise.
 
-        Also where a retired object is available: what it names and is named by has to change with it.
+        They are also read if the run has a Provisioner or AWSNodeTemplate: the objects that it names, or that name
+        it, must be converted together.
         """
         from nodelint.model.manifest import EC2NodeClass, NodePool, Retired
 
@@ -206,7 +210,9 @@ class Session:
         return context(sources, self.settings.paths_left_out, self.settings.paths_read_too)
 
     def choose(self, found: Discovery) -> Choose | None:
-        """Return what gives each object the releases that it is judged for. None: those of the settings."""
+        """Return the function that chooses the releases for which an object is judged. None if all have the release
+        of the settings.
+        """
         settings = self.settings
         self._found = found
         stating: Sequence[Source] = ()
@@ -221,7 +227,9 @@ class Session:
         return chooser(settings, stating)
 
     def classes_at(self, classes: Iterable[EC2NodeClass], choose: Choose | None) -> list[ClassesAt]:
-        """Classes by the releases that they are judged for: what AWS is asked depends on these."""
+        """Return classes in groups by the releases for which they are judged: the questions to AWS depend on
+        these.
+        """
         from nodelint.ec2.questions import ClassesAt
 
         target = self.target(choose=choose)
@@ -234,7 +242,7 @@ class Session:
         return [ClassesAt(node_classes, *releases) for releases, node_classes in found.items()]
 
     def target(self, facts: AwsFacts | None = None, choose: Choose | None = None) -> Target:
-        """Return what objects are judged for."""
+        """Return the target for which objects are judged."""
         from nodelint.ec2.facts import NOTHING
         from nodelint.lint.engine import Target
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Placeholder(UnknownValue):
-    """A placeholder as it is written: two of the same text stand for the same value."""
+    """A placeholder with its text: two placeholders with equal text have the same value."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -37,7 +37,7 @@ class Placeholder(UnknownValue):
 
 
 class OpenMap(Placeholder):
-    """A map to which template code adds entries. `known` are the entries that the file writes out."""
+    """A map to which template code adds entries. `known` are the entries that the file contains."""
 
     def __init__(self, text: str, known: dict[str, Any]) -> None:
         super().__init__(text)
@@ -45,10 +45,10 @@ class OpenMap(Placeholder):
 
 
 def placeholder_text(node: Node) -> str:
-    """Return how a value that is not known is written; in what is built, with the code that an unknown part comes
-    from.
+    """Return the text of an unknown value. In a rendered manifest, unknown parts are replaced by the code that
+    produces them.
 
-    Two such texts are the same only if the same code stands in both.
+    Two such texts are equal only if both contain the same code.
     """
     text = node.unquoted
     source = node.source
@@ -71,11 +71,11 @@ def placeholder_text(node: Node) -> str:
 
 
 def stored_object(obj: Object, release: Version, schemas: Schemas) -> dict[str, Any]:
-    """Return what the API server keeps of an object that it takes; placeholders stay `Placeholder`.
+    """Return an object as the API server stores it. Placeholders become `Placeholder`.
 
-    Whether it takes the object is for `schema.check` to say. Raise Unhashable where the release does not serve the
-    object's API version, where a key is a placeholder, and where only a part of the object is available. Worked out
-    once for an object: nobody changes it.
+    This function does not check whether the API server accepts the object. Raise Unhashable if the release does not
+    serve the object's API version, if a key is a placeholder, and if only a part of the object is known. The result
+    is cached, so it must not be changed.
     """
     return obj.once("stored", (release, schemas), lambda: _read_stored(obj, release, schemas))
 
@@ -99,7 +99,7 @@ def _read_stored(obj: Object, release: Version, schemas: Schemas) -> dict[str, A
 
 
 def list_open_parts(obj: Object) -> OpenParts | None:
-    """Return the parts of an object on which template code decides; None if it may be any."""
+    """Return the parts of an object that depend on template code. None if any part may."""
     if not obj.partial:
         return NO_OPEN_PARTS
     if obj.of_values:
@@ -108,9 +108,9 @@ def list_open_parts(obj: Object) -> OpenParts | None:
 
 
 def left_out(obj: Object, release: Version, schemas: Schemas) -> dict[str, Any]:
-    """Return the fields of an object, by path, that `stored_object` leaves out although the release may have them.
+    """Return the fields of an object, by path, that `stored_object` drops although the release may have them.
 
-    Those are the fields that no release known here has, where the release is newer than all of them.
+    These are fields that no known release has, if the release is newer than all known ones.
     """
     if not is_newer(release):
         return {}
@@ -148,7 +148,7 @@ def _value(node: Node, shape: SchemaNode | None, path: Path, parts: OpenParts) -
 
 
 def _make_placeholder(*places: Node | Span) -> Placeholder:
-    """Return what stands for a value as it is written: two of the same code are the same."""
+    """Return a placeholder for the text of some places: placeholders of the same code are equal."""
     return Placeholder(" ".join(" ".join(at.source.text[at.start : at.end] for at in places).split()))
 
 
@@ -176,7 +176,7 @@ def _mapping(node: Node, shape: SchemaNode | None, path: Path, parts: OpenParts)
 
 
 def _child(shape: SchemaNode | None, name: str) -> SchemaNode | None:
-    """Return the shape of a field, or of a map's value; None for what the release does not know."""
+    """Return the schema of a field, or of a map's value. None if the release does not know the field."""
     if shape is None:
         return None
     field = shape.field(name)
@@ -190,7 +190,7 @@ def _default(shape: SchemaNode) -> Any:
 
 
 def _filled(shape: SchemaNode | None, value: Any) -> Any:
-    """Return a default with the defaults of what it holds."""
+    """Return a default value in which missing fields have their defaults."""
     if shape is None:
         return value
     if isinstance(value, dict):

@@ -322,7 +322,7 @@ def stating(found: Discovery, exclude: Excluded = READ_ALL) -> list[Source]:
     return [*found.stating, *more.stating]
 
 
-def stating_around(folder: str, exclude: Excluded = READ_ALL) -> list[Source]:
+def list_release_files(folder: str, exclude: Excluded = READ_ALL) -> list[Source]:
     """Return the files that may state a release, in the repository around a folder. Empty outside of a repository."""
     root = repository(os.path.abspath(folder))
     found = Discovery()

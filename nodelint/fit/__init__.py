@@ -7,7 +7,7 @@ from nodelint.base.types import TYPE_CHECKING
 if TYPE_CHECKING:
     from nodelint.fit.admission import may_tolerate, names_taint
     from nodelint.fit.attempt import PoolVerdict
-    from nodelint.fit.intended import find_nearest, is_intended_for, may_be_for_others
+    from nodelint.fit.intended import find_nearest, is_intended_for, may_select_other_nodes
     from nodelint.fit.pods import requests_of
     from nodelint.fit.refusal import PoolRefusal
     from nodelint.fit.tree import Tree, WorkloadFit
@@ -22,7 +22,7 @@ __all__ = [
     "WorkloadFit",
     "find_nearest",
     "is_intended_for",
-    "may_be_for_others",
+    "may_select_other_nodes",
     "may_tolerate",
     "names_taint",
     "requests_of",
@@ -32,7 +32,7 @@ __all__ = [
 _HOMES = {
     "admission": ("may_tolerate", "names_taint"),
     "attempt": ("PoolVerdict",),
-    "intended": ("find_nearest", "is_intended_for", "may_be_for_others"),
+    "intended": ("find_nearest", "is_intended_for", "may_select_other_nodes"),
     "pods": ("requests_of",),
     "refusal": ("PoolRefusal",),
     "tree": ("Tree", "WorkloadFit"),

@@ -92,7 +92,7 @@ class Attempt:
                 return PoolVerdict(pool, NONE, lacking)
         types, refusal = self._filtered(requirements, expressions)
         if refusal is not None and volume is not None and volume.apart is not None:
-            refusal = self._with_volumes_apart(refusal, *volume.apart)
+            refusal = self._with_volume_conflict(refusal, *volume.apart)
         if refusal is None and types and not pool.pool.static:
             refusal = too_few_types(pool, types)
         return PoolVerdict(pool, NONE if refusal is not None else types, refusal)
@@ -104,7 +104,7 @@ class Attempt:
             from nodelint.fit import lacking
 
             if volume.apart is not None:
-                return lacking.explain_volumes_apart(*volume.apart)
+                return lacking.explain_volume_conflict(*volume.apart)
             return lacking.explain_volume_clash(expressions, clash, volume.requirements, volume.node)
 
         found = clash_refusal(clash, volume.requirements, self.pool, (), existing)
@@ -112,11 +112,11 @@ class Attempt:
         at = self.pod.node.get("volumes")
         return found._replace(message=text, at_workload=at, explain=explain)
 
-    def _with_volumes_apart(self, refusal: PoolRefusal, first: VolumePlace, then: VolumePlace) -> PoolRefusal:
+    def _with_volume_conflict(self, refusal: PoolRefusal, first: VolumePlace, then: VolumePlace) -> PoolRefusal:
         def explain() -> Explanation | None:
-            from nodelint.fit.lacking import explain_volumes_apart
+            from nodelint.fit.lacking import explain_volume_conflict
 
-            return explain_volumes_apart(first, then)
+            return explain_volume_conflict(first, then)
 
         return refusal._replace(at_workload=self.pod.node.get("volumes"), daemons=(), explain=explain)
 
@@ -173,7 +173,7 @@ class Attempt:
         asking = self.pod.node.get("containers") if reason == "resources" else None
         text = f"{text}, resources={shown_requests(self.pod.requests)}"
         alone = meeting & offered & pool.sizes.holding(self.pod.requests, pool.allowed)
-        in_the_way = daemons_in_the_way(self.pod, [group for group in self.daemons if group.types & alone])
+        in_the_way = find_blocking_daemons(self.pod, [group for group in self.daemons if group.types & alone])
         return PoolRefusal(reason, text, None, asking, *in_the_way)
 
 
@@ -214,7 +214,7 @@ class PodState(NamedTuple):
     topologies: tuple[TopologyKey, ...]
 
 
-def daemons_in_the_way(pod: Pod, groups: Sequence[DaemonGroup]) -> tuple[tuple[Daemon, ...], HostPort | None]:
+def find_blocking_daemons(pod: Pod, groups: Sequence[DaemonGroup]) -> tuple[tuple[Daemon, ...], HostPort | None]:
     """Return the daemons that keep a pod from types that would hold it alone, and the port that one of them has
     taken.
     """

@@ -82,7 +82,7 @@ class Daemons:
         if nearest is None:
             nearest = max(self._common(daemon, other.pool.source) for other in self._pools)
             self._nearest[daemon.path] = nearest
-        return common == nearest and not _are_apart(self._parts(daemon), self._parts(pool), common)
+        return common == nearest and not _are_of_two_clusters(self._parts(daemon), self._parts(pool), common)
 
     def _parts(self, source: SourceText) -> tuple[str, ...]:
         """Return the folders of a text's file in its repository, and the file's name."""
@@ -98,7 +98,7 @@ class Daemons:
         return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], folders))
 
 
-def _are_apart(path: Sequence[str], other: Sequence[str], common: int) -> bool:
+def _are_of_two_clusters(path: Sequence[str], other: Sequence[str], common: int) -> bool:
     """Whether two files with so many folders in common may be for two clusters, by the words of the others."""
     if path[:-1] == other[:-1]:
         return False

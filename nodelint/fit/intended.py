@@ -37,7 +37,7 @@ def is_intended_for(workload: Workload, pools: Sequence[EmptyPool]) -> bool:
     return selects or any(toleration.key in taints for toleration in pod.tolerations if toleration.key)
 
 
-def may_be_for_others(workload: Workload, pools: Sequence[EmptyPool]) -> bool:
+def may_select_other_nodes(workload: Workload, pools: Sequence[EmptyPool]) -> bool:
     """Whether what a workload selects may be of nodes that others than Karpenter launch, and that are not known here.
 
     A label of Karpenter's own is on no other node; one with a value that a pool gives speaks of that pool.

@@ -197,7 +197,7 @@ def explain_label_clash(expressions: Sequence[LabelExpression], key: str, pool: 
     return None
 
 
-def explain_volumes_apart(first: VolumePlace, then: VolumePlace) -> Explanation | None:
+def explain_volume_conflict(first: VolumePlace, then: VolumePlace) -> Explanation | None:
     """Return an explanation if a pod's two volumes need different values of a label, so that no node reaches both.
 
     None if they do not.

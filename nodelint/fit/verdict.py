@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.type_set import NONE, TypeSet
-from nodelint.fit.attempt import Attempt, PodState, PoolVerdict, daemons_in_the_way
+from nodelint.fit.attempt import Attempt, PodState, PoolVerdict, find_blocking_daemons
 from nodelint.fit.ignored import IgnoredPod, requirements_of
 from nodelint.fit.pod_terms import SPREAD, LabelExpression, Term, Toleration
 from nodelint.fit.pods import Pod, add_requests
@@ -178,7 +178,7 @@ def judge_daemon(pod: Pod, pool: EmptyPool, others: Sequence[DaemonGroup]) -> Po
     if not room:
         text = f"no instance type has enough resources, resources={shown_requests(pod.requests)}"
         alone = pool.sizes.holding(pod.requests, types)
-        daemons, port = daemons_in_the_way(pod, [group for group in others if group.types & alone])
+        daemons, port = find_blocking_daemons(pod, [group for group in others if group.types & alone])
 
         def explain() -> Explanation | None:
             from nodelint.fit.lacking import explain_lack

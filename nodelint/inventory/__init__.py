@@ -210,7 +210,7 @@ def build_found(found: Discovery, each_release: bool = False) -> Inventory:
 
 
 def _read_and_build(found: Discovery, each_release: bool) -> Inventory:
-    read_beside(found)
+    read_needed_files(found)
     inventory = build(found.sources, list_folder_files(found), each_release)
     if found.also is None:  # only a caller that asks for workloads reports workloads that are not known
         inventory = inventory._replace(gaps=tuple(gap for gap in inventory.gaps if gap.decides))
@@ -225,7 +225,7 @@ def _read_and_build(found: Discovery, each_release: bool) -> Inventory:
     return inventory
 
 
-def read_beside(found: Discovery) -> None:
+def read_needed_files(found: Discovery) -> None:
     """Add to the sources the files without Karpenter's name that forms need to render."""
     applying = found.applying if found.sources else []
     for row in TABLE.rows:
@@ -247,7 +247,7 @@ def read_beside(found: Discovery) -> None:
             run.seen, run.installing, run.also = found.seen, found.installing, found.also
             run.named, run.values = found.named, found.values
             with _noted(found.sources, row):
-                row.load().read_beside(run)
+                row.load().read_needed_files(run)
 
 
 def read_named_templates(found: Discovery) -> None:

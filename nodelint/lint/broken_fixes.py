@@ -45,7 +45,7 @@ class EditedTexts:
         """Return the keys of what is kept now."""
         return frozenset(self._read)
 
-    def forget_others(self, keys: frozenset[object]) -> None:
+    def keep_only(self, keys: frozenset[object]) -> None:
         """Keep no more than some of the texts: each has a tree of its own, many times as large as it."""
         dropped = [key for key in self._read if key not in keys]
         self._dropped += sum(len(self._read.pop(key).text) for key in dropped)
@@ -209,10 +209,10 @@ def why_broken(
         gone = [o for o in objects(old) if any(not served(o, release) for release in targets)]
         if fresh and not gone:
             return f"the API server would refuse the file: {next(iter(fresh))}"
-    return _why_twins(before, after, texts)
+    return _explain_duplicates(before, after, texts)
 
 
-def _why_twins(
+def _explain_duplicates(
     before: Sequence[SourceText], after: Sequence[SourceText], other_texts: Sequence[SourceText]
 ) -> str | None:
     """Return that the new texts, and they alone, hold two objects of one kind and name that are applied together.

@@ -82,7 +82,7 @@ class Selection(NamedTuple):
         """Whether findings for the strict profile are shown."""
         return self.select is not None or "practice" in self.groups
 
-    def asks_strict(self, sources: Iterable[Source]) -> bool:
+    def needs_strict(self, sources: Iterable[Source]) -> bool:
         """Whether rules must look for findings of the strict profile: these are shown, or a `nodelint:` comment may
         silence one.
         """
@@ -177,7 +177,7 @@ def lint(
         requested = replacement.left(requested)
     context_objects = [obj for source in context_sources for obj in objects(source, foreign=True)]
     reporting = {name for name, rule in rules.items() if selection.enables(rule)}
-    setup = RuleSetup(target, rules, reporting, _running(rules, reporting), selection.asks_strict(sources), only)
+    setup = RuleSetup(target, rules, reporting, _running(rules, reporting), selection.needs_strict(sources), only)
     requested, context_objects = setup.part(requested, context_objects)
     shared = (*rules.values(), *requested, *context_objects), (*sources, *context_sources)
 

@@ -13,7 +13,7 @@ from nodelint.inventory import Inventory
 from nodelint.karpenter.resolve import taints
 from nodelint.lint.broken_fixes import EditedTexts
 from nodelint.lint.engine import LintRequest, Report, lint
-from nodelint.lint.rule_reach import keep_asking
+from nodelint.lint.rule_reach import keep_rules_of_other_objects
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit
 from nodelint.model.manifest import EC2NodeClass, NodePool
@@ -157,7 +157,7 @@ class Trials:
         request = self.request._replace(context_sources=context_sources, only=only)
         if others_only:
             reporting = [name for name, rule in request.rules.items() if request.selection.enables(rule)]
-            request = request._replace(rules=keep_asking(request.rules, reporting))
+            request = request._replace(rules=keep_rules_of_other_objects(request.rules, reporting))
         report = lint(sources, request, built=inventory.built)
         about = _about(report, {new.path for _, new in renewed})
         found = [(key_of_finding(r, names), r) for r in without_repetitions(about)]

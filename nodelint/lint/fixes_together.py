@@ -22,7 +22,7 @@ FindBad = Callable[[Tried, Sequence[FixOffer]], list[FindingKey]]
 """What the rules say more often than they did, less what some offers put right."""
 
 
-class Apart(NamedTuple):
+class Conflicting(NamedTuple):
     """A fix that does not hold together with others, and what is found where all are made."""
 
     offer: FixOffer
@@ -30,14 +30,14 @@ class Apart(NamedTuple):
     bad: Sequence[FindingKey]
 
 
-def find_apart(
+def find_conflicting(
     offers: Sequence[FixOffer],
     alike: Sequence[Alike],
     held_batches: Collection[Collection[tuple[Edit, ...]]],
     trials: Trials,
     find_bad: FindBad,
     can_try: Callable[[], bool],
-) -> Iterator[Apart]:
+) -> Iterator[Conflicting]:
     """Yield the safe fixes that hold alone, and not once the others are made as well.
 
     A run makes those that are safe all at once. Of those that do not hold together the first causes stay. `alike` has
@@ -74,8 +74,8 @@ def find_apart(
         else:
             # What is left of its cause would do the same.
             rest = pending.pop()[0] if pending and pending[-1] == [left] else []
-            yield from (Apart(offer, tried, bad) for offer in (*own, *rest))
-    yield from (Apart(offer, tried, bad) for part in pending for cause in part for offer in cause)
+            yield from (Conflicting(offer, tried, bad) for offer in (*own, *rest))
+    yield from (Conflicting(offer, tried, bad) for part in pending for cause in part for offer in cause)
 
 
 def _leave_some(together: Sequence[FixOffer], alike: Sequence[Alike]) -> list[FixOffer]:

@@ -238,7 +238,7 @@ class ReleaseRun:
 
         def rules_for(obj: Object) -> Sequence[Rule]:
             accepted = served(obj, target.karpenter)
-            mentioned = obj.once("held words", (words,), lambda: held_words(obj, words))
+            mentioned = obj.once("held words", (words,), lambda: find_words(obj, words))
             alike = (type(obj), obj.provider, accepted, mentioned)
             rules = about.get(alike)
             if rules is None:
@@ -405,7 +405,7 @@ def _same_words(words: frozenset[str]) -> frozenset[str]:
     return words
 
 
-def held_words(obj: Object, words: Set[str]) -> Set[str]:
+def find_words(obj: Object, words: Set[str]) -> Set[str]:
     """Return those of some words that may be in the keys and values of an object: those in the text of its document.
 
     All of them where a value may not be written as it reads: in escapes, and in what is made of another text; and

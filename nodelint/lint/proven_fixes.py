@@ -22,9 +22,9 @@ from nodelint.lint.fix_trials import (
     count_reported,
     name_of,
 )
-from nodelint.lint.fixes_together import find_apart
+from nodelint.lint.fixes_together import find_conflicting
 from nodelint.lint.results import Result, once_in_a_run
-from nodelint.lint.rule_reach import asks_of_others, name_words
+from nodelint.lint.rule_reach import name_words, reads_other_objects
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit, Withheld, written_place
 from nodelint.model.manifest import NodePool, Object, RequirementLine
@@ -167,11 +167,11 @@ class _Run:
         self._why: dict[tuple[Edit, ...], Withheld] = {}
         self._moved: set[tuple[Edit, ...]] = set()
         self._keeping: set[tuple[Edit, ...]] = set()
-        self._follows: dict[tuple[Edit, ...], str] = {}
-        self._beside: dict[tuple[Edit, ...], str] = {}
+        self._consequences: dict[tuple[Edit, ...], str] = {}
+        self._conflicts: dict[tuple[Edit, ...], str] = {}
         self._bad: dict[tuple[Edit, ...], Sequence[FindingKey]] = {}
         self._changed: dict[tuple[Edit, ...], tuple[tuple[Object, Object | None], ...]] = {}
-        self._held: list[set[tuple[Edit, ...]]] = []
+        self._proven_batches: list[set[tuple[Edit, ...]]] = []
         self._comments = frozenset(result.rule.name for result in places if result.rule.on is Suppression)
         self._alone = 0
         self._size = sum(len(text.text) for built in trials.inventory.built for text in built.texts)
@@ -190,14 +190,14 @@ class _Run:
         if causes.words != name_words(trials.request.rules.values()):
             left = [offer for _, others in alike for offer in others]
         else:
-            left = [offer for first, others in alike for offer in self._carry_over(first, others)]
+            left = [offer for first, others in alike for offer in self._share_result(first, others)]
         self._try_all(left, keys)
         self._hold_together([offer for offer in offers if offer.safe and self._holds(offer)], alike)
-        if not self._why and not self._moved and not self._follows and not self._beside:
+        if not self._why and not self._moved and not self._consequences and not self._conflicts:
             return self._make_report() if self._changed else self._report
         lost = [offer for offer in offers if offer.safe and not self._holds(offer)]
         self._note_broken(self._make_report(), {id(edit.source) for offer in lost for edit in offer.edits})
-        self._prover.edited.forget_others(keys)
+        self._prover.edited.keep_only(keys)
         return self._make_report()
 
     def _make_report(self) -> Report:
@@ -210,32 +210,34 @@ class _Run:
         tried = make_edits(sources, chosen, self._prover.edited)
         for number, reason in find_broken(sources, chosen, report.target, tried).items():
             for place in chosen[number].alike or chosen[number : number + 1]:
-                self._beside[tuple(place.finding.edits)] = f"without the other fixes {reason}"
+                self._conflicts[tuple(place.finding.edits)] = f"without the other fixes {reason}"
 
     def _holds(self, offer: FixOffer) -> bool:
-        return not any(offer.edits in found for found in (self._why, self._moved, self._follows, self._beside))
+        return not any(
+            offer.edits in found for found in (self._why, self._moved, self._consequences, self._conflicts)
+        )
 
     def _try_all(self, offers: Sequence[FixOffer], keys: frozenset[object]) -> None:
         for part in (True, False):
             for batch in batches([offer for offer in offers if offer.safe is part], self._comments):
                 self._try(batch)
-                self._prover.edited.forget_others(keys)
+                self._prover.edited.keep_only(keys)
 
-    def _carry_over(self, first: FixOffer, others: Sequence[FixOffer]) -> Sequence[FixOffer]:
+    def _share_result(self, first: FixOffer, others: Sequence[FixOffer]) -> Sequence[FixOffer]:
         """Let others of the same cause have what holds of the first; those that are to be tried themselves.
 
         What is said by rules that ask of other objects, and of other objects, may be another thing for each.
         """
         bad, rules = self._bad.get(first.edits, ()), self._trials.request.rules
-        why, follows = self._why.get(first.edits), self._follows.get(first.edits)
-        told_apart = any(name not in first.names or asks_of_others(rules[rule]) for rule, name in bad)
+        why, follows = self._why.get(first.edits), self._consequences.get(first.edits)
+        told_apart = any(name not in first.names or reads_other_objects(rules[rule]) for rule, name in bad)
         if told_apart or (why is not None and (not bad or why.at is not None)):
             return others
         for offer in others:
             if why is not None:
                 self._why[offer.edits] = why._replace(detail=offer.rename(why.detail, first))
             if follows is not None:
-                self._follows[offer.edits] = offer.rename(follows, first)
+                self._consequences[offer.edits] = offer.rename(follows, first)
                 self._prover.following.update((rule, name) for rule, _ in bad for name in offer.names)
             for found in (self._moved, self._keeping):
                 if first.edits in found:
@@ -247,12 +249,14 @@ class _Run:
         if RUN.is_over() or len(offers) < 2:
             return
         if not self._can_try():
-            self._beside.update((offer.edits, _TOO_LARGE) for offer in offers)
+            self._conflicts.update((offer.edits, _TOO_LARGE) for offer in offers)
             return
-        for offer, tried, bad in find_apart(offers, alike, self._held, self._trials, self._find_bad, self._can_try):
+        for offer, tried, bad in find_conflicting(
+            offers, alike, self._proven_batches, self._trials, self._find_bad, self._can_try
+        ):
             own = [finding_key for finding_key in bad if finding_key[1] in offer.names] or bad
             text = f"there is {_describe(own[0], tried)}" if own else tried.unread[0]
-            self._beside[offer.edits] = f"once the other fixes are made as well, {text}"
+            self._conflicts[offer.edits] = f"once the other fixes are made as well, {text}"
             if own and _is_lesser(offer, own, tried):
                 self._prover.following.update(own)
 
@@ -277,7 +281,7 @@ class _Run:
         else:
             self._keeping.update(self._list_keeping(batch, tried))
         if not bad and not tried.unread:
-            self._held.append({offer.edits for offer in batch})
+            self._proven_batches.append({offer.edits for offer in batch})
         if len(batch) == 1:
             self._bad[batch[0].edits] = bad
             if bad and not tried.unread and _is_lesser(batch[0], bad, tried):
@@ -299,7 +303,7 @@ class _Run:
                 self._try([offer])
 
     def _note_following(self, offer: FixOffer, marks: Sequence[FindingKey], tried: Tried) -> None:
-        self._follows[offer.edits] = _describe(marks[0], tried)
+        self._consequences[offer.edits] = _describe(marks[0], tried)
         self._prover.following.update(marks)
 
     def _list_keeping(self, batch: Sequence[FixOffer], tried: Tried) -> Iterator[tuple[Edit, ...]]:
@@ -342,9 +346,9 @@ class _Run:
         if edits in self._why:
             withheld = self._why[edits]
             finding = finding._replace(edits=(), safety=None, withheld=withheld)
-        elif edits in self._follows or edits in self._beside:
-            follows = self._follows.get(edits)
-            advice = self._beside[edits] if follows is None else f"once the fix is made, there is {follows}"
+        elif edits in self._consequences or edits in self._conflicts:
+            follows = self._consequences.get(edits)
+            advice = self._conflicts[edits] if follows is None else f"once the fix is made, there is {follows}"
             both = f"{finding.help}; {advice}" if finding.help else advice
             finding = finding._replace(safety="unsafe", help=both)
         elif edits and edits in self._moved and result.safety == "safe":

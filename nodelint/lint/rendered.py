@@ -96,7 +96,7 @@ class Replacement:
             known.places.update((result.rule.name, result.span) for result in made.reported[before:])
             for result in made.reported[before:]:
                 holders.setdefault(_fix_key(result), []).extend(environment)
-        made.reported[:] = [self._spare_others(result, holders, shared) for result in made.reported]
+        made.reported[:] = [self._withhold_shared(result, holders, shared) for result in made.reported]
         known.add(made.reported)
         for environment in self._settled_environments(setup):
             before = len(made.reported)
@@ -105,7 +105,7 @@ class Replacement:
         made.reported[:] = [_point_to_values(result, runs) for result in made.reported]
         return made
 
-    def _spare_others(
+    def _withhold_shared(
         self, result: Result, holders: Mapping[object, Sequence[Built]], shared: Collection[str]
     ) -> Result:
         """Return a finding without a fix that changes what others make of the same file, where nothing is said of

@@ -43,13 +43,13 @@ _OTHERS = frozenset(
 """What a context is asked for that is worked out of other objects than an object and the class that it names."""
 
 
-def asks_of_others(rule: Rule) -> bool:
+def reads_other_objects(rule: Rule) -> bool:
     """Whether a rule may ask of other objects than its own and the class that it names, or looks at whole files."""
-    return rule.on is Source or _names_others(load_check(rule))
+    return rule.on is Source or _names_other_objects(load_check(rule))
 
 
 @cache
-def _names_others(check: Callable[..., Any]) -> bool:
+def _names_other_objects(check: Callable[..., Any]) -> bool:
     """Whether a function, or another of its file, names what is asked of other objects; without code it does."""
     return not isinstance(check, FunctionType) or any(
         not _OTHERS.isdisjoint(_list_names(code)) for code in _list_codes(check)
@@ -70,9 +70,9 @@ def _list_names(code: CodeType) -> set[str]:
     return names
 
 
-def keep_asking(rules: Mapping[str, Rule], reporting: Iterable[str]) -> dict[str, Rule]:
+def keep_rules_of_other_objects(rules: Mapping[str, Rule], reporting: Iterable[str]) -> dict[str, Rule]:
     """Return those of some rules that ask of other objects, with the rules that explain better what these find."""
-    asking = {name for name in reporting if asks_of_others(rules[name])}
+    asking = {name for name in reporting if reads_other_objects(rules[name])}
     asking |= {other for name in asking for other in rules[name].gives_way_to if other in rules}
     return {name: rule for name, rule in rules.items() if name in asking}
 

@@ -62,7 +62,7 @@ _OTHER_RESOURCES = re.compile(
 )
 
 
-def asks_for_little(text: str, daemons: dict[str, int]) -> bool:
+def requests_little(text: str, daemons: dict[str, int]) -> bool:
     """Whether all pods of a text together ask for little CPU and memory in addition to `daemons`, and for nothing
     else.
     """

@@ -153,7 +153,7 @@ def _is_selecting(text: str, keys: Sequence[bytes]) -> bool:
 
 def _demanding_texts(texts: Mapping[str, str], sources: Iterable[Source]) -> Iterator[tuple[str, str]]:
     """Yield the files with DaemonSets, and the files whose pods ask for more than a little, each with its text."""
-    from nodelint.lint.undemanding_pods import add_amounts, asks_for_little
+    from nodelint.lint.undemanding_pods import add_amounts, requests_little
 
     with_daemons = {path: text for path, text in texts.items() if _has_daemons(text)}
     yield from with_daemons.items()
@@ -166,7 +166,7 @@ def _demanding_texts(texts: Mapping[str, str], sources: Iterable[Source]) -> Ite
         folder, inside, _ = path.replace(os.sep, "/").rpartition("/templates/")
         if inside and folder not in values:
             values[folder] = _text_with(f"{folder}/values.yaml", None)
-        if not asks_for_little(f"{text}\n{values[folder]}" if inside else text, taken):
+        if not requests_little(f"{text}\n{values[folder]}" if inside else text, taken):
             yield path, text
 
 

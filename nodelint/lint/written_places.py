@@ -28,11 +28,11 @@ def find_written_object(obj: Object | None, built: Built, at: Node | Span) -> Ob
     """Return the object of a finding in the files: the one around its place, else the one that it was made of."""
     if obj is None:
         return None
-    from nodelint.forms.rendered import object_around
+    from nodelint.forms.rendered import find_object_at
 
     if built.by_default:
         return built.written_object(obj) or obj
-    return object_around(at, obj.kind) or built.written_object(obj) or obj
+    return find_object_at(at, obj.kind) or built.written_object(obj) or obj
 
 
 def once_each(also: Iterable[Also]) -> list[Also]:

@@ -18,7 +18,9 @@ _MOST_OVERLAYS = 60
 """Overlays of a repository that are built at every key; of more, the command alone says what they come to."""
 
 
-def build_around(opened: Sequence[Source], sources: Sequence[Source], folder_files: Sequence[str] = ()) -> Inventory:
+def build_with_project(
+    opened: Sequence[Source], sources: Sequence[Source], folder_files: Sequence[str] = ()
+) -> Inventory:
     """Return what open texts have a part in: templates of their charts and modules are taken from `sources`.
 
     `folder_files` are those of the repository that stand for their folders. Of a large repository only little is
@@ -51,7 +53,7 @@ def _folders(source: Source) -> Iterator[str]:
     top = repository(folder)
     rows = TABLE.of_languages([path])
     for row in rows:
-        yield from row.load().list_folders_around(path, source.text, top)
+        yield from row.load().list_related_folders(path, source.text, top)
     if rows:
         return
     if path.endswith((*TABLE.templates, ".tpl")):

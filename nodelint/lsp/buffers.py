@@ -55,7 +55,7 @@ class Buffer:
         self.__dict__["lines"] = lines
 
 
-def speaks_of_files(uri: str) -> bool:
+def is_file_uri(uri: str) -> bool:
     """Whether a text is a file or will be one; not the other side of a comparison, or a page of an extension."""
     return uri.startswith(("file:", "untitled:"))
 

@@ -28,7 +28,7 @@ from nodelint.config.settings import FILES
 from nodelint.files.file_keywords import may_state
 from nodelint.forms.registry import TABLE
 from nodelint.lsp.actions import FIX_ALL, actions
-from nodelint.lsp.buffers import Buffer, State, file_path, speaks_of_files
+from nodelint.lsp.buffers import Buffer, State, file_path, is_file_uri
 from nodelint.lsp.completion import complete
 from nodelint.lsp.diagnostics import diagnostics, location, of_trouble, uri_of
 from nodelint.lsp.hover import definition, hover
@@ -137,7 +137,7 @@ class Server(LanguageServer):
 
     def opened(self, uri: str, version: int | None, text: str) -> None:
         """A text that is now open. Where the client does not watch the disk, this is when it is read again."""
-        if speaks_of_files(uri):
+        if is_file_uri(uri):
             self._published.pop(uri, None)
             self._changed(self._with_buffer(uri, version, text), disk=not self._watches)
 

@@ -14,7 +14,7 @@ from nodelint.lint import autofix, baseline, engine
 from nodelint.lint.fingerprints import Known
 from nodelint.lint.incremental import ResultCaches
 from nodelint.lint.proven_fixes import Prover
-from nodelint.lsp.around import build_around
+from nodelint.lsp.around import build_with_project
 from nodelint.lsp.buffers import Buffer
 from nodelint.lsp.positions import LineIndex
 from nodelint.model.documents import objects
@@ -88,7 +88,7 @@ class View:
     @cached_property
     def inventory(self) -> Inventory:
         """What is built of the texts, with the files around them that this takes."""
-        return build_around([buffer.source for buffer in self.buffers], self.beside, self.folder_files)
+        return build_with_project([buffer.source for buffer in self.buffers], self.beside, self.folder_files)
 
     @cached_property
     def report(self) -> engine.Report:
@@ -143,7 +143,7 @@ class View:
             around = [*others, *self.beside]
 
             def build_again(sources: Sequence[Source]) -> Inventory:
-                return build_around(sources, around, self.folder_files)
+                return build_with_project(sources, around, self.folder_files)
 
             def judge(sources: Sequence[Source], request: engine.LintRequest) -> engine.Report:
                 return engine.lint(sources, request, built=build_again(sources).built)
@@ -160,7 +160,7 @@ class View:
     @cached_property
     def _offered(self) -> dict[tuple[object, ...], engine.Result]:
         def build_again(sources: Sequence[Source]) -> Inventory:
-            return build_around(sources, self.beside, self.folder_files)
+            return build_with_project(sources, self.beside, self.folder_files)
 
         sources = [buffer.source for buffer in self.buffers]
         prover = Prover(self.request, build_again, find_moved).begin(self.inventory, sources)

@@ -33,7 +33,7 @@ def plan_pool(pool: NodePool, target: MoveTarget) -> Iterator[Step]:
             differs = note("differs", pool, found.node, message)
             yield Step(set_field((*_TEMPLATE, "expireAfter"), f"{found.offer}h"), (differs,), by_hand)
         return
-    gone = [line for line in pool.requirements if _says_auto(line)]
+    gone = [line for line in pool.requirements if _selects_auto_mode(line)]
     items = pool.requirements_node.items if pool.requirements_node is not None else []
     for index in reversed(range(len(items))):  # from the back: the indices in front stay what they are
         line = next((line for line in gone if line.node is items[index]), None)
@@ -50,7 +50,7 @@ def _say_too_long(found: Lifetime, what: str) -> str:
     return f"EKS Auto Mode allows {days} days ({found.longest:g}h) for {together}: {what}"
 
 
-def _says_auto(line: RequirementLine) -> bool:
+def _selects_auto_mode(line: RequirementLine) -> bool:
     """Whether a requirement selects all nodes of EKS Auto Mode."""
     values = [value.text for value in line.values]
     return line.key == COMPUTE_TYPE and (line.operator == "Exists" or (line.operator == "In" and values == ["auto"]))
@@ -59,7 +59,7 @@ def _says_auto(line: RequirementLine) -> bool:
 def pool_notes(pool: NodePool, target: MoveTarget, classes: Sequence[object]) -> Iterator[MoveNote]:
     """Yield what a NodePool needs beyond its fields. `classes` are the names of the classes among the files."""
     for line in pool.requirements:
-        if isinstance(line.key, str) and has_no_counterpart(line.key, target) and not _says_auto(line):
+        if isinstance(line.key, str) and has_no_counterpart(line.key, target) and not _selects_auto_mode(line):
             yield note("by-hand", pool, line.node, _say_no_label(line.key, target))
     if target == "auto-mode":
         yield from _notes_of_auto_mode(pool)

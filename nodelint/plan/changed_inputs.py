@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 
 
 def find_changed_inputs(was: Read, new: Read, plan: Plan) -> Iterator[Gap]:
-    """Yield the pools and classes with an unknown value that counts for drift and of which an input changes.
+    """Yield a gap for each pool or class with an unknown value that counts for drift, if an input of the value
+    changes.
 
-    What is replaced for certain, or is named as not compared already, is passed over.
+    Objects whose nodes are certainly replaced, and those that the plan reports as not compared, are skipped.
     """
     named = {place.subject for place in plan.uncompared if place.decides}
     replaced = {id(pool.pair.new) for pool in plan.pools if pool.replaced == "all"}
@@ -49,9 +50,9 @@ def find_changed_inputs(was: Read, new: Read, plan: Plan) -> Iterator[Gap]:
 
 
 def _list_instances(new: Read, plan: Plan) -> set[int]:
-    """Return the ids of new objects that share place and name with others, where all these are as they were.
+    """Return the ids of new objects with the path and name of others, if all of these are unchanged.
 
-    They are compared by what they hold. If the instances of a module change places, none of them looks changed.
+    They are compared by their content. If the instances of a module change their order, none of them looks changed.
     """
     groups: dict[tuple[str, str, str], list[Pair]] = {}
     for pair in (*(pool.pair for pool in plan.pools), *plan.classes):
@@ -71,7 +72,7 @@ def _explain(found: InputText) -> str:
 
 
 def _may_depend(obj: Object) -> bool:
-    """Whether an object without an unknown value may depend on more than its own text."""
+    """Return whether an object without an unknown value may depend on more than its own text."""
     return bool(obj.source.masked) or obj.source.path.endswith(TABLE.endings)
 
 
@@ -86,7 +87,7 @@ def _find_change(
 
 
 def _list_unknown(obj: Object) -> list[Node]:
-    """Return the unknown values of an object that count for drift, its name among them."""
+    """Return the unknown values of an object that count for drift, including its name."""
     part = None
     if isinstance(obj, NodePool):
         part = obj.node.find("spec", "template")
@@ -99,7 +100,7 @@ def _list_unknown(obj: Object) -> list[Node]:
 
 
 class _InputFinder:
-    """Finds the inputs of unknown values of one side."""
+    """Finds the inputs of unknown values on one side."""
 
     def __init__(self, side: Read) -> None:
         from nodelint.forms.lib.variable_inputs import VariableInputs
@@ -109,7 +110,7 @@ class _InputFinder:
         self._finders: list[InputFinder] = [finder for finder in finders if finder is not None]
 
     def list_inputs(self, obj: Object, unknown: Sequence[Node], is_shared: bool) -> list[InputText]:
-        """Return the inputs of some unknown values of an object, and of what decides whether the object is there."""
+        """Return the inputs of some unknown values of an object, and those that decide whether the object exists."""
         found = [
             given for finder in self._finders for given in finder.list_existence_inputs(obj.name_node, is_shared)
         ]
@@ -120,14 +121,14 @@ class _InputFinder:
 
 
 def is_of_other_tool(obj: Object) -> bool:
-    """Return whether no form that is read here fills in the text of an object."""
+    """Return whether a tool that nodelint does not know fills in the text of an object."""
     from nodelint.forms.lib.chart_places import chart_of
 
     return not obj.source.path.endswith((*TABLE.endings, *TABLE.templates)) and chart_of(obj.source.path) is None
 
 
 def _list_names(obj: Object, unknown: Sequence[Node]) -> set[str]:
-    """Return the variables that the unknown values of an object refer to, in its files."""
+    """Return the variables in the unknown values of an object."""
     from nodelint.forms.lib.variable_inputs import list_variables
 
     part = obj.node.get("spec") or obj.node

@@ -1,4 +1,4 @@
-"""Find out from the changed files whether both sides have the same workloads, so that they are built once."""
+"""Find out from the changed files whether both sides have the same workloads, so that these are rendered once."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from nodelint.plan.read_side import Read
 
 _MOST_FILES = 50_000
-"""Files of a side that are compared; of more, each side is read by itself."""
+"""The most files of a side that are compared. If there are more, the workloads of both sides are rendered."""
 
 
 def have_same_workloads(was: Read, new: Read, built: Inventory) -> bool:
-    """Return whether the workloads of the new side, as `built` has them, are those of the old one for certain.
+    """Return whether the workloads of both sides are certainly equal. `built` are those of the new side.
 
-    They are if nothing differs but plain files whose documents are all whole NodePools and EC2NodeClasses, and
-    nothing is built of such a file: no workload can depend on one.
+    They are if all differing files are plain files with only complete NodePools and EC2NodeClasses, and nothing is
+    rendered from these files.
     """
     if _places(was) != _places(new):
         return False
@@ -41,7 +41,7 @@ def _places(side: Read) -> set[str]:
 
 
 def _list_own_files(side: Read) -> dict[str, str]:
-    """Return the plain files with nothing but whole NodePools and EC2NodeClasses, by where they stand below the
+    """Return the plain files that contain only complete NodePools and EC2NodeClasses, by their path below the
     root.
     """
     found = {}
@@ -56,7 +56,7 @@ def _list_own_files(side: Read) -> dict[str, str]:
 
 
 def _list_changed(was: Read, new: Read) -> Iterator[str]:
-    """Yield the files that differ, or stand on one side alone, by their places; those first that one side lacks."""
+    """Yield the paths of files that differ, or that only one side has. The latter come first."""
     files = [_list_files(side.root) for side in (was, new)]
     yield from files[0].keys() ^ files[1].keys()
     if max(map(len, files)) > _MOST_FILES:
@@ -70,7 +70,7 @@ def _list_changed(was: Read, new: Read) -> Iterator[str]:
 
 
 def _list_files(root: str) -> dict[str, str]:
-    """Return the files below a folder that something may be built of, by their places."""
+    """Return the files below a folder that a rendering may use, by their path below it."""
     return {
         path_below(path, root): path
         for folder, _, names in gate.walk(root)

@@ -1,4 +1,4 @@
-"""The workloads of both sides of a plan against the NodePools of their side."""
+"""The workloads of both sides of a plan, compared with the NodePools of their side."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from nodelint.plan.workloads import WorkloadChange
 
     Discover = Callable[[Sequence[str], str], Discovery]
-    """What gives the files of some paths that hold what a pattern finds."""
+    """A function that returns the files in some paths that a pattern matches."""
 
 
 def trees_of(
     sides: tuple[Read, Read], absent: Set[int], options: PlanOptions, discover: Discover
 ) -> tuple[Tree, Tree] | None:
-    """Return the workloads and pools of both sides; None, and nothing is read, where a side has no pool or no
+    """Return the workloads and pools of both sides. None, without reading workloads, if a side has no pool or no
     workload.
 
-    `absent` are the ids of objects that Terraform does not make on their side.
+    `absent` are the ids of objects that Terraform does not create on their side.
     """
     if not all(side.found.workloads for side in sides):
         return None
@@ -66,7 +66,7 @@ def workload_changes(sides: tuple[Read, Read], trees: tuple[Tree, Tree] | None) 
 
 
 def _resolve_pools(side: Read, absent: Set[int], options: PlanOptions) -> list[Resolution]:
-    """Return what the pools of a side can launch that take pods."""
+    """Return what the pools of a side that accept pods can launch."""
     from nodelint.model.documents import objects
     from nodelint.model.manifest import NodePool, served
     from nodelint.rule.context import Context
@@ -80,7 +80,9 @@ def _resolve_pools(side: Read, absent: Set[int], options: PlanOptions) -> list[R
 
 
 def _build(side: Read, discover: Discover) -> Inventory:
-    """What overlays and charts make of workloads, too: files without the word of Karpenter's are read for it."""
+    """Return the inventory of a side with the workloads that overlays and charts render: files that do not name
+    Karpenter are read for this.
+    """
     from nodelint.inventory import build_found
     from nodelint.model.cluster_objects import PATTERN_WITH_SCALERS
 
@@ -96,7 +98,7 @@ def _list_objects(inventory: Inventory) -> list[ClusterObject]:
 
 
 def plan_with_cost(plan: Plan, trees: tuple[Tree, Tree] | None) -> Plan:
-    """Return the plan with what the change costs: of pools, and of the workloads of both sides where these are
+    """Return the plan with the effect on the cost: of pools, and of the workloads of both sides if these are
     known.
     """
     from nodelint.plan.cost import PoolSides, cost_of_plan
@@ -112,6 +114,8 @@ def plan_with_cost(plan: Plan, trees: tuple[Tree, Tree] | None) -> Plan:
 
 
 def _are_alike(plan: Plan, trees: tuple[Tree, Tree]) -> bool:
-    """Whether no pool changes what it can launch and no text of a workload, of whatever scales it or of a volume."""
+    """Return whether no pool changes what it can launch, and no text of a workload, its scaler or its volume
+    changes.
+    """
     old, new = (sorted({obj.source.text for obj in tree.objects}) for tree in trees)
     return old == new and all(pool.before is pool.after for pool in plan.pools)

@@ -33,7 +33,7 @@ def explain_removal(state: NodeState, pdbs: DisruptionBudgets, now: datetime, re
     if not waiting:
         return _after_drain(state, because)
     group = [pod for pod in waiting if pod.drain_group == waiting[0].drain_group]
-    blocked_pod = _find_held(group, pdbs, now, release)
+    blocked_pod = _find_unevictable(group, pdbs, now, release)
     more = f"; {counted(len(waiting), 'pod')} still to go" if len(waiting) > 1 else ""
     end = f"; from {shown_time(deadline)} on it goes anyway (terminationGracePeriod)" if deadline else ""
     never = "" if deadline else "; without terminationGracePeriod nothing ends the wait"
@@ -61,7 +61,7 @@ def _deadline(state: NodeState) -> datetime | None:
     return begun + grace if begun is not None and grace is not None else None
 
 
-def _find_held(
+def _find_unevictable(
     group: list[ClusterPod], pdbs: DisruptionBudgets, now: datetime, release: Version
 ) -> tuple[ClusterPod, str, tuple[SuggestedChange, ...], dict[str, object]] | None:
     """Return the first pod that may not be evicted, why, and what would change that."""

@@ -46,7 +46,7 @@ from nodelint.lint.autofix import fix
 from nodelint.lint.broken_fixes import applicable
 from nodelint.lint.engine import MAX_FINDINGS, LintRequest, Report, Selection, Target, lint
 from nodelint.lint.incremental import ResultCaches
-from nodelint.lint.judging import held_words
+from nodelint.lint.judging import find_words
 from nodelint.lint.older_release import older
 from nodelint.model import quantities
 from nodelint.model.cluster_objects import PATTERN, ClusterObject, Workload
@@ -812,7 +812,7 @@ def test_an_edit_asks_no_other_object_for_its_words(rules: dict[str, Rule], monk
     request, memory = LintRequest(TARGET, rules), ResultCaches()
     lint(sources, request, memory=memory)
     requested: list[object] = []
-    monkeypatch.setattr(judging, "held_words", lambda obj, words: requested.append(obj) or held_words(obj, words))
+    monkeypatch.setattr(judging, "find_words", lambda obj, words: requested.append(obj) or find_words(obj, words))
     sources[4] = Source.from_text("p4.yaml", pool(n="other"))
     lint(sources, request, memory=memory)
     assert len(requested) == 1

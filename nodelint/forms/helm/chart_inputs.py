@@ -14,7 +14,7 @@ from nodelint.forms.helm.charts import ChartFiles, values_place
 from nodelint.forms.helm.values_files import beside, overrides
 from nodelint.forms.input_text import InputText
 from nodelint.forms.lib.chart_places import CHART, chart_of
-from nodelint.forms.lib.gotemplate.surrounding_code import list_codes, list_codes_around
+from nodelint.forms.lib.gotemplate.surrounding_code import list_codes, list_surrounding_code
 from nodelint.forms.lib.unread_inputs import in_one_line
 from nodelint.forms.lib.values import read, values_root
 from nodelint.model.finding import Span, span_of
@@ -137,7 +137,7 @@ def _list_lines(at: Span) -> Iterator[str]:
     text = at.source.text
     start = text.rfind("\n", 0, at.start) + 1
     end = text.find("\n", at.end)
-    yield from list_codes_around(text[:start])
+    yield from list_surrounding_code(text[:start])
     yield from list_codes(text[start : end if end >= 0 else len(text)])
 
 

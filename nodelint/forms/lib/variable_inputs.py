@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 
 from nodelint.files.gate import gate
 from nodelint.forms.input_text import InputText, make_rest
-from nodelint.forms.lib.gotemplate.surrounding_code import list_codes, list_codes_around
+from nodelint.forms.lib.gotemplate.surrounding_code import list_codes, list_surrounding_code
 from nodelint.model.finding import Span
 from nodelint.text import Source
 
@@ -61,7 +61,7 @@ _WORDS = frozenset(
 
 def list_variables(text: str, start: int, end: int) -> set[str]:
     """Return the names of variables in the placeholders of a value, and in the template code around it."""
-    codes = [*list_codes_around(text[:start]), *list_codes(text[start:end])]
+    codes = [*list_surrounding_code(text[:start]), *list_codes(text[start:end])]
     found = {word for code in codes for word in re.findall(r"(?<![\w.\"'])[A-Za-z_]\w*", code)}
     found |= {name or other for name, other in _SHELL.findall(text[start:end])}
     return found - _WORDS

@@ -40,7 +40,7 @@ _CALLED = r"\bsource\"?\s{0,20}[=:]\s{0,20}\"(\.{1,2}/[^\"$\n]+)\""
 """The folder of a module that a file calls."""
 
 
-def list_folders_around(path: str, text: str, top: str | None) -> Iterator[str]:
+def list_related_folders(path: str, text: str, top: str | None) -> Iterator[str]:
     """Yield the folder above a module and the modules that it calls.
 
     For variables and Terragrunt units, yield the repository.
@@ -60,7 +60,7 @@ def list_read_with(path: str) -> Iterator[str]:
     return named_files.list_read_with(path)
 
 
-def read_beside(run: FormRun) -> None:
+def read_needed_files(run: FormRun) -> None:
     """Read the variable files that the user names. Their root module then uses no other variable files."""
     from nodelint.forms.lib.values import read
 

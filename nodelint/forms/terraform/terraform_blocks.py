@@ -27,6 +27,7 @@ _GIT = re.compile(
     r"(?:git::)?(?:https://|ssh://)?(?:git@)?github\.com[:/]([\w-]+)/terraform-([a-z]+)-([\w-]+?)(?:\.git)?"
     r"(//[\w./-]*\w)?(?:\?(?:[^\s#]*&)?ref=v?([\w.-]+))?"
 )
+_ONE_VERSION = re.compile(r"\s*+(?:(=|~>)\s*+)?v?(\d+(?:\.\d+){0,2})\s*+")
 _REGISTRY = re.compile(r"tfr://[\w.-]*/([\w-]+)/([\w-]+)/([\w-]+)(//[\w./-]*\w)?(?:\?version=([\w.-]+))?")
 
 
@@ -99,6 +100,20 @@ def registry_source(source: str) -> tuple[str, str | None]:
     else:
         return source, None
     return f"{owner}/{name}/{provider}{below or ''}", version
+
+
+def newest_allowed(constraint: str) -> tuple[float, ...] | None:
+    """Return the newest version that a constraint allows, endless where it leaves a number open (`~> 20` allows 21).
+
+    None if it is not one version, exact or with `~>`.
+    """
+    found = _ONE_VERSION.fullmatch(constraint)
+    if found is None:
+        return None
+    numbers: list[float] = [int(number) for number in found[2].split(".")]
+    if found[1] == "~>":
+        numbers[-1] = float("inf")
+    return tuple(numbers)
 
 
 def find_locals(source: Source) -> Sequence[str]:

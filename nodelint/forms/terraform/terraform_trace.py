@@ -265,7 +265,7 @@ class TerraformBlocks:
         outputs = self._outputs_in(called)
         return next(((value, path) for name, value, path in outputs if name == attributes[0]), None)
 
-    def find_outputs_beside(self, path: str) -> Sequence[tuple[str, str, str]]:
+    def list_outputs_of_folder(self, path: str) -> Sequence[tuple[str, str, str]]:
         """Return (name, expression, path) for each output in the folder of a file."""
         return self._outputs_in(folder_of(path))
 

@@ -1,8 +1,8 @@
-"""Checks of Karpenter's controller, after the API server has accepted an object.
+"""Checks that Karpenter's controller makes after the API server has accepted an object.
 
-The facts are those of the Karpenter core that the AWS provider 1.0.0 to 1.14.1 is built with: its
-`RuntimeValidate` of a NodePool, the restricted labels, how budgets and limits are read, and how JSON becomes
-Go values. What the API server refuses already is not repeated here; what holds a placeholder is not judged.
+The facts are those of the Karpenter core from which the AWS provider 1.0.0 to 1.14.1 is built: its `RuntimeValidate`
+of a NodePool, the restricted labels, how it reads budgets and limits, and how it decodes JSON into Go values. Objects
+that the API server refuses get no second report. Values with a placeholder are not judged.
 """
 
 from __future__ import annotations
@@ -57,9 +57,10 @@ _NEGATIVE = r"-[0-9.]*[1-9].*"
 
 
 def check(obj: Object, release: Version) -> list[ControllerProblem]:
-    """Return what the controller of a release refuses or cannot use in an object, in the order it is looked at.
+    """Return what the controller of a release refuses or cannot use in an object, in the controller's order.
 
-    Objects of an apiVersion that the release does not serve, and retired kinds, are not judged.
+    Objects of an apiVersion that the release does not serve, and objects of removed kinds (Provisioner), are not
+    judged.
     """
     if not served(obj, release):
         return []
@@ -73,7 +74,9 @@ def check(obj: Object, release: Version) -> list[ControllerProblem]:
 
 
 def find_launch_blocker(obj: Object, release: Version) -> ControllerProblem | None:
-    """Return why no node is launched with an object as it is written; None if nothing says so."""
+    """Return the first error in an object because of which Karpenter launches no node with it. None if there is
+    none.
+    """
     for problem in check(obj, release):
         ends = problem.consequence.endswith("never becomes ready")
         if problem.severity == "error" and (ends or problem.consequence in _NO_NODES):
@@ -84,10 +87,10 @@ def find_launch_blocker(obj: Object, release: Version) -> ControllerProblem | No
 def find_pool_blocker(
     pool: NodePool, node_class: EC2NodeClass | None, release: Version
 ) -> tuple[Object, ControllerProblem] | None:
-    """Return the pool or class that keeps Karpenter from launching any node, with the problem; the pool is tried
+    """Return the pool or class because of which Karpenter launches no node, and the problem. The pool is checked
     first.
 
-    None if neither does.
+    None if neither the pool nor the class has such a problem.
     """
     for obj in (pool, node_class):
         problem = find_launch_blocker(obj, release) if obj is not None else None
@@ -97,7 +100,9 @@ def find_pool_blocker(
 
 
 def _overlay(overlay: NodeOverlay, release: Version) -> Iterator[ControllerProblem]:
-    """Requirements are checked against the rules of NodePools (`RuntimeValidate` of nodeoverlay_validation.go)."""
+    """Yield the problems in the requirements of a NodeOverlay: the controller checks them as it checks those of
+    NodePools (`RuntimeValidate` of nodeoverlay_validation.go).
+    """
     for line in overlay.requirements:
         for problem in _requirement(line, release):
             refused = problem.consequence == _NEVER_READY
