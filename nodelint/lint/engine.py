@@ -198,27 +198,32 @@ def lint(
         raw = _with_plain_workloads(setup, built, sources, context_sources, more.reported, pause)
         requested, chosen, faults = more.objects, {**chosen, **more.chosen}, [*faults, *more.faults]
     files = (*sources, *setup.files_of_roots)
-    results, suppressed = apply_suppressions(raw, files, setup.running, reporting, made.context)
+    shown, hidden = _select(
+        apply_suppressions(raw, files, setup.running, reporting, made.context), sources, selection
+    )
     ours = tuple(obj for obj in requested if obj.counted)
     seen = replacement.cluster_objects(ours) if built else ours
-    shown, ignored = _part_ignored(filter(selection.shows, results), selection)
-    things = _in_order(shown, sources, selection), tuple(dict.fromkeys(skipped)), ours
+    things = shown, tuple(dict.fromkeys(skipped)), ours
     unbuilt = tuple(dict.fromkeys(problem for text in built for problem in text.problems))
-    hidden = _sort_suppressed([*suppressed, *ignored], sources, selection)
     counts = chosen, len(unread) + _count_broken(sources)
     return Report(*things, target, tuple(dict.fromkeys(faults)), *counts, seen, unbuilt, hidden)
+
+
+def _select(
+    found: tuple[Sequence[Result], Sequence[Suppressed]], sources: Sequence[Source], selection: Selection
+) -> tuple[tuple[Result, ...], tuple[Suppressed, ...]]:
+    """Return the results that the profile shows, and those that comments or `per-path-ignores` silence."""
+    results, suppressed = found
+    shown, ignored = _part_ignored(filter(selection.shows, results), selection)
+    return _in_order(shown, sources, selection), _sort_suppressed([*suppressed, *ignored], sources, selection)
 
 
 def _list_files_of_roots(setup: RuleSetup, sources: Sequence[Source]) -> Sequence[Source]:
     """Return the files of the root modules with Karpenter that are no files of the run, if a rule looks at them."""
     stated = setup.target.stated
-    if (
-        stated is None
-        or setup.only is not None
-        or not any(source.path.endswith((".tf", ".tofu")) for source in sources)
-    ):
+    if stated is None or setup.only is not None or not any("root-module" in rule.tags for rule in setup.running):
         return ()
-    if not any("root-module" in rule.tags for rule in setup.running):
+    if not any(source.path.endswith((".tf", ".tofu")) for source in sources):
         return ()
     judged = {os.path.abspath(source.path) for source in sources}
     return [source for source in stated().terraform.files_of_roots if os.path.abspath(source.path) not in judged]
