@@ -90,7 +90,9 @@ def _list_lacking(mine: Any, other: Any) -> Iterator[str]:
     written = mine.written if isinstance(mine, OpenMap) else mine
     names = other.written if isinstance(other, OpenMap) else other
     keys = other.keys if isinstance(other, OpenMap) else ()
-    for key, value in written.items() if keys is not None else ():
+    if keys is None:
+        return
+    for key, value in written.items():
         may_lack = isinstance(value, Placeholder) and is_conditional(value)
         if key not in names and not may_lack and all(texts_differ(key, open_key) for open_key in keys):
             yield key

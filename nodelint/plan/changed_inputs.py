@@ -130,7 +130,7 @@ def _list_unknown(obj: Object) -> list[Node]:
 
 
 class _InputFinder:
-    """Finds the inputs of unknown values on one side."""
+    """A finder of the inputs of unknown values on one side."""
 
     def __init__(self, side: Read) -> None:
         from nodelint.forms.lib.variable_inputs import VariableInputs

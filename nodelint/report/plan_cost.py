@@ -40,9 +40,9 @@ def difference_words(cost: PlanCost) -> str:
     found = cost.difference
     if found is None:
         sides = [side for side in (cost.after, cost.before) if side is not None]
-        # What both sides leave out alike is no part of the difference, so it does not keep it from being known.
+        # A part that both sides leave out does not keep the difference from being known.
         reasons = [reason for side in sides for reason in side.not_counted if reason not in cost.left_out]
-        why = next(iter(reasons), "no workload is known on both sides")
+        why = reasons[0] if reasons else "no workload is known on both sides"
         return f"not known ({why})"
     fewest, most = (amount * HOURS_A_MONTH for amount in found)
     left_out = "".join(f"; not counted on both sides: {reason}" for reason in cost.left_out)
