@@ -198,22 +198,19 @@ def lint(
         raw = _with_plain_workloads(setup, built, sources, context_sources, more.reported, pause)
         requested, chosen, faults = more.objects, {**chosen, **more.chosen}, [*faults, *more.faults]
     files = (*sources, *setup.files_of_roots)
-    shown, hidden = _select(
-        apply_suppressions(raw, files, setup.running, reporting, made.context), sources, selection
-    )
+    decided = apply_suppressions(raw, files, setup.running, reporting, made.context)
+    shown, hidden = _select(*decided, sources, selection)
     ours = tuple(obj for obj in requested if obj.counted)
     seen = replacement.cluster_objects(ours) if built else ours
-    things = shown, tuple(dict.fromkeys(skipped)), ours
     unbuilt = tuple(dict.fromkeys(problem for text in built for problem in text.problems))
-    counts = chosen, len(unread) + _count_broken(sources)
-    return Report(*things, target, tuple(dict.fromkeys(faults)), *counts, seen, unbuilt, hidden)
+    things = shown, tuple(dict.fromkeys(skipped)), ours, target, tuple(dict.fromkeys(faults)), chosen
+    return Report(*things, len(unread) + _count_broken(sources), seen, unbuilt, hidden)
 
 
 def _select(
-    found: tuple[Sequence[Result], Sequence[Suppressed]], sources: Sequence[Source], selection: Selection
+    results: Sequence[Result], suppressed: Sequence[Suppressed], sources: Sequence[Source], selection: Selection
 ) -> tuple[tuple[Result, ...], tuple[Suppressed, ...]]:
     """Return the results that the profile shows, and those that comments or `per-path-ignores` silence."""
-    results, suppressed = found
     shown, ignored = _part_ignored(filter(selection.shows, results), selection)
     return _in_order(shown, sources, selection), _sort_suppressed([*suppressed, *ignored], sources, selection)
 
