@@ -135,7 +135,11 @@ def _choices(obj: Object, problem: apiserver.SchemaProblem, context: Context, fi
         ways.insert(0, (f"remove `{node.value}`", edits.if_editable(edits.remove, node)))
     if problem.path == "spec.weight" and node.value == 0:
         ways.insert(
-            0, ("remove it: a NodePool without a weight has the lowest weight", edits.if_editable(edits.remove, node))
+            0,
+            (
+                "remove `weight`: a NodePool without a weight has the lowest weight",
+                edits.if_editable(edits.remove, node),
+            ),
         )
     if problem.path == "spec.limits" and problem.wanted == "object" and isinstance(node.value, int):
         ways.append((f"limit cpu to {node.value} cores", edits.if_editable(edits.replace, node, {"cpu": node.value})))

@@ -195,13 +195,16 @@ def lint(
         requested, chosen, faults = more.objects, {**chosen, **more.chosen}, [*faults, *more.faults]
     results, suppressed = apply_suppressions(raw, sources, setup.running, reporting, made.context)
     ours = tuple(obj for obj in requested if obj.counted)
-    seen = replacement.cluster_objects(ours) if built else ours
-    shown, ignored = _part_ignored(filter(selection.shows, results), selection)
+    shown, ignored = _part_ignored(results, selection)
     things = _in_order(shown, sources, selection), tuple(dict.fromkeys(skipped)), ours
-    unbuilt = tuple(dict.fromkeys(problem for text in built for problem in text.problems))
     hidden = _sort_suppressed([*suppressed, *ignored], sources, selection)
-    counts = chosen, len(unread) + _count_broken(sources)
-    return Report(*things, target, tuple(dict.fromkeys(faults)), *counts, seen, unbuilt, hidden)
+    about = tuple(dict.fromkeys(faults)), chosen, len(unread) + _count_broken(sources)
+    seen = replacement.cluster_objects(ours) if built else ours
+    return Report(*things, target, *about, seen, _list_problems(built), hidden)
+
+
+def _list_problems(built: Sequence[Built]) -> tuple[Gap, ...]:
+    return tuple(dict.fromkeys(problem for text in built for problem in text.problems))
 
 
 def _with_plain_workloads(
@@ -257,6 +260,7 @@ def _sort_suppressed(
 
 def _part_ignored(results: Iterable[Result], selection: Selection) -> tuple[list[Result], list[Suppressed]]:
     """Return the results that are reported, and those that `per-path-ignores` silences."""
+    results = filter(selection.shows, results)
     if not selection.per_path:
         return list(results), []
     known: dict[tuple[str, str], bool] = {}
