@@ -93,7 +93,7 @@ def command(name: str | None, subject: str | None, form: str, as_json: bool, **f
 
 
 def _print_page(page: Rule, rules: Mapping[str, Rule], shipped: bool, form: str) -> None:
-    """Print the page of a rule; `shipped` says that it comes with nodelint."""
+    """Print the page of a rule; `shipped`: the rule comes with nodelint."""
     from nodelint.report.page import header, page_with_fixes, sections
     from nodelint.report.rule_text import page_lines, rule_data
     from nodelint.report.style import fitted
@@ -136,7 +136,7 @@ def _rules_about(word: str, rules: Iterable[Rule]) -> tuple[list[Rule], list[Rul
 
 
 def _subject_named(subject: str) -> str:
-    """Return the subject of that name, whatever its capitals; ends the run where there is none."""
+    """Return the subject with this name, ignoring case; end the run if there is none."""
     from nodelint.model.messages import did_you_mean
     from nodelint.rule.classification import SUBJECTS
 

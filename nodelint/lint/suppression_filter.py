@@ -1,4 +1,4 @@
-"""What is left of findings where comments silence some, and what is wrong with the comments."""
+"""Remove findings that comments suppress, and check these comments."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def apply_suppressions(
     reporting: Set[str],
     context: Context,
 ) -> tuple[list[Result], list[Suppressed]]:
-    """Return the results that no comment silences, with those about comments, and the results that one silences.
+    """Return the results that no comment suppresses, with those about comments, and the suppressed results.
 
     `reporting` are the requested rules.
     """
@@ -44,7 +44,7 @@ def apply_suppressions(
 
 
 def _is_about(comment: Suppression, result: Result) -> bool:
-    """Whether a finding stands where a comment of that place could silence it."""
+    """Return whether a finding is in the scope of a comment."""
     scope, at = comment.scope, result.span
     return scope is not None and at.source is comment.source and scope.start <= at.start < scope.end
 
@@ -63,7 +63,7 @@ def _suppress(result: Result, scopes: SpanIndex) -> Span | None:
 def _check_suppressions(
     comments: Sequence[Suppression], rules: Sequence[Rule], context: Context, ran: set[str]
 ) -> list[Result]:
-    """Return what the rules about suppressions say; a comment for a rule that did not run is ignored."""
+    """Return the results of the rules about suppressions. A comment for a rule that did not run is skipped."""
     not_run = set(context.rule_names) - ran
     results = []
     for rule in rules:

@@ -1,4 +1,4 @@
-"""What somebody decided that a check does not report: comments, the configuration, a baseline; for an audit."""
+"""The decisions not to report findings: comments, the configuration, a baseline. An audit lists them."""
 
 from __future__ import annotations
 
