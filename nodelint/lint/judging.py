@@ -10,7 +10,6 @@ from nodelint.base.budget import RUN, BudgetSpent
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.facts import Missing
-from nodelint.ec2.snapshot import Question
 from nodelint.lint.release_results import downgrade_severity, point_to_statements
 from nodelint.lint.results import (
     Result,
@@ -19,11 +18,12 @@ from nodelint.lint.results import (
     hold_to_known,
     merge_releases,
 )
+from nodelint.lint.rule_gaps import gap_of_missing, note_fault, skip_for_missing_facts
 from nodelint.model.finding import Finding
 from nodelint.model.gap import Findings, Gap, gap_of
 from nodelint.model.manifest import Object, UnknownKind, served
 from nodelint.rule.context import Context
-from nodelint.rule.definition import Rule, bundled, former_names, load_check
+from nodelint.rule.definition import Rule, former_names, load_check
 from nodelint.rule.target import Target
 from nodelint.text import Source
 
@@ -40,8 +40,6 @@ ObjectMap = Callable[[Callable[[Object], "RuleOutput"], Sequence[Object]], Itera
 _FEW = 200
 """Objects that are judged before more processes would have been started."""
 
-_BROKE_DOWN = "the rule broke down over it: a fault of nodelint's own, please report it"
-_OWN_BROKE_DOWN = "your rule broke down over it"
 _TOO_MANY = f"only the first {MAX_FINDINGS:,} findings of a rule in one object are reported"
 
 
@@ -227,7 +225,7 @@ class ReleaseRun:
         target = self.target
         about_objects = [r for r in running if issubclass(r.on, Object) and r.applies_to_release(target.karpenter)]
         if not target.facts:
-            self.skipped += _skip_for_missing_facts(
+            self.skipped += skip_for_missing_facts(
                 [r for r in about_objects if r.name in self.reporting], objects, target
             )
             about_objects = [r for r in about_objects if not r.needs]
@@ -346,11 +344,11 @@ class ReleaseRun:
                     into.skipped.append(gap_of(rule.name, path, obj, skip.reason, skip.transient, skip.fact))
         except (Missing, BudgetSpent) as missing:
             if rule.name in self.reporting:
-                into.skipped.append(_gap_of_missing(rule, path, obj, missing))
+                into.skipped.append(gap_of_missing(rule, path, obj, missing))
         except Exception as error:
             if os.environ.get("NODELINT_DEBUG"):
                 raise
-            _note_fault(rule, obj, path, error, into)
+            note_fault(rule, obj, path, error, into)
 
 
 def _in_time(rules: Sequence[Rule], obj: Object, into: RuleOutput) -> Iterable[Rule]:
@@ -364,35 +362,6 @@ def _watch(rules: Sequence[Rule], obj: Object, into: RuleOutput) -> Iterator[Rul
             into.skipped.append(gap_of(None, obj.source.path, obj, RUN.late_reason))
             return
         yield rule
-
-
-def _gap_of_missing(rule: Rule, path: str, obj: Object | None, missing: Missing | BudgetSpent) -> Gap:
-    """Return what a rule could not judge for want of a fact, or because the budget of the run is spent."""
-    if isinstance(missing, BudgetSpent):
-        return gap_of(rule.name, path, obj, str(missing))
-    return gap_of(rule.name, path, obj, missing.reason, missing.transient, missing.kind)
-
-
-def _note_fault(rule: Rule, obj: Object | None, path: str, error: Exception, into: RuleOutput) -> None:
-    """Say that a rule broke down over an object, or over a file."""
-    what = f"{rule.name} on {obj.label if obj else 'the file'} of {path}: {type(error).__name__}: {error}"
-    place = _own_place(rule, error)
-    into.faults.append(f"{place}: {what}" if place else f"internal error, please report it: {what}")
-    into.skipped.append(gap_of(rule.name, path, obj, _OWN_BROKE_DOWN if place else _BROKE_DOWN))
-
-
-def _own_place(rule: Rule, error: Exception) -> str | None:
-    """Return the file and line of a user's own rule that raised an error.
-
-    None for a rule that comes with nodelint.
-    """
-    from traceback import extract_tb
-
-    for frame in reversed(extract_tb(error.__traceback__)):
-        folder, name = os.path.split(frame.filename)
-        if name == f"{rule.name}.py" and folder != bundled():
-            return f"{os.path.relpath(frame.filename)}:{frame.lineno}"
-    return None
 
 
 @cache
@@ -416,18 +385,6 @@ def find_words(obj: Object, words: Set[str]) -> Set[str]:
     if "\\" in text or "binary" in text:
         return words
     return _same_words(frozenset([word for word in words if word in text]))
-
-
-def _skip_for_missing_facts(rules: Sequence[Rule], objects: Sequence[Object], target: Target) -> Iterator[Gap]:
-    """One skip for each rule that needs facts from AWS and would have had something to look at."""
-    kinds = {type(obj) for obj in objects if served(obj, target.karpenter) and not obj.foreign}
-    for rule in rules:
-        needs = rule.needs or rule.may_need
-        if needs and any(issubclass(kind, rule.on) for kind in kinds):
-            try:
-                target.facts.answer(Question(needs[0]))
-            except Missing as missing:
-                yield gap_of(rule.name, "", None, missing.reason, missing.transient, missing.kind)
 
 
 def _choose_releases(objects: Sequence[Object], target: Target) -> tuple[dict[int, tuple[Chosen, ...]], list[Gap]]:

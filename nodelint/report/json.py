@@ -11,6 +11,7 @@ from nodelint.model.manifest import Object
 from nodelint.report.coverage import cover, coverage_json
 from nodelint.report.releases import groups, releases_json, targets_json
 from nodelint.report.run_info import Basis
+from nodelint.text.helm_output import template_of
 
 if TYPE_CHECKING:
     from nodelint.report.run_info import Run
@@ -102,7 +103,7 @@ def _finding(result: Result, report: Report) -> dict[str, Any]:
         "message": finding.message,
         "path": result.span.source.path,
         **_range(result.span),
-        "origin": result.span.source.origin(result.span.start),
+        "origin": template_of(result.span.source, result.span.start),
         "object": _object(result.named_object),
         "releases": _releases(result, report),
         "related": [

@@ -15,6 +15,7 @@ from nodelint.report.fix_preview import fix_lines
 from nodelint.report.grouping import FindingGroup, entries
 from nodelint.report.snippet import Underline, excerpt
 from nodelint.report.style import PLAIN, TextStyle, rule_page, wrap, wrap_labelled
+from nodelint.text.helm_output import template_of
 
 _COLOURS = {"error": "red", "warning": "yellow", "info": "cyan"}
 
@@ -217,6 +218,6 @@ def place(span: Span, path: str = "") -> str:
     `path` is what the file is called where that is not the source's own path.
     """
     position = span.source.position(span.start)
-    origin = span.source.origin(span.start)
+    origin = template_of(span.source, span.start)
     rendered = f" ({printable(origin)})" if origin is not None else ""
     return f"{printable_path(path or span.source.path)}:{position.line}:{position.column}{rendered}"
