@@ -11,7 +11,7 @@ from nodelint.model.manifest import Object
 from nodelint.report.coverage import cover, coverage_json
 from nodelint.report.releases import groups, releases_json, targets_json
 from nodelint.report.run_info import Basis
-from nodelint.text.helm_output import template_of
+from nodelint.text.source_comments import template_of
 
 if TYPE_CHECKING:
     from nodelint.report.run_info import Run
