@@ -160,7 +160,7 @@ class Stated:
         return self._beside[key]
 
     def _root(self, folders: tuple[str, ...]) -> tuple[str, ...] | None:
-        """Return the deepest folder above a place in which Karpenter is installed. None if there is none."""
+        """Return the deepest folder above a file in which Karpenter is installed. None if there is none."""
         if folders not in self._roots:
             depths = range(len(folders), -1, -1)
             depth = next((d for d in depths if self._is_installed_at(folders, d)), None)
@@ -174,8 +174,8 @@ class Stated:
         )
 
     def _shared(self, folders: tuple[str, ...], evidence: Evidence) -> int | None:
-        """Return the number of folders that a place and a statement have in common. None if the statement does not
-        apply to the place.
+        """Return the number of folders that the path of a file and a statement have in common. None if the statement
+        does not apply to the file.
         """
         shared = _shared(folders, self._folders[evidence])
         return None if self._says_nothing_about(evidence, shared) else shared
