@@ -240,7 +240,7 @@ def read_needed_files(found: Discovery, each_release: bool = False) -> None:
     applying = found.applying if found.sources else []
     for row in TABLE.rows:
         inside = [f"/{folder}/" for folder in row.folders] if found.sources else []
-        if any(folder in path for folder in inside for path in found.seen):
+        if any(folder in f"/{path}" for folder in inside for path in found.seen):
             found.sources += row.load().find_kindless_templates(found.sources, found.seen)
     for row in reversed(TABLE.rows):  # first forms that install charts, then those that apply the result
         if row.applies and applying:
