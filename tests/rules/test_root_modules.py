@@ -135,6 +135,37 @@ def test_a_version_of_kubernetes_that_is_a_number(nodelint: Run, tmp_path: Path,
         assert find(nodelint, tmp_path / str(n), files(version), "version-as-number") == []
 
 
+TEXTS = {
+    "eksctl": "apiVersion: eksctl.io/v1alpha5\nkind: ClusterConfig\nmetadata: {name: karpenter, version: VALUE}\n",
+    "flux": (
+        "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: karpenter}\n"
+        "spec: {chart: {spec: {chart: karpenter, version: VALUE}}}\n"
+    ),
+    "argocd": (
+        "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: karpenter}\n"
+        "spec: {source: {chart: karpenter, targetRevision: VALUE}}\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("form", TEXTS)
+def test_a_version_that_is_a_number_in_yaml(nodelint: Run, tmp_path: Path, form: str) -> None:
+    for value, count in (("1.10", 1), ("1.8", 1), ('"1.10"', 0), ("1.8.1", 0)):
+        folder = tmp_path / value.strip('"').replace(".", "") / str(count)
+        files = {"a.yaml": TEXTS[form].replace("VALUE", value)}
+        assert len(find(nodelint, folder, files, "version-as-number")) == count
+
+
+def test_the_inputs_of_a_unit_of_terragrunt(nodelint: Run, tmp_path: Path) -> None:
+    unit = (
+        'terraform {\n  source = "tfr:///terraform-aws-modules/eks/aws?version=20.0.0"\n}\n'
+        'inputs = {\n  cluster_name = "karpenter"\n  cluster_version = %s\n}\n'
+    )
+    for name, value, count in (("bad", "1.30", 1), ("text", '"1.30"', 0), ("exact", "1.31", 0)):
+        files = {"terragrunt.hcl": unit % value}
+        assert len(find(nodelint, tmp_path / name, files, "version-as-number")) == count
+
+
 def test_the_target_is_not_read_from_a_number_that_ends_with_zero(nodelint: Run, tmp_path: Path) -> None:
     for version, known in (("1.30", ""), ('"1.30"', "1.30"), ("1.31", "1.31")):
         folder = tmp_path / version.strip('"').replace(".", "") / ("text" if '"' in version else "number")
