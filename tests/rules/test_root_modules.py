@@ -359,6 +359,7 @@ PRIVATE = '  private_subnets = ["10.0.128.0/20"]\n'
         (VPC % (f'{PRIVATE}  private_subnet_tags = {{ "karpenter.sh/discovery" = "main" }}\n', "public"), 1),
         (VPC % (PRIVATE, "private"), 0),
         (VPC % ("", "public"), 0),
+        (VPC % (f'{PRIVATE}  private_subnet_tags = {{ "karpenter.sh/discovery" = "other" }}\n', "public"), 0),
         (VPC % (PRIVATE, "private") + TAG % "module.vpc.public_subnets", 1),
         (VPC % (PRIVATE, "private") + TAG % "module.vpc.private_subnets", 0),
     ],
