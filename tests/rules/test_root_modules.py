@@ -411,3 +411,35 @@ def test_a_queue_below_the_key_of_old_charts(nodelint: Run, tmp_path: Path, form
     assert done.count("warning[") == 1
     write_files(tmp_path, {"main.tf": FORMER[form].format("interruptionQueue")})
     assert "warning[" not in nodelint("check", str(tmp_path), "--select", "unread-chart-value").stdout
+
+
+PASSING = (
+    'resource "aws_iam_role" "nodes" {\n  name = "main-nodes"\n}\n'
+    'resource "aws_iam_role" "other" {\n  name = "o"\n}\n'
+    'resource "aws_iam_policy" "karpenter" {\n  policy = jsonencode({\n    Statement = [\n'
+    '      { Effect = "Allow", Action = "ec2:CreateFleet", Resource = "*" },\n'
+    '      { Effect = "Allow", Action = "iam:PassRole", Resource = %s },\n    ]\n  })\n}\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("resource", "count"),
+    [
+        ("aws_iam_role.other.arn", 1),
+        ("[aws_iam_role.other.arn]", 1),
+        ('"arn:aws:iam::111122223333:role/KarpenterNodeRole-main"', 1),
+        ("aws_iam_role.nodes.arn", 0),
+        ("[aws_iam_role.other.arn, aws_iam_role.nodes.arn]", 0),
+        ('"arn:aws:iam::111122223333:role/main-nodes"', 0),
+        ('"arn:aws:iam::111122223333:role/main-*"', 0),
+        ('"arn:aws:iam::${var.account}:role/${var.name}"', 0),
+        ("var.role", 0),
+        ('"*"', 0),
+    ],
+)
+def test_a_role_that_the_controller_may_not_pass(nodelint: Run, tmp_path: Path, resource: str, count: int) -> None:
+    for name, role in (("name", "main-nodes"), ("unknown", "of-another-repository")):
+        node_class = CLASS.replace("TAGS", DISCOVERY).replace("karpenter-nodes", role)
+        files = {"main.tf": PASSING % resource, "class.yaml": node_class}
+        found = find(nodelint, tmp_path / name, files, "passed-role")
+        assert len(found) == (count if name == "name" else 0)
