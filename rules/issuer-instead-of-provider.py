@@ -47,7 +47,7 @@ from nodelint.api import Also, Context, Finding, Findings, Source, Span, rule, t
 
 _ARN_WANTED = re.compile(
     r'(?m)(?:^|[{,])[ \t]*"?(?:irsa_oidc_provider_arn|oidc_provider_arn|provider_arn|Federated)"?[ \t]*[=:][ \t]*'
-    r'(?P<value>[^\s#,{}"\[]+(?:\[[^\]\n]*\][^\s#,{}"]*)*|"\$\{[^{}\n]+\}")[ \t]*(?:[,}#\r]|$)'
+    r'(?P<value>(?:[^\s#,{}"\[\]]|\[[^\]\n]*\])++|"\$\{[^{}\n]+\}")[ \t]*+(?:[,}#\r]|$)'
 )
 _FEDERATED = re.compile(
     r'(?s)principals[ \t]*\{(?=[^{}]*\btype[ \t]*=[ \t]*"Federated")[^{}]*?\bidentifiers[ \t]*=[ \t]*'

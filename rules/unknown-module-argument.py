@@ -39,7 +39,7 @@ from collections.abc import Sequence
 from nodelint.api import Also, Context, Finding, Findings, Source, Span, module_folder, rule
 
 _MOST = 10
-"""Arguments of one call that are listed."""
+"""The most arguments of one call that a finding lists."""
 
 
 @rule(

@@ -99,7 +99,7 @@ from collections.abc import Iterator
 from nodelint.api import Context, Finding, Findings, Node, Source, controller_settings, messages, releases, rule
 
 _OF_TEXTS = frozenset({"annotations", "podAnnotations", "additionalAnnotations", "labels", "podLabels"})
-"""Keys of the chart's values whose entries are texts."""
+"""Keys of the chart's values that are mappings of texts."""
 
 
 @rule(
@@ -159,7 +159,9 @@ def check(source: Source, context: Context) -> Findings:
 
 
 def _list_nested(values: Node) -> Iterator[tuple[str, Node]]:
-    """The annotations and labels in a chart's values that are mappings: path, the first text within."""
+    """Yield the annotations and labels of a chart's values that are mappings instead of texts: the path, and the
+    first text in the mapping.
+    """
     pending = [("", values)]
     while pending:
         above, node = pending.pop()

@@ -127,7 +127,7 @@ def _names_fleet(statement: "iam_statements.Statement") -> bool:
 
 
 def _is_wide(statement: "iam_statements.Statement", action: str) -> bool:
-    """Whether a statement allows an action on everything."""
+    """Return whether a statement allows an action on everything."""
     return _is_on_everything(statement) and statement.grants(action) is True
 
 

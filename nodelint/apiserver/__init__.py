@@ -78,7 +78,7 @@ class Schemas:
         return found
 
     def _raw(self, kind: str, version: str) -> Raw | None:
-        # A folder with the CRDs of Karpenter says nothing of EKS Auto Mode.
+        # A folder with Karpenter's CRDs does not contain those of EKS Auto Mode, so the bundled ones are used.
         bundled = not self.foreign or kind == AUTO_MODE_KIND
         if bundled and (kind, version) not in self._roots:
             if version not in _SERVED.get(kind, ()):

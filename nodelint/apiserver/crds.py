@@ -40,7 +40,7 @@ def read(path: str, within: str | None = None) -> tuple[dict[tuple[str, str], Ra
 def _files(path: str, within: str | None) -> list[Path]:
     if not os.path.isdir(path):
         return [Path(path)]
-    # A folder that a flag names is at home where it stands.
+    # A folder that an option names is its own root: links must not lead out of it.
     walk = Gate(within if within is not None else path).walk
     found: list[Path] = []
     seen = 0

@@ -376,12 +376,12 @@ def _problem(rule: Validation, program: cel.Program, job: Job, state: WalkState)
         if node is job.node and node.kind == "mapping":
             # The whole mapping is reported at its key: its span would contain the problems of its parts.
             node = state.head(node)
-    # A rule that breaks whatever stands in the place of a value of the wrong type has a cause of its own.
+    # A node with a structural problem is not reported again, unless the rule is violated whatever the value is.
     known = any(problem.node is node for problem in state.structural)
     if known and not (value is None and schema_words.holds_unsound(job.value)):
         return None
     if node.kind == "mapping" and any(p.layer == "unknown" and p.node.parent is node for p in state.structural):
-        return None  # what it lacks may be what the unknown field was meant to be
+        return None  # the missing field may be the unknown one, misspelt
     if rule.until is not None:
         what = schema_words.quote_value(value, 45) if isinstance(value, str) else f"`{schema_words.last(path)}`"
         message = schema_words.needs(what, rule.until, state.release)

@@ -105,7 +105,9 @@ class SchemaNode:
         self.sound[written] = value
 
     def keep_text(self, text: str) -> None:
-        """Cache a text without problems, unless the schema has CEL rules."""
+        """Cache a text value without problems, so that an equal value is not checked again. Nothing is cached if the
+        schema has CEL rules.
+        """
         if not self.rules and len(text) < _LONGEST_TEXT:
             if len(self.sound_texts) >= _MOST_KEPT:
                 self.sound_texts.clear()

@@ -59,7 +59,7 @@ def _suggest_field(
         if suggestion is not None:
             message = f"`{name}` is not a known field, did you mean `{suggestion}`?"
             if not _could_be(state, entry.value, _known_shape(shape, suggestion)):
-                suggestion = None  # a hint, and no more: its value would be refused there
+                suggestion = None  # only a hint: the suggested field would not accept the value
         elif (
             not (path.endswith("metadata") and name in _OF_METADATA)
             and (belongs := state.shape.place_of(name)) is not None

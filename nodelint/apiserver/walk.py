@@ -307,7 +307,7 @@ class Walk(WalkState):
                 child = extra
                 name, at = self._extra(entry, name, at, shape, path, node)
             elif child.comes_or_goes and self.outside(entry.key, at, f"field `{name}`", *child.window):
-                child = None  # the release drops it: nobody looks at what it holds
+                child = None  # the release drops the field, so its content is not checked
             if child is None:
                 self._unread(entry.value, name, shape, value)
             elif entry.value.value is not None or entry.value.kind != "scalar" or child.nullable:
@@ -350,7 +350,7 @@ class Walk(WalkState):
             for name in shape.required:
                 if escaped(name) not in value and (self.loose or name not in _names_in_hints(node, shape)):
                     at = f"{path}.{name}" if path else name
-                    # A place in a list is shown; its number says nothing of an object that becomes another kind.
+                    # The message names the list, not the index of the entry.
                     entry = f" in an entry of `{schema_words.last(path)}`" if path.endswith("]") else f" in {path}"
                     where = entry if path else ""
                     message = f"required field `{name}` is missing{where}"
@@ -368,7 +368,7 @@ class Walk(WalkState):
             self.say(node, path, f"`{schema_words.last(path)}` has {count} keys, the minimum is {least}")
         return False
 
-    # -- what the schema says nothing of
+    # -- fields without a schema
 
     def _unread(self, node: Node, name: str, shape: SchemaNode, value: dict[str, Any]) -> None:
         """Add a value without a schema to the fields of `value`, unless the API server drops it before."""

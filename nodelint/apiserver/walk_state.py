@@ -61,7 +61,7 @@ class WalkState(ABC):
         parent = node.parent
         if parent is None or parent.kind != "mapping":
             return node
-        if self._headed is not parent:  # of a long mapping, many values may be wrong
+        if self._headed is not parent:  # cached: many values of a long mapping may be wrong
             self._headed = parent
             self._heads = {id(entry.value): entry.key for entry in reversed((*parent.entries, *parent.merges))}
         return self._heads.get(id(node), node)

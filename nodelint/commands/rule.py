@@ -92,7 +92,7 @@ def command(name: str | None, subject: str | None, form: str, as_json: bool, **f
 
 
 def _print_page(page: Rule, rules: Mapping[str, Rule], shipped: bool, form: str) -> None:
-    """Print the page of a rule; `shipped` says that it comes with nodelint."""
+    """Print the page of a rule; `shipped`: the rule comes with nodelint."""
     from nodelint.report.page import header, page_with_fixes, sections
     from nodelint.report.rule_text import page_lines, rule_data
     from nodelint.report.style import fitted
@@ -107,9 +107,7 @@ def _print_page(page: Rule, rules: Mapping[str, Rule], shipped: bool, form: str)
 
 
 def _rules_about(word: str, rules: Iterable[Rule]) -> list[Rule]:
-    """Return the rules with a word, or words, in what the list says of them: name, subject, sentence, kind of fix,
-    needs.
-    """
+    """Return the rules whose line in the list contains the word: name, subject, summary, fix or needs."""
     from nodelint.report.rule_text import remarks
 
     whole_word = re.compile(rf"\b{re.escape(word)}s?\b", re.IGNORECASE)
@@ -123,7 +121,7 @@ def _rules_about(word: str, rules: Iterable[Rule]) -> list[Rule]:
 
 
 def _subject_named(subject: str) -> str:
-    """Return the subject of that name, whatever its capitals; ends the run where there is none."""
+    """Return the subject with this name, ignoring case; end the run if there is none."""
     from nodelint.model.messages import did_you_mean
     from nodelint.rule.classification import SUBJECTS
 

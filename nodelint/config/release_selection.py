@@ -109,11 +109,12 @@ class _Targets:
         evidence = tuple(item for item in evidence if not is_about_sibling(item.path, path, names, self.read_folder))
         if api == _OF_VALUES:
             evidence = tuple(item for item in evidence if item.karpenter >= OLDEST) or evidence
-        # An object that some of them serve is taken to be theirs.
+        # An object belongs to the releases that serve it.
         old = next((item for item in evidence if item.karpenter < OLDEST), None)
         if old is not None and (api in FIRST_SERVING or api == _OF_VALUES):
-            return [(only(OLDEST), old)]  # which serves it as well, and does nearly the same with it
-        if old is not None:  # what no release known serves is judged as what it has to become
+            return [(only(OLDEST), old)]  # which serves the object too, and handles it nearly alike
+        # An object that no known release serves is checked for the release to which it must be converted.
+        if old is not None:
             return [(only(self.settings.karpenter), old)]
         return [(only(item.karpenter), item) for item in evidence] or [(only(self.settings.karpenter), None)]
 

@@ -49,7 +49,7 @@ class Session:
     def __init__(self, settings: Settings, read: Reader | None = None) -> None:
         self.settings = settings
         self._read: Reader = read or (lambda path, by: by(path))
-        # What a reader remembers of a file has to serve a configuration that names another region.
+        # A caching reader serves configurations of several regions, so it reads the snapshot of every region.
         self._region = settings.region if read is None else None
         self._found: Discovery | None = None
         self.today: int | None = None
@@ -87,7 +87,7 @@ class Session:
                 loaded = load(folder)
             except OSError as error:
                 raise ConfigError(f"rules: {folder}: {error_reason(error)}; name a folder of rules") from error
-            except Exception as error:  # a rule is code: whatever it raises while it loads is its author's to mend
+            except Exception as error:  # a rule is code that may raise any error while it is loaded
                 raise ConfigError(f"rules: {folder}: {type(error).__name__}: {error}") from error
             if not loaded:
                 raise ConfigError(f"rules: {folder}: there is no rule: each is a file that ends with `.py`")
@@ -120,7 +120,9 @@ class Session:
 
     @cached_property
     def schemas(self) -> Schemas | None:
-        """Return the schemas of the user's CRDs. None for the bundled schemas. Raise ConfigError."""
+        """Return the schemas of the user's CRDs. None for the bundled schemas. Raise ConfigError if
+        they cannot be read.
+        """
         path = self.settings.crds
         if path is None:
             return None
@@ -139,7 +141,7 @@ class Session:
         return None if self.settings.baseline is None else self.baseline(self.settings.baseline)
 
     def baseline(self, path: str) -> tuple[KnownFinding, ...]:
-        """Return the findings in a baseline file. Raise ConfigError."""
+        """Return the findings in a baseline file. Raise ConfigError if it cannot be read."""
         from nodelint.lint import baseline
 
         try:
@@ -249,7 +251,7 @@ class Session:
         settings, found = self.settings, self._found
         stated = None if found is None else cache(lambda: self._stated(found))
         known = NOTHING if facts is None else facts
-        # Who names the releases in a flag does not ask how long they are supported.
+        # With releases in an option, the end of their support is not checked.
         today = None if choose is None else self.today
         target = Target(settings.karpenter, settings.kubernetes, self.schemas, known, choose, stated, today)
         return target._replace(assumed=not settings.karpenter_named, day=self.today)

@@ -125,7 +125,7 @@ class Settings(NamedTuple):
     @property
     def karpenter(self) -> Version:
         """Return the Karpenter release for which objects are judged: the configured one, else the newest known."""
-        from nodelint.model.releases import NEWEST  # here: a run that meets nothing of Karpenter's needs no release
+        from nodelint.model.releases import NEWEST  # imported here: a run without Karpenter objects needs no release
 
         return self.release or NEWEST
 
@@ -158,7 +158,7 @@ def find(folder: str, passed_over: list[str] | None = None) -> str | None:
                 return _own(path)
         path = os.path.join(folder, "pyproject.toml")
         if os.path.isfile(path):
-            # One that leads out of the repository is not opened to see whether it holds settings.
+            # A link to a file outside of the repository is not opened.
             reason = _refusal(path)
             if reason is None and table_of(path) is not None:
                 return path

@@ -23,7 +23,10 @@ def require_text(value: object, where: str) -> str:
 
 
 def read_releases(value: object, where: str) -> tuple[Releases, ...]:
-    """Return one release, or a range split where something changes. Empty for None."""
+    """Return one release, or a range of releases split into parts in which all releases behave alike. Empty for None.
+
+    Raise ConfigError if the value is no known release or range.
+    """
     if value is None:
         return ()
     text = require_text(value, where)

@@ -224,7 +224,7 @@ def _converted(obj: Object, relations: Relations) -> Conversion:
         try:
             return together(obj, _shared(pools[0], obj, relations))
         except (Blocked, NotEditable):
-            # The pools get this note and stay as they are; the class loses nothing without them.
+            # The pools get this note and are not converted. The class can be converted without them.
             return together(obj, [Member(obj)])
     if not kubelet_to_move(obj):
         return together(obj, [Member(obj)])

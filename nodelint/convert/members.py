@@ -81,7 +81,10 @@ class Member:
 
 
 def together(of_object: Object, members: list[Member]) -> Conversion:
-    """Return the edits that change all members, and the notes about `of_object`. Raise Blocked or NotEditable."""
+    """Return the edits that change all members, and the notes about `of_object`.
+
+    Raise Blocked if only the owner can decide how to convert a member, NotEditable if the text cannot be edited.
+    """
     drafts: dict[tuple[int, int], tuple[Object, str]] = {}
     notes: list[str] = []
     for member in members:
@@ -151,7 +154,7 @@ def _back(obj: Object, text: str) -> str:
 
 
 def migration_of(member: Member) -> Migration:
-    """Return the value of a member in v1. Raise Blocked."""
+    """Return the value of a member in v1. Raise Blocked if only its owner can decide how to convert it."""
     obj = member.obj
     value = plain_with_placeholders(obj.node) if member.value is None else member.value
     if not is_old(obj):

@@ -99,7 +99,7 @@ def _amount(value: Any) -> Any:
 
 
 def node_pool(value: Plain, partial: bool) -> Migration:
-    """Return a v1beta1 NodePool converted to v1. Raise Blocked.
+    """Return a v1beta1 NodePool converted to v1. Raise Blocked if only its owner can decide how.
 
     A `partial` object gets no defaults, because another file may set them.
     """
@@ -134,7 +134,7 @@ def _disruption(disruption: Plain, partial: bool, result: Migration) -> None:
     if policy == "WhenUnderutilized":
         disruption["consolidationPolicy"] = "WhenEmptyOrUnderutilized"
     if "consolidateAfter" not in disruption and not partial:
-        # Without it an empty node was left alone; an underused one was looked at without delay.
+        # Without the field, v1beta1 never disrupted empty nodes, and disrupted underutilized ones without delay.
         after = "Never" if policy == "WhenEmpty" else "0s"
         put_after(disruption, "consolidateAfter", after, "consolidationPolicy")
 
@@ -173,7 +173,10 @@ def template_metadata(template: Plain, result: Migration) -> None:
 
 
 def node_class(value: Plain, partial: bool) -> Migration:
-    """Return a v1beta1 EC2NodeClass converted to v1. Raise Blocked. A `partial` object gets no defaults."""
+    """Return a v1beta1 EC2NodeClass converted to v1. Raise Blocked if only its owner can decide how.
+
+    A `partial` object gets no defaults.
+    """
     result = Migration(value)
     value["apiVersion"] = f"{AWS_GROUP}/v1"
     spec = field(value, "spec")

@@ -31,7 +31,8 @@ from nodelint.convert.migrate import (
 from nodelint.model.gvk import AWS_GROUP, CLASS_KIND, CORE_GROUP
 from nodelint.model.messages import did_you_mean, short
 
-# What the admission webhook of a Provisioner filled in: the keys that made it hold off, and the requirement.
+# The defaults of a Provisioner's admission webhook: the keys whose presence prevents the default, and the
+# requirement.
 _PROVISIONER_DEFAULTS: tuple[tuple[tuple[str, ...], tuple[Plain, ...]], ...] = (
     (
         ("kubernetes.io/os", "beta.kubernetes.io/os"),
@@ -73,7 +74,10 @@ _PROVISIONER_FIELDS = {
 
 
 def provisioner(value: Plain, partial: bool) -> Migration:
-    """Return a Provisioner converted to a NodePool. Raise Blocked. A `partial` object gets no defaults."""
+    """Return a Provisioner converted to a NodePool. Raise Blocked if only its owner can decide how.
+
+    A `partial` object gets no defaults.
+    """
     old = field(value, "spec")
     _hold_to_provisioner(old, partial)
     result = Migration({}, kubelet_of("Provisioner", value))
@@ -227,7 +231,10 @@ def _seconds(value: Any) -> str:
 
 
 def node_template(value: Plain, partial: bool) -> Migration:
-    """Return an AWSNodeTemplate converted to an EC2NodeClass. Raise Blocked. A `partial` object gets no defaults."""
+    """Return an AWSNodeTemplate converted to an EC2NodeClass. Raise Blocked if only its owner can decide how.
+
+    A `partial` object gets no defaults.
+    """
     result = Migration(value)
     value.update({"apiVersion": f"{AWS_GROUP}/v1", "kind": CLASS_KIND})
     value.pop("status", None)

@@ -246,7 +246,7 @@ class Draft:
         first, last = source
         if at != first and first and last < len(lines) and not lines[last].strip():
             above = lines[first - 1].strip()
-            if not above or above.endswith(":"):  # one blank line of two goes along, and one below a key
+            if not above or above.endswith(":"):  # remove one of two blank lines, and a blank line below a key
                 last += 1
                 at = at if at < first else max(at, last)
         if at <= first:

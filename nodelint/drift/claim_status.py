@@ -122,7 +122,7 @@ def _list_differing_fields(manifest: _Manifest, cluster: Cluster, claim: Claim, 
 
 
 def changed(kind: str, old: dict[str, Any], new: dict[str, Any], release: Version) -> Iterator[str]:
-    """Yield the fields in which two stored objects differ, as far as their hashes include them."""
+    """Yield the fields in which two stored objects differ, without fields that their hashes do not include."""
     path, struct = root(kind)
     for difference in differences(struct, mapping(old, *path), mapping(new, *path), release, path):
         yield render_path(difference.path)

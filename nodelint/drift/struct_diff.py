@@ -155,14 +155,14 @@ def _of_unknown_field(
     equal.
     """
     if field.json in old and field.json in new:
-        if field.tag == "string":  # a quantity: two ways of writing may come to one value
+        if field.tag == "string":  # a quantity: two notations may have the same value
             raise Unhashable(now, _UNKNOWN)
         yield from _between(field.type, old[field.json], new[field.json], release, was, now)
         return
     value = old[field.json] if field.json in old else new[field.json]
     path = was if field.json in old else now
-    # A list or a map that is there counts whatever it holds; so does a text, unless it may come to nothing: a field
-    # of a template whose value is empty is not there.
+    # A list or a map changes the hash whatever its content is. A text does so unless it may be empty: a field of a
+    # template with an empty value is missing.
     counts = field.type.startswith(("*", "[]", "map["))
     if isinstance(value, UnknownValue):
         counts = _is_text(field.type) and isinstance(value, Placeholder) and not may_be_empty(value)
@@ -207,7 +207,7 @@ def _lists(kind: str, old: Any, new: Any, release: Version, at: Path, to: Path) 
     try:
         yield from _certain(between(before, after) for before, after in zip(gone, come, strict=False))
     except Unhashable:
-        # Lists of different lengths differ, and so do those where an entry has nothing that it could have become.
+        # Lists of different lengths differ, and so do lists with an entry that no new entry can equal.
         sure = gone[:1] if len(gone) != len(come) else [index for index in gone if surely_gone(index)]
         if not sure:
             raise

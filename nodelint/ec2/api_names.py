@@ -50,7 +50,7 @@ def _find_names(file: BinaryIO) -> frozenset[str]:
     unpack, text = zlib.decompressobj(zlib.MAX_WBITS | 16), b""
     while packed := file.read(_AT_ONCE):
         text = text[-_LONGEST:] + unpack.decompress(packed)
-        # The pattern alone would look at each byte for itself.
+        # Search for a fixed text first: the pattern alone would be slow.
         at = text.find(_SHAPE)
         while at >= 0:
             if (names := listed.match(text, at)) is not None:

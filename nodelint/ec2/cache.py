@@ -69,7 +69,7 @@ def place(folder: str) -> str:
 
 def find_cached(folder: str) -> str | None:
     """Return the path of `place` if the file exists. None otherwise."""
-    # Whoever has never asked AWS does not pay for the hash.
+    # Without any cache, the hash of the path is not computed.
     if not os.path.isdir(_home()):
         return None
     path = place(folder)
@@ -81,7 +81,7 @@ def _home() -> str:
     if given:
         return given
     if sys.platform == "linux" and "ANDROID_ROOT" not in os.environ:
-        # What platformdirs says then; to load it would be a tenth of a short run.
+        # The folder is the one that platformdirs returns. Loading platformdirs takes a tenth of a short run.
         given = os.environ.get("XDG_CACHE_HOME", "")
         return os.path.join(given if given.strip() else os.path.expanduser("~/.cache"), "nodelint")
     from platformdirs import user_cache_path
@@ -182,14 +182,15 @@ def stamp_of(path: str) -> object:
 
 
 def keep(path: str, replies: Iterable[Reply], now: datetime, nodelint: str, unwanted: object = None) -> Snapshot:
-    """Add the replies of regions to a cached snapshot, and return its whole content. Raise UnusableSnapshot.
+    """Add the replies of regions to a cached snapshot, and return its whole content. Raise UnusableSnapshot if
+    the file cannot be read or written.
 
     Another run may have written the file in the meantime, so it is read again, under a lock. If its stamp is
     `unwanted`, its content is replaced.
     """
     try:
         check_place(path)
-        # Names of images and ids of subnets are nobody else's business.
+        # Names of images and ids of subnets are private, so only the user can read the folder.
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         with _Locked(os.path.dirname(path)):
             there = stamp_of(path)
@@ -222,7 +223,7 @@ class _Locked:
         try:
             fcntl.flock(self._handle, fcntl.LOCK_EX)
         except OSError:
-            return  # a file system that knows no locks
+            return  # a file system without locks
 
     def __exit__(self, *_: object) -> None:
         if self._handle is not None:

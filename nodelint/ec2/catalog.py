@@ -339,7 +339,7 @@ class Catalog:
         if not changes:
             return self._written.column(key)
         column = list(self._written.column(key))
-        # Newest first, so that of two changes the older one, nearer to the release, has the last word.
+        # Newest first, so that of two changes the older one, which is nearer to the release, is applied last.
         for change in sorted(changes, key=lambda c: c.before, reverse=True):
             for name, value in change.values.items():
                 column[self._positions()[name]] = value
@@ -361,6 +361,6 @@ class Catalog:
 def _bundled() -> Catalog:
     path = os.path.join(DATA, "catalog.json")
     written = table("catalog_columns")
-    if written["size"] != os.stat(path).st_size:  # somebody is at work on it
+    if written["size"] != os.stat(path).st_size:  # the folder of the data is being edited
         return Catalog.load(path)
     return Catalog(read_columns(written))

@@ -103,7 +103,7 @@ def _network_changes(release: Version) -> Mapping[str, list[int] | None]:
     if the release lacks the type.
     """
     found: dict[str, list[int] | None] = {}
-    for change in table("network_limits")["changes"]:  # newest first: the older one has the last word
+    for change in table("network_limits")["changes"]:  # newest first, so that the older change is applied last
         if release < Version.parse(change["before"]):
             found |= change["limits"]
     return found

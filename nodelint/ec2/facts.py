@@ -102,7 +102,7 @@ class AwsFacts:
         return self.region is not None
 
     def answer(self, question: Question) -> Answer:
-        """Return the answer to exactly this question. Raise Missing."""
+        """Return the answer to exactly this question. Raise Missing if the facts lack the answer."""
         kind = question.kind
         if self.region is None:
             raise Missing(kind, self._why)
@@ -117,7 +117,7 @@ class AwsFacts:
         return answer
 
     def images(self, question: Question) -> Images:
-        """Return the images of a question, in every state. Raise Missing.
+        """Return the images of a question, in every state. Raise Missing if the facts lack the answer.
 
         The answer to another question is used if it includes the answer to this one: it contains the requested id,
         its name pattern covers the requested name, or it asks for more owners.
@@ -157,7 +157,8 @@ class AwsFacts:
         assert self.region is not None
         images = [self.region.images[id] for id in answer.found]
         found = [i for i in images if name in (pattern, i.name) and (not owners or i.owner in owners)]
-        # Of each owner the newest are kept, and those decide. Of a whole name an owner has one image at most.
+        # The answer contains the newest images of each owner, which decide. An owner has at most one image of a full
+        # name.
         if name != pattern and answer.total > len(images):
             pruned = pruned_owners(images, answer.at)
             lost = pruned & owners if owners else pruned
@@ -174,46 +175,52 @@ class AwsFacts:
         there = self._known_region
         if there.account is not None and account_hash(owner) == there.account:
             return "self"
-        # The accounts behind `amazon` and other aliases have numbers too, which images do not tell.
+        # The accounts of `amazon` and other aliases have numbers too, which the images do not contain.
         return owner if any(image.owner == owner for image in there.images.values()) else None
 
     def parameter(self, name: str) -> str | None:
-        """Return the value of an SSM parameter. None if the parameter does not exist. Raise Missing."""
+        """Return the value of an SSM parameter. None if the parameter does not exist. Raise Missing if the facts lack
+        the answer.
+        """
         found = self.answer(Question.make("parameters", ("name", name))).found
         return found[0] if found else None
 
     def subnets(self, question: Question) -> tuple[Subnet, ...]:
-        """Return the subnets of a question. Raise Missing."""
+        """Return the subnets of a question. Raise Missing if the facts lack the answer."""
         found = self.answer(question).found
         return tuple(self._known_region.subnets[id] for id in found)
 
     def groups(self, question: Question) -> tuple[SecurityGroup, ...]:
-        """Return the security groups of a question. Raise Missing."""
+        """Return the security groups of a question. Raise Missing if the facts lack the answer."""
         found = self.answer(question).found
         return tuple(self._known_region.groups[id] for id in found)
 
     def reservations(self, question: Question) -> tuple[CapacityReservation, ...]:
-        """Return the capacity reservations of a question. Raise Missing."""
+        """Return the capacity reservations of a question. Raise Missing if the facts lack the answer."""
         found = self.answer(question).found
         return tuple(self._known_region.reservations[id] for id in found)
 
     def placements(self, question: Question) -> tuple[PlacementGroup, ...]:
-        """Return the placement groups of a question. Raise Missing."""
+        """Return the placement groups of a question. Raise Missing if the facts lack the answer."""
         found = self.answer(question).found
         return tuple(self._known_region.placements[id] for id in found)
 
     def exists(self, question: Question) -> bool:
-        """Return whether a role or instance profile exists. Raise Missing."""
+        """Return whether a role or instance profile exists. Raise Missing if the facts lack the answer."""
         return bool(self.answer(question).found)
 
     @property
     def encrypts_volumes(self) -> bool:
-        """Return whether EC2 encrypts volumes of the account by default. Raise Missing."""
+        """Return whether EC2 encrypts volumes of the account by default. Raise Missing if the facts lack the
+        answer.
+        """
         return self.answer(Question("volume-encryption")).found == ("true",)
 
     @cached_property
     def offerings(self) -> Mapping[str, Offering]:
-        """Return the instance types that the region offers, with their zones and capacity types. Raise Missing."""
+        """Return the instance types that the region offers, with their zones and capacity types. Raise Missing if the
+        facts lack the answer.
+        """
         self.answer(Question("offerings"))
         self.answer(Question("instance-types"))
         return self._known_region.offerings
@@ -261,7 +268,7 @@ class AwsFacts:
             return
         age = self.now - moment(at)
         if age > limit:
-            # Without the kind: what was asked at one time and is good for one time is one line.
+            # Without the kind of fact: all answers of one time and one age limit are reported in one line.
             old = f"AWS was asked {span(age)} ago, which is more than {span(limit)}; `nodelint refresh` asks again"
             raise Missing(kind, old, transient=True)
 

@@ -198,7 +198,7 @@ def _row(name: str, info: Mapping[str, Any], known: Catalog) -> Row | None:
         "ephemeral-storage": _EPHEMERAL_STORAGE,
         **{resource: _decimal(1000 * count) for resource, count in counts.items()},
     }
-    # Nothing of a resource is the same as a type without it: so does the page.
+    # An amount of 0 is left out, as on the documentation page: the type does not have the resource.
     resources = {resource: quantity for resource, quantity in quantities.items() if quantity != "0"}
     return (
         name,

@@ -52,7 +52,7 @@ def image_question(term: SelectorTerm) -> Question | None:
     if term.name:
         owners = (term.owner,) if term.owner else DEFAULT_OWNERS
         return Question.make("images", ("name", term.name), *tags, owners=owners)
-    # An owner alone is refused by the API server, and would be all that Amazon publishes.
+    # The API server refuses a term with an owner alone. The answer would be all images of the owner.
     if not tags:
         return None
     return Question.make("images", *tags, owners=(term.owner,) if term.owner else ())
@@ -191,7 +191,7 @@ def alias_of(node_class: EC2NodeClass) -> AskedAlias | None:
         node = term.node.get("alias") or term.node
         if isinstance(term.alias, str):
             return AskedAlias(parse_alias(term.alias), node, term.alias)
-        # The family stands before the `@`; a placeholder behind it leaves the version open and no more.
+        # The family is before the `@`. A placeholder after the `@` makes only the version unknown.
         written = re.match(r"[\"']?([a-zA-Z0-9]+)@", node.text)
         return AskedAlias(Alias(written[1], "latest"), node, node.unquoted, known=False) if written else None
     field = node_class.node.find("spec", "amiSelectorTerms")

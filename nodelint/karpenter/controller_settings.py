@@ -9,7 +9,7 @@ from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.forms.lib.chart_commands import HELM_COMMAND, namespace_of_command
 from nodelint.karpenter.spelling import one_slip, squash
-from nodelint.model.controller_settings import ControllerInstall, WrittenSetting
+from nodelint.model.controller_settings import ControllerInstall, WrittenSetting, chart_leaves
 from nodelint.model.finding import Span
 from nodelint.model.releases import RELEASES, Version, releases_match
 from nodelint.releases.settings import INSTALLING
@@ -23,6 +23,7 @@ __all__ = [
     "ControllerInstall",
     "UnreadValue",
     "WrittenSetting",
+    "chart_leaves",
     "helm_release_of",
     "namespace_of",
     "place_in",

@@ -47,7 +47,7 @@ def is_pattern(value: str) -> bool:
 
 def patterns_among(values: Sequence[str]) -> list[str]:
     """Return the values that are written as patterns."""
-    letters = "".join(values)  # one look at all of them: hardly any list holds a pattern
+    letters = "".join(values)  # test all values at once: few lists contain a pattern
     return [value for value in values if is_pattern(value)] if any(map(letters.__contains__, "*?[")) else []
 
 
@@ -151,7 +151,9 @@ def _spelling(key: str, catalog: Catalog) -> ValueSpelling:
 
 
 def _homes(catalog: Catalog) -> dict[str, list[str]]:
-    """Return, for each value, the keys that can have the value, of the keys whose values identify them."""
+    """Return the keys of each label value. Only keys whose values identify the key are included, such as
+    `karpenter.k8s.aws/instance-family`.
+    """
     facts, served = _facts(), well_known(catalog.version)
     homes: dict[str, list[str]] = {}
     for key in facts["telling"]:
@@ -202,11 +204,11 @@ def _near_key(written: str, release: Version) -> NearKey | None:
     same = _same_key(written, release)
     kin = _kin(domain, release)
     if kin is None:
-        # `karpenter.aws/instance-family`: nobody's own label is called so
+        # a key such as `karpenter.aws/instance-family` is not a label of the user
         own = "karpenter" not in domain or not name.startswith("instance-") or len(same) != 1
         return None if own else NearKey(same[0], True)
     if domain.endswith("amazonaws.com") and not name.startswith("instance-"):
-        return None  # node groups bear labels of this domain: eks.amazonaws.com/capacityType
+        return None  # node groups have labels of this domain: eks.amazonaws.com/capacityType
     if same:
         return NearKey(same[0], True)
     near = _names(domain, release).nearest(name, abbreviated=kin and len(name) > LEAST_FOR_A_GUESS)

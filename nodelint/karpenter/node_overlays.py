@@ -233,8 +233,8 @@ def decide(
 ) -> list[NodeOverlayVerdict]:
     """Return a verdict for each overlay of one cluster, in the controller's order.
 
-    After an overlay that is not known, overlays of its weight are not known either, unless they conflict with an
-    accepted one.
+    After an overlay whose verdict is unknown, the verdicts of overlays of its weight are unknown too, unless they
+    conflict with an accepted one.
     """
     found: list[NodeOverlayVerdict] = []
     hidden: set[int | None] = set()

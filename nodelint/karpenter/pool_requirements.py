@@ -47,7 +47,7 @@ class PoolRequirement(NamedTuple):
 
     @property
     def known(self) -> bool:
-        """Return whether no value holds a placeholder."""
+        """Return whether all values of the requirement are known: none holds a placeholder."""
         return all(isinstance(value.text, str) for value in self.values)
 
 

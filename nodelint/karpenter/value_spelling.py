@@ -65,7 +65,7 @@ class ValueSpelling:
     def _slip(self, text: str) -> Slip | None:
         possible = self.can_have(text) if self._known is None else text in self._known
         if not possible and text in self._elsewhere:
-            return None  # retired, or sold in a region that nobody has asked
+            return None  # a retired type, or one of a region without facts
         near = self.nearest(text)
         if possible is not False:
             return None if near is None or near == text else Slip(near, None, False, False)
@@ -80,7 +80,7 @@ class ValueSpelling:
         return False if self._form is not None and _key_of_form(value) != self._key else None
 
     def _home(self, value: str) -> str | None:
-        form = _key_of_form(value) if "-" in value else None  # each of them has one
+        form = _key_of_form(value) if "-" in value else None  # a value of each such form has a hyphen
         if form is not None:
             return form if form != self._key else None
         if self._form is not None and len(value) < LEAST_FOR_A_GUESS:
@@ -161,7 +161,7 @@ class ValueSpelling:
         sizes = self._sizes.get(near, _NO_WORDS)
         meant: str | None = size
         if size not in sizes.words:
-            # A size that other families have is not a slip of the pen.
+            # A size that other families have is not misspelt.
             meant = None if self._catalog.has_value(SIZE, size) else sizes.nearest(size, abbreviated=True)
         return f"{near}.{meant}" if meant is not None else None
 

@@ -1,4 +1,4 @@
-"""Workloads in plain files, compared with the NodePools that charts, overlays and Terraform make."""
+"""Compare workloads in plain files with the NodePools that charts, overlays and Terraform render."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def judge_plain_workloads(
     results: Sequence[Result],
     map_objects: ObjectMap,
 ) -> list[Result]:
-    """Return results with what is said of workloads in plain files where the pools that are built are known."""
+    """Return the results, with those about workloads in plain files judged again against rendered NodePools."""
     running = [rule for rule in setup.running if rule.on is Workload and "workloads" in rule.tags]
     made = [obj for built_text in built for obj in objects(built_text.source, foreign=True, more=True)]
     if not running or not any(isinstance(obj, NodePool) for obj in made):
@@ -51,7 +51,7 @@ def judge_plain_workloads(
 
 
 def _lead(finding: Finding, built_of: dict[int, Built]) -> Finding:
-    """Return a finding whose other places are those in the files; edits of what is built are no edits of files."""
+    """Return a finding with its other places in source files, without suggestions that edit rendered text."""
     suggestions = [
         suggestion
         for suggestion in finding.suggestions

@@ -1,4 +1,4 @@
-"""What is left of findings where comments silence some, and what is wrong with the comments."""
+"""Remove findings that comments suppress, and check these comments."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ def apply_suppressions(
     reporting: Set[str],
     context: Context,
 ) -> list[Result]:
-    """Return the results that no comment silences, and those about comments; `reporting` are the requested rules."""
+    """Return the results that no comment suppresses, and those about comments; `reporting` are the
+    requested rules.
+    """
     about_comments = [rule for rule in running if rule.on is Suppression]
     if not results and not about_comments:
         return []
@@ -35,7 +37,7 @@ def apply_suppressions(
 
 
 def _is_about(comment: Suppression, result: Result) -> bool:
-    """Whether a finding stands where a comment of that place could silence it."""
+    """Return whether a finding is in the scope of a comment."""
     scope, at = comment.scope, result.span
     return scope is not None and at.source is comment.source and scope.start <= at.start < scope.end
 
@@ -53,7 +55,7 @@ def _is_suppressed(result: Result, scopes: SpanIndex) -> bool:
 def _check_suppressions(
     comments: Sequence[Suppression], rules: Sequence[Rule], context: Context, ran: set[str]
 ) -> list[Result]:
-    """Return what the rules about suppressions say; a comment for a rule that did not run is ignored."""
+    """Return the results of the rules about suppressions. A comment for a rule that did not run is skipped."""
     not_run = set(context.rule_names) - ran
     results = []
     for rule in rules:

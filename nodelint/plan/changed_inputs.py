@@ -133,6 +133,6 @@ def _list_names(obj: Object, unknown: Sequence[Node]) -> set[str]:
 
     part = obj.node.get("spec") or obj.node
     places = [span_of(written_place(node)) for node in unknown]
-    if "{%" in obj.source.text or "<%" in obj.source.text:  # a block of code decides about fields
+    if "{%" in obj.source.text or "<%" in obj.source.text:  # a code block may add or remove fields
         places.append(span_of(part))
     return {name for at in places for name in list_variables(at.source.text, at.start, at.end)}

@@ -128,7 +128,7 @@ def _find_gaps(was: Read, new: Read, settings: Settings, plan: Plan, unread: Unr
     yield from find_changed_variables(was, new, plan, unread)
     yield from find_changed_gaps(was, new, plan, unread)
     yield from find_gone_appliers(was, new)
-    # A block in a file that a side cannot read is not gone.
+    # A block in a file that one side cannot read may still exist.
     lost = {os.path.normpath(os.path.join(side.root, gap.subject)) for side in (was, new) for gap in unread.files}
     for gap in find_recreated(was, new):
         if os.path.normpath(span_of(gap.at).source.path) not in lost:
@@ -146,7 +146,7 @@ def _judge_sides(
     then, request = requests
     unchanged = None
     if not (request.target.facts or request.target.choose or then.target.choose):
-        # With the files of workloads, which are found once the pools are known.
+        # The files include those of workloads, which are found after the pools.
         sides = ((read.inventory._replace(files=read.found.sources), read.beside, read.root) for read in (was, new))
         unchanged = match_unchanged(*sides)
     old_side, new_side = was.found.sources, new.found.sources

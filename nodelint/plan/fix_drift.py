@@ -94,7 +94,7 @@ def _has_no_nodes(obj: Object, options: PlanOptions, target: Target) -> bool:
 
 def _loses_nodes(part: PoolPlan) -> bool:
     if part.change == "added" or (part.never_stored is not None and not part.deleted):
-        return False  # its class is refused
+        return False  # no node was launched: the API server refuses the pool or its class
     before = part.before
     if before is not None and before.complete and not (before.launchable or before.candidates):
         return False  # it has no node

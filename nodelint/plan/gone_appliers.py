@@ -55,7 +55,7 @@ class _Applier(NamedTuple):
         return os.path.basename(self.place) in TABLE.names
 
     def takes(self, places: _Places) -> bool:
-        """Return whether this applies an object: its folder contains the object's files, or it is the object's
+        """Return whether the applier applies an object: its folder contains the object's files, or it is the object's
         outermost kustomization.
         """
         if self.is_kustomization:
@@ -115,7 +115,8 @@ _Side = tuple["list[_Applier]", _Objects]
 
 def _find_gone(gone: Sequence[_Applier], old: _Side, new: _Side) -> Iterator[Gap]:
     keys = {applier.key for applier in old[0]}
-    # Of what the cluster alone knows, nobody can tell that it takes what something else took.
+    # A path that begins with a placeholder is not known, so it may or may not contain the objects that another
+    # applier applied.
     come = [applier for applier in new[0] if applier.key not in keys and not applier.place.startswith("{{")]
     named: set[str] = set()
     for applier in gone:
@@ -127,7 +128,7 @@ def _find_gone(gone: Sequence[_Applier], old: _Side, new: _Side) -> Iterator[Gap
             if label in new[1]
             and label not in named
             and any(map(applier.takes, places))
-            # A cluster that loses an object of Argo CD or Flux gets nothing by another that was there before.
+            # Only a new applier can replace the removed one: an old one applied its own objects already.
             and not any(other.takes(now) for other in come for now in new[1][label])
             and not (applier.is_kustomization and _is_applied_still(places, new[1][label], new[0]))
         ]

@@ -94,7 +94,7 @@ def is_same(old: Object, new: Object) -> bool:
     """Return whether two objects have the same data, whatever the notation. Placeholders are equal if their texts
     are.
     """
-    # In what is built, one text may stand for two values that are not known; an alias may stand for another value.
+    # In a rendered manifest, equal texts may be two unknown values; equal aliases may have different values.
     plain = old.source.built is None and new.source.built is None and "*" not in old.node.text
     return (plain and old.node.text == new.node.text) or json_value(old.node) == json_value(new.node)
 

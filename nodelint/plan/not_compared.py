@@ -58,7 +58,7 @@ def unread_places(
         for path, line, label, message in unjudged:
             if (path, message) in gap_places or (path, line) in compared:
                 continue
-            reason = message.replace(root, "")  # the folder of a revision is nothing that a reader knows
+            reason = message.replace(root, "")  # the user does not know the temporary folder of a revision
             place = by_path.get(path)
             if place is None or place in whole or (place, label, reason) in seen or label in named:
                 continue

@@ -80,7 +80,7 @@ class Planner:
         self.changed = [obj for pair in self.classes if pair.change != "unchanged" for obj in _classes(pair)]
         self.used: set[int] = set()
         self.left_out = LeftOutTypes(self.options, self.old.objects)
-        # An object may be the very same on both sides, in another place.
+        # The same object may be at different places on both sides.
         self.places = [
             {id(obj): index for index, obj in enumerate(context.objects)} for context in (self.old, self.new)
         ]
@@ -105,7 +105,7 @@ class Planner:
         """Record the objects that cannot be compared because a side cannot read a file that has, or may have, the
         object.
         """
-        if RUN.has_left_out:  # what one side alone has may be in what was not read of the other
+        if RUN.has_left_out:  # an object that only one side has may be in an unread file of the other
             for pair in pairs:
                 obj = pair.old or pair.new
                 if obj is not None and None in (pair.old, pair.new):
@@ -149,7 +149,7 @@ class Planner:
         }
         pairs = match_objects(before, after, lambda obj: places[id(obj.source)], lambda obj: values[id(obj)])
         taken = {(written_name(o), values[id(o)]) for o in (*old, *new) if _is_applied(o)}
-        # What is made of a values file alone is none of its own where a release takes this file on the other side.
+        # A rendering with a values file alone is not compared if a Helm release uses the file on the other side.
         return [
             pair
             for pair in pairs
@@ -172,7 +172,7 @@ class Planner:
         ours, classes = ([pair for pair in pairs if id(pair) not in left_out] for pairs in (ours, self.classes))
         lost = list(nameless([*ours, *classes]))
         skipped = {id(place.at) for place in lost}
-        # An object of the same name in an API that is not served is the same object: nothing comes or goes.
+        # An object of the same name in an API that is not served is the same object: it is neither added nor removed.
         there = {(obj.kind, written_name(obj)) for objs in self.unserved for _, obj in objs}
         alike = [p for p in (*ours, *classes) if p.change in ("added", "removed") and name_of(p) in there]
         skipped |= {id(_name_node(pair)) for pair in alike}

@@ -59,7 +59,7 @@ class PoolComparer:
         self.classes = classes
         self.now = {id(pair.old): pair for pair in classes if pair.change in ("changed", "unchanged")}
         here = {pair.new.name for pair in classes if pair.new is not None}
-        # What a side cannot read is not gone.
+        # A class in a file that a side cannot read may still exist.
         self.gone = {pair.old.name for pair in classes if pair.old is not None and id(pair.old) not in gaps} - here
         self.faults: dict[int, str | None] = {}
         self.refused: dict[int, list[Refusal]] = {}

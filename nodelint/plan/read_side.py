@@ -87,7 +87,7 @@ def applied(mine: Read, other: Read) -> Inventory:
         folder = os.path.dirname(place)
         if place in taken:
             return any(not above or folder == above or folder.startswith(above + os.sep) for above in folders)
-        # Of objects that the other side's overlays have, a new file that no overlay takes gives a cluster nothing.
+        # A new file with objects of the other side's overlays is not applied if no overlay uses the file.
         return folder in folders and place not in there and _holds_only(source, built_names)
 
     own_files = [s for s in inventory.files if os.path.abspath(s.path) in own or not is_left_out(s)]

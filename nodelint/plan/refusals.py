@@ -102,7 +102,7 @@ def _value(obj: Object, steps: list[str]) -> Any:
 
 
 def _changed(was: Any, now: Any, _: Object, __: Object) -> bool:
-    # What is filled in later may be the very value that was there.
+    # A placeholder may have the same value as before.
     return was is not None and now is not None and UNKNOWN not in (was, now) and was != now
 
 

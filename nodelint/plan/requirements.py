@@ -77,7 +77,7 @@ def requirement_drift(old: Resolution, new: NodePool, alive: TypeSet) -> Require
             continue
         failing: TypeSet = NONE
         covered: Covered = "unknown"
-        if not (key in not_known or None in not_known):  # else it is not known what nodes were asked for before
+        if not (key in not_known or None in not_known):  # else the earlier requirements are unknown
             failing, covered = _compare_key(requirement, old, before, alive)
         types |= failing
         parts += [] if failing else [covered]

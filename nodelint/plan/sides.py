@@ -58,7 +58,9 @@ class Side(NamedTuple):
         return [obj for obj in self.inventory.objects(foreign=True) if id(obj) not in self.switched_off]
 
     def place(self, obj: Object) -> str:
-        """Return the path of an object's file below the root, and what it is rendered with."""
+        """Return the path of an object's file below the root, with the file and the name of the application that
+        renders it.
+        """
         return place_below(obj, self.root)
 
     def below(self, path: str) -> str:
@@ -98,7 +100,9 @@ class Side(NamedTuple):
             return ""
 
     def builds_with(self, place: str) -> bool:
-        """Return whether something is rendered with a values file, given by its path below the root."""
+        """Return whether a chart, overlay or module is rendered with a values file. `place` is its path below the
+        root.
+        """
         return any(self.below(given.path) == place for built in self.inventory.built for given in built.given)
 
     def has_file(self, place: str) -> bool:
@@ -120,7 +124,9 @@ def _names_in(text: str) -> set[tuple[str, str]]:
 
 
 def place_below(obj: Object, root: str) -> str:
-    """Return the path of an object's file below a root, and what it is rendered with."""
+    """Return the path of an object's file below a root, with the file and the name of the application that renders
+    it.
+    """
     built = obj.source.built
     path, name = built.applied_by if built is not None else ("", "")
     path = path or (str(built.cluster) if built is not None else "")
@@ -132,7 +138,7 @@ def _below(path: str, root: str) -> str:
 
 
 class StoredObjects(NamedTuple):
-    """The objects of a side in v1, and a function that maps a place in a converted object to the file.
+    """The objects of a side in v1, and a function that maps a node of a converted object to the file.
 
     `written` has the v1beta1 object by the id of its converted object.
     """

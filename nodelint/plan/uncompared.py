@@ -109,7 +109,7 @@ def is_known(obj: Object) -> bool:
     """
     if obj.partial or holds_unknown(obj):
         return False
-    # What stands in another text, such as a heredoc, is read as it is where no code is in or around it.
+    # An object in another text, such as a heredoc, is certain if no template code is in or around it.
     return not obj.source.masked or (bool(obj.document.host) and not codes_of(obj, whole=True))
 
 

@@ -148,7 +148,7 @@ def _in_words(value: object) -> str:
         return ("; " if whole else " ").join(map(_in_words, value))
     if isinstance(value, str):
         return value
-    import json  # here: few values that change are none
+    import json  # imported here: few changed values are no texts
 
     return json.dumps(value, ensure_ascii=False)
 

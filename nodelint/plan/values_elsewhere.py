@@ -62,7 +62,7 @@ def _changed_chart_files(was: Read, new: Read) -> Iterator[Gap]:
         from nodelint.files.git.git_revision import OF_OTHERS
 
         _, old = before.get(chart, (None, None))
-        # Of a revision, such files are not there: they differ only where both sides have them.
+        # A revision is read without such files, so only files that both sides have are compared.
         alone = {path for path in (old or {}).keys() ^ now.keys() if not path.lower().endswith(OF_OTHERS)}
         if old is not None and (alone or any(old[path] != now[path] for path in old.keys() & now.keys())):
             reason = "a file of its chart changes that its template may take in with `.Files`"
@@ -134,7 +134,7 @@ def _list_unread_values(side: Read, taken: Collection[str]) -> dict[str, list[In
     """Return the inputs that may give values to the charts with objects, by the path of the chart below the side's
     root.
 
-    `taken` are the paths of files with which a side renders something.
+    `taken` are the paths of the values files with which a side renders charts.
     """
     charts = _list_own_charts(side)
     if not charts:

@@ -110,7 +110,8 @@ def verdict(sides: Sides, before: Resolution, after: Resolution | None, schemas:
     `before` is what the old pool can launch. `after` is what it can launch with the new class, None if the class is
     the same. `running` is true if the cluster has nodes of the pool.
     """
-    # Nodes from before may run although none like them can be launched now: their image has ended, for example.
+    # Old nodes may still run although no such node can be launched now, for example because their image is
+    # deprecated.
     nodes = before.launchable or before.candidates
     has_none = (not nodes or _never_boots(before)) and not running and before.complete
     found: list[Reason] = []
@@ -210,7 +211,7 @@ def _types(sides: Sides, before: Resolution, after: Resolution | None, _: Schema
         return [], NONE
     terms = [side.node.find("spec", "subnetSelectorTerms") for side in (sides.old_class, sides.now_class)]
     if change_between(*terms) is None:
-        return [], NONE  # what else leaves a type out is told by another reason
+        return [], NONE  # other causes have their own reasons
     gone = alive - after.alive
     if not gone:
         return [], NONE

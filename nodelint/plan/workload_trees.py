@@ -41,7 +41,7 @@ def trees_of(
     was, new = sides
     built = _build(new, discover)
     of_new = _list_objects(built)
-    # Built of the old side again only if anything differs that a workload may depend on.
+    # The old side is rendered again only if anything differs on which a workload may depend.
     of_old = of_new if have_same_workloads(was, new, built) else _list_objects(_build(was, discover))
     old_tree, new_tree = (
         Tree(pools, found, other_capacity=OtherCapacity(read_texts(side.found.node_groups)))

@@ -10,7 +10,7 @@ from functools import cached_property
 from nodelint.files.file_kinds import is_readme
 from nodelint.forms.registry import TABLE, FormRow
 from nodelint.model.evidence import FOR_READERS, NO_RELEASE, NOT_KNOWN, OVERRIDDEN, About, Evidence
-from nodelint.model.releases import Version
+from nodelint.model.releases import OLDEST, Version, serves_v1
 from nodelint.text import Source
 
 __all__ = ["Evidence", "Stated", "evidence_of"]
@@ -118,7 +118,7 @@ class Stated:
     def _refused(self, least: Version | None) -> Sequence[Evidence]:
         """Return the statements of a version that Karpenter never had, or of one older than `least`."""
         if least not in self._too_old:
-            old = (e for e in self.all if e.about == "karpenter" and least is not None and e.karpenter < least)
+            old = (e for e in self.all if e.about == "karpenter" and not _is_served(e, least))
             self._too_old[least] = (*(e for e in self._no_release if e.about == "karpenter"), *old)
         return self._too_old[least]
 
@@ -160,7 +160,7 @@ class Stated:
         return self._beside[key]
 
     def _root(self, folders: tuple[str, ...]) -> tuple[str, ...] | None:
-        """Return the deepest folder above a place in which Karpenter is installed. None if there is none."""
+        """Return the deepest folder above a file in which Karpenter is installed. None if there is none."""
         if folders not in self._roots:
             depths = range(len(folders), -1, -1)
             depth = next((d for d in depths if self._is_installed_at(folders, d)), None)
@@ -174,8 +174,8 @@ class Stated:
         )
 
     def _shared(self, folders: tuple[str, ...], evidence: Evidence) -> int | None:
-        """Return the number of folders that a place and a statement have in common. None if the statement does not
-        apply to the place.
+        """Return the number of folders that the path of a file and a statement have in common. None if the statement
+        does not apply to the file.
         """
         shared = _shared(folders, self._folders[evidence])
         return None if self._says_nothing_about(evidence, shared) else shared
@@ -202,7 +202,7 @@ class Stated:
                     evidence
                     for evidence in self._list_at(about, folders, depth)
                     if (evidence.weight == FOR_READERS) is is_for_readers
-                    and (least is None or evidence.karpenter >= least)
+                    and _is_served(evidence, least)
                     and not self._says_nothing_about(evidence, depth)
                     and (counts is None or counts(evidence))
                 ]
@@ -241,6 +241,14 @@ class Stated:
             for depth in range(len(theirs) + 1):
                 found.setdefault((evidence.about, theirs[:depth]), []).append(evidence)
         return found
+
+
+def _is_served(evidence: Evidence, least: Version | None) -> bool:
+    """Return whether a release serves an API that `least` was the first release to store.
+
+    The last patches of 0.33 to 0.37 serve v1 as well, which they convert to v1beta1.
+    """
+    return least is None or evidence.karpenter >= least or (least == OLDEST and serves_v1(evidence.karpenter))
 
 
 def folders_of(path: str) -> tuple[str, ...]:

@@ -50,7 +50,8 @@ def evidence(path: str, text: str) -> Iterator[Evidence]:
             yield from _find_variable(path, text, joined, command)
     if path.endswith((".toml", ".conf", ".ini", ".cfg")):
         yield from _tables(path, text)
-    # Of other clusters, and of tools, there are versions too: only beside what is about Karpenter is it plain which.
+    # A script may contain versions of other clusters and of tools. Only a version near text about Karpenter is
+    # certain.
     if "karpenter" in text or "KARPENTER" in text or "eksctl" in text:
         for match in re.finditer(_KUBERNETES, text):
             if found := _make_evidence("kubernetes", path, text, match, "a variable", DEFAULT):
@@ -120,6 +121,6 @@ def _make_evidence(
 
 
 def _is_comment(text: str, at: int) -> bool:
-    """Return whether a place is in a comment."""
+    """Return whether the character at an index of a script is in a comment."""
     before = text[text.rfind("\n", 0, at) + 1 : at]
     return "#" in before or before.lstrip().startswith("//")

@@ -1,4 +1,4 @@
-"""What somebody decided that a check does not report: comments, the configuration, a baseline; for an audit."""
+"""The decisions not to report findings: comments, the configuration, a baseline. An audit lists them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from nodelint.text import Source
 
 _MOST = 200
-"""Comments, and findings of a baseline, that are listed each."""
+"""The most comments, and the most findings of a baseline, that are listed."""
 
 
 def list_decisions(sources: Sequence[Source], settings: Settings, split: Split | None) -> list[str]:
-    """Return a line for each decision: the profile first, then rules, paths, the baseline, and comments."""
+    """Return a line for each decision: the profile first, then rules, paths, the baseline and comments."""
     return [*_list_settings(settings), *_list_known(settings.baseline, split), *_list_comments(sources)]
 
 

@@ -1,4 +1,4 @@
-"""Which pool takes which workload, as JSON, for people, and as Markdown."""
+"""Which NodePool accepts which workload, as JSON, text and Markdown."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 
 _NAMED = 3
-"""NodePools that a line names before it counts the rest."""
+"""The most NodePools that a line names. The line counts the others."""
 
 
 def fit_json(fits: Sequence[WorkloadFit]) -> dict[str, Any]:
-    """Return the answer as plain data. What could not be decided stands in `skipped`, not among the workloads."""
+    """Return the verdicts as plain data. Workloads without a decision are in `skipped`, not in `workloads`."""
     made: dict[int, dict[str, Any]] = {}
     return {
         "workloads": [_workload_json(fit, made) for fit in fits if fit.decided and fit.verdicts],
@@ -59,7 +59,7 @@ def _identity(fit: WorkloadFit) -> dict[str, Any]:
 
 
 def _workload_json(fit: WorkloadFit, made: dict[int, dict[str, Any]]) -> dict[str, Any]:
-    """Return a workload; `made` remembers the texts of verdicts, which pods that ask the same have in common."""
+    """Return a workload as plain data; `made` caches verdicts that equal pods share."""
     from nodelint.report.json_text import SharedObject
 
     for verdict in fit.verdicts:
@@ -113,7 +113,10 @@ def _lack_json(lack: Lack) -> dict[str, Any]:
 
 
 def cheapest(verdict: PoolVerdict) -> dict[str, Any] | None:
-    """Return the cheapest type that holds the pod, with its price per hour on demand and what pods can use of it."""
+    """Return the cheapest type for the pod, with its on-demand price in USD per hour and allocatable resources.
+
+    None if no price is known.
+    """
     resolution, sizes = verdict.pool.resolution, verdict.pool.sizes
     found = resolution.prices.cheapest_type(verdict.types)
     if found is None:
@@ -136,7 +139,7 @@ def cheapest(verdict: PoolVerdict) -> dict[str, Any] | None:
 
 
 def _suggestions(fit: WorkloadFit) -> Iterable[WayOut]:
-    """Return what would help; what looks for it is loaded where no pool takes the pods."""
+    """Return the suggestions for a workload; empty if a pool accepts its pods."""
     if fit.possible:
         return ()
     from nodelint.fit.ways_out import suggestions
@@ -145,7 +148,7 @@ def _suggestions(fit: WorkloadFit) -> Iterable[WayOut]:
 
 
 def fit_text(fits: Sequence[WorkloadFit], *, width: int = WIDTH, style: Style = plain) -> str:
-    """Return the answer for people: what no pool takes comes last, nearest to the prompt."""
+    """Return the verdicts as text. Workloads that no pool accepts come last, next to the prompt."""
     ordered = sorted(fits, key=lambda fit: (fit.decided and not fit.possible, fit.decided))
     made: dict[int, list[str]] = {}
     blocks = ["\n".join(_workload(fit, width, made)) for fit in ordered]
@@ -156,7 +159,7 @@ def fit_text(fits: Sequence[WorkloadFit], *, width: int = WIDTH, style: Style = 
 
 
 def summary(fits: Sequence[WorkloadFit]) -> str:
-    """Return how many workloads have a pool, and how many have none."""
+    """Return how many workloads have a pool, and how many do not."""
     decided = [fit for fit in fits if fit.decided]
     none = [fit for fit in decided if not fit.possible]
     static = [fit for fit in decided if fit.static_pools and not any(verdict.fits for verdict in fit.verdicts)]
@@ -203,7 +206,7 @@ def _workload(fit: WorkloadFit, width: int, made: dict[int, list[str]]) -> Itera
 
 
 def _label(fit: WorkloadFit) -> str:
-    """Kind and name; what stands in the place of a name that is not known."""
+    """Return kind and name of a workload, or the text in place of an unknown name."""
     workload = fit.workload
     if isinstance(workload.name, str) or workload.node.find("metadata", "name") is None:
         return workload.label
@@ -236,7 +239,7 @@ def _headline(fit: WorkloadFit, same: Set[str]) -> str:
 
 
 def _names_of_several(fit: WorkloadFit) -> set[str]:
-    """Return the names that several pools bear."""
+    """Return the names that several pools have."""
     counts = Counter([verdict.pool.name for verdict in fit.verdicts])
     return {name for name, count in counts.items() if count > 1}
 
@@ -276,13 +279,13 @@ def _verdict(verdict: PoolVerdict, width: int, same: Set[str]) -> Iterator[str]:
 
 
 def refusal_places(refusal: PoolRefusal, explanation: Explanation | None) -> list[Node]:
-    """Return the places that a refusal is about: in the pool, in the workload, and those of the explanation."""
+    """Return the nodes of a refusal: in the pool, in the workload, and those of the explanation."""
     more = explanation.places if explanation is not None else ()
     return [node for node in (refusal.at_pool, refusal.at_workload, *more) if node is not None]
 
 
 def _say_daemons(refusal: PoolRefusal) -> str:
-    """Return what DaemonSets take of nodes that would hold the pod without them."""
+    """Return which DaemonSets leave no room or no port for the pod."""
     first = [f"{d.workload.label} ({place_line(d.workload.name_node)})" for d in refusal.daemons[:3]]
     more = f" and {len(refusal.daemons) - 3:,} more" if len(refusal.daemons) > 3 else ""
     if refusal.port is not None:
@@ -294,7 +297,7 @@ def _say_daemons(refusal: PoolRefusal) -> str:
 
 
 def fit_markdown(fits: Sequence[WorkloadFit]) -> str:
-    """Return a table: a row for each workload, those that no pool takes first."""
+    """Return a Markdown table with a row for each workload; workloads that no pool accepts come first."""
     from nodelint.report.markdown import inline
 
     rows = ["| | workload | pool | where |", "| --- | --- | --- | --- |"]

@@ -1,4 +1,4 @@
-"""Findings for programs. The form is versioned and described in schemas/check.schema.json."""
+"""Findings as versioned JSON (schemas/check.schema.json)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from nodelint.model.manifest import Object
 from nodelint.report.coverage import cover, coverage_json
 from nodelint.report.releases import groups, releases_json, targets_json
 from nodelint.report.run_info import Basis
+from nodelint.text.origin_comments import template_of
 
 if TYPE_CHECKING:
     from nodelint.report.run_info import Run
@@ -71,7 +72,7 @@ def _facts(facts: Basis) -> dict[str, Any]:
 
 
 def _versions(report: Report) -> dict[str, Any]:
-    """Return the newest releases that anything was judged for, and the targets one by one."""
+    """Return the newest releases for which objects were judged, and all targets."""
     target = report.target
     if target.choose is None:
         kubernetes = str(target.kubernetes) if target.kubernetes else None
@@ -84,7 +85,7 @@ def _versions(report: Report) -> dict[str, Any]:
 
 
 def _releases(result: Result, report: Report) -> list[dict[str, str]] | None:
-    """Return the releases that a finding holds for; None for one about a file as a whole."""
+    """Return the releases that have the finding; None for a finding about a file as a whole."""
     target = report.target
     if result.object is None:
         return None
@@ -102,7 +103,7 @@ def _finding(result: Result, report: Report) -> dict[str, Any]:
         "message": finding.message,
         "path": result.span.source.path,
         **_range(result.span),
-        "origin": result.span.source.origin(result.span.start),
+        "origin": template_of(result.span.source, result.span.start),
         "object": _object(result.named_object),
         "releases": _releases(result, report),
         "related": [
@@ -125,7 +126,7 @@ def _finding(result: Result, report: Report) -> dict[str, Any]:
 
 
 def _withheld(withheld: Withheld | None) -> dict[str, Any] | None:
-    """Why there is no fix, and the place that is to blame."""
+    """Return why a fix is withheld, and the place that causes this; None if no fix is withheld."""
     if withheld is None:
         return None
     span = span_of(withheld.at) if withheld.at is not None else None

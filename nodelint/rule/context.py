@@ -347,7 +347,7 @@ class Context(ObjectRelations):
             lacking = any(problem.missing or problem.layer == "validation" for problem in found)
             patches = self._completing(obj) if lacking and not obj.partial else []
             if patches:
-                # What no patch brings is missing in every overlay, and told once: of the base.
+                # A field that no patch adds is missing in every overlay. It is reported once, for the base.
                 left = [p for p in found if p.missing and not any(supplies(patch.node, p.path) for patch in patches)]
                 found = [*check(obj, self.karpenter, self.schemas, partial=True), *left]
             self._problems[id(obj)] = found

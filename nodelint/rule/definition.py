@@ -203,7 +203,7 @@ def load(folder: str) -> dict[str, Rule]:
     Raise ImportError if a file has no rule, more than one, or no page.
     """
     names = sorted(name.removesuffix(".py") for name in os.listdir(folder) if name.endswith(".py"))
-    compiled = folder == bundled()  # a rule of one's own is often tried again within the second in which it was saved
+    compiled = folder == bundled()  # a user's rule is often loaded again in the second in which it was saved
     return {name: _load(os.path.join(folder, f"{name}.py"), name, compiled) for name in names}
 
 
@@ -353,7 +353,7 @@ def _load(path: str, name: str, compiled: bool = True) -> Rule:
 
     Raise ImportError if the file has no rule, more than one, or no page.
     """
-    # Imported here: a run that finds nothing of Karpenter's loads no rule.
+    # Imported here: a run without Karpenter objects loads no rule.
     from importlib.machinery import SourceFileLoader
     from types import ModuleType
 
@@ -372,7 +372,7 @@ def _load(path: str, name: str, compiled: bool = True) -> Rule:
 
 
 def _whole_page(page: str) -> str:
-    # Imported here: a run that prints no page lays no example over its frame.
+    # Imported here: only a run that prints a page needs the examples.
     from nodelint.rule.examples import whole_page
 
     return whole_page(page)

@@ -145,7 +145,9 @@ def _frames(names: str) -> str:
 
 
 def insert_lines(frame: str, lines: str) -> str:
-    """Return the documents of a frame in which the entries of `lines` replace fields. Raise FrameError."""
+    """Return the documents of a frame in which the entries of `lines` replace fields. Raise FrameError if one
+    of the entries does not fit.
+    """
     over = _documents(lines)
     below: list[list[str]] = [*_documents(frame), *([] for _ in over)]
     texts = []
@@ -201,7 +203,7 @@ def _with_entry(lines: list[str], block: list[str]) -> list[str]:
     pad = indent + "  " * len(above)
     body = [*block[:first], f"{key}:{match[2]}", *block[first + 1 :]]
     new += [f"{pad}{line}" if line else "" for line in body]
-    # Metadata stands before what it is about, as it does in every manifest; any other new field at the end.
+    # A new `metadata` is inserted at the beginning, as in every manifest, any other new field at the end.
     first_key = (above or [key])[0]
     at = was or ((start, start) if first_key == "metadata" else (end, end))
     return [*lines[: at[0]], *new, *lines[at[1] :]]

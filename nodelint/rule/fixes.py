@@ -313,8 +313,8 @@ def set_alias(images: ImageSet, family: str, version: str) -> list[Edit]:
 
 
 def pin(term: TermImages, images: Sequence[MachineImage]) -> list[Edit]:
-    """Return the edits that make a term select only these images, one for each architecture: by name if it has one,
-    else by id.
+    """Return the edits that make a term select only these images, one for each architecture: by the name of the
+    image if it has one, else by its id.
 
     Raise NotEditable if there is no image to pin to.
     """
@@ -414,7 +414,7 @@ def doubts(resolution: Resolution, keys: Collection[str] = ()) -> list[Gap]:
         line = lines.get(id(node))
         key = normalize(line.key) if line is not None else "?"
         if line is not None and key == OS and line.requirement is not None and line.requirement.admits("linux"):
-            continue  # of a class that is elsewhere: on Windows the line would leave nothing at all
+            continue  # the class is in another file: on Windows the requirement would exclude all types
         if key == "?" or (key in keys if keys else key in resolution.catalog.keys):
             found.append(fact)
     return found

@@ -83,7 +83,7 @@ class ObjectRelations(ABC):
             called = self._classes_by_name.get(ref.name, [])
             if len(called) < 2:
                 return called
-            # What is built for one cluster has the class that is built with it.
+            # A pool that is rendered for one cluster uses the class that is rendered with it.
             own = [c for c in called if c.source.cluster == pool.source.cluster]
             alike = [c for c in own if _build_of(c) == _build_of(pool)]
             return alike or own or self._without_own_pool(pool, called) or called
@@ -184,7 +184,7 @@ class ObjectRelations(ABC):
         place = _place(pool)
         among = self._pools_by_place.get(place, ())
         if launching is not None:
-            # Most pools of a folder are alike: each is asked once, not once for each of the others.
+            # A folder may have many pools: check each pool once, not once for each of the others.
             if (place, launching) not in self._launching:
                 self._launching[place, launching] = [o for o in among if self._can_launch(o, launching)]
             among = self._launching[place, launching]

@@ -92,7 +92,7 @@ def drop_refused(obj: Object, node: Node, judge: Judge | None) -> list[Suggestio
     if holder is None or node.shared:
         return []
     if len(holder.entries) == 1 and (obj.partial or _is_tags_of_term(holder)):
-        return []  # what is empty may be refused, which is not judged of a part, or select everything
+        return []  # an empty mapping may be refused (not checked in a partial object), or may select everything
     problems = judge(obj) if judge is not None else ()
     if len(problems) > MOST_TRIED and all(problem.node is not node for problem in problems[:MOST_TRIED]):
         return []
@@ -183,7 +183,7 @@ def missing_terms(node_class: Object, field: str, others: Sequence[Object]) -> I
 
 def _discovery_tags(node_class: Object, field: str, others: Sequence[Object]) -> Iterator[tuple[str, dict[str, str]]]:
     sibling = "securityGroupSelectorTerms" if field == "subnetSelectorTerms" else "subnetSelectorTerms"
-    # A subnet and a security group do not bear one name.
+    # A subnet and a security group do not have the same name.
     if (tags := _only_tags(node_class, sibling)) is not None and "Name" not in tags:
         yield f"as {sibling} does", tags
     for other in _other_classes(node_class, others):

@@ -112,7 +112,7 @@ def _find_comments(source: SourceText, pattern: str) -> list[Suppression]:
             scalars = _find_long_scalars(source, document)
             page = _Page(document)
             here = []
-            # The last first: what a row of comments is about is then looked for once.
+            # The last first: the node below several comment lines is then searched for once.
             for match in reversed(list(comment.finditer(source.flat, document.start, document.end))):
                 before = bisect_left(scalars, (match.start() + 1,)) - 1
                 if before < 0 or match.start() >= scalars[before][1]:

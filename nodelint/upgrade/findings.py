@@ -80,7 +80,7 @@ class Runs:
         reports: dict[Version, Report] = {}
         for release in dict.fromkeys((old, new, *steps)):
             reports[release] = self.report_for(release)
-            if RUN.is_over():  # what a release does not say may not have been looked at in time
+            if RUN.is_over():  # a missing finding may not have been searched for in time
                 return Judged(reports[release], (), 0, ())
         reports = {release: reports[release] for release in dict.fromkeys((old, *steps, new))}
         identities = {release: _by_identity(report) for release, report in reports.items()}
@@ -108,7 +108,7 @@ class Runs:
             if change.appears and change.result.fixable and tried < _MOST_TRIED:
                 tried += 1
                 after = self.report_for(before.target.karpenter, self._fixed(change.result))
-                # A hazard that shows only in the converted object was there before: an error alone has to wait.
+                # Only a new error prevents an early fix. A new warning only shows a hazard that existed before.
                 worse = any(severity == "error" for _, _, severity in _count_findings(after) - known)
                 change = change._replace(early=not worse)
             yield change

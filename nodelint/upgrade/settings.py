@@ -79,7 +79,7 @@ class ControllerSettings:
         values = {id(setting.node) for setting in self.found if setting.kind == "value"}
         for setting in self.found:
             if setting.kind == "gate" and id(setting.node) in values:
-                continue  # told as the value that it is written as
+                continue  # reported as the Helm value in which the gate is written
             releases = _known(setting)
             if releases is None or releases_match(releases, old) == releases_match(releases, new):
                 continue

@@ -66,6 +66,7 @@ from nodelint.rule.context import Context
 from nodelint.rule.definition import Rule, rule
 from nodelint.rule.suppressions import suppressions
 from nodelint.text import Source
+from nodelint.text.origin_comments import template_of
 from tests import in_process
 from tests.conftest import ROOT
 from tests.manifests import nodepool
@@ -541,7 +542,7 @@ def test_the_place_of_a_finding_is_found_without_a_search_of_the_whole_text() ->
     text = "---\n".join(["# Source: chart/templates/pool.yaml\n" + pool(n=n) for n in range(20)])
     source = Source.from_text("pool.yaml", text)
     source.text = Counting(text)
-    assert {source.origin(at) for at in range(len(text))} == {"chart/templates/pool.yaml"}
+    assert {template_of(source, at) for at in range(len(text))} == {"chart/templates/pool.yaml"}
     assert Counting.searched <= len(text)
 
 
@@ -550,8 +551,8 @@ def test_a_document_within_another_has_the_origin_of_the_whole() -> None:
     text = f"# Source: chart/templates/map.yaml\napiVersion: v1\nkind: ConfigMap\ndata:\n  p: |\n{inner}---\n{pool()}"
     source = Source.from_text("map.yaml", text)
     assert len(source.documents) == 3
-    assert source.origin(text.index("requirements")) == "chart/templates/map.yaml"
-    assert source.origin(text.rindex("requirements")) is None
+    assert template_of(source, text.index("requirements")) == "chart/templates/map.yaml"
+    assert template_of(source, text.rindex("requirements")) is None
 
 
 def mending(bad: str = "") -> dict[str, Rule]:

@@ -159,7 +159,10 @@ _SHORT = 1000
 
 
 def compile(expression: str, variables: tuple[str, ...] = ("self",)) -> Program:
-    """Return the compiled expression over some variables. The result for a text is cached. Raise Unsupported."""
+    """Return an expression compiled for these variables. Raise Unsupported if it does not compile.
+
+    The result for a text is cached.
+    """
     found = _programs.get((expression, variables))
     if found is None:
         try:
@@ -181,7 +184,8 @@ def _compile_subset(expression: str) -> Program | None:
 
 
 def matches(text: str, pattern: str, foreign: bool = True) -> bool:
-    """Return whether `pattern` (RE2, as the API server reads it) matches somewhere in `text`. Raise Unsupported.
+    """Return whether `pattern` (RE2, as the API server reads it) matches somewhere in `text`. Raise Unsupported
+    if it is no pattern.
 
     A `foreign` pattern is not one of Karpenter's CRDs: Python's regular expressions may take long for it, so RE2 is
     used.
@@ -219,7 +223,7 @@ def _matches_pattern(text: str, pattern: str, foreign: bool) -> bool:
 
 def _compile(expression: str, variables: tuple[str, ...]) -> Program:
     hold_to_growth(expression)
-    # The runtime's own int() takes texts such as " 1"; Go's, and so an API server's, does not.
+    # The runtime's own int() accepts texts such as " 1". Go's, and so the API server's, does not.
     text = expression
     if "int(" in text:
         text = re.sub(_INT, lambda m: m[1] or "strict_int(", text)

@@ -89,7 +89,7 @@ def _of_texts_and_lists(types: _Types) -> list[Any]:
     free, member = types.free, types.member
     text, texts, number, decimal, flag = types.text, types.texts, types.number, types.decimal, types.flag
     any_list = types.list
-    scalars = (text, number, flag, decimal)  # a parameter of any type would take none at run time
+    scalars = (text, number, flag, decimal)  # at run time, a parameter of type `any` accepts no value
     return [
         free("strict_int", (number, [text], strict_int), (number, [number], int), (number, [decimal], int)),
         member("find", (text, [text, text], find)),

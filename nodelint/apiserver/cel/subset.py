@@ -62,7 +62,7 @@ def compile_subset(text: str) -> Callable[[Value], Value]:
         budget = WorkBudget()
         try:
             _hold_to_values(value)
-        except Failure as failure:  # counts where `self` is asked for
+        except Failure as failure:  # raised only if the expression uses `self`
             return step({"self": failure, BUDGET: budget})
         return step({"self": value, BUDGET: budget})
 
@@ -75,7 +75,7 @@ def _hold_to_values(value: Value) -> None:
         value = list(value.values())
     if isinstance(value, list):
         for item in value:
-            if type(item) is not str:  # most are
+            if type(item) is not str:  # most are texts
                 _hold_to_values(item)
     elif isinstance(value, int):
         if not -LARGEST <= value < 2 * LARGEST:
@@ -243,7 +243,7 @@ class _Parser:
             first = self.at
             items = self.listed("]")
             if all(kind in ("text", "int") or token == "," for kind, token in self.tokens[first : self.at - 1]):
-                constants = [item({}) for item in items]  # a list of what may be is asked for each value
+                constants = [item({}) for item in items]  # a list of allowed values is used for each value
                 return lambda scope: constants
             return lambda scope: [item(scope) for item in items]
         if self.take("{"):
@@ -277,7 +277,10 @@ class _Parser:
         return lambda scope: {key(scope): value(scope) for key, value in entries}
 
     def function(self, name: str) -> Step:
-        """Return the function of a function call. The opening bracket has been read."""
+        """Compile the call of a function whose opening bracket has been read.
+
+        Raise OutsideSubset for a function that the subset does not have.
+        """
         if name == "has":
             return self.presence()
         given = self.listed(")")

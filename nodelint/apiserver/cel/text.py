@@ -52,7 +52,7 @@ def degree(pattern: str) -> int | None:
     """
     signs, inner = 0, [False]
     closed = False
-    """Whether the part before is a group that holds a repeated part, or alternatives."""
+    """Whether the previous token closes a group with a repetition or alternatives in it."""
     for token in re.finditer(_REPEAT + "|.", pattern, re.DOTALL):
         if token["sign"]:
             if closed:
@@ -125,7 +125,7 @@ def _python(pattern: str) -> str:
     return "".join(out)
 
 
-# Between spaces, as an identifier holds none.
+# Separated by spaces, as an identifier contains none.
 _KEYWORDS = (
     " true false null in as break const continue else for function if import let loop package namespace return"
     " var void while "

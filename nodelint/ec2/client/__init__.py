@@ -98,7 +98,9 @@ class Account:
 
     @property
     def default_region(self) -> str | None:
-        """Return the region that the environment or the profile sets. None if neither does. Raise CannotAsk."""
+        """Return the region that the environment or the profile sets. None if neither does. Raise CannotAsk if
+        boto3 is not installed or the profile cannot be used.
+        """
         return self._session().region_name
 
     def region(self, name: str) -> Ask:
@@ -110,7 +112,7 @@ class Account:
     def _ask(self, name: str, questions: Sequence[Question]) -> Reply:
         wanted = list(dict.fromkeys(questions))
         if set(wanted) & set(EVERYWHERE):
-            # A record of an offering takes both; one that lacks half would be wrong.
+            # An offering is recorded from both answers, so that both are requested.
             wanted = list(dict.fromkeys((*wanted, *EVERYWHERE)))
         answered = {q: self._everywhere[q] for q in wanted if q in self._everywhere}
         plan = [call.starting(self._now) for call in planned(q for q in wanted if q not in answered)]
@@ -165,7 +167,7 @@ class Account:
             credentials = session.get_credentials()
             if credentials is None:
                 raise NoCredentialsError
-            # Asks for temporary ones, so that an error in them is reported once.
+            # Request temporary credentials here, so that an error is reported once.
             credentials.get_frozen_credentials()
             config = Config(
                 connect_timeout=min(self._wait, 10.0),
@@ -174,7 +176,7 @@ class Account:
                 max_pool_connections=self._workers,
                 user_agent_extra=f"nodelint/{nodelint.__version__}",
             )
-            # Where it cannot be reached, as behind a VPC endpoint for EC2 alone, nothing should wait for it.
+            # STS cannot be reached if there is a VPC endpoint for EC2 alone. Calls must not wait long for it then.
             brief = Config(connect_timeout=3.0, read_timeout=5.0, retries={"total_max_attempts": 2})
             for service in ("ec2", "ssm", "iam", "sts"):
                 its = config.merge(brief) if service == "sts" else config
@@ -196,7 +198,7 @@ class Account:
         if where is not None and (region, "pricing") not in self._clients:
             from botocore.config import Config
 
-            # Behind a VPC endpoint for EC2 alone it cannot be reached.
+            # STS cannot be reached if there is a VPC endpoint for EC2 alone.
             config = Config(connect_timeout=3.0, read_timeout=self._wait, retries={"total_max_attempts": 2})
             self._clients[region, "pricing"] = self._session().client("pricing", region_name=where, config=config)
         return where is not None
@@ -262,7 +264,7 @@ class Account:
     ) -> _Outcome:
         client = self._clients[region, call.operation.split(":")[0]]
         if client in self._unreachable:
-            # Every call would wait as long as the first one that was tried again and again.
+            # Each further call would wait as long as the first one, which was repeated several times.
             return _Outcome(failed=dict.fromkeys(call.questions, unreachable(call.operation)))
         try:
             brought = send_call(call, client, known, going)
@@ -344,7 +346,8 @@ class Account:
         record, account = found
         own = bool(account) and account == self._id
         if self._id is None and question.kind == "images" and "self" in question.owners:
-            # Whoever is not an alias of Amazon's is the only other owner that was asked for.
+            # The question has aliases of Amazon and `self` as owners. An owner with a number is therefore the
+            # account.
             own = record.owner == account and not any(owner.isdigit() for owner in question.owners)
         return record._replace(owner="self") if own else record
 

@@ -136,13 +136,14 @@ def _together(question: Question) -> tuple[Any, ...] | None:
     own.
     """
     if question.kind == "parameters":
-        # What an ARN, a version or a label (`name:3`) gives back has another name than what was asked for.
+        # For an ARN, a version or a label (`name:3`), SSM returns a parameter with another name than the requested
+        # one.
         name = _name(question)
         return None if ":" in name else (question.kind, name.startswith("/aws/service/"))
     if len(question.filters) != 1 or (question.kind, question.filters[0][0]) in _ARGUMENTS:
         return None
     name, value = question.filters[0]
-    # Of a pattern EC2 alone knows what it matches.
+    # Only EC2 knows which names a pattern matches.
     return (question.kind, name, question.owners) if name in _JOINED and not re.search(r"[*?\\]", value) else None
 
 
@@ -302,7 +303,7 @@ def _types(
         except ValueError as error:
             raise UnusableAnswer(f"what `{call.operation}` says cannot be used: {error}") from error
     if not sold:
-        # No region is without; what answers so is not an EC2, or filters the answer.
+        # Every region offers instance types. An empty answer is not from EC2, or it was filtered.
         raise UnusableAnswer(f"`{call.operation}` names no instance type")
     return [sold[name] for name in sorted(sold)]
 

@@ -75,7 +75,7 @@ def _read_on_demand(items: Iterable[Any]) -> list[OwnedRecord]:
             terms = entry["terms"].get("OnDemand", {}).values()
             dimensions = [dimension for term in terms for dimension in term["priceDimensions"].values()]
             for usd in (dimension["pricePerUnit"].get("USD") for dimension in dimensions):
-                # A price of nothing is that of a reservation.
+                # A price of 0 is the price of a reservation.
                 if usd is not None and _amount(usd) > 0:
                     found[name] = max(_amount(usd), found.get(name, 0.0))
         except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
@@ -104,7 +104,7 @@ def _read_spot(items: Iterable[Any]) -> list[OwnedRecord]:
 def _amount(usd: object) -> float:
     """Return a price as a number. Raise ValueError if it is not an amount."""
     amount = float(usd) if isinstance(usd, str) else -1.0
-    if not 0 <= amount < 1e6:  # nan is neither
+    if not 0 <= amount < 1e6:  # not true for nan
         raise ValueError("not a price")
     return amount
 

@@ -30,7 +30,7 @@ class RowColumns:
         """Return the values of a label, by the index of its column."""
         if not self._rows:
             return ()
-        if not self._labels:  # all at once: most checks ask for most of them
+        if not self._labels:  # all at once: most checks need most of them
             self._labels = list(zip(*[row[1] for row in self._rows], strict=True))
         return self._labels[column]
 

@@ -218,7 +218,7 @@ def _regions(listed: Sequence[dict[str, Any]]) -> tuple[Region, ...]:
 
 
 def _region(data: dict[str, Any]) -> Region:
-    # An unknown key may be a known one that was damaged: an answer without it would be a false one.
+    # An unknown key may be a damaged known one, and an answer without this key would be wrong.
     _known(data, ("region", "account", "at", "asked", "offerings", *(key for key, _ in _TABLES.values())))
     name, account = _text(data["region"]), _text(data["account"]) if "account" in data else None
     tables: dict[str, Any] = {}

@@ -238,11 +238,12 @@ def list_remote_uses(sources: Sequence[Source], reported: Collection[tuple[str, 
     units = [s for s in sources if s.path.endswith(".hcl")]
     if calling or units:
         from nodelint.forms.terraform.inputs import TerraformInputs
+        from nodelint.forms.terraform.remote_uses import list_remote_modules, list_remote_units
 
         inputs = TerraformInputs(sources)
         for source in calling:
-            yield from inputs.list_remote_modules(source, reported)
-        yield from inputs.list_remote_units(units)
+            yield from list_remote_modules(inputs, source, reported)
+        yield from list_remote_units(inputs, units)
 
 
 def list_unread_releases(charts: Collection[str], top: str, sources: Sequence[Source]) -> dict[str, list[InputText]]:

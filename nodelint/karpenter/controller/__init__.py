@@ -48,7 +48,7 @@ _NO_NODES = frozenset([_NEVER_READY, _UNREADABLE, _NO_CLAIM, _NO_ANNOTATED_CLAIM
 
 _NODE_CLASS_LABEL = "karpenter.k8s.aws/ec2nodeclass"
 
-# The first white space that a step can end at leaves the most for those behind it.
+# A step that ends at the first possible white space leaves the most text for the next steps.
 _SCHEDULE_ADMITTED = r"\A@(?:annually|yearly|monthly|weekly|daily|midnight|hourly)|(?m:^)(?>.+?\s){4}.+$"
 _UNANCHORED_DURATION = r"^(([0-9]+(s|m|h))+)|(Never)$"
 _ANCHORED_DURATION = r"(?:(?<![0-9])[0-9]++[smh])+|Never"

@@ -75,7 +75,7 @@ class Schedule(NamedTuple):
         if not (self.minutes and self.hours and self.months):
             return False
         dated = any(day <= _DAYS_IN_MONTH[month - 1] for month in self.months for day in self.days)
-        # With a star in either of the two day fields both must match; without one, either will do.
+        # With a star in one of the two day fields both must match; without a star, one of them is enough.
         return dated and bool(self.weekdays) if self.any_day else dated or bool(self.weekdays)
 
 
@@ -190,7 +190,7 @@ def _range(part: str, field: _Field) -> tuple[range, bool]:
     body, *steps = part.split("/")
     ends = body.split("-")
     star = ends[0] in ("*", "?")
-    if star:  # whatever stands behind a hyphen is not looked at
+    if star:  # the text after a hyphen is ignored
         low, high = field.low, field.high
     else:
         low = _number(ends[0], field)

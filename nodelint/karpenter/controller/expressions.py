@@ -133,8 +133,8 @@ def failures(node_class: EC2NodeClass, names: Iterable[str], catalog: Catalog) -
                 value = _value(expression, variables)
             except NoNumber as error:
                 failed.setdefault(index, []).append((name, str(error)))
-                break  # the controller looks no further
-            if expression.field == "maxPods":  # what the reservations see as max_pods
+                break  # the controller stops at the first failure
+            if expression.field == "maxPods":  # the reservations use this value as `max_pods`
                 variables["max_pods"] = None if value is None else _per_core(node_class, value, variables["vcpus"])
     for index, found in sorted(failed.items()):
         yield ExpressionFailure(checked[index], *found[0], len(found))

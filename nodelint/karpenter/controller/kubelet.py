@@ -61,7 +61,7 @@ def problems(node_class: EC2NodeClass, release: Version) -> Iterator[ControllerP
     for problem in check_part(node_class, kubelet, "spec.kubelet", _shape(release), release):
         if problem.layer == "unjudged":
             continue
-        # The fields are those of the library that a release is built with; that of 1.15 was not to be read.
+        # The fields are those of the kubelet library of the release. For 1.15 the library could not be read.
         severity: Severity = "warning" if problem.layer == "unknown" else "error"
         yield ControllerProblem(
             problem.node,

@@ -29,7 +29,7 @@ _ADDED = 1500
 many.
 """
 
-# A security group's term looks at the first of these that is there, and at none of those beside it.
+# Of a security group's term, Karpenter uses the first of these fields that is set, and ignores the listed others.
 _GROUP_FIELDS: tuple[tuple[str, tuple[str, ...]], ...] = (("id", ("name", "tags")), ("name", ("tags", "id")))
 
 _LONGEST_ROLE = 64
@@ -333,7 +333,7 @@ def _user_data(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
     if family is None and len(aliases) == 1 and isinstance(aliases[0], str):
         family = aliases[0].partition("@")[0]
     if isinstance(family, str) and family.lower() == "bottlerocket":
-        return  # it is written anew, so that its length says nothing
+        return  # Karpenter writes this TOML again, so the length in the file is not the final one
     size = len(data.encode("utf-8", "surrogatepass"))
     if not isinstance(family, str):
         return

@@ -67,7 +67,7 @@ def _incomplete(mapping: Node) -> Iterator[ControllerProblem]:
     without a check.
     """
     if any(entry.name not in ("deviceName", "ebs", "rootVolume") for entry in mapping.entries):
-        return  # one of those may be meant: the API server's to say
+        return  # the unknown field may be a misspelt one: the schema reports this
     for field in ("deviceName", "ebs"):
         node = mapping.get(field)
         if node is None or (node.kind == "scalar" and node.value is None):

@@ -107,7 +107,7 @@ def globs_meet(glob: str, other: str) -> bool:
     >>> globs_meet("amazon-eks-node-1.31-*", "amazon-eks-node-al2023-*")
     False
     """
-    # What both begin with is settled by a look; most pairs differ there.
+    # Compare the common beginning first: most pairs differ in it.
     start = 0
     for a, b in zip(glob, other, strict=False):
         if a in "*?" or b in "*?":
@@ -116,7 +116,7 @@ def globs_meet(glob: str, other: str) -> bool:
             return False
         start += 1
     glob, other = glob[start:], other[start:]
-    # Row by row from the end: row[j] says that `glob` from i on can meet `other` from j on.
+    # Row by row from the end: row[j] is true if the rest of `glob` from i on can match the rest of `other` from j on.
     width = len(other)
     below: list[bool] = []
     for i in range(len(glob), -1, -1):

@@ -107,7 +107,7 @@ def _find(read: _Read, facts: AwsFacts) -> TermImages:
 def _chosen(
     found: list[tuple[_Read, TermImages]], release: Version, facts: AwsFacts
 ) -> tuple[list[Image], list[tuple[_Read, TermImages]]]:
-    """Return the images that the controller uses of all terms together, one for each architecture, and the terms with
+    """Return the images that the controller uses, one for each architecture of all terms together, and the terms with
     their used images.
     """
     by_id = {image.id: (read, image) for read, finds in reversed(found) for image in finds.images}
@@ -120,7 +120,8 @@ def _chosen(
     images = []
     for image in taken:
         read = by_id[image.id][0]
-        # A published name says for whom the image is; others may call theirs alike, unless they ask for such names.
+        # The name of an image of Amazon shows its use. Images of other owners may have similar names by chance, so
+        # their
         named = name_matches(image.name) if image.owner == "amazon" or read.images else []
         _, variants, family = next((match for match in named if match[0] == image.arch), (None, (), None))
         choices = (of_arch(image.arch),)
@@ -154,7 +155,7 @@ def _read(term: SelectorTerm) -> _Read:
             image, found = Image(node, None, parameter=value), parameter_matches(value)
             reason = f"the parameter `{short(value, 48)}` does not show the architecture of its image"
         images = tuple(_image_with_types(image, match) for match in found)
-        # A placeholder beside the name asks for something that only AWS could narrow down.
+        # With a placeholder in another field of the term, the images cannot be looked up in AWS.
         hidden = key == "name" and image_question(term) is None
         return _Read(term, image, images, None if images else reason, hidden)
     node = term.node.get("tags") or term.node

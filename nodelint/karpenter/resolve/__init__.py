@@ -253,7 +253,7 @@ def _not_listed(view: Catalog) -> TypeSet:
     """Return the types of families that EKS Auto Mode does not launch: those that AWS lists as such, and those with
     the Xen hypervisor that AWS does not list as launched.
 
-    A family that is newer than the list stays.
+    A family that is newer than the list is not returned.
     """
     facts = table("auto_mode")
     old = view.having_value(HYPERVISOR, "xen") - view.having_value(FAMILY, *facts["families"])
@@ -301,7 +301,7 @@ def _newer_than_catalog(
             yield unknown_fact(line.node, f"`{short(new[0])}` {PERHAPS_NEWER}")
             return
     if any(named_elsewhere(normalize(o.key), o.values if o.operator == "In" else (), supply.view) for o in lines):
-        return  # said already
+        return  # already reported
     name = newer_type(folded, supply.view, sizes_left_out(pool))
     at = next((line for line in reversed(lines) if line.known and normalize(line.key) in NAME_KEYS), None)
     if name is not None and at is not None:

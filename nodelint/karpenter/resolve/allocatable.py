@@ -130,7 +130,7 @@ def _without_memory(
     fields = [spec.get(name) for name in _SIZING]
     key = repr((family, soft, [field.plain() if field is not None else None for field in fields]))
     known: dict[str, TypeSet] = view.remembered(("all memory kept",), dict)
-    if key not in known:  # most classes of a repository keep the same
+    if key not in known:  # most classes of a repository reserve the same amounts
         if len(known) >= _MOST_SHARED:
             known.clear()
         known[key] = view.types_of(name for name in view.names if spent(name))
@@ -214,7 +214,7 @@ def _threshold(node: Node) -> float:
             percent = float(value.rstrip("%"))
         except ValueError:
             return 0
-        # Neither a controller nor a kubelet computes with what is no share: `nan%`, `inf%`.
+        # A percentage such as `nan%` or `inf%` is no number for the controller and the kubelet.
         return percent if 0 <= percent < 100 else 0.0
     return max(quantities.quantity_of(node) or 0, 0)
 

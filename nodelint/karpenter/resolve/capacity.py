@@ -110,7 +110,7 @@ class NodeCapacity:
             if disks is not None:
                 return int(disks) * 10**9 * ONE
             if self._view.label(name, FAMILY) in table("allocatable")["familiesWithOtherDisks"]:
-                return None  # These disks count, and no label tells their size.
+                return None  # These disks count, and no label contains their size.
         if not volumes_known(self._spec):
             return None
         at = volume(self._spec, self._family)

@@ -174,7 +174,7 @@ def _folding(
             types = by_group[group] = supply_of(*(folded[key] for key in keys))
             if before is None or not types - before:
                 left &= types
-            else:  # `Exists` and then `NotIn`: a type without the label is back
+            else:  # `Exists` and then `NotIn`: a type without the label is possible again
                 left = reduce(TypeSet.__and__, by_group.values(), alive)
         steps.append(left)
     return by_group, steps
@@ -270,7 +270,7 @@ def _read(at: RequirementLine | Label, release: Version, provider: Provider) -> 
         return None
     if not isinstance(at.key, str) or not isinstance(at.operator, str):
         return None
-    # What NotIn excludes besides a placeholder stays excluded, whatever the placeholder is.
+    # The other values of a NotIn with a placeholder stay excluded, whatever the placeholder is.
     if not at.known and at.operator != "NotIn":
         return None
     try:

@@ -54,7 +54,7 @@ def beyond(limit: Limit, resolution: Resolution) -> TypeSet:
     if limit.resource == "memory":
         types &= _larger(catalog, MEMORY, amount // _MIB)
     elif limit.resource not in OF_CLASS and amount >= 0:
-        types &= catalog.resources.having(limit.resource)  # the others have none of it
+        types &= catalog.resources.having(limit.resource)  # the other types have none of the resource
     capacity = resolution.capacity
 
     def exceeds(name: str) -> bool:

@@ -266,7 +266,7 @@ class NodeSizes:
             steps = self._extent.get(resource)
             if steps is None:
                 capacity = self._column(resource).capacity
-                # What is not known is within each limit.
+                # An unknown amount is within each limit.
                 known = [-_ENOUGH if amount == _ENOUGH else amount for amount in capacity]
                 steps = self._extent[resource] = _Steps(known)
             types -= steps.having(most + 1)
@@ -343,7 +343,7 @@ def _shared_sizes(node_class: EC2NodeClass | None, images: ImageSet, view: Catal
     key = repr((images.ami_family, stated))
     shared: dict[str, NodeSizes] = view.remembered(("sizes",), dict)
     if key not in shared:
-        if len(shared) >= _MOST_SHARED:  # in an editor the settings of a class become others again and again
+        if len(shared) >= _MOST_SHARED:  # in an editor, the settings of a class change often
             shared.clear()
         shared[key] = NodeSizes(node_class, images, view)
     return shared[key]

@@ -25,7 +25,7 @@ Taints = frozenset[tuple[str, str, str]]
 
 def taints(pool: NodePool) -> Taints | None:
     """Return the taints that every pod of a pool must tolerate. None if a taint is not known."""
-    return pool.once("taints", (), lambda: _read_taints(pool))  # asked for each of the pools beside it
+    return pool.once("taints", (), lambda: _read_taints(pool))  # read again for each other pool
 
 
 def _read_taints(pool: NodePool) -> Taints | None:

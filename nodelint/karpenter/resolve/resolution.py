@@ -143,7 +143,7 @@ class Resolution:
         settled: tuple[str, ...],
     ) -> Resolution:
         """Return the resolution with the prices and capacities of overlays. The candidates stay the same."""
-        from copy import copy  # here: few runs have overlays, and it loads as much as a rule or two
+        from copy import copy  # imported here: few runs have overlays, and the module loads slowly
 
         twin = copy(self)
         twin.__dict__.pop("prices", None)
@@ -151,7 +151,7 @@ class Resolution:
         twin.price_changes, twin.overlay_capacity = price_changes, capacity
         return twin
 
-    if not TYPE_CHECKING:  # a checker is to see the names that are there
+    if not TYPE_CHECKING:  # a type checker must report names that do not exist
 
         def __getattr__(self, name: str) -> object:
             """Return the value of a deprecated attribute. Raise AttributeError for an unknown name."""

@@ -59,7 +59,7 @@ def _dropped(key: str, since: str | None, text: str, release: Version, known: li
     hint = f", did you mean `{meant}`?" if meant is not None else ""
     message = f"Karpenter {release} drops settings.kubernetes.{short(key, 45)}{hint}"
     if text[start:end] in (f'"{key}"', f"'{key}'"):
-        start, end = start + 1, end - 1  # its quotes stay
+        start, end = start + 1, end - 1  # keep the quotes
     new = meant if text[start:end] == key else None  # not a key of several parts
     note = "Karpenter rewrites `settings.kubernetes` with only the settings that it knows"
     return UserDataProblem(start, end, message, note, new, f"upgrade to Karpenter {since}" if since else None)

@@ -66,7 +66,7 @@ def _encoded(data: UserData) -> UserDataProblem:
 
 def _unread_files(data: UserData, part: Part) -> Iterator[UserDataProblem]:
     """Yield the settings files that a script writes but that the kubelet of the image does not read."""
-    if "EnvironmentFile" in data.text:  # a unit of one's own may read them
+    if "EnvironmentFile" in data.text:  # a systemd unit in the script may read them
         return
     for name in table("nodeconfig")["unread"].get(data.family, ()):
         found = re.compile(rf"(?m)^(?![ \t]*#).*?(?<![\w/]){re.escape(name)}(?![\w./-])").search(
@@ -87,7 +87,7 @@ def _absent_programs(data: UserData, part: Part) -> Iterator[UserDataProblem]:
         for found in re.compile(row["pattern"]).finditer(data.text, part.start, part.end):
             line = data.text[data.text.rfind("\n", 0, found.start()) + 1 : end_of_line(data.text, found.end())]
             before = line.partition(found[0])[0]
-            # A script that looks first, or copes with a failure, runs on.
+            # A script that tests for the program, or handles its failure, continues.
             if not re.search(r"#|\[\[?[ \t]|\btest\b|\bcommand -v\b|\bwhich\b|\bif\b", before) and "||" not in line:
                 message = f"{data.family} has no {row['what']}: what the script does with it fails"
                 stops = re.search(r"\bset[ \t]+-[a-z]*e", data.text) is not None

@@ -171,7 +171,7 @@ def _boundary(text: str, headers: dict[str, tuple[int, int, str]]) -> str | User
     if found is None:
         written = text[start:end].rstrip().rstrip(";")
         dash = next((line.text for line in _lines(text[end:]) if re.fullmatch(r"--[\w.=+-]{1,70}", line.text)), None)
-        # Several lines make up this header where the next one is indented: what is added would be lost among them.
+        # If the next line is indented, the header has several lines, and added text would become a part of it.
         whole = "\n" not in written and not text[end + 1 :].startswith((" ", "\t"))
         new = f'{written}; boundary="{dash[2:]}"' if dash is not None and whole else None
         return UserDataProblem(start, end, "the MIME header names no boundary", _NO_LAUNCH, new)

@@ -290,7 +290,7 @@ class UserData:
         if kubelet is not None:
             changes = add_keys(kubelet, added)
         else:
-            # above the user data: what goes there may be its last line
+            # insert above the user data: the inserted text may be its last line
             names = [entry.name for entry in spec.entries if entry.value.start < self.node.start]
             if not names:
                 raise NotEditable("there is no field above the user data")

@@ -50,10 +50,10 @@ class ScalarPlaces:
         indent = source.text[begin:first] if start == 0 or self.text[start - 1] == "\n" else None
         whole = indent is not None and end > start and (end == len(self.text) or self.text[end - 1] == "\n")
         if whole and not new:
-            # whole lines go with their indent; a blank line has none
+            # whole lines are removed with their indent; a blank line has none
             last = self._line(end)
             if last == len(source.text) and not source.text.endswith("\n") and start > 0:
-                begin = self._offset(start - 1)  # the file goes on having no line break at its end
+                begin = self._offset(start - 1)  # the file still has no line break at its end
             return [Edit(source, begin, last, "")]
         pad = " " * self._indent()
         return [Edit(source, first, last, new.replace("\n", source.newline + pad))]
@@ -127,6 +127,6 @@ def _block_indent(source: str, node: Node, at: int) -> int | None:
     """
     header = source[node.start : at]
     if re.match(r"[|>][-+]?[1-9]", header):
-        return None  # stated, against the parent's indent: rare
+        return None  # the header states the indent relative to the parent's: rare
     first = re.compile(r"(?:[ \t]*\r?\n)*( +)\S").match(source, at)
     return None if first is None else len(first[1])
