@@ -140,7 +140,7 @@ class Judging(NamedTuple):
     def comparing(self) -> list[str]:
         """Return the rules whose findings depend on files of the whole repository, with their former names.
 
-        They compare NodePools with workloads, or report a release that a file elsewhere states.
+        These rules compare NodePools with workloads, or report a release that another file states.
         """
         return self._list_names(lambda rule: not {"workloads", "stated-release"}.isdisjoint(rule.tags))
 

@@ -19,7 +19,8 @@ class Value(NamedTuple):
             raise TypeError(f"a value is no text: compare `value.text` with {other!r}, or use `line.texts`")
         return tuple.__eq__(self, other) is True
 
-    __hash__ = tuple.__hash__
+    def __hash__(self) -> int:
+        return tuple.__hash__(self)
 
 
 class RequirementLine(NamedTuple):

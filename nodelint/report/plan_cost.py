@@ -40,8 +40,9 @@ def difference_words(cost: PlanCost) -> str:
     found = cost.difference
     if found is None:
         sides = [side for side in (cost.after, cost.before) if side is not None]
-        open_reasons = [reason for side in sides for reason in side.not_counted if reason not in cost.left_out]
-        why = open_reasons[0] if open_reasons else "no workload is known on both sides"
+        # A part that both sides leave out does not keep the difference from being known.
+        reasons = [reason for side in sides for reason in side.not_counted if reason not in cost.left_out]
+        why = reasons[0] if reasons else "no workload is known on both sides"
         return f"not known ({why})"
     fewest, most = (amount * HOURS_A_MONTH for amount in found)
     left_out = "".join(f"; not counted on both sides: {reason}" for reason in cost.left_out)

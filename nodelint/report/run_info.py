@@ -50,7 +50,7 @@ class Run(NamedTuple):
     folder); for tools that show findings in a repository, it must be the repository's. `older` are findings for an
     older release. `unread` are files that may contain objects and were not read. `repository` is the path of the
     enclosing repository if workloads outside of the run were not compared. `time` and `commit` are set for a report
-    that is kept; else they are empty. `decisions` say what the report must not show; None if its format lists none.
+    that is kept, else empty. `decisions` are the decisions not to report findings; None if the format lists none.
     """
 
     files: int
