@@ -24,7 +24,11 @@ warning for a cluster in the mode `API`, else info.
 ```yaml bad
 # file: main.tf
 resource "aws_eks_cluster" "this" {
-  name = "main"
+  name     = "main"
+  role_arn = aws_iam_role.cluster.arn
+  vpc_config {
+    subnet_ids = var.subnet_ids
+  }
   access_config {
     authentication_mode = "API"
   }
@@ -50,7 +54,11 @@ resource "kubectl_manifest" "class" {
 ```yaml good
 # file: main.tf
 resource "aws_eks_cluster" "this" {
-  name = "main"
+  name     = "main"
+  role_arn = aws_iam_role.cluster.arn
+  vpc_config {
+    subnet_ids = var.subnet_ids
+  }
   access_config {
     authentication_mode = "API"
   }
