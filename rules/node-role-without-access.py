@@ -34,7 +34,8 @@ resource "aws_eks_cluster" "this" {
   }
 }
 resource "aws_iam_role" "node" {
-  name = "karpenter-node"
+  name               = "karpenter-node"
+  assume_role_policy = data.aws_iam_policy_document.ec2.json
 }
 resource "kubectl_manifest" "class" {
   yaml_body = <<-YAML
@@ -69,7 +70,8 @@ resource "aws_eks_access_entry" "node" {
   type          = "EC2_LINUX"
 }
 resource "aws_iam_role" "node" {
-  name = "karpenter-node"
+  name               = "karpenter-node"
+  assume_role_policy = data.aws_iam_policy_document.ec2.json
 }
 resource "kubectl_manifest" "class" {
   yaml_body = <<-YAML
