@@ -298,9 +298,7 @@ def _end(
     from nodelint.report.snapshot import refresh_text
     from nodelint.rule import definition as rule
 
-    needs = {
-        name: skipped_rule.needs for name, skipped_rule in rule.load(rule.bundled()).items() if skipped_rule.needs
-    }
+    needs = {name: loaded.needs for name, loaded in rule.load_bundled().items() if loaded.needs}
     for asking in askings:
         echo(refresh_text(asking, needs))
         unbundled = _unbundled(asking.region)
