@@ -285,10 +285,8 @@ def test_text_tells_which_types_are_tried_last() -> None:
 def test_text_of_a_pool_with_spot_alone_says_whose_prices_it_shows() -> None:
     alone = POOL.replace("operator: Exists\n          minValues: 2", "operator: In\n          values: [spot]")
     shown = " ".join(text(alone).split())
-    assert (
-        "Cheapest on demand the pool launches only spot capacity; these are the on-demand prices of its types"
-        in shown
-    )
+    note = "the pool launches only spot capacity; these are the on-demand prices of its types"
+    assert f"Cheapest on demand {note}" in shown
     assert "the pool launches only" not in text(POOL)
 
 
