@@ -77,6 +77,8 @@ def check(pool: NodePool, context: Context, *, saved: float = 0.12) -> Findings:
     images = resolution.images
     if images.alias is None or all(image.arch != "arm64" for image in images.images):
         return
+    # A burstable type is no replacement for one of another category.
+    plain -= resolution.catalog.having_value(keys.CATEGORY, "t")
     found = resolve.find_cheaper_pair(resolution.candidates & plain, line.without & arm & plain, resolution.catalog)
     if found is None or found.saved < saved:
         return

@@ -9,7 +9,7 @@ from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.forms.lib.chart_commands import HELM_COMMAND, namespace_of_command
 from nodelint.karpenter.spelling import one_slip, squash
-from nodelint.model.controller_settings import ControllerInstall, WrittenSetting
+from nodelint.model.controller_settings import ControllerInstall, WrittenSetting, chart_leaves
 from nodelint.model.finding import Span
 from nodelint.model.releases import RELEASES, Version, releases_match
 from nodelint.releases.settings import INSTALLING
@@ -23,6 +23,7 @@ __all__ = [
     "ControllerInstall",
     "UnreadValue",
     "WrittenSetting",
+    "chart_leaves",
     "find_namespace",
     "helm_release_of",
     "namespace_of",
@@ -94,12 +95,25 @@ def unread_values(values: Node, release: Version | None) -> Iterator[UnreadValue
         name = entry.name or ""
         if entry.name is None:
             continue
+        if name == "aws" and entry.value.entries:
+            for former in entry.value.entries:
+                yield from _unread_of_aws(former.name or "", former.key, reads, release)
+            continue
         if name not in _GATES:
             yield from _unread(f"settings.{name}", entry.key, reads, release)
             continue
         for gate in entry.value.entries:
             if gate.name is not None:
                 yield from _unread(f"settings.{name}.{gate.name}", gate.key, reads, release)
+
+
+def _unread_of_aws(name: str, key: Node, reads: dict[str, str], release: Version | None) -> Iterator[UnreadValue]:
+    """Yield a value below `settings.aws`, where charts before 1.0 had their settings."""
+    path, charts = f"settings.aws.{name}", reads.get(f"settings.{name}")
+    if name not in _FORMER and charts is not None and (release is None or releases_match(charts, release)):
+        yield UnreadValue(path, key, f"write it as `settings.{name}`")
+    else:
+        yield from _unread(path, key, reads, release)
 
 
 def _unread_of_controller(values: Node, settings: Collection[str]) -> Iterator[UnreadValue]:

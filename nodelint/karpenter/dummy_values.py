@@ -8,7 +8,20 @@ from __future__ import annotations
 import re
 
 from nodelint.data import table
+from nodelint.model.folders import is_of_examples
 from nodelint.text.placeholders import holds_any, left_by_hand
+
+__all__ = [
+    "is_dummy_value",
+    "is_malformed_id",
+    "is_of_examples",
+    "is_template_name",
+    "may_hold_stand_in_name",
+    "no_id",
+    "no_kms_key",
+    "no_snapshot",
+    "stand_in_name",
+]
 
 _HEX = frozenset("0123456789abcdef")
 
@@ -19,6 +32,15 @@ def is_dummy_value(value: str) -> str | None:
     None if there is none.
     """
     return left_by_hand(value, table("vocabulary")["stand_ins"])
+
+
+_TEMPLATES = ("template", ".example", ".sample", "-example", "-sample", ".tpl", ".tftpl", ".tmpl", ".j2")
+
+
+def is_template_name(path: str) -> bool:
+    """Return whether a file is named as a template or an example, in which somebody has to replace values."""
+    name = path.rpartition("/")[2].lower()
+    return any(part in name for part in _TEMPLATES)
 
 
 def stand_in_name(value: str) -> bool:

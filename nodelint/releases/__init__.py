@@ -10,7 +10,7 @@ from functools import cached_property
 from nodelint.files.file_kinds import is_readme
 from nodelint.forms.registry import TABLE, FormRow
 from nodelint.model.evidence import FOR_READERS, NO_RELEASE, NOT_KNOWN, OVERRIDDEN, About, Evidence
-from nodelint.model.releases import Version
+from nodelint.model.releases import OLDEST, Version, serves_v1
 from nodelint.text import Source
 
 __all__ = ["Evidence", "Stated", "evidence_of"]
@@ -118,7 +118,7 @@ class Stated:
     def _refused(self, least: Version | None) -> Sequence[Evidence]:
         """Return the statements of a version that Karpenter never had, or of one older than `least`."""
         if least not in self._too_old:
-            old = (e for e in self.all if e.about == "karpenter" and least is not None and e.karpenter < least)
+            old = (e for e in self.all if e.about == "karpenter" and not _is_served(e, least))
             self._too_old[least] = (*(e for e in self._no_release if e.about == "karpenter"), *old)
         return self._too_old[least]
 
@@ -202,7 +202,7 @@ class Stated:
                     evidence
                     for evidence in self._list_at(about, folders, depth)
                     if (evidence.weight == FOR_READERS) is is_for_readers
-                    and (least is None or evidence.karpenter >= least)
+                    and _is_served(evidence, least)
                     and not self._says_nothing_about(evidence, depth)
                     and (counts is None or counts(evidence))
                 ]
@@ -241,6 +241,14 @@ class Stated:
             for depth in range(len(theirs) + 1):
                 found.setdefault((evidence.about, theirs[:depth]), []).append(evidence)
         return found
+
+
+def _is_served(evidence: Evidence, least: Version | None) -> bool:
+    """Return whether a release serves an API that `least` was the first release to store.
+
+    The last patches of 0.33 to 0.37 serve v1 as well, which they convert to v1beta1.
+    """
+    return least is None or evidence.karpenter >= least or (least == OLDEST and serves_v1(evidence.karpenter))
 
 
 def folders_of(path: str) -> tuple[str, ...]:
