@@ -65,7 +65,7 @@ def check(source: Source, context: Context) -> Findings:
                 yield Finding(
                     at=at,
                     message="the chart gets no `settings.clusterName`: the controller does not start",
-                    help="set it to the name of the cluster",
+                    help="set the value to the name of the cluster",
                     once=True,
                 )
             return

@@ -191,7 +191,7 @@ def _without_agent(block: "terraform_trace.BlockText", context: Context) -> Find
         yield Finding(
             at=block.at,
             message=f"the controller runs on Fargate (namespace `{namespace}`), where Pod Identity gives it no role",
-            also=[Also(cluster.at, "the cluster")],
+            also=[Also(cluster.at, "the controller runs in this cluster")],
             help="let the role trust the cluster's OIDC provider (IRSA), or run the controller on a node group",
         )
         return
@@ -204,7 +204,7 @@ def _without_agent(block: "terraform_trace.BlockText", context: Context) -> Find
         yield Finding(
             at=block.at,
             message="no add-on `eks-pod-identity-agent` is installed: Pod Identity gives the controller no role",
-            also=[Also(cluster.at, "the cluster")],
+            also=[Also(cluster.at, "the controller runs in this cluster")],
             help="add `eks-pod-identity-agent` to the add-ons of the cluster",
         )
 

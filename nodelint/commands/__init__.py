@@ -312,7 +312,7 @@ def _find_near_path(path: str) -> str:
     except OSError:
         return ""
     meant = os.path.join(folder, near or first, more) if more else os.path.join(folder, near or first)
-    return f", did you mean `{printable(meant)}`?" if near is not None and os.path.exists(meant) else ""
+    return f" (did you mean `{printable(meant)}`?)" if near is not None and os.path.exists(meant) else ""
 
 
 def say_unknown(releases: Iterable[Version]) -> None:

@@ -77,9 +77,11 @@ def discover(
                 _take_file(file, path, block, on_file)
     block.sort_in()
     requested = frozenset(found.seen)
+    read: set[str] = set()
     for more in (_list_read_with(found) if found.named else (), _list_users(found) if found.folders else ()):
         for file in more:
-            if not exclude.match(file):
+            read = read or {os.path.abspath(path) for path in found.seen}  # a path may be named in several ways
+            if os.path.abspath(file) not in read and not exclude.match(file):
                 _take_file(file, file, block, on_file)
     block.sort_in()
     found.read_with.update(found.seen - requested)

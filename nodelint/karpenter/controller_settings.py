@@ -152,15 +152,15 @@ def _unread(path: str, key: Node, reads: dict[str, str], release: Version | None
     if name in _FORMER:
         yield UnreadValue(path, key, _FORMER[name])
     elif path == "settings.featureGates.drift":
-        yield UnreadValue(path, key, "remove it: drift is always on since 1.0")
+        yield UnreadValue(path, key, "remove the value: drift is always on since 1.0")
     elif charts is not None:
         since = next((known for known in RELEASES if releases_match(charts, known)), None)
-        yield UnreadValue(path, key, f"charts from {since} on read it" if since is not None else "remove it")
+        yield UnreadValue(path, key, f"charts from {since} on read it" if since is not None else "remove the value")
     else:
         names = {known: known.rpartition(".")[2] for known in reads}
         near = (known for known, own in names.items() if squash(own) == squash(name) or one_slip(own, name))
         meant = next(near, None)
-        yield UnreadValue(path, key, f"did you mean `{meant}`?" if meant else "remove it, or correct its name")
+        yield UnreadValue(path, key, f"did you mean `{meant}`?" if meant else "remove the value, or correct its name")
 
 
 def place_in(
