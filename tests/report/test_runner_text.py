@@ -135,8 +135,8 @@ def test_no_line_of_a_format_begins_with_a_command(
     command: tuple[str, ...], repository: Path, nodelint: Run, tmp_path: Path
 ) -> None:
     first, *more = _ALL_FORMATS[command]
-    asked = ["--format", first, *(word for form in more for word in ("--format", f"{form}={tmp_path / form}"))]
-    printed = run_command(nodelint, repository, [command[0], *_PLAIN, *asked, *command[1:]])
+    formats = ["--format", first, *(word for form in more for word in ("--format", f"{form}={tmp_path / form}"))]
+    printed = run_command(nodelint, repository, [command[0], *_PLAIN, *formats, *command[1:]])
     assert list_obeyed(printed) == []
     for form in more:
         obeyed = list_obeyed((tmp_path / form).read_text(encoding="utf-8"))
