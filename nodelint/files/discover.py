@@ -327,9 +327,9 @@ def stating(found: Discovery, exclude: Excluded = READ_ALL) -> list[Source]:
     return [*found.stating, *more.stating]
 
 
-def list_release_files(folder: str, exclude: Excluded = READ_ALL) -> list[Source]:
-    """Return the files that may state a release, in the repository around a folder. Empty outside of a repository."""
-    root = repository(os.path.abspath(folder))
+def list_release_files(exclude: Excluded = READ_ALL) -> list[Source]:
+    """Return the files of the repository around the working folder that may state a release. Empty outside of one."""
+    root = repository(os.getcwd())
     found = Discovery()
     for file in list_files(os.path.relpath(root), exclude, NOTHING, found) if root is not None else ():
         _read_for_release(file, found)
