@@ -26,7 +26,7 @@ from nodelint.commands._console import (
 from nodelint.files.kept_contents import file_contents
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from datetime import datetime
     from typing import Any, TypeVar
 
@@ -406,9 +406,11 @@ def today() -> int:
     return int(time()) // 86400
 
 
-def unreadable(found: Discovery) -> None:
-    """Print which paths could not be read."""
+def unreadable(found: Discovery, printed: Collection[tuple[str, str]] = ()) -> None:
+    """Print which paths could not be read, except those that are `printed` already."""
     for path, reason in found.unreadable:
+        if (path, reason) in printed:
+            continue
         say(_missing_text(path) if reason == "no such file or directory" or not path else f"{path}: {reason}")
 
 

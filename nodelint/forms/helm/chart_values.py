@@ -19,7 +19,7 @@ from nodelint.forms.registry import ARGOCD, FLUX, TABLE
 from nodelint.forms.requests import InstallChart
 from nodelint.model.finding import Span
 from nodelint.model.gap import FilePlace, Gap
-from nodelint.model.messages import did_you_mean
+from nodelint.model.messages import did_you_mean, short
 from nodelint.text import Node, Source
 from nodelint.text.limits import note_more
 from nodelint.text.missing import text_of
@@ -114,7 +114,6 @@ def _explain_unread(at: Node | Span, chart: str) -> Gap:
     if missing is not None:
         return Gap(FilePlace(source.path, source.position(at.start).line), "values", missing)
     kind, name = (text_of(at.get(key)) if isinstance(at, Node) else "" for key in ("kind", "name"))
-    text = " ".join(source.text[at.start : at.end].split())
-    what = f"the {kind} `{name}`" if kind and name else f"`{text[:60]}`"
+    what = f"the {kind} `{name}`" if kind and name else f"`{short(source.text[at.start : at.end], 80)}`"
     reason = f"the values in {what} are not known: what they change is not judged"
     return Gap(FilePlace(source.path, source.position(at.start).line), "values", reason)
