@@ -24,13 +24,18 @@ warning for a cluster in the mode `API`, else info.
 ```yaml bad
 # file: main.tf
 resource "aws_eks_cluster" "this" {
-  name = "main"
+  name     = "main"
+  role_arn = aws_iam_role.cluster.arn
+  vpc_config {
+    subnet_ids = var.subnet_ids
+  }
   access_config {
     authentication_mode = "API"
   }
 }
 resource "aws_iam_role" "node" {
-  name = "karpenter-node"
+  name               = "karpenter-node"
+  assume_role_policy = data.aws_iam_policy_document.ec2.json
 }
 resource "kubectl_manifest" "class" {
   yaml_body = <<-YAML
@@ -50,7 +55,11 @@ resource "kubectl_manifest" "class" {
 ```yaml good
 # file: main.tf
 resource "aws_eks_cluster" "this" {
-  name = "main"
+  name     = "main"
+  role_arn = aws_iam_role.cluster.arn
+  vpc_config {
+    subnet_ids = var.subnet_ids
+  }
   access_config {
     authentication_mode = "API"
   }
@@ -61,7 +70,8 @@ resource "aws_eks_access_entry" "node" {
   type          = "EC2_LINUX"
 }
 resource "aws_iam_role" "node" {
-  name = "karpenter-node"
+  name               = "karpenter-node"
+  assume_role_policy = data.aws_iam_policy_document.ec2.json
 }
 resource "kubectl_manifest" "class" {
   yaml_body = <<-YAML

@@ -299,9 +299,11 @@ def _missing_text(path: str) -> str:
 
 
 def _find_near_path(path: str) -> str:
-    """Return the most similar existing path as the end of a message; empty if there is none."""
+    """Return the most similar existing path, or flag, as the end of a message; empty if there is none."""
     from nodelint.model.messages import nearest_name
 
+    if path == "help":
+        return " (did you mean `--help`?)"
     folder, rest = os.path.split(os.path.normpath(path))
     while folder and not os.path.isdir(folder):
         folder, name = os.path.split(folder)

@@ -218,7 +218,7 @@ def _old(file: str, named: bool, fresh: bool) -> Snapshot | None:
     from nodelint.ec2 import cache
 
     if named and not os.path.isdir(os.path.dirname(file) or os.curdir):
-        raise cache.UnusableSnapshot(f"{file}: not written: no such folder")
+        raise cache.UnusableSnapshot(f"{file}: not written: the folder {os.path.dirname(file)} does not exist")
     if named:
         cache.check_place(file)
     if not os.path.lexists(file):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
@@ -24,6 +24,7 @@ __all__ = [
     "UnreadValue",
     "WrittenSetting",
     "chart_leaves",
+    "find_namespace",
     "helm_release_of",
     "namespace_of",
     "place_in",
@@ -182,6 +183,12 @@ _LISTS = ("releases", "helmCharts")
 
 def _items_of(node: Node | None) -> Sequence[Node]:
     return node.items if node is not None else ()
+
+
+def find_namespace(installs: Iterable[ControllerInstall], blocks: TerraformBlocks) -> str | None:
+    """Return the namespace into which charts are installed. None if it is not known, or not the same for all."""
+    found = {namespace_of(install, blocks) for install in installs}
+    return found.pop() if len(found) == 1 else None
 
 
 def namespace_of(install: ControllerInstall, blocks: TerraformBlocks) -> str | None:

@@ -238,6 +238,13 @@ WRONG = {
     "policy .": "it prints the policies of the rules, and reads no manifest",
     "fit --workload nosuch": "nodelint: the files contain no workload `nosuch`; they contain no workloads",
     "--versoin": "did you mean `--version`?",
+    "check pools.zip": "pools.zip: is compressed (zip): unpack it first",
+    "why pools.zip": "pools.zip: is compressed (zip): unpack it first",
+    "why empty.json": "empty.json is empty: `kubectl get nodes,nodeclaims,nodepools,pods -A -o yaml` prints a dump",
+    "check help": "help: no such file or directory (did you mean `--help`?)",
+    "baseline --baseline nosuch/b.json .": "not written: the folder nosuch does not exist",
+    "refresh --region eu-west-1 --output nosuch/a.json": "not written: the folder nosuch does not exist",
+    "snapshot show nosuch.json": "no such file or directory; `nodelint refresh --output FILE` writes one",
 }
 
 UNREAD = ["hash", "explain", "upgrade --from 1.9.2", "migrate --to auto-mode"]
@@ -272,6 +279,8 @@ def test_a_revision_among_the_paths_of_a_plan_is_named_by_its_option(nodelint: R
 def test_a_wrong_use_is_answered_with_the_right_one(nodelint: Run, tmp_path: Path, words: str) -> None:
     put(tmp_path, POOL)
     put(tmp_path, 'variable "a" {\n  type = string\n}\n: a\n', "main.tf")
+    put(tmp_path, "PK\x03\x04 karpenter.sh", "pools.zip")
+    put(tmp_path, "", "empty.json")
     done = nodelint(*words.split())
     assert (done.returncode, done.stdout) == (2, "")
     assert WRONG[words] in done.stderr.splitlines()[-1]

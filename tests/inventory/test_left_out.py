@@ -360,6 +360,7 @@ _ENDS = {
     "report/markdown.py:_WIDTH",
     "report/plan_markdown.py:_CAUSES",
     "text/yaml/yaml_stream.py:_OVERLAP",
+    "triage/kubectl_objects.py:MOST",
 }
 """What else a slice ends at: places in a text, and names that a line shows before it counts the rest."""
 

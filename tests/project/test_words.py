@@ -75,6 +75,10 @@ FORBIDDEN = {
     "works out": "computes, evaluates",
     "comes too late": "is too late",
     "never acts": "has no effect",
+    "files of values": "values files",
+    "file of values": "values file",
+    "errors of validation": "validation errors",
+    "is information": "has the severity info",
     "has to be": "must be",
     "have to be": "must be",
 }
