@@ -169,9 +169,11 @@ def _say_more(found: "fit.WorkloadFit", refusal: "fit.PoolRefusal") -> str:
 def _related_refusals(found: "fit.WorkloadFit", nearest: "fit.PoolVerdict") -> Iterator[Also]:
     for verdict in found.verdicts:
         refusal = verdict.refusal
-        if refusal is not None:
+        if refusal is not None and nearest.refusal is not None:
             at = refusal.at_pool or verdict.pool.pool.name_node
-            what = "" if verdict is nearest else f": {refusal.brief}"
+            # Overlays of one base may have pools of one name, which refuse the pods for one reason.
+            is_said = nearest.pool.name == verdict.pool.name and nearest.refusal.brief == refusal.brief
+            what = "" if is_said else f": {refusal.brief}"
             yield Also(at, f"`{messages.short(verdict.pool.name, 24)}` refuses the pods{what}")
 
 

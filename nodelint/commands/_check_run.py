@@ -335,13 +335,14 @@ def _tell(
     around = find_repository_around(run.found, ready.session.rules, ready.session.selection, report.objects)
     about = about._replace(older=run.words.older, unread=_unread(run, report))
     about = about._replace(repository=os.path.relpath(around).replace(os.sep, "/") if around is not None else "")
-    if any(output.form == "html" for output in run.outputs):
-        from nodelint.report.decisions import list_decisions
+    forms = {output.form for output in run.outputs}
+    if forms & {"html", "json"}:
+        from nodelint.report.decisions import Decisions
 
-        decisions = list_decisions(run.found.sources, run.settings, run.words.split)
-        about = about._replace(
-            time=f"{now():%Y-%m-%d %H:%M} UTC", commit=_find_commit(run.found), decisions=decisions
-        )
+        known_findings = run.words.split.known if run.words.split is not None else None
+        about = about._replace(decisions=Decisions(run.settings, known_findings, run.found.sources))
+    if "html" in forms:
+        about = about._replace(time=f"{now():%Y-%m-%d %H:%M} UTC", commit=_find_commit(run.found))
     run.found.unreadable += printed(run.outputs, report, about, run.words)
 
 
@@ -367,9 +368,10 @@ def _end(run: _Run, report: Report) -> NoReturn:
 
         for line in missing_lines(missing):
             say(line)
-    if broken or (report.faults and os.environ.get("NODELINT_FAIL_ON_FAULT")):
+    is_own_fault = bool(report.faults) and _has_broken_own_rule(report)
+    if broken or (report.faults and not is_own_fault and os.environ.get("NODELINT_FAIL_ON_FAULT")):
         sys.exit(FAULT)
-    if run.found.unreadable:
+    if run.found.unreadable or is_own_fault:
         sys.exit(UNUSABLE)
     if missing:
         sys.exit(TRY_AGAIN if all(skip.transient for skip in missing) else LACKING)
@@ -377,6 +379,13 @@ def _end(run: _Run, report: Report) -> NoReturn:
         sys.exit(FOUND)
     fail_on = run.settings.fail_on
     sys.exit(FOUND if fail_on != "never" and report.at_or_above(fail_on) else CLEAN)
+
+
+def _has_broken_own_rule(report: Report) -> bool:
+    """Whether a rule of the user raised an error: what it would have found is not known."""
+    from nodelint.lint.rule_gaps import OWN_BROKE_DOWN
+
+    return any(skip.reason == OWN_BROKE_DOWN for skip in report.skipped)
 
 
 def _unjudged(run: _Run, report: Report) -> bool:

@@ -138,8 +138,11 @@ class Judging(NamedTuple):
 
     @property
     def comparing(self) -> list[str]:
-        """Return the rules that compare NodePools with workloads of the whole repository, with their former names."""
-        return self._list_names(lambda rule: "workloads" in rule.tags)
+        """Return the rules whose findings depend on files of the whole repository, with their former names.
+
+        These rules compare NodePools with workloads, or report a release that another file states.
+        """
+        return self._list_names(lambda rule: not {"workloads", "stated-release"}.isdisjoint(rule.tags))
 
     def _list_names(self, is_meant: Callable[[Rule], bool]) -> list[str]:
         from nodelint.rule.definition import all_names

@@ -203,7 +203,7 @@ def _why_left_out(fit: WorkloadFit, replicas: Replicas) -> str | None:
     if not fit.verdicts:
         return fit.unknown[0].reason if fit.unknown else "no NodePool is near to it"
     if not any(verdict.fits for verdict in fit.verdicts):
-        return "left to the nodes of a static pool" if fit.static_pools else "no NodePool takes its pods for certain"
+        return "left to the nodes of a static pool" if fit.static_pools else "no NodePool certainly accepts the pods"
     if fit.unknown:
         return fit.unknown[0].reason
     return replicas.why if replicas.least is None else None

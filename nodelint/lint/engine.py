@@ -17,7 +17,7 @@ from nodelint.lint.judging import (
     judge_objects,
     share_objects,
 )
-from nodelint.lint.results import Result, each_place, hold_reminders, once_in_a_run, unique
+from nodelint.lint.results import Result, Suppressed, each_place, hold_reminders, once_in_a_run, unique
 from nodelint.lint.suppression_filter import apply_suppressions
 from nodelint.model.documents import left_out, objects
 from nodelint.model.finding import SEVERITIES, Severity
@@ -106,7 +106,8 @@ class Report(NamedTuple):
     `faults` are errors that rules raised; findings of other rules stay. `chosen` are the releases of each object by
     its id, if they differ from the release of `target`. `unjudged` counts objects and documents that were seen but
     not judged: classes of other providers, unreadable text. `seen` are the objects as clusters get them: rendered
-    objects instead of templates. `skipped` are the gaps, `unbuilt` are remarks on rendered overlays.
+    objects instead of templates. `skipped` are the gaps, `unbuilt` are remarks on rendered overlays. `suppressed` are
+    the findings that comments and `per-path-ignores` silence.
     """
 
     results: tuple[Result, ...]
@@ -118,6 +119,7 @@ class Report(NamedTuple):
     unjudged: int = 0
     seen: tuple[Object, ...] = ()
     unbuilt: tuple[Gap, ...] = ()
+    suppressed: tuple[Suppressed, ...] = ()
 
     @property
     def places(self) -> list[Result]:
@@ -195,25 +197,33 @@ def lint(
         skipped = [*replacement.kept_skips(skipped, rules), *more.skipped]
         raw = _with_plain_workloads(setup, built, sources, context_sources, more.reported, pause)
         requested, chosen, faults = more.objects, {**chosen, **more.chosen}, [*faults, *more.faults]
-    results = apply_suppressions(raw, (*sources, *setup.files_of_roots), setup.running, reporting, made.context)
+    files = (*sources, *setup.files_of_roots)
+    shown, hidden = _select(
+        apply_suppressions(raw, files, setup.running, reporting, made.context), sources, selection
+    )
     ours = tuple(obj for obj in requested if obj.counted)
     seen = replacement.cluster_objects(ours) if built else ours
-    things = _in_order(results, sources, selection), tuple(dict.fromkeys(skipped)), ours
+    things = shown, tuple(dict.fromkeys(skipped)), ours
     unbuilt = tuple(dict.fromkeys(problem for text in built for problem in text.problems))
-    unjudged = len(unread) + _count_broken(sources)
-    return Report(*things, target, tuple(dict.fromkeys(faults)), chosen, unjudged, seen, unbuilt)
+    counts = chosen, len(unread) + _count_broken(sources)
+    return Report(*things, target, tuple(dict.fromkeys(faults)), *counts, seen, unbuilt, hidden)
+
+
+def _select(
+    found: tuple[Sequence[Result], Sequence[Suppressed]], sources: Sequence[Source], selection: Selection
+) -> tuple[tuple[Result, ...], tuple[Suppressed, ...]]:
+    """Return the results that the profile shows, and those that comments or `per-path-ignores` silence."""
+    results, suppressed = found
+    shown, ignored = _part_ignored(filter(selection.shows, results), selection)
+    return _in_order(shown, sources, selection), _sort_suppressed([*suppressed, *ignored], sources, selection)
 
 
 def _list_files_of_roots(setup: RuleSetup, sources: Sequence[Source]) -> Sequence[Source]:
     """Return the files of the root modules with Karpenter that are no files of the run, if a rule looks at them."""
     stated = setup.target.stated
-    if (
-        stated is None
-        or setup.only is not None
-        or not any(source.path.endswith((".tf", ".tofu")) for source in sources)
-    ):
+    if stated is None or setup.only is not None or not any("root-module" in rule.tags for rule in setup.running):
         return ()
-    if not any("root-module" in rule.tags for rule in setup.running):
+    if not any(source.path.endswith((".tf", ".tofu")) for source in sources):
         return ()
     judged = {os.path.abspath(source.path) for source in sources}
     return [source for source in stated().terraform.files_of_roots if os.path.abspath(source.path) not in judged]
@@ -241,31 +251,51 @@ def _count_broken(sources: Sequence[Source]) -> int:
 
 
 def _in_order(results: Iterable[Result], sources: Sequence[Source], selection: Selection) -> tuple[Result, ...]:
-    """Return the results to show, without duplicates, sorted by file and place."""
+    """Return the results without duplicates, sorted by file and place."""
+    shown = list(unique(sorted(results, key=_place_key(sources))))
+    # A rule that is asked for by its name answers.
+    return tuple(once_in_a_run(hold_reminders(shown) if selection.select is None else shown))
+
+
+def _place_key(sources: Sequence[Source]) -> Callable[[Result], tuple[int, int, str]]:
     order = {source.path: n for n, source in enumerate(sources)}
 
     def place(result: Result) -> tuple[int, int, str]:
         at = result.finding.at
         return order.get(at.source.path, len(order)), at.start, result.rule.name
 
-    shown = list(unique(sorted(_not_ignored(filter(selection.shows, results), selection), key=place)))
-    # A rule that is asked for by its name answers.
-    return tuple(once_in_a_run(hold_reminders(shown) if selection.select is None else shown))
+    return place
 
 
-def _not_ignored(results: Iterable[Result], selection: Selection) -> Iterable[Result]:
-    """Return the results for which no per-path ignore applies."""
+def _sort_suppressed(
+    suppressed: Sequence[Suppressed], sources: Sequence[Source], selection: Selection
+) -> tuple[Suppressed, ...]:
+    """Return the suppressed findings that the profile would show, by file and place, each once."""
+    if not suppressed:
+        return ()
+    key = _place_key(sources)
+    once = {
+        (key(hidden.result), hidden.result.message): hidden for hidden in suppressed if selection.shows(hidden.result)
+    }
+    return tuple(once[mark] for mark in sorted(once))
+
+
+def _part_ignored(results: Iterable[Result], selection: Selection) -> tuple[list[Result], list[Suppressed]]:
+    """Return the results that are reported, and those that `per-path-ignores` silences."""
     if not selection.per_path:
-        return results
+        return list(results), []
     known: dict[tuple[str, str], bool] = {}
-    shown_results = []
+    shown: list[Result] = []
+    ignored: list[Suppressed] = []
     for result in results:
         where = result.rule.name, result.finding.at.source.path
         if where not in known:
             known[where] = selection.ignored_at(*where)
-        if not known[where]:
-            shown_results.append(result)
-    return shown_results
+        if known[where]:
+            ignored.append(Suppressed(result, None))
+        else:
+            shown.append(result)
+    return shown, ignored
 
 
 def _running(rules: Mapping[str, Rule], reporting: Set[str]) -> list[Rule]:

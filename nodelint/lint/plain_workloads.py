@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.lint.judging import judge_objects
+from nodelint.lint.written_places import once_each
 from nodelint.model.cluster_objects import Workload
 from nodelint.model.documents import objects
 from nodelint.model.finding import Also, Finding
@@ -57,7 +58,8 @@ def _lead(finding: Finding, built_of: dict[int, Built]) -> Finding:
         for suggestion in finding.suggestions
         if not any(id(edit.source) in built_of for edit in suggestion.edits)
     ]
-    return finding._replace(also=tuple(_lead_also(finding.also, built_of)), suggestions=tuple(suggestions))
+    also = once_each(_lead_also(finding.also, built_of))
+    return finding._replace(also=tuple(also), suggestions=tuple(suggestions))
 
 
 def _lead_also(also: Sequence[Also], built_of: dict[int, Built]) -> Iterator[Also]:

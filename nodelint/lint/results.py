@@ -95,6 +95,13 @@ class Result(NamedTuple):
         return span_of(self.finding.at)
 
 
+class Suppressed(NamedTuple):
+    """A finding that is not reported. `comment` suppresses it; if it is None, `per-path-ignores` does."""
+
+    result: Result
+    comment: Span | None
+
+
 def hold_to_known(rule: Rule, finding: Finding, release: Version) -> Finding:
     """Return a finding as reported for a release: an admission error is a warning if the release is unknown to
     nodelint.

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from nodelint.rule.target import Target
 
 _BROKE_DOWN = "the rule broke down over it: a fault of nodelint's own, please report it"
-_OWN_BROKE_DOWN = "your rule broke down over it"
+OWN_BROKE_DOWN = "your rule raised an error on it"
+"""The reason of a gap if a rule of the user raised an error."""
 
 
 def gap_of_missing(rule: Rule, path: str, obj: Object | None, missing: Missing | BudgetSpent) -> Gap:
@@ -36,7 +37,7 @@ def note_fault(rule: Rule, obj: Object | None, path: str, error: Exception, into
     what = f"{rule.name} on {obj.label if obj else 'the file'} of {path}: {type(error).__name__}: {error}"
     place = _own_place(rule, error)
     into.faults.append(f"{place}: {what}" if place else f"internal error, please report it: {what}")
-    into.skipped.append(gap_of(rule.name, path, obj, _OWN_BROKE_DOWN if place else _BROKE_DOWN))
+    into.skipped.append(gap_of(rule.name, path, obj, OWN_BROKE_DOWN if place else _BROKE_DOWN))
 
 
 def _own_place(rule: Rule, error: Exception) -> str | None:

@@ -35,6 +35,11 @@ def find_written_object(obj: Object | None, built: Built, at: Node | Span) -> Ob
     return find_object_at(at, obj.kind) or built.written_object(obj) or obj
 
 
+def once_each(also: Iterable[Also]) -> list[Also]:
+    """Return places without repetitions: pools of several overlays may be written at one place."""
+    return list({(place.span, place.message): place for place in also}.values())
+
+
 def lead_also(also: Iterable[Also], built: Built) -> Iterator[Also]:
     for place in also:
         if place.at.source.built is None and place.at.source is not built.source:

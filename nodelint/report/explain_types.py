@@ -118,8 +118,15 @@ def type_table(resolution: Resolution, count: int | None, width: int) -> Iterato
     is None.
     """
     catalog = resolution.catalog
-    if not resolution.launchable or count == 0 or "on-demand" not in resolution.capacity_types:
+    if not resolution.launchable or count == 0:
         return
+    if resolution.capacity_types and "on-demand" not in resolution.capacity_types:
+        only = " and ".join(resolution.capacity_types)
+        yield from wrap(
+            f"the pool launches only {only} capacity, whose prices nodelint does not list: compare by these",
+            width,
+            "  ",
+        )
     names = catalog.names_in(resolution.launchable & ready(resolution))
     priced = [
         (price, name)

@@ -92,6 +92,7 @@ def _pool_json(verdict: PoolVerdict) -> dict[str, Any]:
         "name": verdict.pool.name,
         "path": at.source.path,
         "line": _line(at),
+        **({"with": label} if (label := label_of(verdict.pool.pool.source)) else {}),
         "fits": verdict.fits,
         "instanceTypes": len(verdict.types),
         "cheapest": cheapest(verdict),
@@ -155,7 +156,18 @@ def fit_text(fits: Sequence[WorkloadFit], *, width: int = WIDTH, style: Style = 
     text = printable_lines("\n\n".join(blocks))
     if style is not plain:
         text = "\n".join(_coloured(line, style) for line in text.split("\n"))
-    return f"{text}\n\n{summary(fits)}"
+    several = next((sorted(same) for fit in fits if (same := _names_of_several(fit))), [])
+    note = wrap(_say_several(several), width, "") if several else ()
+    return "\n".join([f"{text}\n\n{summary(fits)}", *note])
+
+
+def _say_several(names: Sequence[str]) -> str:
+    """Return that workloads of one cluster may be compared with the pools of another."""
+    quoted = list_first([f"`{short(name)}`" for name in names], _NAMED)
+    return (
+        f"note: several NodePools have the name {quoted}. nodelint compares each workload with all NodePools of the "
+        "files. To compare those of one cluster, name its folders: `nodelint fit clusters/prod`"
+    )
 
 
 def summary(fits: Sequence[WorkloadFit]) -> str:
@@ -245,12 +257,12 @@ def _names_of_several(fit: WorkloadFit) -> set[str]:
 
 
 def _quoted_name(pool: EmptyPool, same: Set[str]) -> str:
-    return f"`{short(pool.name)}`" + (f" ({place_line(pool.pool.name_node)})" if pool.name in same else "")
+    return f"`{short(pool.name)}`" + (f" ({object_place(pool.pool)})" if pool.name in same else "")
 
 
 def _verdict(verdict: PoolVerdict, width: int, same: Set[str]) -> Iterator[str]:
     pool = verdict.pool
-    name = f"{pool.name} ({place_line(pool.pool.name_node)})" if pool.name in same else pool.name
+    name = f"{pool.name} ({object_place(pool.pool)})" if pool.name in same else pool.name
     refusal = verdict.refusal
     if refusal is None:
         words = f"yes  {name}: {counted(len(verdict.types), 'type')}"

@@ -20,6 +20,7 @@ from nodelint.lint.fix_effects import describe_unsafe_fix
 from nodelint.lint.results import has_written_name
 from nodelint.model.finding import SEVERITIES, find_object_place, span_of, written_place
 from nodelint.model.messages import counted, list_first
+from nodelint.report.decisions import list_decisions
 from nodelint.report.fix_preview import fix_lines
 from nodelint.report.grouping import entries
 from nodelint.report.plan_page import escaped, html_page, inline_code
@@ -65,7 +66,7 @@ def render(report: Report, run: Run) -> str:
     lead = inline_code(_sentence(headline(report, run.files, run.unread)))
     made = ", ".join(filter(None, [f"nodelint {__version__}", run.time, run.commit and f"commit {run.commit}"]))
     body = (
-        f"<p class=quiet>{escaped(made)}</p>{_objects(report, run)}{_findings(report, run)}{_decisions(run)}"
+        f"<p class=quiet>{escaped(made)}</p>{_objects(report, run)}{_findings(report, run)}{_decisions(report, run)}"
         f"{_unjudged(report, run)}"
     )
     return html_page("nodelint check", lead, body, _OWN_STYLE)
@@ -250,9 +251,10 @@ def _places(group: FindingGroup, run: Run) -> str:
 # -- what is accepted
 
 
-def _decisions(run: Run) -> str:
+def _decisions(report: Report, run: Run) -> str:
     """Return a section with the decisions not to report findings: comments, the configuration, a baseline."""
-    items = "".join(f"<li>{inline_code(printable(row))}</li>" for row in run.decisions)
+    rows = list_decisions(run.decisions, report) if run.decisions else ()
+    items = "".join(f"<li>{inline_code(printable(row))}</li>" for row in rows)
     return f"<section><h2 class=folder>Decided, and not reported</h2><ul>{items}</ul></section>" if items else ""
 
 

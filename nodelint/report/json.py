@@ -9,6 +9,7 @@ from nodelint.lint.engine import Report, Result
 from nodelint.model.finding import Edit, Span, Withheld, span_of
 from nodelint.model.manifest import Object
 from nodelint.report.coverage import cover, coverage_json
+from nodelint.report.decisions import list_suppressed, settings_json
 from nodelint.report.releases import groups, releases_json, targets_json
 from nodelint.report.run_info import Basis
 from nodelint.text.origin_comments import template_of
@@ -23,6 +24,10 @@ def check_json(report: Report, run: Run) -> dict[str, Any]:
     return {
         "version": 1,
         "findings": [_finding(result, report) for result in report.results],
+        "suppressed": [
+            _suppressed(result, by, comment)
+            for result, by, comment in list_suppressed(report, (run.decisions and run.decisions.known) or ())
+        ],
         "skipped": [
             {
                 "rule": skip.rule,
@@ -58,6 +63,7 @@ def check_json(report: Report, run: Run) -> dict[str, Any]:
             ],
             "older": older and {**older._asdict(), "release": str(older.release)},
             "facts": _facts(run.facts) if run.facts else None,
+            "settings": settings_json(run.decisions) if run.decisions else None,
         },
     }
 
@@ -122,6 +128,27 @@ def _finding(result: Result, report: Report) -> dict[str, Any]:
             {"name": suggestion.name, "edits": [_edit(edit) for edit in suggestion.edits]}
             for suggestion in finding.suggestions
         ],
+    }
+
+
+def _suppressed(result: Result, by: str, comment: Span | None) -> dict[str, Any]:
+    """Return a finding that is not reported, and what decided so."""
+    source = comment.source if comment is not None else None
+    return {
+        "by": by,
+        "comment": None
+        if comment is None or source is None
+        else {
+            "path": source.path,
+            "start": _position(source, comment.start),
+            "text": source.text[comment.start : comment.end],
+        },
+        "rule": result.rule.name,
+        "severity": result.severity,
+        "message": result.finding.message,
+        "path": result.span.source.path,
+        **_range(result.span),
+        "object": _object(result.named_object),
     }
 
 

@@ -39,8 +39,10 @@ def difference_words(cost: PlanCost) -> str:
     """Return the difference in cost of all workloads per month, as bounds."""
     found = cost.difference
     if found is None:
-        sides = [side for side in (cost.before, cost.after) if side is not None and side.not_counted]
-        why = sides[-1].not_counted[0] if sides else "no workload is known on both sides"
+        sides = [side for side in (cost.after, cost.before) if side is not None]
+        # A part that both sides leave out does not keep the difference from being known.
+        reasons = [reason for side in sides for reason in side.not_counted if reason not in cost.left_out]
+        why = reasons[0] if reasons else "no workload is known on both sides"
         return f"not known ({why})"
     fewest, most = (amount * HOURS_A_MONTH for amount in found)
     left_out = "".join(f"; not counted on both sides: {reason}" for reason in cost.left_out)

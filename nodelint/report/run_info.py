@@ -20,6 +20,7 @@ from nodelint.report.skipped import unjudged_text
 if TYPE_CHECKING:
     from nodelint.inventory.unread_forms import UnreadGroup
     from nodelint.lint.older_release import Older
+    from nodelint.report.decisions import Decisions
 
 
 class SnapshotSummary(NamedTuple):
@@ -49,7 +50,7 @@ class Run(NamedTuple):
     folder); for tools that show findings in a repository, it must be the repository's. `older` are findings for an
     older release. `unread` are files that may contain objects and were not read. `repository` is the path of the
     enclosing repository if workloads outside of the run were not compared. `time` and `commit` are set for a report
-    that is kept, and `decisions` lists the decisions not to report findings; else they are empty.
+    that is kept, else empty. `decisions` are the decisions not to report findings; None if the format lists none.
     """
 
     files: int
@@ -63,7 +64,7 @@ class Run(NamedTuple):
     repository: str = ""
     time: str = ""
     commit: str = ""
-    decisions: Sequence[str] = ()
+    decisions: Decisions | None = None
 
 
 class Skips(NamedTuple):

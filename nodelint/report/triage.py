@@ -68,6 +68,7 @@ def triage_json(read: Triage, path: str) -> dict[str, Any]:
                 "time": f"{node.time}Z" if node.time else None,
                 "node": node.node or None,
                 "nodeClaim": node.claim or None,
+                "nodePool": node.pool or None,
                 "instanceType": node.instance_type or None,
             }
             for node in read.disrupted
@@ -227,15 +228,23 @@ def _say_disruptions(read: Triage) -> str:
     by_way: dict[str, list[str]] = {}
     for reason in sorted(read.disruptions):
         by_way.setdefault(_way_to_cause(reason), []).append(reason)
-    ways = [f"{', '.join(of)}: {way}" if len(by_way) > 1 and all(of) else way for way, of in by_way.items()]
+    ways = [f"If {' or '.join(of)}, {way}" if len(by_way) > 1 and all(of) else way for way, of in by_way.items()]
     shown = f"Karpenter disrupted nodes {times}{f' ({reasons})' if reasons else ''}"
-    return f"{shown}. This is no failure: {'; '.join(ways)}."
+    return f"{shown}. This is no failure{'.' if len(by_way) > 1 else ':'} {'; '.join(ways)}."
 
 
 def _list_disrupted(read: Triage) -> Iterator[str]:
-    """Yield a line for each of the first disrupted nodes, and the number of others."""
+    """Yield a line for each of the first disrupted nodes, and the number of others.
+
+    The NodePool is the one after which the NodeClaim is named.
+    """
     for node in read.disrupted[:_MOST_NODES]:
-        about = ", ".join(filter(None, [node.claim and f"NodeClaim {node.claim}", node.instance_type]))
+        about = ", ".join(
+            filter(
+                None,
+                [node.pool and f"NodePool {node.pool}", node.claim and f"NodeClaim {node.claim}", node.instance_type],
+            )
+        )
         name = f"node {node.node}{f' ({about})' if about else ''}" if node.node else about
         yield "  " + "  ".join(filter(None, [node.time.replace("T", " "), node.reason, name]))
     if len(read.disrupted) > _MOST_NODES:

@@ -1,5 +1,5 @@
-"""Find the AWS permissions that the controller of a file needs, and the policies and modules of the run that may
-grant them.
+"""The AWS calls that the Karpenter controller near a file makes, and the IAM policies and Terraform modules of the
+run that may allow them.
 """
 
 from __future__ import annotations
@@ -37,10 +37,8 @@ _SOURCE = re.compile(r'(?m)^[ \t]+source\s*=\s*"([^"\n]*)"')
 
 
 def find_oldest_release(source: Source, context: Context) -> Version | None:
-    """Return the oldest Karpenter release that is stated for the objects near a file, or for the installs in its
-    folder.
-
-    None if the release of one is not known.
+    """Return the oldest Karpenter release that files state for the objects or installations near a file. None if a
+    release is not known.
     """
     objects = context.run_files.objects_near(source, Object)
     stated = [context.stated_releases(obj) for obj in objects]
@@ -52,9 +50,8 @@ def find_oldest_release(source: Source, context: Context) -> Version | None:
 
 
 def list_needed_calls(source: Source, context: Context, oldest: Version | None) -> list[Call]:
-    """Return the AWS calls of the controller for the classes, pools and settings near a file.
-
-    Empty if nothing is known.
+    """Return the AWS calls that the controller for the objects near a file makes. Empty if neither a class nor a
+    release is known.
     """
     classes = context.run_files.objects_near(source, EC2NodeClass)
     conditions = list_conditions(classes)
@@ -69,7 +66,7 @@ def list_needed_calls(source: Source, context: Context, oldest: Version | None) 
 
 
 def _is_set(setting: WrittenSetting) -> bool:
-    """Return whether a setting has a value. An expression that may be empty counts as not set."""
+    """Return whether a setting certainly has a value. False for an expression that may be empty."""
     lines = setting.node.source.text[setting.node.start :][:300].split("\n")[:2]
     may_be_empty = r"\{\{" if setting.is_known else r"\{\{|\?|\btry\(|\bcoalesce\("
     return re.search(may_be_empty, "".join(lines)) is None
@@ -83,9 +80,8 @@ def _asks_for_spot(pool: NodePool) -> bool:
 
 
 def list_statements_near(source: Source, context: Context) -> Iterator[Statement]:
-    """Yield the statements of other files that may count for a file's policy.
-
-    Folders with a controller policy of their own are excluded.
+    """Yield the statements of IAM policies that may apply to the controller of a file. Statements in other folders
+    that have a controller policy of their own are not included.
     """
     folder = os.path.dirname(source.path)
     blocks = context.run_files.terraform.files if context.run_files.has_terraform else ()
@@ -104,7 +100,9 @@ def list_statements_near(source: Source, context: Context) -> Iterator[Statement
 
 
 def _is_ours(at: Span) -> bool:
-    """Return whether a policy may be the controller's: its block, or a file without blocks, mentions Karpenter."""
+    """Return whether a policy may be the controller's: its Terraform block contains the word Karpenter, or the file
+    is no Terraform file.
+    """
     text = at.source.text
     if not at.source.path.endswith(ENDINGS):
         return True
@@ -113,7 +111,7 @@ def _is_ours(at: Span) -> bool:
 
 
 def is_policy_module_in_use(context: Context) -> bool:
-    """Return whether a module of the run creates a policy of the controller, in addition to the written policies."""
+    """Return whether the run calls a Terraform module that creates a policy of the controller."""
     if not context.run_files.has_terraform:
         return False
     return any(
@@ -123,7 +121,7 @@ def is_policy_module_in_use(context: Context) -> bool:
 
 
 def find_policy_module(block: str) -> PolicyModule | None:
-    """Return the policy module that a module block calls. None if the call creates no policy of the controller."""
+    """Return the module that a `module` block calls, if it creates the controller's policy. None otherwise."""
     called = _SOURCE.search(block)
     module = policy_module(called[1]) if called is not None else None
     return module if module is not None and module.is_in_use(block) else None

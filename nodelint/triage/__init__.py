@@ -19,7 +19,7 @@ from nodelint.model.releases import Version
 from nodelint.triage.causes import VERDICTS, words_below_warning
 from nodelint.triage.disruptions import Disrupted
 from nodelint.triage.groups import LogGroup, Release, Sorter
-from nodelint.triage.kubectl_objects import count_disruptions, is_objects, of_objects
+from nodelint.triage.kubectl_objects import count_disruptions, is_objects, list_disrupted, of_objects
 from nodelint.triage.kubectl_text import find_table, of_text
 from nodelint.triage.logs import LogLine, Reader
 from nodelint.triage.streams import NoLog, bounded
@@ -207,6 +207,7 @@ def _of_entries(entries: list[LogLine], unread: int, release: Version | None) ->
         shapes_dropped=found.dropped,
         kind="messages" if any(entry.source == "text" for entry in entries) else "objects",
         disruptions=count_disruptions(entries),
+        disrupted=list_disrupted(entries),
     )
 
 

@@ -23,6 +23,10 @@ _TYPE = re.compile(rb'"instance-type":\s?"([\w.-]{1,40})"')
 _TIME = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 
 
+_OF_POOL = re.compile(r"(.{1,56})-[a-z0-9]{5}")
+"""The name of a NodeClaim: that of its NodePool and five random characters. A longer name may be cut."""
+
+
 class Disrupted(NamedTuple):
     """A disrupted node: the reason in lower case, and the data of its line; empty if the line lacks them."""
 
@@ -31,6 +35,12 @@ class Disrupted(NamedTuple):
     node: str
     claim: str
     instance_type: str
+
+    @property
+    def pool(self) -> str:
+        """Return the NodePool after which the NodeClaim is named. Empty if that is not known."""
+        named = _OF_POOL.fullmatch(self.claim)
+        return named[1] if named is not None else ""
 
 
 def read_disruption(raw: bytes) -> tuple[str, list[Disrupted]] | None:

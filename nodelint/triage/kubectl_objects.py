@@ -13,8 +13,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from nodelint.text.yaml.held_yaml import hold
+from nodelint.triage.disruptions import MOST, Disrupted
 from nodelint.triage.logs import LogLine
-from nodelint.triage.times import instant
+from nodelint.triage.times import format_time, instant
 
 _OWN = frozenset({"NodePool", "EC2NodeClass", "NodeClaim", "NodeOverlay", "CapacityBuffer"})
 KINDS = {kind.lower(): kind for kind in (*_OWN, "Node", "Pod")}
@@ -180,6 +181,31 @@ def count_disruptions(entries: Iterable[LogLine]) -> dict[str, int]:
             for kind, about in entry.fields.items():
                 found.setdefault(reason, {}).setdefault((entry.message, kind), set()).add(_text(about, "name"))
     return {reason: max(map(len, names.values())) for reason, names in found.items()}
+
+
+def list_disrupted(entries: Iterable[LogLine]) -> list[Disrupted]:
+    """Return the first nodes that the events say Karpenter disrupts on purpose, each once.
+
+    The NodeClaim of a node has an event of its own: it is listed only if no node has one of its reason and time.
+    `DisruptionLaunching` is about the replacement.
+    """
+    found: dict[tuple[str, str], dict[str, dict[str, None]]] = {}
+    for entry in entries:
+        if entry.source == "object" and entry.message == _DISRUPTING[0]:
+            reason = entry.error.partition(": ")[2].partition("/")[0].strip().lower()
+            time = format_time(entry.time).removesuffix("Z") if entry.time is not None else ""
+            for kind, about in entry.fields.items():
+                if kind in ("Node", "NodeClaim"):
+                    found.setdefault((reason, time), {}).setdefault(kind, {})[_text(about, "name")] = None
+    disrupted: list[Disrupted] = []
+    for (reason, time), names in found.items():
+        nodes, claims = [*names.get("Node", ())], [*names.get("NodeClaim", ())]
+        if len(nodes) == len(claims) == 1:
+            disrupted.append(Disrupted(reason, time, nodes[0], claims[0], ""))
+        else:
+            disrupted += [Disrupted(reason, time, node, "", "") for node in nodes]
+            disrupted += [Disrupted(reason, time, "", claim, "") for claim in ([] if nodes else claims)]
+    return disrupted[:MOST]
 
 
 def _event(obj: dict[str, Any], number: int) -> LogLine | None:
