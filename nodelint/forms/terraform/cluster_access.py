@@ -103,7 +103,10 @@ def _find_user(cluster: BlockText, root: TerraformRoot, blocks: TerraformBlocks)
     if any(block.kind == "aws_eks_cluster" or _MODULE.search(block.text) for block in near if block is not cluster):
         return None
     users = [block for block in near if block.kind and _APPLIED.fullmatch(block.kind)]
-    return next((block for block in users if "karpenter" in f"{block.address} {block.text}"), next(iter(users), None))
+    ours = (
+        block for block in users if block.kind == "helm_release" and "karpenter" in f"{block.address} {block.text}"
+    )
+    return next(ours, next(iter(users), None))
 
 
 def _may_give_access(block: BlockText) -> bool:
