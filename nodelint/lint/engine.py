@@ -196,15 +196,13 @@ def lint(
         raw = _with_plain_workloads(setup, built, sources, context_sources, more.reported, pause)
         requested, chosen, faults = more.objects, {**chosen, **more.chosen}, [*faults, *more.faults]
     files = (*sources, *setup.files_of_roots)
-    shown, hidden = _select(
-        apply_suppressions(raw, files, setup.running, setup.reporting, made.context), sources, selection
-    )
+    parts = apply_suppressions(raw, files, setup.running, setup.reporting, made.context)
+    shown, hidden = _select(parts, sources, selection)
     ours = tuple(obj for obj in requested if obj.counted)
     seen = replacement.cluster_objects(ours) if built else ours
-    things = shown, tuple(dict.fromkeys(skipped)), ours
+    things = shown, tuple(dict.fromkeys(skipped)), ours, target, tuple(dict.fromkeys(faults))
     unbuilt = tuple(dict.fromkeys(problem for text in built for problem in text.problems))
-    counts = chosen, len(unread) + _count_broken(sources)
-    return Report(*things, target, tuple(dict.fromkeys(faults)), *counts, seen, unbuilt, hidden)
+    return Report(*things, chosen, len(unread) + _count_broken(sources), seen, unbuilt, hidden)
 
 
 def _select(
