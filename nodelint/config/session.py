@@ -207,6 +207,10 @@ class Session:
         wanted = {o.class_ref.name for o in objects if isinstance(o, NodePool) and o.class_ref}
         if wanted <= classes and not any(isinstance(o, Retired) for o in objects):
             return []
+        return self.read_rest(sources)
+
+    def read_rest(self, sources: Sequence[Source]) -> list[Source]:
+        """Return the manifests of the repository that are not among the sources of a run."""
         from nodelint.files.discover import context
 
         return context(sources, self.settings.paths_left_out, self.settings.paths_read_too)
