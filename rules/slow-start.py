@@ -5,8 +5,8 @@ image then differ: update the image instead. The kubelet retries until it reache
 start has no use. If the node does not join within 15 minutes, Karpenter deletes the instance.
 
 Commands after the call that joins the cluster delay nothing, and the rule does not report them. A `sleep` of a
-variable length is shown only if `--select` or `--extend-select` asks for the rule. The rule does not report a pause of
-less than 15 seconds.
+variable length is shown only if `--select` or `--extend-select` asks for the rule. The rule does not report a pause
+of less than 15 seconds.
 
 ```yaml bad frame=class
 spec.userData: |

@@ -16,7 +16,7 @@ from nodelint.lint.judging import (
     judge_objects,
     share_objects,
 )
-from nodelint.lint.results import Result, each_place, hold_reminders, once_in_a_run, unique
+from nodelint.lint.results import Result, drop_set_aside, each_place, hold_reminders, once_in_a_run, unique
 from nodelint.lint.suppression_filter import apply_suppressions
 from nodelint.model.documents import left_out, objects
 from nodelint.model.finding import SEVERITIES, Severity
@@ -231,7 +231,9 @@ def _in_order(results: Iterable[Result], sources: Sequence[Source], selection: S
 
     shown = list(unique(sorted(_not_ignored(filter(selection.shows, results), selection), key=place)))
     # A rule that is asked for by its name answers.
-    return tuple(once_in_a_run(hold_reminders(shown) if selection.select is None else shown))
+    if selection.select is None:
+        shown = hold_reminders(drop_set_aside(shown, sources))
+    return tuple(once_in_a_run(shown))
 
 
 def _not_ignored(results: Iterable[Result], selection: Selection) -> Iterable[Result]:
