@@ -25,7 +25,7 @@ spec.template.spec.requirements:
 from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, pool_requirements, resolve, rule
 
 FEW = 4
-"""Kinds of GPU that a pool may have without a word."""
+"""The most kinds of GPU that a NodePool may allow without a requirement on GPUs."""
 
 
 @rule(

@@ -226,7 +226,10 @@ def _of_several_vpcs(what: str, finds: Network) -> list[Finding]:
 def _strangers(
     subnets: selectors.Finds[snapshot.Subnet], groups: selectors.Finds[snapshot.SecurityGroup]
 ) -> list[Finding]:
-    """Groups that are all of another VPC than the subnets. (A group can be associated with a second VPC.)"""
+    """Return a finding if all security groups are in another VPC than the subnets.
+
+    A security group can be associated with a second VPC.
+    """
     ours, theirs = _vpcs(subnets), _vpcs(groups)
     if not ours or not theirs or ours == theirs:
         return []
@@ -262,7 +265,10 @@ def _owned_alike(groups: selectors.Finds[snapshot.SecurityGroup]) -> list[Findin
 
 
 def _owned_apart(groups: selectors.Finds[snapshot.SecurityGroup]) -> list[Finding]:
-    """One term that finds groups of several clusters, with no cluster in common: ids are meant as they are."""
+    """Return a finding for each term that selects groups of several clusters with no cluster in common.
+
+    Terms with ids are skipped.
+    """
     findings = []
     for term in groups.terms:
         owned = [group for group in term.found or () if group.clusters]
@@ -278,7 +284,7 @@ def _owned_apart(groups: selectors.Finds[snapshot.SecurityGroup]) -> list[Findin
 
 
 def _place(finds: Network, broad: Callable[[Sequence[Any]], bool] = bool) -> Node:
-    """The term that is too broad by itself, where there is one such; else the selector."""
+    """Return the only term that is too broad by itself; else the selector."""
     terms = [term for term in finds.terms if broad(term.found or ())]
     assert finds.at is not None
     return terms[0].place if len(terms) == 1 else finds.at
@@ -289,13 +295,13 @@ def _vpcs(finds: Network) -> list[str]:
 
 
 def _ids(things: Sequence[snapshot.Subnet | snapshot.SecurityGroup]) -> str:
-    """Up to four things by id and name."""
+    """Return up to four subnets or groups by id and name."""
     shown = [f"{thing.id} {messages.short(thing.name, 30)}" if thing.name else thing.id for thing in things]
     return messages.list_first(shown, 4)
 
 
 def _check_clusters(node_class: EC2NodeClass, context: Context) -> Findings:
-    """Subnets of one cluster and security groups of another, by the tag that names the cluster."""
+    """Yield a finding if the cluster tags of subnets and of security groups name different clusters."""
     subnets, groups = (_clusters(terms) for terms in (node_class.subnet_terms, node_class.security_group_terms))
     if subnets is None or groups is None or subnets.keys() & groups.keys():
         return
@@ -316,9 +322,9 @@ def _check_clusters(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 def _clusters(terms: Sequence[manifest.SelectorTerm]) -> dict[tuple[str, str], Node] | None:
-    """The clusters that tags name, by the kind of tag, each with its place.
+    """Return the clusters that the terms' tags name, by kind of tag and name, each with its node.
 
-    None where a term asks in another way, or is not known.
+    None if a term selects by other means, or is not known.
     """
     found: dict[tuple[str, str], Node] = {}
     for term in terms:
@@ -334,7 +340,7 @@ def _clusters(terms: Sequence[manifest.SelectorTerm]) -> dict[tuple[str, str], N
 
 
 def _is_pattern(value: str) -> bool:
-    """Whether a tag's value says nothing of a cluster, or may stand for the names of several."""
+    """Return whether a tag's value names no cluster, or matches several names."""
     return not value or value in ANY or "*" in value or "?" in value
 
 
@@ -365,7 +371,7 @@ def _check_any_value(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 def _is_common(key: str) -> bool:
-    """Whether many resources of an account have the tag, whatever they are for."""
+    """Return whether resources of many kinds have this tag key."""
     return key == "Name" or labels.is_shared_tag(key)
 
 
@@ -402,11 +408,11 @@ def _is_specific(value: str) -> bool:
 
 CLUSTER = "kubernetes.io/cluster/"
 EKSCTL = ("alpha.eksctl.io/cluster-name", "eksctl.cluster.k8s.io/v1alpha1/cluster-name")
-"""What eksctl puts on everything in the CloudFormation stack of a cluster."""
+"""Tags that eksctl sets on all resources of a cluster's CloudFormation stack."""
 INTERNAL = "kubernetes.io/role/internal-elb"
 DISCOVERY = "karpenter.sh/discovery"
 ANY = ("true", "yes", "enabled", "shared", "1", "*")
-"""Values that say that a tag is there, and not whose it is."""
+"""Tag values that do not name a cluster."""
 
 
 def _check_shared(node_class: EC2NodeClass, context: Context) -> Findings:
@@ -437,7 +443,7 @@ def _check_shared(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 def _explain_breadth(tags: list[str], what: str) -> str | None:
-    """Why tags find more than what is meant; None where one of them tells it apart."""
+    """Return why the tags match more than intended; None if one of them is specific."""
     if all(labels.is_shared_tag(tag) for tag in tags):
         return f"does not identify a cluster: other {what} of the account may have it as well"
     if what == "subnets" and all(tag == INTERNAL for tag in tags):

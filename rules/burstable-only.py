@@ -28,7 +28,7 @@ import re
 from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, labels, messages, pool_requirements, rule
 
 WORDS = ("burst", "burstable", "t2", "t3", "t3a", "t4g")
-"""Words of a NodePool's name that say that such types are meant."""
+"""Words in the name of a NodePool that show that burstable types are intended."""
 
 PRODUCTION = {"live", "prd", "prod", "production"}
 

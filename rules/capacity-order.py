@@ -89,7 +89,7 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def _of_devices(pool: NodePool, context: Context) -> bool:
-    """Whether every type left has a GPU or an accelerator."""
+    """Return whether every allowed type has a GPU or an accelerator."""
     resolution = context.resolution(pool)
     left = resolution.candidates
     return bool(left) and not left - resolve.accelerated(resolution.catalog)

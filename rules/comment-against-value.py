@@ -95,11 +95,11 @@ WIDER = {
     "Lt": r"(?<![\w.><]){n}\s*(and|or)\s+(older|below|lower|less|fewer|smaller)\b"
     r"|(<=|≤|at most|up to|maximum( of)?|max\.?)\s*{n}(?![\w.])",
 }
-"""What a comment says of a value (`{n}`) that it counts in."""
+"""Patterns, by operator, of comments that include the value (`{n}`) in a range, although the operator excludes it."""
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 SUM = r"(?<!\d)\d{1,6} ?[*x] ?\d{1,6} ?[a-z]{0,8} ?="
-"""How a comment comes to what it says: `30 * 24h = 720h`."""
+"""A pattern of a calculation in a comment, such as `30 * 24h = 720h`."""
 
 DURATION = r"(?<![\w.])(\d+)\s*(s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?)(?![\w])"
 COUNT = r"(?<![\w.])(\d+)\s*(%|percent)?(?![\w.])"
@@ -164,10 +164,10 @@ FILLING = frozenset(
         "vcpus",
     ]
 )
-"""Words beside a value that change nothing in what it says."""
+"""Words near a value in a comment that do not change its meaning."""
 
 ELSEWHERE = r"\b(not?|never|n't|was|were|default|instead|todo|if|could|may|might|unless|before|used)\b|n't\b"
-"""What makes a comment one about something else than the value as it stands."""
+"""A pattern of comments that are about something else than the current value."""
 
 SAYS = (
     (r"\bon[- ]demand only\b|\bonly on[- ]demand\b", "on-demand only", frozenset({"on-demand"})),
@@ -180,13 +180,13 @@ EMPTIES = (
     r"|\b(?:pool|nodes)\s+(?:may|can|will|are to|is to)\s+be\s+(?:taken down|removed|drained|emptied|terminated)\b"
     r"|\bscales?\s+(?:the\s+\w+\s+)?(?:down\s+)?to\s+(?:zero|0)\b"
 )
-"""What a comment says of a budget of 0 that is meant to let nodes go."""
+"""A pattern of comments on a budget of 0 that say that nodes are removed."""
 
 KEEPS = (
     r"\b(not?|never|nothing|none|block\w*|prevent\w*|protect\w*|stop\w*|forbid\w*|avoid\w*|keep\w*|instead|unless)\b"
     r"|n't\b"
 )
-"""What makes such a comment one that says the contrary."""
+"""A pattern of comments that match `EMPTIES` but say the opposite."""
 
 PREFERS_SPOT = r"\bprefer(s|red)? spot\b|\bspot (is )?preferred\b|\bspot first\b"
 
@@ -240,7 +240,7 @@ def _bounds(pool: NodePool) -> Findings:
 
 
 def _durations(pool: NodePool) -> Findings:
-    """Yield a finding for fields of a duration, and what the comment behind them says of it."""
+    """Yield a finding for each duration that differs from the comment on its line."""
     spec = pool.node.get("spec")
     places = (("template", "spec", "expireAfter"), ("template", "spec", "terminationGracePeriod"))
     nodes = [spec.find(*path) for path in (*places, ("disruption", "consolidateAfter"))] if spec is not None else []
@@ -256,7 +256,7 @@ def _durations(pool: NodePool) -> Findings:
 
 
 def _counts(pool: NodePool) -> Findings:
-    """Yield a finding for counts of nodes and CPUs, and what the comment behind them says."""
+    """Yield a finding for each number of nodes or CPUs that differs from the comment on its line."""
     budgets, limits = pool.budgets_node, pool.limits_node
     nodes = [item.get("nodes") for item in budgets.items] if budgets is not None else []
     nodes += [limits.get(name) for name in ("cpu", "nodes")] if limits is not None else []
@@ -269,7 +269,7 @@ def _counts(pool: NodePool) -> Findings:
 
 
 def _zero_budgets(pool: NodePool) -> Findings:
-    """Yield a finding for budgets of 0 whose comment says that nodes go while they are in force."""
+    """Yield a finding for each budget of 0 whose comment says that nodes are removed while it is active."""
     budgets = pool.budgets_node
     for item in budgets.items if budgets is not None else ():
         nodes = item.get("nodes")
@@ -311,7 +311,7 @@ def _finding(node: Node, words: str, written: str) -> Finding:
 
 
 def _behind(node: Node | None) -> str:
-    """The comment at the end of a value's line."""
+    """Return the comment at the end of a value's line; empty if there is none."""
     if node is None or node.kind != "scalar":
         return ""
     text = node.source.text
@@ -321,7 +321,7 @@ def _behind(node: Node | None) -> str:
 
 
 def _only(pattern: str, comment: str) -> re.Match[str] | None:
-    """The one thing of a kind that a comment says, where it says nothing else."""
+    """Return the only match of a pattern in a comment. None if the comment has other words."""
     found = list(re.finditer(pattern, comment.lower()))
     if len(found) != 1:
         return None

@@ -235,7 +235,7 @@ _VERSION = re.compile(r'(?m)^[ \t]+version\s*=\s*("[^"\n]*")')
 _EVERYTHING = re.compile(r"(?i)(?:Administrator|PowerUser)Access|(?:IAM|AmazonEC2)FullAccess")
 _TAGGED_ALREADY = re.compile(r"(?s)^(?!.*(?:IfExists|\bNull\b|ForAllValues)).*(?:aws|ec2):ResourceTag/")
 _OF_CONTROLLER = ("ec2:RunInstances", "ec2:CreateLaunchTemplate", "ec2:TerminateInstances", "iam:PassRole")
-"""A policy that grants two of these and `ec2:CreateFleet` is taken for the controller's."""
+"""A policy is the controller's if it grants `ec2:CreateFleet` and two of these."""
 
 
 @rule(
@@ -283,7 +283,7 @@ def _check_module(
     most: tuple[float, ...],
     context: Context,
 ) -> Finding | None:
-    """Return the finding about a module of at most a version; None if nothing is known to lack."""
+    """Return the finding about a module with at most this version; None if no missing permission is known."""
     source = call.source
     oldest = controller_permissions.find_oldest_release(source, context)
     if re.search(rf"\b(?:{module.extra}|iam_role_policies)\s*=", call.text):
@@ -320,13 +320,13 @@ def _check_module(
 
 
 _LISTS_PROFILES = releases.Version(1, 7, 0)
-"""The first release that asks for `iam:ListInstanceProfiles`."""
+"""The first release that calls `iam:ListInstanceProfiles`."""
 
 
 def _describe_module(
     at: Span, module: controller_policy.PolicyModule, lacking: "Sequence[controller_policy.Call]"
 ) -> Finding:
-    """Return the finding about a call of a module that does not grant some actions."""
+    """Return the finding about a module call that does not grant some actions."""
     actions = [call.action for call in lacking]
     version, switch = module.version_with(actions), module.switch_for(actions)
     switched = set(module.switches.get(switch, ())).intersection(actions)
@@ -342,7 +342,9 @@ def _describe_module(
 
 
 def _name(actions: Sequence[str]) -> str:
-    """Return actions by name; of many, the first and how many more, for which there is Karpenter's own policy."""
+    """Return the names of the actions; of many, the first four and the number of others, with a reference to
+    Karpenter's policy.
+    """
     more = f" and {len(actions) - 4} more, as Karpenter's own policy does" if actions[5:] else ""
     return ", ".join(f"`{action}`" for action in (actions[:4] if more else actions)) + more
 
@@ -352,12 +354,12 @@ def _shorten(actions: Sequence[str]) -> str:
 
 
 def _since(lacking: "Sequence[controller_policy.Call]") -> str | None:
-    """Return from which release on the controller makes a call that is not granted; None if all releases do."""
+    """Return the release from which the controller makes the call that is not granted; None if all releases do."""
     return next((f"Karpenter calls it from {call.since} on" for call in lacking[:1] if call.since), None)
 
 
 def _check_attached(source: Source, context: Context) -> Findings:
-    """Yield a finding for roles of the controller to which only policies of AWS are attached."""
+    """Yield a finding for each role of the controller with only AWS managed policies."""
     blocks = context.run_files.terraform
     for block in blocks.find_in(source.path):
         names = role_policies.find_controllers_policies(block, blocks)
@@ -373,7 +375,7 @@ def _check_attached(source: Source, context: Context) -> Findings:
 
 
 def _check_written(source: Source, context: Context) -> Findings:
-    """Yield what the policies lack that a file holds, or that a Terraform file reads by name."""
+    """Yield the missing permissions of policies in the file, or in files that a Terraform file reads by name."""
     yield from _check_policy(source, iam_statements.list_statements(source), None, context)
     policies = [*iam_statements.named_policies(source)]
     own = {os.path.abspath(file.path) for file in context.run_files.files_of_run} if policies else ()
@@ -385,7 +387,10 @@ def _check_written(source: Source, context: Context) -> Findings:
 def _check_policy(
     source: Source, written: "Sequence[iam_statements.Statement]", at: Span | None, context: Context
 ) -> Findings:
-    """Yield what a policy of the controller does not allow. `at` names it; None if its text is in the file itself."""
+    """Yield the missing permissions of a controller policy.
+
+    `at` is the reference; None if the text is in the file itself.
+    """
     launching = [statement for statement in written if statement.grants("ec2:CreateFleet")]
     if not launching or any("*" in (statement.actions or ()) for statement in launching):
         return
@@ -430,7 +435,7 @@ def _check_policy(
 
 
 def _describe_lacking(place: Span, lacking: "Sequence[controller_policy.Call]") -> Finding:
-    """Return the finding about calls that no policy allows."""
+    """Return the finding about calls that no policy grants."""
     actions = [call.action for call in lacking]
     only_role = {call.when for call in lacking} == {"role"} and lacking[0].effect != controller_policy.CLEANUP
     return Finding(

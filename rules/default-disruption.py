@@ -156,7 +156,7 @@ def check(pool: NodePool, context: Context, *, seconds: int = 10) -> Findings:
 
 
 def _place_of_held(pool: NodePool, context: Context) -> Node | None:
-    """Where a pool of services, or for any work, has empty nodes alone consolidated."""
+    """Return the node of `WhenEmpty` if the pool is for services or for any workload; else None."""
     disruption = pool.node.find("spec", "disruption")
     policy = disruption.get("consolidationPolicy") if disruption is not None else None
     if pool.partial or pool.static or disruption is None or policy is None or policy.value != "WhenEmpty":
@@ -174,7 +174,7 @@ def _place_of_held(pool: NodePool, context: Context) -> Node | None:
 
 
 def _is_no_job(key: str, value: str) -> bool:
-    """Whether a taint names the architecture of images, or services: no work that runs to an end."""
+    """Return whether a taint names an architecture or a service, so that the pool is not for jobs."""
     return bool(_words(key) & ARCHITECTURE or _words(f"{key.rpartition('/')[2]} {value}") & SERVICES)
 
 
@@ -183,7 +183,10 @@ def _words(name: str) -> set[str]:
 
 
 def _place_of_haste(pool: NodePool, seconds: int) -> Node | None:
-    """Where it stands that underutilized nodes go soon; the name of a pool without a `disruption` block."""
+    """Return the node of a short `consolidateAfter`; the pool's name if there is no `disruption` block.
+
+    None if underutilized nodes are not consolidated soon.
+    """
     if pool.static:
         return None
     block = pool.find_field("spec", "disruption")
@@ -203,12 +206,12 @@ def _place_of_haste(pool: NodePool, seconds: int) -> Node | None:
 
 
 def _has_no_delay(pool: NodePool, after: Node | None) -> bool:
-    """Whether the API had no delay for underutilized nodes: v1beta1 and the Provisioner acted at once."""
+    """Return whether the API version has no delay for underutilized nodes (v1beta1 and the Provisioner)."""
     return pool.version != "v1" and after is None and not pool.partial
 
 
 def _place_of_many(pool: NodePool) -> Node | None:
-    """Return the place where a pool of many nodes lacks budgets. None for other pools."""
+    """Return the place at which budgets are missing. None if the pool has budgets, or if this is not known."""
     spec, written = pool.node.get("spec"), pool.find_field("spec", "disruption", "budgets")
     if spec is None or not (written is None or (written.kind == "scalar" and written.value is None)):
         return None
@@ -221,7 +224,10 @@ def _place_of_many(pool: NodePool) -> Node | None:
 
 
 def _place_of_drain(pool: NodePool) -> Node | None:
-    """Where nodes expire and nothing ends their drain; Auto Mode ends it after a day by itself."""
+    """Return the place of an expiration without a limit on the drain; None if there is none.
+
+    EKS Auto Mode limits the drain to one day by default.
+    """
     if pool.provider != "aws" or pool.node.find(*TEMPLATE) is None or pool.partial:
         return None
     if pool.find_field(*TEMPLATE, "terminationGracePeriod") is not None:

@@ -95,7 +95,10 @@ def _check_other(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 def _check_release(node_class: EC2NodeClass, context: Context) -> Findings:
-    """An image that the cluster's release of Karpenter is too old for: no kubelet is newer than its API server."""
+    """Yield a finding for an image whose Kubernetes version the stated Karpenter release does not support.
+
+    The kubelet of an image must not be newer than the API server.
+    """
     chosen = context.chosen
     if context.kubernetes is not None or chosen is None or not chosen.is_stated:
         return

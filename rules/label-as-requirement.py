@@ -35,7 +35,7 @@ from nodelint.api import (
 )
 
 OWN = "karpenter.sh/nodepool"
-"""Refused, as another rule says."""
+"""The label of Karpenter that this rule leaves to another rule, which reports it as refused."""
 
 
 @rule(
@@ -81,7 +81,10 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def _moved(pool: NodePool, label: manifest.Label, key: str, there: bool) -> list[Edit]:
-    """The label taken out, and a requirement in its place where there is none that says so."""
+    """Return edits that remove a label from the template and add a requirement with its value.
+
+    If `there`, the NodePool has this requirement, and the edits only remove the label.
+    """
     assert isinstance(label.value, str)
     gone = edits.remove(label.key_node)
     if there:

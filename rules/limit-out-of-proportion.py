@@ -50,7 +50,7 @@ FEW = 1
 NARROW = 12
 QUARTER = 0.25
 OUT_OF_BALANCE = 0.35
-"""A limit of which the other leaves less than this part is plainly not meant to be reached."""
+"""If one limit lets the nodes reach at most this part of the other limit, the other limit has no effect."""
 
 
 @rule(
@@ -96,7 +96,9 @@ def check(pool: NodePool, context: Context, *, nodes: int = 300) -> Findings:
 
 
 def _balance(cpu: resolve.Limit, memory: resolve.Limit, size: resolve.Growth) -> Iterator[Finding]:
-    """Yield a finding about the limit, of CPUs or of memory, that the other one never lets be reached."""
+    """Yield a finding for the limit, of CPUs or of memory, that the nodes never reach, because they reach the other
+    limit first.
+    """
     cpus, gibs = ((limit.amount or 0) / quantities.ONE for limit in (cpu, memory))
     if size.cpus <= OUT_OF_BALANCE * cpus:
         unreached, other, end = cpu, memory, f"{size.cpus:,.0f} CPUs"
@@ -118,7 +120,9 @@ def _balance(cpu: resolve.Limit, memory: resolve.Limit, size: resolve.Growth) ->
 
 
 def _early(cpu: resolve.Limit, memory: resolve.Limit, cpus: float, size: resolve.Growth) -> Iterator[Finding]:
-    """Yield a finding for a limit of memory that most of a few types reach long before that of CPUs."""
+    """Yield a finding for a memory limit that most of a few allowed instance types reach long before the
+    cpu limit.
+    """
     end = size.cpus * size.least / size.middle
     if size.types <= NARROW and end <= QUARTER * cpus:
         yield Finding(
@@ -131,7 +135,7 @@ def _early(cpu: resolve.Limit, memory: resolve.Limit, cpus: float, size: resolve
 
 
 def _crowded(cpu: resolve.Limit, memory: resolve.Limit, resolution: resolve.Resolution) -> Iterator[Finding]:
-    """A limit of memory that one or two nodes use up where that of CPUs is meant to count the nodes."""
+    """Yield a finding for a memory limit that a single node uses up, while the cpu limit allows several nodes."""
     found = resolve.crowding(cpu, memory, resolution)
     if found is None or found[0].nodes > FEW:
         return
@@ -160,11 +164,13 @@ def _few(reach: resolve.Reach) -> Finding:
 
 
 _DEVICES = (".com/gpu", "aws.amazon.com/neuron", "habana.ai/gaudi")
-"""How the names of GPUs and accelerators end, of which a node has some."""
+"""The ends of the resource names of GPUs and accelerators."""
 
 
 def _few_devices(limit: resolve.Limit, resolution: resolve.Resolution) -> Iterator[Finding]:
-    """Yield a finding for a limit of GPUs or accelerators that one node uses up, whatever the type."""
+    """Yield a finding for a limit of GPUs or accelerators that allows only one node, even of the instance type with
+    the fewest.
+    """
     counts = resolution.candidates.select(resolution.catalog.resources.column(limit.resource))
     least = min((int(count) for count in counts if count is not None and count.isdigit()), default=0)
     if None in counts or least <= 0 or (limit.amount or 0) // quantities.ONE // least != 1:

@@ -148,7 +148,10 @@ def _check_floor(pool: NodePool, context: Context, percent: int) -> Findings:
 
 
 def _describe_metal(pool: NodePool, resolution: resolve.Resolution) -> str | None:
-    """The bare-metal types that the requirements and limits of the pool leave beside others."""
+    """Return a note on the bare-metal types that the pool allows, with their highest price.
+
+    None if the pool allows none, or only bare-metal types.
+    """
     types = resolve.within(resolution) if pool.limits_node is not None else resolution.candidates
     metal = types & resolution.catalog.having_value(keys.HYPERVISOR, "")
     if not metal or metal == types:

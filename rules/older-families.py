@@ -79,7 +79,10 @@ def check(pool: NodePool, context: Context, *, generations: int = 3, saved: floa
 
 
 def _newer(types: catalog.Catalog, least: int) -> dict[str, TypeSet]:
-    """Return for each family that is so far behind the newer types of its category and architecture."""
+    """Return, for each old family, the newer instance types with the same category and architecture.
+
+    A family is old if its generation is at least `least` behind the newest of these.
+    """
     found: dict[str, TypeSet] = {}
     generations = {value: of for value, of in types.values(keys.GENERATION).items() if value.isdigit()}
     plain = types.all_types - resolve.special(types) - labels.flex_types(types)
@@ -98,7 +101,9 @@ def _newer(types: catalog.Catalog, least: int) -> dict[str, TypeSet]:
 
 
 def _alike(left: TypeSet, others: TypeSet, types: catalog.Catalog) -> tuple[TypeSet, TypeSet]:
-    """What of both sets can be compared: bare metal with its like alone, and disks with disks."""
+    """Return the instance types of both sets that can be compared: bare metal only with bare metal, and types with
+    local disks only with such types.
+    """
     metal = types.having_value(keys.SIZE, *(size for size in types.values(keys.SIZE) if size.startswith("metal")))
     disks = types.having(keys.LOCAL_NVME)
     for special in (metal, disks):

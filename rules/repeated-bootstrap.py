@@ -98,7 +98,7 @@ def _has_own_config(call: str) -> bool:
 
 
 def _outcome(node_class: EC2NodeClass, call: str, context: Context) -> tuple[str, bool]:
-    """What becomes of the node, and whether that is an error."""
+    """Return what happens to the node, as the text of a note, and whether this is an error."""
     tainted = _TAINT in call
     if not tainted and not releases.behaves("registers-without-taint", context.karpenter):
         return f"Karpenter {context.karpenter} never registers a node that joins without its taint", True

@@ -138,7 +138,7 @@ def _left_out(name: str, other: str, either: Span, inner: Span) -> Finding:
 
 
 def _begin(node: Node) -> int:
-    """Return the offset where a mapping begins with its key."""
+    """Return the offset of the key of a mapping. If the node has no key, return its own start."""
     entry = node.own_entry
     return node.start if entry is None else entry.key.start
 
@@ -193,7 +193,7 @@ def _check_default(obj: Object, context: Context) -> Findings:
 
 
 def _is_printed(code: str) -> bool:
-    """Whether code prints the value as it is, or its own empty default."""
+    """Return whether template code prints the value unchanged, or with an empty default."""
     default = re.search(r"\bdefault\s+(\S+)", code)
     return re.search(OTHER, code) is None and (default is None or default[1] in ('""', "``"))
 

@@ -95,12 +95,15 @@ def _has_reason_for_spot_only(line: RequirementLine) -> bool:
 
 
 def _labels(pool: NodePool) -> set[tuple[object, object]]:
-    """What pods may select nodes of a pool by."""
+    """Return the template labels of a pool, by which pods may select its nodes."""
     return {(label.key, label.value) for label in pool.template_labels}
 
 
 def _fallback(pool: NodePool, context: Context) -> NodePool | None:
-    """A pool beside this one that may use on-demand capacity and takes every pod that tolerates this one's taints."""
+    """Return another pool with on-demand capacity that accepts all pods that tolerate the taints of this pool.
+
+    None if there is none, or this pool has no taints.
+    """
     taints = resolve.taints(pool)
     if not taints:
         return None

@@ -119,7 +119,7 @@ def _check_listed(pool: NodePool, context: Context, few: int) -> Findings:
 
 
 def _tiny(key: str, value: manifest.Value, resolution: resolve.Resolution, few: int) -> bool:
-    """Whether all types of a value that are left hold so few pods."""
+    """Return whether all allowed instance types of a value run at most `few` pods."""
     types = resolution.catalog.having_value(key, str(value.text)) & resolution.candidates
     names = resolution.catalog.names_in(types)
     return bool(names) and all(
@@ -128,7 +128,7 @@ def _tiny(key: str, value: manifest.Value, resolution: resolve.Resolution, few: 
 
 
 def _most_pods(key: str, texts: Sequence[str], resolution: resolve.Resolution) -> int:
-    """The most pods that a node of some values' types runs."""
+    """Return the most pods that a node of the instance types of some values runs."""
     types = resolution.catalog.having_value(key, *texts) & resolution.candidates
     return max(
         int(resolution.catalog.resources.amounts(name).get("pods", "0"))
@@ -170,7 +170,7 @@ def _check_left(pool: NodePool, context: Context, few: int, little: int) -> Find
 def _listed(
     items: Sequence[pool_requirements.PoolRequirement], resolution: resolve.Resolution, few: int, little: int
 ) -> Findings:
-    """Yield a finding for values of lists all of whose types have hardly any memory for pods."""
+    """Yield a finding for listed values whose instance types all have little memory for pods."""
     for item in items:
         small = [
             value
@@ -191,7 +191,7 @@ def _listed(
 
 
 def _memory(key: str, text: str, resolution: resolve.Resolution, few: int, little: int) -> int:
-    """MiB for pods on the largest type of a value, where that is little; else 0."""
+    """Return the MiB for pods on the largest instance type of a value if this is less than `little`, else 0."""
     catalog = resolution.catalog
     names = catalog.names_in(catalog.having_value(key, text) & resolution.candidates)
     resources = [catalog.resources.amounts(name) for name in names]
@@ -202,7 +202,7 @@ def _memory(key: str, text: str, resolution: resolve.Resolution, few: int, littl
 
 
 def _let_in(pool: NodePool, resolution: resolve.Resolution, few: int) -> Findings:
-    """Yield a finding for types of a few pods that no requirement keeps out."""
+    """Yield a finding for allowed instance types that run at most `few` pods, if no requirement lists types."""
     catalog = resolution.catalog
     names = catalog.names_in(resolution.candidates & catalog.having_value(keys.SIZE, "nano", "micro"))
     pods = {name: int(catalog.resources.amounts(name).get("pods", "0")) for name in names}

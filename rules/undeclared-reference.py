@@ -58,7 +58,7 @@ output "endpoint" {
 from nodelint.api import Also, Context, Finding, Findings, Source, Span, module_folder, rule
 
 _MOST = 3
-"""A folder with more undeclared names is an excerpt, or a tool adds files."""
+"""The most undeclared names that are reported. A folder with more is an excerpt, or a tool adds files."""
 
 
 @rule(

@@ -52,11 +52,11 @@ def check(pool: NodePool, _: Context) -> Findings:
 
 
 _FIELDS = ("weight", "replicas")
-"""Fields of a NodePool that are numbers, as limits are."""
+"""Fields of a NodePool that are numbers, like limits."""
 
 
 def _ways(pool: NodePool, limit: resolve.Limit, limits: list[resolve.Limit]) -> list[tuple[str, list[Edit]]]:
-    """Doing without the limit, or setting the field of the pool that has its name."""
+    """Return named edits that remove the limit, or set the field of the pool with its name."""
     spec, name, value = pool.node.get("spec"), limit.resource, limit.at.node
     block = value.parent
     if spec is None or block is None:

@@ -84,7 +84,7 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 TELLING = (keys.ARCH, keys.FAMILY, keys.INSTANCE_TYPE, keys.SIZE, keys.CPU_MANUFACTURER)
-"""Keys by which a pool leaves arm64 types alone."""
+"""Keys by which a NodePool can select only arm64 types."""
 
 
 def _check_untainted(pool: NodePool, context: Context) -> Findings:
@@ -134,7 +134,7 @@ def _order_text(other: NodePool, pool: NodePool) -> str:
 
 
 def _alike(mine: resolve.Resolution, other: resolve.Resolution) -> bool:
-    """Whether a pod without a word about the architecture fits both pools; the other has amd64 nodes alone."""
+    """Return whether the other pool has only amd64 nodes, and pods that select no architecture fit both pools."""
     return tuple(other.arches) == ("amd64",) and resolve.same_pods(mine, other)
 
 

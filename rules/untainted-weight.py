@@ -110,7 +110,7 @@ def _prefers_cheaper(pool: NodePool, lighter: list[NodePool], context: Context) 
 
 
 def _selected_apart(pool: NodePool, other: NodePool) -> bool:
-    """Whether pods that select a label of one pool never run on the other."""
+    """Return whether pods that select a label of one pool never run on the other."""
     own, theirs = (
         {str(label.key): label.value for label in either_pool.template_labels} for either_pool in (pool, other)
     )

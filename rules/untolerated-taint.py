@@ -76,5 +76,5 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def _is_all_read(workload: "cluster_objects.Workload") -> bool:
-    """Whether the workloads beside it were looked for, too."""
+    """Return whether nodelint also read all other workloads of the repository."""
     return workload.source.also is not None or workload.source.unread_keys is not None

@@ -83,7 +83,7 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def _group(pool: NodePool, context: Context) -> tuple[Object | None, list[NodePool]]:
-    """The class of a pool, and the pools that name it."""
+    """Return the class of a pool, or None, and all pools of this class."""
     if pool.foreign:
         found = context.foreign_group(pool)
         return (found[0] if found else None), [obj for obj in found if isinstance(obj, NodePool)]

@@ -72,9 +72,8 @@ def broken(job: Job, state: WalkState) -> Iterator[SchemaProblem]:
 
 
 def _plainly_holds(rule: str, value: Any) -> bool:
-    """Return whether an operand of a rule `a
-
-    b` is obviously true. This is so for most rules, and saves compiling them.
+    """Return whether an operand of a rule `a || b` is obviously true. Most rules have such an operand and need
+    not be compiled.
     """
     for form, name, texts in _parts(rule):
         if isinstance(value, dict):

@@ -71,7 +71,7 @@ class SchemaNode:
         self._root = root
         self._release = release
         self.foreign = release is None
-        """Whether the schema is from a CRD of the user, and not a bundled one."""
+        """True if the schema is from a CRD of the user, and not a bundled one."""
         kind = raw.get("type")
         self.int_or_string = raw.get("x-kubernetes-int-or-string") is True
         self.type: str = kind if isinstance(kind, str) else ""
@@ -88,7 +88,7 @@ class SchemaNode:
         self.moved: Mapping[str, str] = raw.get("x-karpenter-moved") or {}
         self.window = _window(raw)
         self.comes_or_goes = self.window != _ALWAYS
-        """Whether some releases lack the field or value."""
+        """True if some releases lack the field or value."""
         self.shapes: dict[str, SchemaNode] = {}
         """The schemas of the fields that were read so far, by name."""
         self.combined = not (self.int_or_string or _COMBINING.isdisjoint(raw))

@@ -59,8 +59,8 @@ class Walk(WalkState):
             ]
 
     def _brought(self, problem: SchemaProblem) -> list[str]:
-        """Return the fields that a problem's unknown field brings to the object to which it belongs: itself, or its
-        content.
+        """Return the names of the fields that the object gets if the unknown field of a problem is moved to the place
+        to which it belongs: the field itself, or the fields in its value.
         """
         holder = problem.node.parent
         value = holder.get(problem.node.text) if holder is not None else None
@@ -169,7 +169,7 @@ class Walk(WalkState):
         return value
 
     def _of_the_type(self, node: Node, value: Any, shape: SchemaNode, wanted: str) -> dict[str, Any]:
-        """Return what was probably meant by a scalar of the wrong type: a `suggestion`, or `choices`."""
+        """Return the values that were probably meant by a scalar of the wrong type: a `suggestion`, or `choices`."""
         from nodelint.apiserver import value_suggestions
 
         if wanted == "array" and isinstance(value, str) and shape.items is not None:
@@ -403,7 +403,9 @@ class Walk(WalkState):
 
 
 def _fitting(text: str, pattern: str, shape: SchemaNode) -> dict[str, Any]:
-    """Return what was probably meant by a text that a pattern refuses: a `suggestion`, or several `choices`."""
+    """Return the values that were probably meant by a text that a pattern refuses: a `suggestion`, or several
+    `choices`.
+    """
     from nodelint.apiserver import value_suggestions
 
     found = [

@@ -98,7 +98,7 @@ def command(paths: Sequence[str], prune: bool, **flags: Unpack[BaselineFlags]) -
 
 
 def _stop_at(faults: Sequence[str]) -> None:
-    """End where a rule broke down: what it would have found is not known."""
+    """End the run if a rule raised an error, because its findings are not known."""
     for fault in faults:
         say(f"internal error, please report it: {fault}")
     if faults:

@@ -134,10 +134,10 @@ def of_entry(entry: Node) -> Budget | None:
 
 
 class RedundantBudget(NamedTuple):
-    """An entry of a list of budgets without effect, and another entry because of which it has none: that one is
-    active at the same times and allows no more nodes.
+    """A budget without effect, and the other budget that causes this: the other one is active at the same times and
+    allows no more nodes.
 
-    `allows_more` is true if the entry without effect allows more nodes than the other one.
+    `allows_more` is true if the budget without effect allows more nodes than the other one.
     """
 
     entry: Node
@@ -261,7 +261,7 @@ def allowed(active: Sequence[Budget], nodes: int) -> int:
 
 
 def week(found: Sequence[Budget], start: datetime) -> list[Interval]:
-    """Return the seven days from a moment on, split where other budgets become active."""
+    """Return seven days from a moment on, as intervals: a new one begins when the active budgets change."""
     end = start + WEEK
     spans = [(budget, list(budget.windows(start, end))) for budget in found]
     begins = [[begin for begin, _ in windows] for _, windows in spans]
@@ -282,7 +282,8 @@ def week(found: Sequence[Budget], start: datetime) -> list[Interval]:
 
 
 def typical_week(pool: NodePool, reason: str = DRIFTED) -> tuple[Interval, ...] | None:
-    """Return a week from Monday 00:00 UTC on under the budgets of a NodePool. None if they are not known.
+    """Return the intervals of a week from Monday 00:00 UTC on, each with the active budgets of a NodePool. None if
+    the budgets are not known.
 
     If a schedule depends on the date or month, other weeks differ.
     """
@@ -303,7 +304,7 @@ def typical_week(pool: NodePool, reason: str = DRIFTED) -> tuple[Interval, ...] 
 
 def always_closed(pool: NodePool, reason: str) -> bool:
     """Return whether the budgets in a NodePool forbid every disruption for a reason, at all times of a week. False if
-    it writes no budgets.
+    the pool has no `budgets`.
     """
     if pool.node.find("spec", "disruption", "budgets") is None:
         return False

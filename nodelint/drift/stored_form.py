@@ -37,11 +37,17 @@ class Placeholder(UnknownValue):
 
 
 class OpenMap(Placeholder):
-    """A map to which template code adds entries. `known` are the entries that the file contains."""
+    """A map with entries that are not known: template code adds them, or their keys hold placeholders.
 
-    def __init__(self, text: str, known: dict[str, Any]) -> None:
+    `written` are the entries whose keys the file writes out, `known` those of them whose values are known. `keys` are
+    the keys with placeholders; None if code may add any entry.
+    """
+
+    def __init__(self, text: str, written: dict[str, Any], keys: tuple[Placeholder, ...] | None = None) -> None:
         super().__init__(text)
-        self.known = known
+        self.written = written
+        self.known = {name: value for name, value in written.items() if not holds_unknown(value)}
+        self.keys = keys
 
 
 def placeholder_text(node: Node) -> str:
@@ -129,12 +135,12 @@ def _value(node: Node, shape: SchemaNode | None, path: Path, parts: OpenParts) -
         is_map = shape is not None and not shape.has_fields
         if is_map and (id(node) in parts.gaining or any(entry.name is None for entry in node.entries)):
             gained = parts.gaining.get(id(node))
-            if gained is None:
-                return _make_placeholder(node)
             extra = shape.extra if shape is not None else None
             written = {e.name: _value(e.value, extra, path, parts) for e in node.entries if e.name is not None}
-            known = {name: value for name, value in written.items() if not holds_unknown(value)}
-            return OpenMap(_make_placeholder(node, gained).text, known)
+            if gained is not None:
+                return OpenMap(_make_placeholder(node, gained).text, written)
+            keys = tuple(Placeholder(placeholder_text(e.key)) for e in node.entries if e.name is None)
+            return OpenMap(_make_placeholder(node).text, written, keys)
         return _mapping(node, shape, path, parts)
     if node.kind == "sequence":
         items = shape.items if shape is not None else None

@@ -81,6 +81,21 @@ def _known_entries(kind: str, old: Any, new: Any, release: Version, at: Path, to
         }
         if len(hashes) > 1:
             yield ValueDifference((*at, key), (*to, key))
+    yield from (ValueDifference((*at, key), None) for key in _list_lacking(old, new))
+    yield from (ValueDifference(None, (*to, key)) for key in _list_lacking(new, old))
+
+
+def _list_lacking(mine: Any, other: Any) -> Iterator[str]:
+    """Yield the keys of a map that another one lacks for certain, whatever its placeholders stand for."""
+    written = mine.written if isinstance(mine, OpenMap) else mine
+    names = other.written if isinstance(other, OpenMap) else other
+    keys = other.keys if isinstance(other, OpenMap) else ()
+    if keys is None:
+        return
+    for key, value in written.items():
+        may_lack = isinstance(value, Placeholder) and is_conditional(value)
+        if key not in names and not may_lack and all(texts_differ(key, open_key) for open_key in keys):
+            yield key
 
 
 def _of_unknown(kind: str, old: Any, new: Any, at: Path, to: Path) -> ValueDifference:

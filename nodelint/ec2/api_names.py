@@ -23,7 +23,9 @@ _AT_ONCE = 1 << 16
 
 @cache
 def api_types() -> frozenset[str]:
-    """Return the names. Empty if botocore is not installed, or if its description has another form."""
+    """Return the names of the instance types that the EC2 API accepts. Empty if botocore is not installed, or if its
+    description has another form.
+    """
     import os
     import zlib
     from importlib.util import find_spec

@@ -28,7 +28,7 @@ DEFAULT_OWNERS = ("self", "amazon")
 """The owners whose images a name without owner finds (Karpenter 1.0.0 and newer)."""
 
 ENCRYPTION = Question("volume-encryption")
-"""Whether the account encrypts volumes by default; asked if a class has a volume without `encrypted`."""
+"""The question whether the account encrypts volumes by default. Asked if a class has a volume without `encrypted`."""
 
 EVERYWHERE = (Question("instance-types"), Question("offerings"))
 """The questions that are asked for every region, whatever the manifests contain."""

@@ -48,7 +48,9 @@ def _unknown_names(key: str, values: Iterable[str], catalog: Catalog) -> list[st
 
 @cache
 def names_elsewhere(key: str) -> frozenset[str]:
-    """Return the types or families that Karpenter's tables or EC2's API know. Empty for other keys."""
+    """Return the types or families that Karpenter's tables or the EC2 API contain. Empty unless the key is that of
+    the type or the family.
+    """
     if key not in (INSTANCE_TYPE, FAMILY):
         return frozenset()
     from nodelint.ec2.api_names import api_types

@@ -1,4 +1,6 @@
-"""Which NodePool takes a workload's pods, decided as Karpenter's scheduler decides it for one pod and empty pools."""
+"""Which NodePools accept a workload's pods, judged as Karpenter's scheduler judges one pod and pools
+without nodes.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ _HOMES = {
     "ways_out": ("suggestions",),
     "widening": ("WayOut",),
 }
-"""The modules that hold the names, loaded when one of these is first used; checkers read the imports above."""
+"""The modules that define the names and are imported at first use. Type checkers read the imports above."""
 
 if not TYPE_CHECKING:  # for a checker every name would be one of this package
 

@@ -94,7 +94,11 @@ def _left_out(path: str, line: int, reason: str, fault: str) -> Gap:
 
 
 def _render(files: Sequence[Source], folder_files: Sequence[str], each_release: bool) -> Inventory:
-    rows = [row for row in TABLE.rows if _may_render(row, files, folder_files)]
+    rows = [
+        row
+        for row in TABLE.rows
+        if _may_render(row, files, folder_files) or (each_release and _holds_plain_files(row, files))
+    ]
     built: Sequence[Built] = ()
     unbuilt: Sequence[Gap] = ()
     if rows:
@@ -145,6 +149,12 @@ def _may_render(row: FormRow, files: Sequence[Source], folder_files: Sequence[st
             if word in source.text:
                 return True
     return False
+
+
+def _holds_plain_files(row: FormRow, files: Sequence[Source]) -> bool:
+    """Return whether some of the files are in a folder of templates of a form: an outer chart may disable them."""
+    inside = [f"/{folder}/" for folder in row.folders]
+    return any(folder in f"/{source.path}" for folder in inside for source in files)
 
 
 def _list_remote_values(files: Sequence[Source], built: Sequence[Built]) -> tuple[Gap, ...]:

@@ -94,12 +94,25 @@ def unread_values(values: Node, release: Version | None) -> Iterator[UnreadValue
         name = entry.name or ""
         if entry.name is None:
             continue
+        if name == "aws" and entry.value.entries:
+            for former in entry.value.entries:
+                yield from _unread_of_aws(former.name or "", former.key, reads, release)
+            continue
         if name not in _GATES:
             yield from _unread(f"settings.{name}", entry.key, reads, release)
             continue
         for gate in entry.value.entries:
             if gate.name is not None:
                 yield from _unread(f"settings.{name}.{gate.name}", gate.key, reads, release)
+
+
+def _unread_of_aws(name: str, key: Node, reads: dict[str, str], release: Version | None) -> Iterator[UnreadValue]:
+    """Yield a value below `settings.aws`, where charts before 1.0 had their settings."""
+    path, charts = f"settings.aws.{name}", reads.get(f"settings.{name}")
+    if name not in _FORMER and charts is not None and (release is None or releases_match(charts, release)):
+        yield UnreadValue(path, key, f"write it as `settings.{name}`")
+    else:
+        yield from _unread(path, key, reads, release)
 
 
 def _unread_of_controller(values: Node, settings: Collection[str]) -> Iterator[UnreadValue]:

@@ -93,7 +93,7 @@ def fallback_words() -> frozenset[str]:
 
 
 def known_values(key: str, catalog: Catalog) -> Collection[str] | None:
-    """Return every value that a key can have in the catalogue's release. None if that is not known offline."""
+    """Return every value that a key can have in the catalogue's release. None if the values are not known offline."""
     return catalog.remembered(("known values", key), lambda: _known_values(key, catalog))
 
 
@@ -108,9 +108,8 @@ def _known_values(key: str, catalog: Catalog) -> Collection[str] | None:
 
 
 def can_have(key: str, value: str, catalog: Catalog) -> bool | None:
-    """Return whether a key can have a value. None if that is not known offline.
-
-    The name of a region or zone is judged by its form only.
+    """Return whether a key can have a value. None if the answer is not known offline. The name of a region or zone is
+    judged by its form only.
     """
     return _spelling(key, catalog).can_have(value)
 

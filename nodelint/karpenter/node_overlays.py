@@ -67,7 +67,9 @@ class OverlaidPool:
         self._open = open_keys | unknown | (frozenset() if name is not None else {POOL_KEY})
 
     def find_offers(self, requirements: Requirements, release: Version) -> tuple[TypeSet, ...] | None:
-        """Return the instance types that match the requirements, for each of `offers`. None if that is not known."""
+        """Return the instance types that match the requirements, for each of `offers`. None if they depend on labels
+        of the pool that are not known.
+        """
         types, of_offers = self.types, []
         defined = well_known(release) - {POOL_KEY}
         for wanted in requirements:
@@ -205,11 +207,11 @@ def named_values(overlays: Iterable[NodeOverlay], key: str) -> set[str]:
 
 
 class NodeOverlayVerdict(NamedTuple):
-    """The decision of the controller about an overlay: its standing, and the types to which it applies.
+    """The decision of the controller about an overlay, and the types to which the overlay applies.
 
-    `reach` has, for each pool, the types of each offering; None if that is not known. If the overlay is in conflict,
-    `other` is the accepted overlay with which it conflicts, `shared` the types that both concern, and `over` is
-    `price` or a resource.
+    `reach` has, for each pool, the types of each offering; None if these are not known. If the overlay is in
+    conflict, `other` is the accepted overlay with which it conflicts, `shared` the types that both concern, and
+    `over` is `price` or a resource.
     """
 
     overlay: NodeOverlay

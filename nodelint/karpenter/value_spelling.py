@@ -36,7 +36,8 @@ _NOTHING_LIKE_IT = Slip(None, None, True, True)
 class ValueSpelling:
     """The values of a key in a catalogue, with corrections for others.
 
-    `known` are all that the key can have; None if that is not known offline. `homes` returns the keys of a value.
+    `known` are all values that the key can have; None if these are not known offline. `homes` returns the keys of a
+    value.
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class ValueSpelling:
         return _NOTHING_LIKE_IT if plain and home is None else Slip(near, home, True, plain)
 
     def can_have(self, value: str) -> bool | None:
-        """Return whether the key can have a value. None if that is not known offline."""
+        """Return whether the key can have a value. None if the answer is not known offline."""
         if self._known is not None:
             return value in self._known or (None if value in self._elsewhere else False)
         return False if self._form is not None and _key_of_form(value) != self._key else None
@@ -166,8 +167,8 @@ class ValueSpelling:
         return f"{near}.{meant}" if meant is not None else None
 
     def _nearest_family(self, value: str) -> str | None:
-        """Return the family that was probably meant. None unless the part after a hyphen is misspelled: the part
-        before it is a code.
+        """Return the family that was probably meant by a family name with a hyphen. None if the part before the
+        hyphen is unknown, or if no known family is similar.
         """
         head, hyphen, tail = value.lower().partition("-")
         if not hyphen or head == "u":

@@ -1,4 +1,4 @@
-"""Objects judged for one release: each rule looks at each object that it is about."""
+"""Judge objects for one release: run each rule on each object to which it applies."""
 
 from __future__ import annotations
 
@@ -44,11 +44,10 @@ _TOO_MANY = f"only the first {MAX_FINDINGS:,} findings of a rule in one object a
 
 
 class RuleSetup(NamedTuple):
-    """Which of all rules look at objects (`running`), and for what; `reporting` are those whose findings are
-    reported.
+    """The rules to run (`running`) and their target; `reporting` are the names of rules whose findings are reported.
 
-    `strict` says whether findings for the strict profile are shown, or a comment may be there to silence one. `only`
-    are the ids of the objects that are judged where not all are: the others are there to be referred to.
+    `strict`: findings of the strict profile are needed. `only` are the ids of the objects to judge, None for all; the
+    others serve as context. `files_of_roots` are more Terraform files, for the rules that look at whole root modules.
     """
 
     target: Target
@@ -57,9 +56,10 @@ class RuleSetup(NamedTuple):
     running: Sequence[Rule]
     strict: bool = True
     only: Set[int] | None = None
+    files_of_roots: Sequence[Source] = ()
 
     def part(self, objects: Sequence[Object], context_objects: Sequence[Object]) -> tuple[list[Object], list[Object]]:
-        """Return the objects that are judged, and all others."""
+        """Return the objects to judge, and all others."""
         if self.only is None:
             return list(objects), list(context_objects)
         judged = [obj for obj in objects if id(obj) in self.only]
@@ -71,7 +71,7 @@ class RuleSetup(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What rules have said of some objects for all of their releases; `context` is what they could ask."""
+    """The rule results for objects in all of their releases; `context` is the context of the first run."""
 
     results: list[Result]
     skipped: list[Gap]
@@ -88,14 +88,15 @@ def judge_objects(
     share: Callable[[Sequence[Object]], ObjectMap],
     memory: ResultCaches | None = None,
 ) -> Outcome:
-    """Let the rules look at objects, each for its releases, and at files as a whole.
+    """Run the rules on objects, each for its releases, and on files as a whole.
 
-    `context_objects` are only there to be referred to. `share` says how some objects are gone through.
+    `context_objects` are only referred to. `share` returns the function that maps over the objects.
     """
     target = setup.target
 
     def run(target: Target, objects: Sequence[Object], files: Sequence[Source] = ()) -> ReleaseRun:
         made = start_run(target, requested, setup, memory, context_objects)
+        made.files_of_roots = setup.files_of_roots
         made.judge(objects, setup.running, files, share(objects))
         made.judge_converted(objects, setup.running)
         made.judge_branches(objects, setup.running)
@@ -126,9 +127,9 @@ def share_objects(
     things: tuple[Sequence[object], Sequence[Source]],
     pause: Callable[[], None],
 ) -> ObjectMap | None:
-    """Return what calls a function with every object in several processes; None if one process is enough.
+    """Return a function that judges objects in several processes; None if one process is enough.
 
-    `things` are what rules may speak of, with the sources whose nodes they may speak of.
+    `things` are the objects and sources that results may refer to.
     """
     if jobs == 1 or (jobs is None and len(objects) < _FEW):
         return None
@@ -196,7 +197,7 @@ def start_run(
 
 
 class ReleaseRun:
-    """What the rules say of objects and files for one release; `results` are one finding for each cause."""
+    """The rule results for one release. `results` has one finding for each cause."""
 
     def __init__(
         self,
@@ -213,6 +214,7 @@ class ReleaseRun:
         self.skipped: list[Gap] = []
         self.faults: list[str] = []
         self._checks: dict[str, Callable[..., Findings]] = {}
+        self.files_of_roots: Sequence[Source] = ()
 
     def judge(
         self,
@@ -221,7 +223,7 @@ class ReleaseRun:
         sources: Sequence[Source],
         map_objects: ObjectMap = map,
     ) -> None:
-        """Let the rules look at objects, by `map_objects`, and at files as a whole."""
+        """Run the rules on objects, by `map_objects`, and on files as a whole."""
         target = self.target
         about_objects = [r for r in running if issubclass(r.on, Object) and r.applies_to_release(target.karpenter)]
         if not target.facts:
@@ -264,7 +266,7 @@ class ReleaseRun:
             self._cache.end()
 
     def _judge_files(self, running: Sequence[Rule], sources: Sequence[Source]) -> RuleOutput:
-        """Return what the rules about files say of them."""
+        """Return the output of the rules about files."""
         output = RuleOutput([], [], [])
         self.context.files = sources
         stated = self.target.stated
@@ -272,8 +274,11 @@ class ReleaseRun:
         about_files = [rule for rule in running if rule.on is Source]
         words = {word for rule in about_files for word in rule.mentions}
         texts = [(source, frozenset(filter(source.holds, words))) for source in (*sources, *scripts)]
+        of_roots = [
+            (source, frozenset(filter(source.holds, words))) for source in (self.files_of_roots if sources else ())
+        ]
         for rule in about_files:
-            for source, present in texts:
+            for source, present in (*texts, *(of_roots if "root-module" in rule.tags else ())):
                 if rule.mentions and present.isdisjoint(rule.mentions):
                     continue
                 if RUN.is_over():
@@ -286,7 +291,7 @@ class ReleaseRun:
         self._run_rule(rule, obj, obj, obj.source.path, into)
 
     def judge_converted(self, objects: Sequence[Object], running: Sequence[Rule]) -> None:
-        """Let the rules look at what objects become that the target does not serve."""
+        """Judge the v1 form of objects that the target release does not serve."""
         old = [o for o in objects if not served(o, self.target.karpenter) and not isinstance(o, UnknownKind)]
         if not old:
             return
@@ -302,7 +307,7 @@ class ReleaseRun:
         self.faults += run.faults
 
     def judge_branches(self, objects: Sequence[Object], running: Sequence[Rule]) -> None:
-        """Let the rules look at what objects are where a template takes another branch than the first."""
+        """Judge objects as they are if a template takes another branch than the first."""
         templated = [obj for obj in objects if obj.source.masked and served(obj, self.target.karpenter)]
         if not templated:
             return
@@ -320,8 +325,8 @@ class ReleaseRun:
             self.faults += run.faults
 
     def _run_over(self, objects: Sequence[Object]) -> ReleaseRun:
-        """Return a run for the same release over other objects: what old ones become, or what another branch
-        writes.
+        """Return a run for the same release over other objects: converted ones, or those of another
+        template branch.
         """
         context = Context(objects, self.target, rule_names=self.context.rule_names, strict=self.context.strict)
         return ReleaseRun(self.target, context, self.reporting)
@@ -352,7 +357,7 @@ class ReleaseRun:
 
 
 def _in_time(rules: Sequence[Rule], obj: Object, into: RuleOutput) -> Iterable[Rule]:
-    """Return the rules that look at an object before the deadline."""
+    """Return the rules for an object; those after the deadline are left out and recorded as a gap."""
     return _watch(rules, obj, into) if RUN.is_timed else rules
 
 
@@ -366,17 +371,16 @@ def _watch(rules: Sequence[Rule], obj: Object, into: RuleOutput) -> Iterator[Rul
 
 @cache
 def _same_words(words: frozenset[str]) -> frozenset[str]:
-    """Return the same set for equal ones: what an object holds of it is kept from one edit in an editor to the
-    next.
-    """
+    """Return the same frozenset object for equal sets, so that cached values of objects stay valid between edits."""
     return words
 
 
 def find_words(obj: Object, words: Set[str]) -> Set[str]:
-    """Return those of some words that may be in the keys and values of an object: those in the text of its document.
+    """Return the words that may be in the keys and values of an object, because the text of its document contains
+    them.
 
-    All of them where a value may not be written as it reads: in escapes, and in what is made of another text; and
-    where a document holds several objects, for it would be searched for each.
+    All words are returned if a value may differ from its text (escapes, or an object that is rendered from other
+    texts), and if the document contains several objects.
     """
     document, source = obj.document, obj.source
     if source.masked or document.host is not None or obj.partial or obj.of_values or obj.node is not document.root:
@@ -388,7 +392,7 @@ def find_words(obj: Object, words: Set[str]) -> Set[str]:
 
 
 def _choose_releases(objects: Sequence[Object], target: Target) -> tuple[dict[int, tuple[Chosen, ...]], list[Gap]]:
-    """Return the releases of each object, by its id, and the objects that are judged for none."""
+    """Return the releases of each object by its id, and a gap for each object without a release."""
     found: dict[int, tuple[Chosen, ...]] = {}
     skipped = []
     for obj in objects if target.choose is not None else ():
@@ -403,7 +407,7 @@ def _choose_releases(objects: Sequence[Object], target: Target) -> tuple[dict[in
 def _group_by_release(
     objects: Sequence[Object], chosen: Mapping[int, tuple[Chosen, ...]]
 ) -> Iterator[tuple[Chosen, list[Object]]]:
-    """Yield the objects that are judged for each release, oldest first."""
+    """Yield each release with its objects, the oldest release first."""
     for release in sorted(
         {choice.bare for choices in chosen.values() for choice in choices}, key=lambda choice: choice.order
     ):

@@ -1,4 +1,6 @@
-"""What rules could not judge: for want of a fact, or because they broke down."""
+"""Create gaps for rules that could not judge an object: a fact is missing, the time budget is spent, or the rule
+raised an error.
+"""
 
 from __future__ import annotations
 
@@ -19,22 +21,23 @@ if TYPE_CHECKING:
     from nodelint.rule.target import Target
 
 _BROKE_DOWN = "the rule broke down over it: a fault of nodelint's own, please report it"
-_OWN_BROKE_DOWN = "your rule broke down over it"
+OWN_BROKE_DOWN = "your rule raised an error on it"
+"""The reason of a gap if a rule of the user raised an error."""
 
 
 def gap_of_missing(rule: Rule, path: str, obj: Object | None, missing: Missing | BudgetSpent) -> Gap:
-    """Return what a rule could not judge for want of a fact, or because the budget of the run is spent."""
+    """Return the gap of a rule that lacks a fact, or that ran out of the run's budget."""
     if isinstance(missing, BudgetSpent):
         return gap_of(rule.name, path, obj, str(missing))
     return gap_of(rule.name, path, obj, missing.reason, missing.transient, missing.kind)
 
 
 def note_fault(rule: Rule, obj: Object | None, path: str, error: Exception, into: RuleOutput) -> None:
-    """Say that a rule broke down over an object, or over a file."""
+    """Record that a rule raised an error for an object or a file."""
     what = f"{rule.name} on {obj.label if obj else 'the file'} of {path}: {type(error).__name__}: {error}"
     place = _own_place(rule, error)
     into.faults.append(f"{place}: {what}" if place else f"internal error, please report it: {what}")
-    into.skipped.append(gap_of(rule.name, path, obj, _OWN_BROKE_DOWN if place else _BROKE_DOWN))
+    into.skipped.append(gap_of(rule.name, path, obj, OWN_BROKE_DOWN if place else _BROKE_DOWN))
 
 
 def _own_place(rule: Rule, error: Exception) -> str | None:
@@ -52,7 +55,7 @@ def _own_place(rule: Rule, error: Exception) -> str | None:
 
 
 def skip_for_missing_facts(rules: Sequence[Rule], objects: Sequence[Object], target: Target) -> Iterator[Gap]:
-    """One skip for each rule that needs facts from AWS and would have had something to look at."""
+    """Yield one gap for each rule that needs AWS facts and that has an object to check."""
     kinds = {type(obj) for obj in objects if served(obj, target.karpenter) and not obj.foreign}
     for rule in rules:
         needs = rule.needs or rule.may_need

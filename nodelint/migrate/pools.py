@@ -1,4 +1,4 @@
-"""What becomes of a NodePool: its lifetime, its names, and labels that the other side does not have."""
+"""Convert a NodePool: its lifetime, the names of classes, and labels that the other side does not have."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ _KARPENTER_HOURS = 720
 
 
 def plan_pool(pool: NodePool, target: MoveTarget) -> Iterator[Step]:
-    """Yield the steps that change fields of a NodePool; its reference and labels are changed elsewhere."""
+    """Yield the steps that change fields of a NodePool.
+
+    They do not change `nodeClassRef` and label keys.
+    """
     if target == "auto-mode":
         found = lifetime(pool)
         if found is not None and found.too_long and found.offer is not None:
@@ -51,13 +54,15 @@ def _say_too_long(found: Lifetime, what: str) -> str:
 
 
 def _selects_auto_mode(line: RequirementLine) -> bool:
-    """Whether a requirement selects all nodes of EKS Auto Mode."""
+    """Return whether a requirement selects all nodes of EKS Auto Mode."""
     values = [value.text for value in line.values]
     return line.key == COMPUTE_TYPE and (line.operator == "Exists" or (line.operator == "In" and values == ["auto"]))
 
 
 def pool_notes(pool: NodePool, target: MoveTarget, classes: Sequence[object]) -> Iterator[MoveNote]:
-    """Yield what a NodePool needs beyond its fields. `classes` are the names of the classes among the files."""
+    """Yield notes on changes that a NodePool needs besides its fields. `classes` are the names of the files'
+    classes.
+    """
     for line in pool.requirements:
         if isinstance(line.key, str) and has_no_counterpart(line.key, target) and not _selects_auto_mode(line):
             yield note("by-hand", pool, line.node, _say_no_label(line.key, target))
@@ -103,7 +108,7 @@ def _notes_of_auto_mode(pool: NodePool) -> Iterator[MoveNote]:
 
 
 def unset_notes(pool: NodePool, target: MoveTarget) -> Iterator[MoveNote]:
-    """Yield the notes on fields of a whole NodePool that are left to another default on the other side."""
+    """Yield notes on unset fields of a complete NodePool whose default is different on the other side."""
     if pool.partial:
         return
     facts = table("auto_mode")
@@ -115,7 +120,7 @@ def unset_notes(pool: NodePool, target: MoveTarget) -> Iterator[MoveNote]:
 
 
 def _unset(pool: NodePool, name: str, before: str, after: str) -> Iterator[MoveNote]:
-    """Yield the note on a field that is left to a default which the other side has differently."""
+    """Yield a note if the field is not set, with its defaults before and after the migration."""
     spec = pool.node.find(*_TEMPLATE)
     if spec is not None and spec.get(name) is None:
         message = f"not set: the default is {after}, and was {before}"

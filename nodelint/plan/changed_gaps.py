@@ -18,7 +18,7 @@ from nodelint.model.gap import CHART_ELSEWHERE, Gap
 from nodelint.plan.changed_overlays import find_changed_overlays
 from nodelint.plan.uncompared import uncompared
 from nodelint.text import Source
-from nodelint.text.missing import text_of as read_text
+from nodelint.text.missing import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,7 +62,7 @@ def _find_changed_texts(was: Read, new: Read, has_objects: bool) -> Iterator[tup
     before, after = (_list_texts(side) for side in (was, new))
     for place in dict.fromkeys((*after, *before)):
         kind, path = after.get(place) or before[place]
-        texts = [_read(side, place) for side in (was, new)]
+        texts = [read_text(side, place) for side in (was, new)]
         changed = texts[0] != texts[1]
         if changed or not has_objects:
             source = Source(path, texts[1] or texts[0] or "")
@@ -85,7 +85,8 @@ def _list_texts(side: Read) -> dict[str, tuple[str, str]]:
     return found
 
 
-def _read(side: Read, place: str) -> str | None:
+def read_text(side: Read, place: str) -> str | None:
+    """Return the text of a file by its place below the side's root; None if it cannot be read."""
     try:
         return gate.read(os.path.join(side.root, place), _LARGEST, within=side.root).decode(errors="replace")
     except OSError:
@@ -112,7 +113,7 @@ def _list_bases(side: Read) -> dict[str, dict[str, Span]]:
     for path in side.found.seen:
         if os.path.basename(path) not in TABLE.names:
             continue
-        text = _read(side, path_below(path, side.root))
+        text = read_text(side, path_below(path, side.root))
         if text is not None and _CONCERNS.search(text):
             source = Source(path, text)
             bases = {at[1]: Span(source, at.start(1), at.end(1)) for at in _REMOTE.finditer(text)}
@@ -193,7 +194,7 @@ def _list_releases(side: Read) -> dict[tuple[str, str], InputText]:
                 from nodelint.forms.input_text import InputText
                 from nodelint.forms.lib.unread_inputs import in_one_line
 
-                name = f"{read_text(root.get('kind'))} {read_text(root.find('metadata', 'name'))}"
+                name = f"{text_of(root.get('kind'))} {text_of(root.find('metadata', 'name'))}"
                 text = in_one_line(root.get("spec") or root)
                 found[path_below(source.path, side.root), name] = InputText(name, text, span_of(obj.name_node))
     return found

@@ -31,7 +31,7 @@ def find_changed_inputs(was: Read, new: Read, plan: Plan) -> Iterator[Gap]:
     Objects whose nodes are certainly replaced, and those that the plan reports as not compared, are skipped.
     """
     named = {place.subject for place in plan.uncompared if place.decides}
-    replaced = {id(pool.pair.new) for pool in plan.pools if pool.replaced == "all"}
+    replaced = find_replaced(plan)
     shared = _list_instances(new, plan)
     finders: list[_InputFinder] = []
     for pair in (*(pool.pair for pool in plan.pools), *plan.classes):
@@ -47,6 +47,17 @@ def find_changed_inputs(was: Read, new: Read, plan: Plan) -> Iterator[Gap]:
         label = f"{pair.new.kind} {pair.new.name if isinstance(pair.new.name, str) else pair.new.name_node.unquoted}"
         if found is not None and label not in named:
             yield uncompared(found.at, label, _explain(found), True)._replace(object=pair.new)
+
+
+def find_replaced(plan: Plan) -> set[int]:
+    """Return the ids of the new pools whose nodes are all replaced, and of the new classes that do so by themselves:
+    an unknown value of these adds nothing.
+    """
+    found = {id(pool.pair.new) for pool in plan.pools if pool.replaced == "all"}
+    for pool in plan.pools:
+        if any(reason.reason == "NodeClassDrift" and reason.covered == "all" for reason in pool.verdict.reasons):
+            found.update(pool.parts[1:])
+    return found
 
 
 def _list_instances(new: Read, plan: Plan) -> set[int]:
@@ -67,7 +78,8 @@ def _list_instances(new: Read, plan: Plan) -> set[int]:
 def _explain(found: InputText) -> str:
     if found.is_call:
         return f"`{found.name}`, which makes it, is gone: what it has made is deleted with all nodes"
-    what = "what is written there" if found.name == "the value" else f"`{found.name}`"
+    what = "the template code there" if found.name == "template code" else f"`{found.name}`"
+    what = "what is written there" if found.name == "the value" else what
     return f"a value of it is not known, and may depend on {what}, which changes"
 
 
@@ -100,7 +112,7 @@ def _list_unknown(obj: Object) -> list[Node]:
 
 
 class _InputFinder:
-    """Finds the inputs of unknown values on one side."""
+    """A finder of the inputs of unknown values on one side."""
 
     def __init__(self, side: Read) -> None:
         from nodelint.forms.lib.variable_inputs import VariableInputs

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.registry import TABLE
+from nodelint.plan.changed_inputs import find_replaced
 from nodelint.plan.uncompared import uncompared
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def find_changed_variables(was: Read, new: Read, plan: Plan, unread: UnreadFiles
     if unread.files:
         return
     named = {place.subject for place in plan.uncompared if place.decides}
-    replaced = {id(pool.pair.new) for pool in plan.pools if pool.replaced == "all"}
+    replaced = find_replaced(plan)
     sides: list[list[ValuesElsewhere]] = []
     for pair in (*(pool.pair for pool in plan.pools), *plan.classes):
         if pair.old is None or pair.new is None or id(pair.new) in replaced:

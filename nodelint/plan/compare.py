@@ -238,12 +238,14 @@ def _side(read: Read, other: Read, switched_off: frozenset[int]) -> Side:
 
 
 def _list_switched_off(was: Read, new: Read) -> tuple[frozenset[int], frozenset[int]]:
-    """Return, for each side, the ids of objects whose Terraform block is disabled there but creates the object on the
-    other side.
+    """Return, for each side, the ids of objects that a Terraform block or a chart creates on the other side, and not
+    there.
 
     Objects that are disabled on both sides are compared: whoever applies the files may enable them.
     """
     rows = TABLE.of_languages((*was.found.seen, *new.found.seen))
+    if any(built.values is not None for side in (was, new) for built in side.inventory.built):
+        rows += [row for row in TABLE.rows if row.folders and row not in rows]
     if not rows:
         return frozenset(), frozenset()
 

@@ -30,7 +30,9 @@ class Pace(NamedTuple):
 
 
 def pace(stored: dict[str, Any], start: datetime) -> Pace:
-    """Return how fast a stored NodePool allows drifted nodes to be replaced, from `start` on."""
+    """Return the rate at which a stored NodePool allows drifted nodes to be replaced: its budgets in the week from
+    `start` on, its grace period and its expiry.
+    """
     template = inside(stored, "spec", "template", "spec")
     grace, expire = template.get("terminationGracePeriod"), template.get("expireAfter")
     return Pace(

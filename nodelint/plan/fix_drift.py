@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class _Part:
-    """Some of the objects of an inventory, as a side of a plan needs them."""
+    """Some of the objects of an inventory, in the form of an inventory, for a side of a plan."""
 
     def __init__(self, objs: Sequence[Object], built: Sequence[Built]) -> None:
         self._objects = objs

@@ -49,7 +49,9 @@ class Launch(NamedTuple):
 
 
 def launch(before: Resolution | None, after: Resolution | None, region: str) -> Launch:
-    """Return what two resolutions of a pool can launch. Prices are on-demand prices in `region`."""
+    """Return the number of types that two resolutions of a pool can launch, and the types that only one of them can
+    launch. Prices are on-demand prices in `region`.
+    """
     if before is not None and before is after:
         count, cheapest = len(before.launchable), _cheapest(before, region)
         known = before.complete

@@ -12,7 +12,8 @@ from nodelint.inventory.gaps import list_gaps
 from nodelint.lint.unjudged import list_unjudged
 from nodelint.model.finding import Span, span_of
 from nodelint.model.folders import path_below
-from nodelint.model.gap import CHART_ELSEWHERE, Gap
+from nodelint.model.gap import CHART_ELSEWHERE, NOT_AS_VALUES, Gap
+from nodelint.plan.changed_gaps import read_text
 from nodelint.plan.uncompared import uncompared
 from nodelint.plan.values_elsewhere import list_unread_releases
 from nodelint.text import Source
@@ -86,13 +87,16 @@ def _list_gaps(sides: tuple[Read, Read]) -> Iterator[Gap]:
     """Yield the files that limits exclude on either side. They count as changed if any file differs, because the
     excluded content may differ.
     """
-    gaps = {(gap.path, gap.reason): (side, gap) for side in sides for gap in _list_limits(side)}
-    differ = bool(gaps) and _differ(sides)
-    for side, gap in gaps.values():
-        below = os.path.relpath(os.path.abspath(gap.path), os.path.abspath(side.root))
+    gaps = {
+        (path_below(gap.path, side.root), gap.reason): (side, gap) for side in sides for gap in _list_limits(side)
+    }
+    differ = any(not reason.startswith(NOT_AS_VALUES) for _, reason in gaps) and _differ(sides)
+    for (below, reason), (side, gap) in gaps.items():
         shown = os.path.relpath(os.path.join(side.above or side.root, below)).replace(os.sep, "/")
         source = _by_place(side).get(below) or Source(shown, "")
-        yield uncompared(_span_of_line(source, gap.line), below, gap.reason, differ)
+        is_of_file = reason.startswith(NOT_AS_VALUES)
+        changed = read_text(sides[0], below) != read_text(sides[1], below) if is_of_file else differ
+        yield uncompared(_span_of_line(source, gap.line), below, reason, changed)
 
 
 def list_one_sided(sides: tuple[Read, Read], known: Sequence[Gap]) -> Iterator[Gap]:

@@ -61,7 +61,7 @@ def make(old: Side, new: Side, options: PlanOptions, unread: UnreadFiles = ALL_R
 
 
 class Planner:
-    """Compares two sides for one Karpenter release and one Kubernetes version."""
+    """The comparison of two sides for one Karpenter release and one Kubernetes version."""
 
     def __init__(self, old: Side, new: Side, options: PlanOptions, unread: UnreadFiles) -> None:
         self.options = options
@@ -284,7 +284,7 @@ class Planner:
         return add_roll(self.options, plan, (pair.old, new_pool))
 
     def _class_gap(self, pool: NodePool, *classes: EC2NodeClass | None) -> Gap | None:
-        """Return the gap because of which the class of a pool cannot be compared. None if it can."""
+        """Return the gap that prevents the comparison of a pool's class. None if the class can be compared."""
         found = next((self.gaps[id(node_class)] for node_class in classes if id(node_class) in self.gaps), None)
         return found if found is not None or any(classes) else self.unread.find_class(pool)
 

@@ -40,7 +40,8 @@ class PoolComparison(NamedTuple):
 
 
 class PoolComparer:
-    """Compares pools of both sides. `classes` are the pairs of all classes, `gaps` those that a side cannot read.
+    """The comparison of pools of both sides. `classes` are the pairs of all classes, `gaps` the ids of the classes
+    that cannot be compared.
 
     `written` are the v1beta1 objects of both sides, by the ids of their converted objects.
     """
@@ -148,7 +149,9 @@ class PoolComparer:
         return (old_class if refused else pair.new), refused
 
     def _after(self, written: NodePool, pool: NodePool, node_class: EC2NodeClass | None) -> Resolution:
-        """Return what the pool launches after the change: the new side's pool and class, unless they are refused."""
+        """Return the types that `pool` can launch with a class after the change. `written` is the pool of the new
+        side's file. `pool` is the old one if the API server refuses the update.
+        """
         if pool is written and node_class is self.new.node_class(written):
             return self.new.resolution(written)
         return self.resolve(pool, node_class)

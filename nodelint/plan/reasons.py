@@ -37,7 +37,9 @@ class Reason(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """How many of a pool's nodes drift, and why. `unknown` is the part that could not be read."""
+    """The part of a pool's nodes that drifts (`replaced`), with the reasons. `unknown` explains why a part is
+    unknown, if it is.
+    """
 
     replaced: Covered
     reasons: tuple[Reason, ...] = ()

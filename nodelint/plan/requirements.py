@@ -40,7 +40,8 @@ _PLACES = frozenset({REGION, ZONE, ZONE_ID, CAPACITY_TYPE, TENANCY}) | RESERVATI
 
 
 class RequirementDrift(NamedTuple):
-    """How many nodes drift, the instance types all of whose nodes drift, and the requirements that cause it.
+    """The part of the nodes that drifts, the instance types all of whose nodes drift, and the requirements that cause
+    the drift.
 
     `of_files` is true if a requirement with a placeholder decides.
     """

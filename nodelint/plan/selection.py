@@ -33,7 +33,9 @@ class Dynamic(NamedTuple):
 
 
 class DynamicDrift(NamedTuple):
-    """How many nodes drift because of changed terms, and the path of the first difference."""
+    """The part of the nodes that drifts because of changed terms, and the path of the first difference. `reason` is
+    Karpenter's reason.
+    """
 
     reason: str
     covered: Covered

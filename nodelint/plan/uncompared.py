@@ -139,7 +139,7 @@ def foreign_objects(pairs: Iterable[Pair]) -> Iterator[Gap]:
         if not sides or not all(side.foreign for side in sides):
             continue
         obj = sides[-1]
-        provider = {"auto-mode": "EKS Auto Mode"}.get(obj.provider, obj.provider)
+        provider = "EKS Auto Mode" if obj.provider == "auto-mode" else "another provider"
         what = "pool" if isinstance(obj, NodePool) else "class"
         reason = f"it is a {what} of {provider}, whose controller decides what is replaced"
         yield uncompared(obj.name_node, _label(obj), reason, pair.change != "unchanged")
@@ -168,20 +168,27 @@ def unclear_class(pool: NodePool, candidates: Sequence[EC2NodeClass], changed: S
 
 def unserved(old: Sequence[Object], new: Sequence[Object], release: Version) -> Iterator[Gap]:
     """Yield a gap for each object of an API that the release does not serve."""
-    before = {(obj.kind, written_name(obj)): obj for obj in old}
-    after = {(obj.kind, written_name(obj)): obj for obj in new}
+    before, after = (_by_name(objs) for objs in (old, new))
     for key in dict.fromkeys((*after, *before)):
-        was, now = before.get(key), after.get(key)
-        obj = now or was
-        assert obj is not None
-        changed = was is None or now is None or not is_same(was, now)
-        reason = f"Karpenter {release} does not serve `{obj.api_version}`"
-        if was is not None and _is_never_served(was):
-            changed = False
-            reason = (
-                f"no release of Karpenter serves `{obj.api_version}`: the API server refuses it, so no node is of it"
-            )
-        yield uncompared(obj.name_node, _label(obj), reason, changed)
+        olds, news = before.get(key, []), after.get(key, [])
+        fresh = [obj for obj in news if not any(is_same(other, obj) for other in olds)]
+        gone = [obj for obj in olds if not any(is_same(obj, other) for other in news)]
+        differ = fresh or gone or olds[len(news) :] or news[len(olds) :]
+        for obj in differ or news[-1:]:
+            reason = f"Karpenter {release} does not serve `{obj.api_version}`"
+            is_refused = bool(olds) and all(map(_is_never_served, olds))
+            if is_refused:
+                refused = "the API server refuses it, so no node is of it"
+                reason = f"no release of Karpenter serves `{obj.api_version}`: {refused}"
+            yield uncompared(obj.name_node, _label(obj), reason, bool(differ) and not is_refused)
+
+
+def _by_name(objs: Sequence[Object]) -> dict[tuple[str, str | None], list[Object]]:
+    """Return objects by their kinds and names: several clusters may have one of a name."""
+    found: dict[tuple[str, str | None], list[Object]] = {}
+    for obj in objs:
+        found.setdefault((obj.kind, written_name(obj)), []).append(obj)
+    return found
 
 
 def _is_never_served(obj: Object) -> bool:

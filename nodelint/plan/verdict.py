@@ -395,8 +395,8 @@ def _place(new: Object, difference: ValueDifference) -> Node:
 
 
 def _announced(obj: Object, path: Path, node: Node) -> Node:
-    """Return the node to report for a value: a scalar itself, also that of a map with nothing else; for a collection
-    its key.
+    """Return the node to report for a value: the scalar itself, or the key of a list or mapping. A mapping with a
+    single entry counts as the value of that entry.
     """
     while node.kind == "mapping" and len(node.entries) == 1:
         node = node.entries[0].value

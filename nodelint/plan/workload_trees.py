@@ -66,7 +66,7 @@ def workload_changes(sides: tuple[Read, Read], trees: tuple[Tree, Tree] | None) 
 
 
 def _resolve_pools(side: Read, absent: Set[int], options: PlanOptions) -> list[Resolution]:
-    """Return what the pools of a side that accept pods can launch."""
+    """Return, for each pool of a side that accepts pods, the instance types that it can launch."""
     from nodelint.model.documents import objects
     from nodelint.model.manifest import NodePool, served
     from nodelint.rule.context import Context

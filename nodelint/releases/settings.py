@@ -52,7 +52,7 @@ class ControllerFacts:
         self._stated = stated
         self._release = release
         self.has_gaps = has_gaps
-        """Whether the controller has further values that could not be read, and that may set other settings."""
+        """True if the controller has further values that could not be read, and that may set other settings."""
 
     def gate(self, name: str) -> bool | None:
         """Return whether a feature gate is on. None if no file states it, or if the release does not have the

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         "retired-api",
         "syntax",
         "ended-image",
+        "root-module",
     ]
     """A property of a rule that the code which runs rules needs: see `TAGS`."""
 else:
@@ -77,6 +78,7 @@ TAGS: dict[Tag, str] = {
     "retired-api": "asks to convert an object of an API that is gone",
     "syntax": "about a file that cannot be read",
     "ended-image": "about images that get no fixes any more",
+    "root-module": "looks at all files of the Terraform root modules with Karpenter, also if they do not name it",
 }
 """The tags of rules, each with a description: properties that the code which runs rules needs, in addition to the
 group.

@@ -194,7 +194,7 @@ class NamelessClasses:
                 folder = os.path.dirname(folder)
 
     def may_be_meant(self, pool: NodePool) -> bool:
-        """Return whether one of these classes may be the class of a pool."""
+        """Return whether a class whose name is a placeholder may be the class of a pool."""
         return any(self._may_serve(node_class, pool) for node_class in self._classes)
 
     def _may_serve(self, node_class: Object, pool: NodePool) -> bool:

@@ -231,7 +231,9 @@ class Context(ObjectRelations):
         return RunFiles(self, self._target.stated)
 
     def resolution(self, pool: NodePool) -> Resolution:
-        """Return what a NodePool can launch, with which image, and the reason why others are excluded."""
+        """Return the instance types that a NodePool can launch, with their images, and the reasons why other types
+        are excluded.
+        """
         found = self._resolutions.get(id(pool))
         if found is None:
             from nodelint.karpenter.resolve import resolve
@@ -264,8 +266,8 @@ class Context(ObjectRelations):
         return RunOverlays(self.objects, self.catalog, self.resolution, self._is_refused)
 
     def resolution_with_overlays(self, pool: NodePool) -> Resolution:
-        """Return what a NodePool can launch, with the NodeOverlays of its cluster, unless files disable their feature
-        gate.
+        """Return the instance types that a NodePool can launch, with the NodeOverlays of its cluster unless files
+        disable their feature gate.
         """
         if not self._overlaid or self.settings(pool).gate("NodeOverlay") is False:
             return self.resolution(pool)
@@ -386,7 +388,7 @@ class Context(ObjectRelations):
         return [obj for obj in self.objects if obj.partial]
 
     def controller_problems(self, obj: Object) -> list[ControllerProblem]:
-        """Return what the controller refuses in an object that the API server accepts."""
+        """Return the problems of the controller with an object that the API server accepts."""
         found = self._controller.get(id(obj))
         if found is None:
             from nodelint.karpenter.controller import check

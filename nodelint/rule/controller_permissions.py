@@ -1,4 +1,6 @@
-"""What the controller beside a file needs to be allowed, and which of the run's policies and modules may allow it."""
+"""The AWS calls that the Karpenter controller near a file makes, and the IAM policies and Terraform modules of the
+run that may allow them.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ _SOURCE = re.compile(r'(?m)^[ \t]+source\s*=\s*"([^"\n]*)"')
 
 
 def find_oldest_release(source: Source, context: Context) -> Version | None:
-    """Return the oldest release of Karpenter that files state for what is near a file; None if one is not known."""
+    """Return the oldest Karpenter release that files state for the objects or installations near a file. None if a
+    release is not known.
+    """
     objects = context.run_files.objects_near(source, Object)
     stated = [context.stated_releases(obj) for obj in objects]
     if not objects:
@@ -46,7 +50,9 @@ def find_oldest_release(source: Source, context: Context) -> Version | None:
 
 
 def list_needed_calls(source: Source, context: Context, oldest: Version | None) -> list[Call]:
-    """Return the calls that the controller of a file's neighbours makes, as far as these are known."""
+    """Return the AWS calls that the controller for the objects near a file makes. Empty if neither a class nor a
+    release is known.
+    """
     classes = context.run_files.objects_near(source, EC2NodeClass)
     conditions = list_conditions(classes)
     if any(_asks_for_spot(pool) for pool in context.run_files.objects_near(source, NodePool)):
@@ -60,7 +66,7 @@ def list_needed_calls(source: Source, context: Context, oldest: Version | None) 
 
 
 def _is_set(setting: WrittenSetting) -> bool:
-    """Whether a setting has a value; an expression that may come to nothing counts as none."""
+    """Return whether a setting certainly has a value. False for an expression that may be empty."""
     lines = setting.node.source.text[setting.node.start :][:300].split("\n")[:2]
     may_be_empty = r"\{\{" if setting.is_known else r"\{\{|\?|\btry\(|\bcoalesce\("
     return re.search(may_be_empty, "".join(lines)) is None
@@ -74,7 +80,9 @@ def _asks_for_spot(pool: NodePool) -> bool:
 
 
 def list_statements_near(source: Source, context: Context) -> Iterator[Statement]:
-    """Yield the statements that may count for a file's policy: not those of folders that have one of their own."""
+    """Yield the statements of IAM policies that may apply to the controller of a file. Statements in other folders
+    that have a controller policy of their own are not included.
+    """
     folder = os.path.dirname(source.path)
     blocks = context.run_files.terraform.files if context.run_files.has_terraform else ()
     files = {file.path: file for file in (*blocks, *context.run_files.files_of_run, source)}
@@ -92,7 +100,9 @@ def list_statements_near(source: Source, context: Context) -> Iterator[Statement
 
 
 def _is_ours(at: Span) -> bool:
-    """Whether a place of a policy may be of the controller: its block, or a file without blocks, names Karpenter."""
+    """Return whether a policy may be the controller's: its Terraform block contains the word Karpenter, or the file
+    is no Terraform file.
+    """
     text = at.source.text
     if not at.source.path.endswith(ENDINGS):
         return True
@@ -101,7 +111,7 @@ def _is_ours(at: Span) -> bool:
 
 
 def is_policy_module_in_use(context: Context) -> bool:
-    """Whether a module of the run makes a policy of the controller beside what is written out."""
+    """Return whether the run calls a Terraform module that creates a policy of the controller."""
     if not context.run_files.has_terraform:
         return False
     return any(
@@ -111,7 +121,7 @@ def is_policy_module_in_use(context: Context) -> bool:
 
 
 def find_policy_module(block: str) -> PolicyModule | None:
-    """Return the module that a call makes the controller's policy by; None if it makes none."""
+    """Return the module that a `module` block calls, if it creates the controller's policy. None otherwise."""
     called = _SOURCE.search(block)
     module = policy_module(called[1]) if called is not None else None
     return module if module is not None and module.is_in_use(block) else None

@@ -73,10 +73,10 @@ def names_device(pool: NodePool) -> bool:
 
 
 def describe_long_work(pool: NodePool, resolve: Callable[[NodePool], Resolution]) -> str | None:
-    """Return what happens to pods that run for long and cannot be moved, if a pool is for jobs or for pods on GPUs.
-    None otherwise.
+    """Return a sentence about the eviction of long-running pods, if a pool is for jobs or for pods on GPUs. None
+    otherwise.
 
-    `resolve` returns what the pool can launch. It is only called if the pool's names show nothing.
+    `resolve` returns the types that the pool can launch. It is only called if the pool's names show nothing.
     """
     word = names_jobs(pool)
     if word is not None:
@@ -119,8 +119,8 @@ def key_of(node: Node) -> Node:
 
 
 def require(pool: NodePool, wanted: Sequence[Wanted]) -> list[Edit]:
-    """Return the edits that add requirements to a pool, in the style of its own. Raise NotEditable if none can be
-    added.
+    """Return the edits that add requirements to a pool, in the style of the pool's own requirements. Raise
+    NotEditable if none can be added.
     """
     from nodelint.edits import NotEditable, add_key, insert_items, replace
 

@@ -70,8 +70,8 @@ class RunOverlays:
         return list(found.values())
 
     def apply(self, pool: NodePool) -> Resolution:
-        """Return what a pool can launch, with the accepted overlays of its cluster. Without overlays if several
-        groups concern the pool.
+        """Return the instance types that a pool can launch, with the accepted overlays of its cluster. Without
+        overlays if several groups concern the pool.
         """
         resolution = self._resolve(pool)
         groups = self.groups_of(pool)

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 
 def find_object_fault(obj: Object, context: Context) -> tuple[Node, str] | None:
-    """Return the node and the reason because of which an object has no effect. None if there is none."""
+    """Return the reason why an object has no effect, with its node: the API server refuses the object, or the
+    controller launches nothing with it. None if there is none.
+    """
     fault = next(find_faults(obj, context.karpenter, context.schemas), None)
     if fault is not None:
         return fault.node, f"the API server refuses {obj.label}: {fault.message}"

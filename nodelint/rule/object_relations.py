@@ -274,7 +274,7 @@ def _names(pool: NodePool, obj: Object) -> bool:
 
 
 def _build_of(obj: Object) -> tuple[object, ...]:
-    """Return what an object is rendered with: the number of a chart's release, the call of a module. Empty if it is
+    """Return the chart release or module call that renders an object, by its number and label. Empty if the object is
     not rendered.
     """
     built = obj.source.built

@@ -207,7 +207,7 @@ def _next(source: SourceText, page: _Page, after: int) -> Span | None:
 
 
 def _under_a_key(node: Node) -> bool:
-    """Return whether a node is a block under a key. It begins where its first member does, and a comment above
+    """Return whether a node is a block below a key. The block begins at its first member, so a comment above it
     applies to the member.
     """
     return node.style == "block" and node.parent is not None and node.parent.kind == "mapping"

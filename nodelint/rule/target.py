@@ -34,7 +34,7 @@ class Target(NamedTuple):
     today: int | None = None
     chosen: Chosen | None = None
     assumed: bool = False
-    """Whether no option and no file states the release, so that the newest known release is used."""
+    """True if no option and no file states the release, so that the newest known release is used."""
     day: int | None = None
 
     @property

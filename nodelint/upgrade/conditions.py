@@ -38,7 +38,7 @@ _OBJECTS = ("NodePool", "EC2NodeClass", "NodeOverlay", "CapacityBuffer", "Custom
 
 
 class Matcher:
-    """Finds the places of conditions among some manifests. `context` is that of the old release."""
+    """A search for the places at which conditions apply in some manifests. `context` is that of the old release."""
 
     def __init__(self, sources: Sequence[Source], context: Context, settings: ControllerSettings) -> None:
         self._asked = sources

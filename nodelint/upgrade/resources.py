@@ -122,7 +122,7 @@ def lacking(sources: Sequence[Source], action: str) -> list[Location] | None:
 
 
 def policies(sources: Sequence[Source]) -> Iterator[Source]:
-    """Return the sources that allow an action which only a node autoscaler needs."""
+    """Yield the files that name the action `ec2:CreateFleet`, which only a node autoscaler needs."""
     return (source for source in sources if _CONTROLLER.search(source.text))
 
 

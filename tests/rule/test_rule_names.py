@@ -220,5 +220,8 @@ def test_a_word_lists_the_rules_about_it(nodelint: Run) -> None:
     assert {"gpu-image-gap", "accelerator-by-accident", "small-volume"} <= listed.keys()
     assert not {"spot-only", "wildcard-value"} & listed.keys()
     assert nodelint("rule", "GPUs").stdout.startswith("GPUs: ")
+    named = nodelint("rule", "arm64").stdout
+    assert named.index("amd64-only") < named.index("Pages of other rules that name `arm64`: ")
+    assert "image-arch-mismatch" in named[named.index("Pages of other rules") :]
     done = nodelint("rule", "gp")
     assert (done.returncode, done.stdout) == (2, "") and "there is no rule `gp`" in done.stderr

@@ -1,9 +1,8 @@
 """The subset of CEL in which Karpenter's own rules are written, compiled to Python functions.
 
 These rules need no package, and no time to load one. Other expressions need CEL's own runtime. The semantics are
-those of the language's specification: an error in `&&`, `
-
-`, `all` or `exists` counts only if no other operand decides.
+those of the language's specification: an error in `&&`, `||`, `all` or `exists` counts only if no other operand
+decides.
 """
 
 from __future__ import annotations
@@ -318,10 +317,7 @@ def _variable(name: str) -> Step:
 
 
 def _decide(parts: Iterable[Step], scopes: Iterable[Mapping[str, Any]], decisive: bool) -> bool:
-    """Return the result of `
-
-    ` if `decisive` is true, else of `&&`. An error counts only if no operand decides.
-    """
+    """Return the result of `||` if `decisive` is true, else of `&&`. An error counts only if no operand decides."""
     failure: Failure | None = None
     for part, scope in zip(parts, scopes, strict=False):
         try:

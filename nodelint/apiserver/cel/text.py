@@ -52,7 +52,7 @@ def degree(pattern: str) -> int | None:
     """
     signs, inner = 0, [False]
     closed = False
-    """Whether the previous token closes a group with a repetition or alternatives in it."""
+    """True if the previous token closes a group with a repetition or alternatives in it."""
     for token in re.finditer(_REPEAT + "|.", pattern, re.DOTALL):
         if token["sign"]:
             if closed:

@@ -153,7 +153,7 @@ class Account:
 
     def _prepare(self, region: str) -> None:
         """Get credentials and create the clients, in this thread because creating them is not thread-safe. Raise
-        CannotAsk.
+        CannotAsk if no call is possible.
         """
         session = self._session()
         from botocore.config import Config

@@ -222,7 +222,8 @@ def send_call(call: ApiCall, client: Any, known: Catalog | None, going: Going) -
     """Make a call, page by page. `going` is called before each page and may raise. `known` is needed for instance
     types.
 
-    Raise the exceptions of botocore, MalformedAnswer for an answer that cannot be read, and UnusableAnswer.
+    Raise the exceptions of botocore, MalformedAnswer for an answer that cannot be read, and UnusableAnswer for an
+    answer without a usable fact.
     """
     from botocore.exceptions import ClientError
 

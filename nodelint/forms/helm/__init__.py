@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from nodelint.forms.lib.controller_install import ControllerFiles
     from nodelint.forms.lib.unread_inputs import UnreadInputs
     from nodelint.forms.rendered import Built
-    from nodelint.forms.requests import InstallChart
+    from nodelint.forms.requests import BlockAddress, InstallChart
     from nodelint.model.controller_settings import ControllerInstall
     from nodelint.model.evidence import Evidence
     from nodelint.model.manifest import Object
@@ -171,6 +171,15 @@ def find_plain_values(source: Source, files: ControllerFiles) -> Iterator[Contro
     from nodelint.forms.helm import plain_values
 
     return plain_values.find_plain_values(source, files)
+
+
+def find_addresses(
+    objects: Sequence[Object], sources: Sequence[Source]
+) -> Iterator[tuple[Object, BlockAddress, str]]:
+    """Yield the objects of chart templates: the object, its address, and why helm does not create it (else empty)."""
+    from nodelint.forms.helm import disabled_objects
+
+    return disabled_objects.find_addresses(objects, sources)
 
 
 def make_input_finder(sources: Sequence[Source]) -> ChartInputs:

@@ -183,14 +183,16 @@ def _fill_all(
 ) -> Iterator[tuple[Back, ...]]:
     """Yield the rendered templates of a chart that use some of the values.
 
-    With `all_of_them`, yield all templates if at least one uses some values.
+    With `all_of_them`, yield all templates if at least one uses some values, in a condition too.
     """
     found = [_fill(template, values, uses, files, root) for template in templates]
-    is_whole = all_of_them and any(found)
+    is_whole = all_of_them and (any(found) or any(".Values" in template.text for template in templates))
     for template, variants in zip(templates, found, strict=True):
-        variants = variants or (_fill(template, values, uses, files, root, plain=True) if is_whole else ())
-        if variants:
-            yield variants
+        whole = variants
+        if is_whole and (not variants or variants[0].leaves_out):
+            whole = _fill(template, values, uses, files, root, plain=True) or variants
+        if whole:
+            yield whole
 
 
 def _fill(

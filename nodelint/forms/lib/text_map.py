@@ -125,6 +125,7 @@ class Back:
         self.default = _DEFAULT
         self._uses = uses
         self.holes = filled.holes
+        self.leaves_out = filled.left_out
         self.included = sorted(filled.included)
         self._segments = filled.segments
         self._starts = [segment.at for segment in filled.segments]

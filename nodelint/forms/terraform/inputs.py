@@ -51,7 +51,7 @@ _NOT_IN_IDENTITY = frozenset(
 """Attributes of a resource that do not affect its name, id or address."""
 _IDENTITY = re.compile(r"(?:\w*_)?(?:name|arn|id|endpoint|url)")
 _OF_NAMES = re.compile(
-    r"(?:^|_)(?:source|version|create|enabled?$|(?:names?|prefix|suffix|id|arn|namespace|stage|environment)(?:_|$))"
+    r"^(?:source|version)$|(?:^|_)(?:create|enabled?$|(?:names?|prefix|suffix|id|arn|namespace|stage|environment)(?:_|$))"
 )
 
 

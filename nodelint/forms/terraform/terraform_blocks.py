@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 from nodelint.base.tuples import NamedTuple
@@ -100,6 +101,15 @@ def registry_source(source: str) -> tuple[str, str | None]:
     else:
         return source, None
     return f"{owner}/{name}/{provider}{below or ''}", version
+
+
+def called_folder(block: BlockText) -> str | None:
+    """Return the folder of the local module that a block calls. None for any other block."""
+    source = _SOURCE.search(block.text) if block.address.startswith("module.") else None
+    if source is None or not source[3].startswith("."):
+        return None
+    around = os.path.dirname(os.path.abspath(block.source.path))
+    return os.path.normpath(os.path.join(around, source[3]))
 
 
 def newest_allowed(constraint: str) -> tuple[float, ...] | None:

@@ -57,7 +57,8 @@ _NEGATIVE = r"-[0-9.]*[1-9].*"
 
 
 def check(obj: Object, release: Version) -> list[ControllerProblem]:
-    """Return what the controller of a release refuses or cannot use in an object, in the controller's order.
+    """Return the parts of an object that the controller of a release refuses or cannot use, in the controller's
+    order.
 
     Objects of an apiVersion that the release does not serve, and objects of removed kinds (Provisioner), are not
     judged.
@@ -74,7 +75,7 @@ def check(obj: Object, release: Version) -> list[ControllerProblem]:
 
 
 def find_launch_blocker(obj: Object, release: Version) -> ControllerProblem | None:
-    """Return the first error in an object because of which Karpenter launches no node with it. None if there is
+    """Return the first error in an object that prevents Karpenter from launching nodes with it. None if there is
     none.
     """
     for problem in check(obj, release):
@@ -87,7 +88,7 @@ def find_launch_blocker(obj: Object, release: Version) -> ControllerProblem | No
 def find_pool_blocker(
     pool: NodePool, node_class: EC2NodeClass | None, release: Version
 ) -> tuple[Object, ControllerProblem] | None:
-    """Return the pool or class because of which Karpenter launches no node, and the problem. The pool is checked
+    """Return the pool or class that prevents Karpenter from launching nodes, and its problem. The pool is checked
     first.
 
     None if neither the pool nor the class has such a problem.

@@ -124,7 +124,7 @@ class ImageSet(NamedTuple):
 
     @property
     def known(self) -> tuple[Image, ...]:
-        """Return the images of which nodelint knows which instance types can use them."""
+        """Return the images for which it is known which instance types can use them."""
         return tuple(image for image in self.images if image.known)
 
     @property

@@ -153,7 +153,8 @@ def resolve(
     facts: AwsFacts = NOTHING,
     images: ImageSet | None = None,
 ) -> Resolution:
-    """Return what a NodePool can launch in a release. Raise nothing, whatever the manifests hold.
+    """Return the instance types that a NodePool can launch in a release, as a Resolution. Raise nothing, whatever the
+    manifests contain.
 
     Without a class, or if the class is known in part, the images are unknown and every type may have one. `no_class`
     is the reason why there is no class, if it is not simply absent from the files. `facts` have the zones and their
@@ -170,8 +171,8 @@ def resolve(
 
 
 def resolve_as(resolution: Resolution, pool: NodePool) -> Resolution:
-    """Return what a pool can launch that differs from the pool of a resolution only in its requirements and
-    labels.
+    """Return the instance types that a pool can launch, as a Resolution. The pool may differ from the pool of
+    `resolution` only in its requirements and labels.
     """
     return _resolve_on(resolution.supply, pool, resolution.kubernetes, NOTHING).with_overlays_of(resolution)
 
@@ -292,7 +293,7 @@ def sizes_left_out(pool: NodePool) -> Sequence[str]:
 def _newer_than_catalog(
     pool: NodePool, lines: Sequence[LineEffect], folded: Requirements, supply: Supply
 ) -> Iterable[Gap]:
-    """Yield why no known type is no proof that there is none: the requirements may allow a newer type."""
+    """Yield a gap if the requirements may allow a type that is newer than the catalogue."""
     for line in lines:
         key = normalize(line.key)
         named = line.values if line.operator == "In" and key in (FAMILY, INSTANCE_TYPE) else ()

@@ -123,10 +123,10 @@ def _group(requirement: Requirement, supply: Supply) -> str:
 
 
 def _telling(requirements: Sequence[Requirement | None], supply: Supply) -> list[Requirement | None]:
-    """Return the requirements, long rows of `NotIn` with only the values that some type or zone has, and one other
-    value.
+    """Return the requirements with fewer values. If many `NotIn` requirements have one key, each keeps only the
+    values that some type or zone has, and one other value.
 
-    The other values exclude nothing more, and there may be as many as a file can hold.
+    The removed values exclude no type, and there may be as many as a file can contain.
     """
     requirements = [*requirements]
     by_key: dict[str, list[Requirement]] = {}

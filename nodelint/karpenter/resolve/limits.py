@@ -273,7 +273,7 @@ _COUNTED = 0.9
 
 
 def growth(counted: Sequence[Limit], resolution: Resolution) -> Growth | None:
-    """Return how far limits of `cpu` and `memory` let a pool grow.
+    """Return the sizes to which limits of `cpu` and `memory` let a pool grow.
 
     None if no type is within the limits, or if the size of one is not known.
     """

@@ -70,7 +70,9 @@ def reserved_only(requirements: Requirements, key: str, node_class: EC2NodeClass
 def note(
     requirement: Requirement | None, view: Catalog, node_class: EC2NodeClass | None, release: Version
 ) -> str | None:
-    """Return what a reader must know about a requirement in addition to its numbers. None if there is nothing."""
+    """Return a note about a requirement that its numbers do not show, such as the facts on which it depends. None if
+    there is none.
+    """
     if requirement is None:
         return "not judged: it holds a placeholder or is malformed"
     key = requirement.key

@@ -157,7 +157,9 @@ def within(inner: Requirement, outer: Requirement) -> bool:
 
 
 def _subnets(resolution: Resolution) -> object:
-    """Return where the class launches, as far as the files show it: its subnet terms, else the name of the class."""
+    """Return a key for the subnets in which the class launches: its subnet terms, or the name of the class if no file
+    has the class.
+    """
     node_class = resolution.node_class
     if node_class is None:
         ref = resolution.pool.class_ref

@@ -41,7 +41,8 @@ _FORMER = {
 
 
 class Resolution:
-    """What one NodePool with its EC2NodeClass can launch; the package describes how it is determined.
+    """The instance types that one NodePool with its EC2NodeClass can launch. `nodelint.karpenter.resolve` describes
+    how they are determined.
 
     `class_removed` are the types that the class excludes, with the reason. `lines` are the effects of the
     requirements in the order of the file, then those of the labels. `candidates` meet everything: of them,
@@ -118,7 +119,7 @@ class Resolution:
 
     @property
     def perhaps_newer(self) -> Gap | None:
-        """Return the gap because of which a type that is not in the catalogue may meet the requirements.
+        """Return the gap that allows a type which is not in the catalogue to meet the requirements.
 
         None if a known type meets them, or if there is no such gap.
         """

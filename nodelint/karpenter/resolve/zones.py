@@ -121,8 +121,8 @@ def meets_label(requirement: Requirement, labels: Mapping[str, Label]) -> bool:
 
 
 def place_note(requirement: Requirement | None, places: LaunchPlaces | None) -> str | None:
-    """Return what a reader must know about a requirement on zones, region or reservations. None for others, and if
-    nothing is known.
+    """Return a note about a requirement on zones, region or reservations. None for other requirements, and if nothing
+    is known.
     """
     if requirement is None or places is None:
         return None
@@ -140,7 +140,9 @@ def place_note(requirement: Requirement | None, places: LaunchPlaces | None) -> 
 
 
 def places_of(node_class: EC2NodeClass | None, view: Catalog, facts: AwsFacts) -> LaunchPlaces | None:
-    """Return where a class can launch. None if neither its zones nor the offerings of the region are known."""
+    """Return the zones and offerings in which a class can launch. None if neither its zones nor the offerings of the
+    region are known.
+    """
     if facts.region is None:
         return None
     subnets, unknown = _subnets(node_class, facts)
@@ -301,7 +303,7 @@ _UNREAD = "the class's zones are not known: what its subnet terms find cannot be
 
 
 def _subnets(node_class: EC2NodeClass | None, facts: AwsFacts) -> tuple[tuple[Subnet, ...] | None, list[Gap]]:
-    """Return the subnets that a class finds, or None and the gaps because of which they are not known."""
+    """Return the subnets that a class finds. None if they are not known, together with the gaps that explain this."""
     at = _subnet_terms(node_class)
     if node_class is None or at is None:
         return None, []

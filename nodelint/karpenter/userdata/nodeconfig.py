@@ -50,7 +50,7 @@ def is_read_as_nodeconfig(text: str) -> bool:
 
 
 def troubles(root: Node | None, part: Part) -> Iterator[UserDataProblem]:
-    """Yield what nodeadm refuses or drops in a NodeConfig."""
+    """Yield the fields of a NodeConfig that nodeadm refuses or drops."""
     facts = table("nodeconfig")
     if root is None or root.kind != "mapping":
         yield UserDataProblem(part.start, part.end, "a NodeConfig must be a mapping", _NO_JOIN)
