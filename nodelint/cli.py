@@ -60,7 +60,7 @@ def _suggest_command(word: str, commands: list[str]) -> str:
     if lower in _MEANT_COMMANDS:
         return f"; write `nodelint {_MEANT_COMMANDS[lower]}`"
     if lower in commands or lower.removesuffix("s") in commands:
-        return f", did you mean `{lower if lower in commands else lower.removesuffix('s')}`?"
+        return f" (did you mean `{lower if lower in commands else lower.removesuffix('s')}`?)"
     if os.path.lexists(word):
         return f"; to check the manifests there: `nodelint check {word}`"
     if word in table("rules")["rules"]:
@@ -91,7 +91,7 @@ class _Commands(WholeHelp):
             from difflib import get_close_matches
 
             near = next(iter(get_close_matches(error.option_name, ["--version", "--help"], 1, 0.8)), None)
-            hint = f", did you mean `{near}`?" if near else None
+            hint = f" (did you mean `{near}`?)" if near else None
             hint = hint or f"; options stand after the command, as in `nodelint check {error.option_name}`"
             vars(error)["message"] = error.message.rstrip(".") + hint
             vars(error)["possibilities"] = None

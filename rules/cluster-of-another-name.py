@@ -5,7 +5,7 @@ endpoint of that cluster, unless `settings.clusterEndpoint` is set. If there is 
 Nodes get the other name, so they never join the cluster in which Karpenter runs.
 
 The rule reports a missing name only if all values of the chart are known, and others are set. It compares names only
-if the files install one controller and create one cluster, whose name they say.
+if the files install one controller, create one cluster, and state its name.
 
 There is no edit: only the author knows in which cluster Karpenter runs.
 
@@ -65,7 +65,7 @@ def check(source: Source, context: Context) -> Findings:
                 yield Finding(
                     at=at,
                     message="the chart gets no `settings.clusterName`: the controller does not start",
-                    help="set it to the name of the cluster",
+                    help="set the value to the name of the cluster",
                     once=True,
                 )
             return

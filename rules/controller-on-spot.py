@@ -70,7 +70,7 @@ def check(source: Source, context: Context) -> Findings:
     if not blocks.is_of_root(source.path):
         return
     found = list(spot_groups.find_spot_groups(source.path, blocks))
-    if found:
+    if found and found[0].at.source.path == source.path:
         yield Finding(
             at=found[0].at,
             message="all nodes for Karpenter's controller are spot instances: if EC2 reclaims them, nothing launches "

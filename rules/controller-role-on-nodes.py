@@ -65,7 +65,7 @@ spec:
   values:
     serviceAccount:
       annotations:
-        eks.amazonaws.com/role-arn: arn:aws:iam::204519873366:role/karpenter-controller
+        eks.amazonaws.com/role-arn: arn:aws:iam::640318552907:role/karpenter-controller
     settings: {clusterName: main, interruptionQueue: main}
 # file: class.yaml
 apiVersion: karpenter.k8s.aws/v1
@@ -90,7 +90,7 @@ spec:
   values:
     serviceAccount:
       annotations:
-        eks.amazonaws.com/role-arn: arn:aws:iam::204519873366:role/karpenter-controller
+        eks.amazonaws.com/role-arn: arn:aws:iam::640318552907:role/karpenter-controller
     settings: {clusterName: main, interruptionQueue: main}
 # file: class.yaml
 apiVersion: karpenter.k8s.aws/v1

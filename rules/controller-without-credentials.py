@@ -191,7 +191,7 @@ def _without_agent(block: "terraform_trace.BlockText", context: Context) -> Find
         yield Finding(
             at=block.at,
             message=f"the controller runs on Fargate (namespace `{namespace}`), where Pod Identity gives it no role",
-            also=[Also(cluster.at, "the cluster")],
+            also=[Also(cluster.at, "the controller runs in this cluster")],
             help="let the role trust the cluster's OIDC provider (IRSA), or run the controller on a node group",
         )
         return
@@ -204,7 +204,7 @@ def _without_agent(block: "terraform_trace.BlockText", context: Context) -> Find
         yield Finding(
             at=block.at,
             message="no add-on `eks-pod-identity-agent` is installed: Pod Identity gives the controller no role",
-            also=[Also(cluster.at, "the cluster")],
+            also=[Also(cluster.at, "the controller runs in this cluster")],
             help="add `eks-pod-identity-agent` to the add-ons of the cluster",
         )
 
@@ -222,8 +222,7 @@ def _is_annotated(context: Context) -> bool:
 def _find_fargate_namespace(context: Context) -> str | None:
     """Return the chart's namespace if a Fargate profile selects all of its pods; None if none is known to."""
     blocks = context.run_files.terraform
-    found = {controller_settings.namespace_of(install, blocks) for install in context.run_files.installs}
-    namespace = found.pop() if len(found) == 1 else None
+    namespace = controller_settings.find_namespace(context.run_files.installs, blocks)
     for block in blocks.blocks:
         begun = _PROFILES.search(block.text)
         text = block.text if block.kind == "aws_eks_fargate_profile" else block.text[begun.end() :] if begun else ""

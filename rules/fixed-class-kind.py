@@ -1,4 +1,4 @@
-r"""A chart can create a class of EKS Auto Mode instead of an EC2NodeClass, but its NodePools always name the latter.
+r"""A chart can create a class of EKS Auto Mode instead of an EC2NodeClass, but its NodePools never name it.
 
 A condition of the chart decides whether the class is a `NodeClass` of `eks.amazonaws.com` or an `EC2NodeClass`. A
 pool with a fixed `kind: EC2NodeClass` never finds a `NodeClass` and launches nothing.

@@ -3,8 +3,8 @@
 Since version 3 of the provider, `set`, `set_list` and `set_sensitive` of a `helm_release` are lists of objects:
 `set = [{ name = ..., value = ... }]`, and `kubernetes` of the provider is an object: `kubernetes = { host = ... }`.
 Before, each was a block. Terraform refuses the form of the other version, so nothing is installed. The rule looks at
-all charts of the root modules that install Karpenter: one of another chart stops the plan as well. If
-`required_providers` does not hold the provider below 3 and the repository has no `.terraform.lock.hcl`,
+all charts of the root modules that install Karpenter, because a mistake in any chart stops the plan. If
+`required_providers` allows version 3 and the repository has no `.terraform.lock.hcl`,
 `terraform init` takes the newest version.
 
 The rule reports nothing if the version is not known: the root module is not in the repository, or it calls a public

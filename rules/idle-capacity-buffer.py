@@ -84,7 +84,9 @@ def _find_unknown(buffer: "cluster_objects.CapacityBuffer", context: Context) ->
         node, meant = problem.node, problem.suggestion
         if problem.layer == "unknown":
             changes = edits.if_editable(edits.set_key, node, meant) if meant is not None else []
-            ways = [Suggestion("remove it", edits.if_editable(edits.remove, node))]
+            ways = [
+                Suggestion(f"remove `{messages.short(str(node.value), 40)}`", edits.if_editable(edits.remove, node))
+            ]
             yield Finding(
                 at=node,
                 message=problem.message,

@@ -139,9 +139,8 @@ def _choices(obj: Object, problem: apiserver.SchemaProblem, context: Context, fi
     if ways and len(others) > 1:
         ways.insert(0, (f"remove `{node.value}`", edits.if_editable(edits.remove, node)))
     if problem.path == "spec.weight" and node.value == 0:
-        ways.insert(
-            0, ("remove it: a NodePool without a weight has the lowest weight", edits.if_editable(edits.remove, node))
-        )
+        way = "remove `weight`: a NodePool without a weight has the lowest weight"
+        ways.insert(0, (way, edits.if_editable(edits.remove, node)))
     if problem.path == "spec.limits" and problem.wanted == "object" and isinstance(node.value, int):
         ways.append((f"limit cpu to {node.value} cores", edits.if_editable(edits.replace, node, {"cpu": node.value})))
     if problem.path == "metadata.name" and isinstance(node.value, str):

@@ -90,7 +90,7 @@ def check(source: Source, context: Context) -> Findings:
         if kind in (_ISSUER, _ARN):
             yield Finding(
                 at=first,
-                also=[Also(other, "the same value") for other in others],
+                also=[Also(other, "the value is the same here") for other in others],
                 message=f"the key of the condition begins with {kind}: no token meets it, and the role gives no "
                 "credentials",
                 help='write the issuer without `https://`: `replace(..., "https://", "")`, or `oidc_provider` of the '

@@ -125,7 +125,7 @@ def _number_in_quotes(expression: expressions.Expression) -> Finding:
 
 def _finding(node: Node, message: str) -> Finding:
     changes = edits.if_editable(edits.remove, node)
-    ways = [Suggestion("remove it: the default of the image family then applies", changes)] if changes else []
+    ways = [Suggestion("remove the field: the default of the image family then applies", changes)] if changes else []
     return Finding(at=node, message=message, note=NOTE, suggestions=ways)
 
 

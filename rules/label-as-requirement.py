@@ -6,8 +6,8 @@ excludes all arm64 types. Karpenter sets these labels on each node anyway, with 
 for them under `requirements`. Unlike a requirement, a label is part of the hash, so a change replaces nodes that
 would still fit.
 
-If the label excludes values that a requirement of the same key lists, the finding is a warning. Otherwise it is
-information. If a requirement has only this value, the label changes nothing but the hash, and only `--select` or
+If the label excludes values that a requirement of the same key lists, the finding is a warning. Otherwise its
+severity is info. If a requirement has only this value, the label changes nothing but the hash, and only `--select` or
 `--extend-select` shows it. The fix moves the label to the
 requirements.
 

@@ -155,7 +155,7 @@ def check(source: Source, context: Context) -> Findings:
         yield Finding(
             at=planned.at,
             message="`kubernetes_manifest` needs the CRDs at plan time, before the chart installs them",
-            also=[Also(chart.at, "the chart that installs the CRDs")],
+            also=[Also(chart.at, "this chart installs the CRDs")],
             note="the first plan fails, with or without `depends_on`",
             help="use `kubectl_manifest`, or another root module for the objects",
         )
@@ -167,7 +167,7 @@ def check(source: Source, context: Context) -> Findings:
             message="this `kubectl_manifest` does not wait for the chart: the kind does not exist in the first run",
             also=[
                 *(Also(block.at, "this one does not wait either") for block in early),
-                Also(charts[0].at, "the chart that installs the CRDs"),
+                Also(charts[0].at, "this chart installs the CRDs"),
             ],
             help=f"add `depends_on = [{charts[0].address}]`",
         )

@@ -132,7 +132,7 @@ def _slip(taint: manifest.Taint, meant: str, startup: bool) -> Finding:
     does = f"{taints.remover_of_taint(meant)} removes" if startup else "pods tolerate"
     return Finding(
         at=at,
-        message=f"`{written}` is not the taint that {does}, did you mean `{meant}`?",
+        message=f"`{written}` is not the taint that {does} (did you mean `{meant}`?)",
         edits=edits.if_editable(edits.set_value, at, meant),
         note="the taint stays on every node: Karpenter waits for its removal and never consolidates the node"
         if startup

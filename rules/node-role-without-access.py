@@ -24,13 +24,18 @@ warning for a cluster in the mode `API`, else info.
 ```yaml bad
 # file: main.tf
 resource "aws_eks_cluster" "this" {
-  name = "main"
+  name     = "main"
+  role_arn = aws_iam_role.cluster.arn
+  vpc_config {
+    subnet_ids = var.subnet_ids
+  }
   access_config {
     authentication_mode = "API"
   }
 }
 resource "aws_iam_role" "node" {
-  name = "karpenter-node"
+  name               = "karpenter-node"
+  assume_role_policy = data.aws_iam_policy_document.ec2.json
 }
 resource "kubectl_manifest" "class" {
   yaml_body = <<-YAML
@@ -50,7 +55,11 @@ resource "kubectl_manifest" "class" {
 ```yaml good
 # file: main.tf
 resource "aws_eks_cluster" "this" {
-  name = "main"
+  name     = "main"
+  role_arn = aws_iam_role.cluster.arn
+  vpc_config {
+    subnet_ids = var.subnet_ids
+  }
   access_config {
     authentication_mode = "API"
   }
@@ -61,7 +70,8 @@ resource "aws_eks_access_entry" "node" {
   type          = "EC2_LINUX"
 }
 resource "aws_iam_role" "node" {
-  name = "karpenter-node"
+  name               = "karpenter-node"
+  assume_role_policy = data.aws_iam_policy_document.ec2.json
 }
 resource "kubectl_manifest" "class" {
   yaml_body = <<-YAML
@@ -204,7 +214,7 @@ def _of_people(role: Node, made: "node_roles.MadeRole", blocks: "terraform_trace
                 at=role,
                 message="the access entry of this role has type `STANDARD`: its nodes do not join the cluster",
                 note="EKS gives nodes their name and the group `system:nodes` only by an entry of type `EC2_LINUX`",
-                also=[Also(entry.at, "the access entry")],
+                also=[Also(entry.at, "this access entry has type `STANDARD`")],
                 help='set `type = "EC2_LINUX"`, without access policies',
                 once=True,
             )
@@ -239,7 +249,7 @@ def _without_entry(role: Node, made: "node_roles.MadeRole", context: Context) ->
         severity=None if has_entries else "info",
         also=[
             Also(made.block.at, "creates the role"),
-            Also(ours[0].at, "accepts access entries only (`API`)" if only_entries else "the cluster"),
+            Also(ours[0].at, "accepts access entries only (`API`)" if only_entries else "this is the cluster"),
         ],
         help="add `aws_eks_access_entry` with the role's ARN and type `EC2_LINUX`",
         once=True,
@@ -364,7 +374,7 @@ def _without_row(roles: Sequence[Node], context: Context) -> Findings:
             if only
             else "no row of `aws-auth` names this role: nodes with it join only if an access entry names it",
             severity=None if only else "info",
-            also=[Also(at, "the roles that may join") for _, at in maps[:1]],
+            also=[Also(at, "only these roles may join") for _, at in maps[:1]],
             help="add its ARN to `mapRoles`, with the groups `system:bootstrappers` and `system:nodes`",
         )
 

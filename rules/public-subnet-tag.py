@@ -6,7 +6,7 @@ out: the subnet's default route goes to an internet gateway. Such a node never j
 
 The rule looks at subnets with `map_public_ip_on_launch` or with a route to an internet gateway, and at the module
 `terraform-aws-modules/vpc/aws`. It reports nothing if no EC2NodeClass selects subnets by this tag alone, or if no
-private subnets have the tag: then public nodes are meant.
+private subnets have the tag with this value: then public nodes are meant.
 
 There is no edit: somebody may need the tag for other things.
 
@@ -77,8 +77,12 @@ def check(source: Source, context: Context) -> Findings:
     if source.built is not None or not source.path.endswith(terraform_trace.ENDINGS):
         return
     blocks = context.run_files.terraform
-    tagged = list(public_subnets.find_tagged_subnets(source.path, _KEY, blocks))
-    if not tagged or not public_subnets.has_tagged_private_subnets(source.path, _KEY, blocks):
+    tagged = [
+        found
+        for found in public_subnets.find_tagged_subnets(source.path, _KEY, blocks)
+        if public_subnets.has_tagged_private_subnets(source.path, _KEY, found.value, blocks)
+    ]
+    if not tagged:
         return
     classes = context.run_files.objects_near(source, EC2NodeClass)
     selecting = [term for found in classes for term in found.subnet_terms if [tag.key for tag in term.tags] == [_KEY]]

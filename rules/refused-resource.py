@@ -77,5 +77,5 @@ def check(source: Source, context: Context) -> Findings:
             message=f"`{found.kind}` has no argument `{name}`: Terraform refuses the plan",
             also=unknown[1:],
             note=f"as of version {resource_arguments.NEWEST} of the AWS provider",
-            help=f"write `{other}`" if other is not None else "remove it, or correct its name",
+            help=f"write `{other}`" if other is not None else "remove the argument, or correct its name",
         )

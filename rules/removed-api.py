@@ -167,7 +167,7 @@ def _no_kind(obj: Object, context: Context) -> Finding:
         meant = "NodePool"
     elif obj.group != gvk.GROUPS["NodePool"] or obj.kind.lower().endswith(("class", "template")):
         meant = gvk.CLASS_KIND
-    way = f"write it as {meant} of `{gvk.GROUPS[meant]}/v1`" if meant else "remove it"
+    way = f"write it as {meant} of `{gvk.GROUPS[meant]}/v1`" if meant else "remove the object"
     return Finding(
         at=obj.node.get("kind") or obj.node,
         message=f"no release of Karpenter has a kind `{messages.short(obj.kind, 30)}`: the API server refuses it",
@@ -211,7 +211,7 @@ def _too_early(obj: Object, at: Node, context: Context) -> Findings:
                 message=f"Karpenter {evidence.version} has no `{obj.api_version}`: its CRDs know no such version",
                 severity="warning",
                 note=f"{evidence.place} ({evidence.by}) states that release",
-                help="upgrade Karpenter to 1.0 or later; if that installation is no longer used, remove it",
+                help="upgrade Karpenter to 1.0 or later; if nothing uses that installation, remove its files",
                 once="too early",
             )
 

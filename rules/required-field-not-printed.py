@@ -186,7 +186,7 @@ def _check_default(obj: Object, context: Context) -> Findings:
             at=Span(source, node.start, node.end),
             message=f"{field} is empty by default: "
             f"{'the API server drops it' if null_tag else 'the object is refused'} until `{name}` is set",
-            also=[Also(default, "the chart's default") for default in defaults[:1]],
+            also=[Also(default, "this is the chart's default") for default in defaults[:1]],
             note="the term then selects by the other tags, or selects everything" if null_tag else None,
             help="use `required`: helm then stops with a message if the value is empty",
         )

@@ -191,7 +191,7 @@ def _of_resource(plain: Sequence[Node], blocks: "terraform_trace.TerraformBlocks
         yield Finding(
             at=role,
             message=f"no file creates the role `{name}`: Terraform creates the nodes' role as `{literal}`",
-            also=[Also(block.at, "the role of the nodes")],
+            also=[Also(block.at, "the nodes have this role")],
             help=f"write `{literal}`, or rename the role",
         )
 

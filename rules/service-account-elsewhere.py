@@ -129,10 +129,7 @@ def check(source: Source, context: Context) -> Findings:
         None in (grant.namespace, grant.name) for grant in ours
     ):
         return
-    found = {
-        controller_settings.namespace_of(install, blocks) for install in installs_beside or context.run_files.installs
-    }
-    namespace = found.pop() if len(found) == 1 else None
+    namespace = controller_settings.find_namespace(installs_beside or context.run_files.installs, blocks)
     if namespace is None or any(grant.namespace in (namespace, "*") for grant in ours):
         return
     install = (installs_beside or list(context.run_files.installs))[0]

@@ -100,7 +100,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         yield Finding(
             at=first.node,
             message=f"no {what} have this value of `{messages.short(key, 40)}`: Terraform writes {shown}",
-            also=[Also(tag.at, "the tag") for tag in made[:2]],
+            also=[Also(tag.at, "Terraform writes this tag") for tag in made[:2]],
             note="the selector finds nothing, so the class is never ready",
             severity="error" if is_certain else None,
             help="give the tag and the selector the same value",

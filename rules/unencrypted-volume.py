@@ -6,8 +6,8 @@ encrypts new volumes in the region by default. Then images, logs, `emptyDir` vol
 mounted are readable on the volume and in its snapshots.
 
 For a volume without `encrypted`, the account's default decides. If `nodelint refresh` has asked for it, the finding
-is a warning, or there is none because the account encrypts new volumes. If the default is not known, the finding is
-information. A `kmsKeyID` without `encrypted: true` is always an error, because EC2 refuses the launch.
+is a warning, or there is none because the account encrypts new volumes. If the default is not known, the severity is
+info. A `kmsKeyID` without `encrypted: true` is always an error, because EC2 refuses the launch.
 
 The rule does not judge a volume with a `snapshotID`, which is encrypted if its snapshot is. If you change the
 setting, Karpenter replaces the nodes of the class.

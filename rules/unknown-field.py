@@ -123,7 +123,7 @@ def _may_be_newer(obj: Object, problem: apiserver.SchemaProblem) -> str | None:
     is_like_none = problem.message.startswith(f"`{problem.node.text}` is not a known field of ")
     if not isinstance(obj, manifest.AutoModeClass) or not is_like_none:
         return None
-    return f"remove it, unless AWS added it after {apiserver.load('nodeclass-v1')['x-nodelint-known-on']}"
+    return f"remove the field, unless AWS added it after {apiserver.load('nodeclass-v1')['x-nodelint-known-on']}"
 
 
 def _ways(obj: Object, problem: apiserver.SchemaProblem, context: Context) -> list[Suggestion]:
@@ -146,7 +146,7 @@ def _ways(obj: Object, problem: apiserver.SchemaProblem, context: Context) -> li
         alone = parent is None or len(parent.entries) == 1
         return remedies.drop_refused(obj, problem.node, judge if alone else None)
     here, drop = parent.get(name), edits.if_editable(edits.remove, problem.node)
-    ways = [(f"remove it: {problem.belongs}.{name} is already set", drop)]
+    ways = [(f"remove `{name}`: {problem.belongs}.{name} is already set", drop)]
     if here is not None and drop and isinstance(here.value, str) and here.value != there.value:
         value = remedies.duration_meant(here.value) or here.value
         moved = edits.if_editable(edits.set_value, there, value)
@@ -168,8 +168,8 @@ def _about_state(problem: apiserver.SchemaProblem, context: Context) -> str | No
         return None
     if releases.has_defect("pending-images", context.karpenter):
         release = releases.fixed_for("pending-images", context.karpenter)
-        return f"remove it, and upgrade to Karpenter {release}, which uses only available images"
-    return f"remove it: Karpenter {context.karpenter} uses only available images"
+        return f"remove `state`, and upgrade to Karpenter {release}, which uses only available images"
+    return f"remove `state`: Karpenter {context.karpenter} uses only available images"
 
 
 def _moves_nodes(obj: Object, problem: apiserver.SchemaProblem, context: Context) -> bool:
@@ -320,7 +320,7 @@ def _of_seconds(problem: apiserver.SchemaProblem) -> list[Edit]:
     """
     name, parent = str(problem.node.value), problem.node.parent
     meant = name.removesuffix("Seconds")
-    if parent is None or meant == name or not problem.message.endswith(f", did you mean `{meant}`?"):
+    if parent is None or meant == name or not problem.message.endswith(f" (did you mean `{meant}`?)"):
         return []
     value = parent.get(name)
     if value is None:

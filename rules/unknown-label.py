@@ -137,7 +137,10 @@ def _ways(item: pool_requirements.PoolRequirement, key: str, renamed: list[Edit]
     """
     gone = edits.if_editable(edits.remove, item.key_node if item.is_label else item.node)
     return remedies.list_suggestions(
-        [("" if repeats else f"write `{key}`", [] if repeats else renamed), ("remove it", gone)]
+        [
+            ("" if repeats else f"write `{key}`", [] if repeats else renamed),
+            (f"remove `{messages.short(item.key, 50)}`", gone),
+        ]
     )
 
 
@@ -154,7 +157,7 @@ def _message(written: str, near: str) -> str:
             f"the domain belongs to EKS Auto Mode; Karpenter's label is `{near}`",
         )
     return messages.first_fitting(
-        f"`{written}` is not a label of instance types, did you mean `{near}`?",
+        f"`{written}` is not a label of instance types (did you mean `{near}`?)",
         f"`{written}` does not exist, use `{near}`",
         f"`{messages.short(written, 36)}` does not exist, use `{near}`",
     )

@@ -42,7 +42,7 @@ def check(pool: NodePool, _: Context) -> Findings:
         changes: list[Edit] = []
         if near is not None and all(other.resource != near for other in limits):
             changes = edits.if_editable(edits.set_key, limit.at.key_node, near)
-        meant = f", did you mean `{near}`?" if near is not None else ""
+        meant = f" (did you mean `{near}`?)" if near is not None else ""
         yield Finding(
             at=limit.at.key_node,
             message=f"the limit `{messages.short(limit.resource)}` has no effect: nodes have no such resource{meant}",

@@ -92,7 +92,9 @@ def check(source: Source, context: Context) -> Findings:
 
 def _suggest(call: module_folder.ModuleCall, name: str) -> str:
     version = call.suggest_version(name)
-    return f'remove it, or set `version = "{version}"`' if version is not None else "remove it, or correct its name"
+    if version is not None:
+        return f'remove the argument, or set `version = "{version}"`'
+    return "remove the argument, or correct its name"
 
 
 def _count_more(unknown: Sequence[module_folder.ModuleArgument]) -> str:

@@ -64,7 +64,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         return
     yield Finding(
         at=node,
-        message=f"there is no {kind} `{ref.name}`, did you mean `{near[0]}`?",
+        message=f"there is no {kind} `{ref.name}` (did you mean `{near[0]}`?)",
         edits=edits.if_editable(edits.set_value, node, near[0]),
         also=[Also(classes[near[0]].name_node, f"`{near[0]}` is defined here")],
     )

@@ -138,7 +138,7 @@ def _finding(
     elif unit is not None:
         hint = f"{labels.name_of(item.key)} is in {unit}"
     elif near is None and not (wholly or is_open or item.is_label):
-        hint = "they have no effect: remove them" if others else "it has no effect: remove it"
+        hint = "remove the values: they have no effect" if others else "remove the value: it has no effect"
     ways = _suggest_removal(item) if wholly else _drop_values(item, [value, *others])
     shown = text if text.strip() == near else messages.short(text, 20)
     changes = _edits(item, value, near) if near is not None else _split(item, text, context)
@@ -213,7 +213,7 @@ def _message(
 ) -> str:
     """Return the message that no instance type has a value, with the value that was probably meant."""
     name = labels.name_of(item.key)
-    meant = f", did you mean `{near}`?" if near is not None else ""
+    meant = f" (did you mean `{near}`?)" if near is not None else ""
     if near is not None and text.strip() == near and text != near:
         return f"`{text}` has a blank at its {'start' if text[:1].isspace() else 'end'}: {name} is `{near}`"
     end = " to exclude" if item.operator == "NotIn" else ""

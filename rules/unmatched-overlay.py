@@ -104,9 +104,9 @@ def _find_dead_values(line: RequirementLine, context: Context) -> list[tuple[boo
         wholly = len(dead) == len(line.values)
         shown = messages.short(str(value.text), 20)
         message = f"no instance type has {labels.name_of(key)} `{shown}`"
-        meant = f", did you mean `{near}`?" if near is not None else ""
+        meant = f" (did you mean `{near}`?)" if near is not None else ""
         note = "the overlay has no effect" if wholly else "the overlay applies to the other values only"
-        help_text = "correct the value or remove it"
+        help_text = "correct the value, or remove it from the list"
         found.append((wholly, Finding(at=value.node, message=f"{message}{meant}", note=note, help=help_text)))
     return found
 

@@ -71,7 +71,7 @@ def check(source: Source, context: Context) -> Findings:
         if not _is_about_nodes(patch.at):
             continue
         nearest = _find_nearest(source, patch.at)
-        meant = f", did you mean `{nearest}`?" if nearest else ""
+        meant = f" (did you mean `{nearest}`?)" if nearest else ""
         begin = "the patch changes nothing: no object"
         yield Finding(
             at=patch.at,

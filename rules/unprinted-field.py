@@ -121,7 +121,7 @@ def _unused(obj: Object, context: Context) -> Findings:
                     continue
                 code = Span(source, use.code.start, use.code.end)
                 at, also = (
-                    (code, Also(entry.key, "the chart's default"))
+                    (code, Also(entry.key, "this is the chart's default"))
                     if values is defaults
                     else (entry.key, Also(code, "the template prints this field of the values"))
                 )
@@ -134,7 +134,7 @@ def _unused(obj: Object, context: Context) -> Findings:
                     note="setting it has no effect, and gives no error",
                     help=f"the template reads it from `{read[0]}`"
                     if read
-                    else "print it, or remove it from the values",
+                    else f"print `{name}` in the template, or remove it from the values",
                 )
 
 

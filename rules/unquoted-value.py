@@ -120,7 +120,7 @@ def _finding(node: Node, kind: str, printed: re.Match[str], default: Node | None
         severity="error" if kind != "text" and (several or kind == "item") else "warning",
         edits=edits,
         safety="safe" if several else None,
-        also=[] if default is None else [Also(default, "the chart's default")],
+        also=[] if default is None else [Also(default, "this is the chart's default")],
         help=None if edits else "print one of its values" if kind == "text" else "let `toYaml` write all items",
     )
 

@@ -65,7 +65,7 @@ resource "helm_release" "karpenter" {
   }
   set {
     name  = "serviceAccount.annotations.eks.amazonaws.com/role-arn"
-    value = "arn:aws:iam::204519873366:role/karpenter"
+    value = "arn:aws:iam::640318552907:role/karpenter"
   }
 }
 ```
@@ -88,7 +88,7 @@ resource "helm_release" "karpenter" {
   }
   set {
     name  = "serviceAccount.annotations.eks\\\\.amazonaws\\\\.com/role-arn"
-    value = "arn:aws:iam::204519873366:role/karpenter"
+    value = "arn:aws:iam::640318552907:role/karpenter"
   }
 }
 ```

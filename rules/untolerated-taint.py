@@ -71,7 +71,7 @@ def check(pool: NodePool, context: Context) -> Findings:
             also=[
                 Also(workload.name_node, "has the key, but tolerates another value or effect") for workload in nearly
             ],
-            help="correct the taint or the tolerations; if nothing needs the pool, remove it",
+            help="correct the taint or the tolerations; if nothing needs the pool, remove the pool",
         )
 
 

@@ -5,8 +5,8 @@ the variable has the type `string`. EKS then refuses the cluster: "unsupported K
 before and after, such as 1.29 and 1.31, work without quotes, so the mistake shows only at 1.20, 1.30 and 1.40.
 
 The rule follows the version of the cluster, of the module for EKS and of node groups through variables, files of
-variables, locals and calls of modules. In the ClusterConfig of eksctl, a version without quotes is always refused:
-the field takes a string.
+variables, locals and calls of modules. In the ClusterConfig of eksctl, and as the version of a chart in a HelmRelease
+of Flux or an Application of Argo CD, a number is always refused: the fields take a string.
 
 There is no edit: the value may stand in a file that nodelint does not change.
 
@@ -62,21 +62,39 @@ karpenter:
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from nodelint.api import Also, Context, Finding, Findings, Node, Source, Span, rule, terraform_blocks
+from nodelint.api import Also, Context, Finding, Findings, Node, Source, Span, rule
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from nodelint.api import terraform_trace
 
 _NUMBER = re.compile(r"1\.[1-9]0")
 _MODULE = re.compile(r'(?m)^[ \t]*source\s*=\s*"(?:registry\.terraform\.io/)?terraform-aws-modules/eks/aws["/]')
 _OF_MODULE = ("cluster_version", "kubernetes_version")
 _OF_RESOURCES = {"aws_eks_cluster": ("version",), "aws_eks_node_group": ("version",)}
+_INPUT = re.compile(
+    r"(?m)^[ \t]*(?:(?:eks|k8s|kubernetes|cluster)_)+version[ \t]*=[ \t]*(1\.[1-9]0)[ \t]*,?[ \t]*(?:#.*)?\r?$"
+)
+"""A version in the inputs of a unit of Terragrunt."""
+_FIELDS = {
+    "ClusterConfig": ("eksctl refuses the file", (("metadata", "version"), ("karpenter", "version"))),
+    "HelmRelease": ("the API server refuses the object", (("spec", "chart", "spec", "version"),)),
+    "Application": ("the API server refuses the object", (("spec", "source", "targetRevision"),)),
+}
+"""Fields of objects that take a version as a string, and what refuses a number there."""
 
 
 @rule(
     on=Source,
     group="correctness",
     subject="migration",
-    mentions=["aws_eks_cluster", "aws_eks_node_group", "terraform-aws-modules/eks/aws", "eksctl.io/"],
+    mentions=[
+        *("aws_eks_cluster", "aws_eks_node_group", "terraform-aws-modules/eks/aws", "inputs"),
+        *("eksctl.io/", "HelmRelease", "Application"),
+    ],
     tags=["root-module"],
     source=[
         "https://developer.hashicorp.com/terraform/language/expressions/types#type-conversion",
@@ -87,13 +105,17 @@ _OF_RESOURCES = {"aws_eks_cluster": ("version",), "aws_eks_node_group": ("versio
 def check(source: Source, context: Context) -> Findings:
     if source.built is not None:
         return
-    for document in source.documents if "eksctl.io/" in source.text else ():
-        yield from _check_cluster_config(document.root)
+    if source.path.endswith((".yaml", ".yml")):
+        for document in source.documents:
+            yield from _check_object(document.root)
+    if source.path.endswith("terragrunt.hcl"):
+        for found in _INPUT.finditer(source.text):
+            yield _report(Span(source, *found.span(1)), found[1])
     if not source.path.endswith((".tf", ".tofu")):
         return
     blocks = context.run_files.terraform
     places = set()
-    for block, name in _list_arguments(source):
+    for block, name in _list_arguments(blocks.find_in(source.path)):
         for value in blocks.argument_values(block, name):
             node = value.value
             at = Span(node.source, node.start, node.end)
@@ -102,31 +124,40 @@ def check(source: Source, context: Context) -> Findings:
                 continue
             places.add(at)
             is_elsewhere = (node.source, node.start) != (value.at.source, value.at.start)
-            yield Finding(
-                at=at,
-                message=f"the number `{written}` becomes `{written[:-1]}`, and EKS knows no such Kubernetes version",
-                also=[Also(value.at, "the version of the cluster")] if is_elsewhere else [],
-                help=f'write `"{written}"`',
-            )
+            yield _report(at, written, value.at if is_elsewhere else None)
 
 
-def _list_arguments(source: Source) -> "Iterator[tuple[terraform_blocks.BlockText, str]]":
+def _report(at: Span, written: str, argument: Span | None = None) -> Finding:
+    return Finding(
+        at=at,
+        message=f"the number `{written}` becomes `{written[:-1]}`, and EKS knows no such Kubernetes version",
+        also=[Also(argument, "the version of the cluster")] if argument is not None else [],
+        help=f'write `"{written}"`',
+    )
+
+
+def _list_arguments(
+    blocks: "Sequence[terraform_trace.BlockText]",
+) -> "Iterator[tuple[terraform_trace.BlockText, str]]":
     """Yield the blocks that take a version of Kubernetes, each with the name of the argument."""
-    for block in terraform_blocks.find_blocks(source):
+    for block in blocks:
         is_module = block.address.startswith("module.") and _MODULE.search(block.text) is not None
         for name in _OF_MODULE if is_module else _OF_RESOURCES.get(block.kind, ()):
             yield block, name
 
 
-def _check_cluster_config(root: Node | None) -> Findings:
+def _check_object(root: Node | None) -> Findings:
+    """Yield a finding for each number in a field that takes a version as a string."""
     kind = root.get("kind") if root is not None else None
-    version = root.find("metadata", "version") if root is not None else None
-    if kind is None or kind.value != "ClusterConfig" or version is None:
+    if root is None or kind is None or str(kind.value) not in _FIELDS:
         return
-    if isinstance(version.value, int | float) and not isinstance(version.value, bool):
-        written = version.source.text[version.start : version.end]
-        yield Finding(
-            at=version,
-            message=f"the version `{written}` is a number: eksctl takes a string and refuses the file",
-            help=f'write `"{written}"`',
-        )
+    effect, paths = _FIELDS[str(kind.value)]
+    for path in paths:
+        version = root.find(*path)
+        if version is not None and isinstance(version.value, int | float) and not isinstance(version.value, bool):
+            written = version.source.text[version.start : version.end]
+            yield Finding(
+                at=version,
+                message=f"the version `{written}` is a number, and the field takes a string: {effect}",
+                help=f'write `"{written}"`',
+            )

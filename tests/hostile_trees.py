@@ -10,6 +10,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 WORD = "CANARYVALUE"
@@ -437,6 +438,8 @@ def _watch(folder: Path) -> None:
 
     own = tuple(os.path.join(place, "") for place in (os.getcwd(), sys.prefix, sys.base_prefix))  # code and tables
 
+    real_path = cache(os.path.realpath)  # no command makes a link
+
     def hook(event: str, args: tuple[object, ...]) -> None:
         if event in _STARTS:
             os.write(2, f"STARTED {event} {args[0]}\n".encode())
@@ -446,9 +449,9 @@ def _watch(folder: Path) -> None:
         if path.startswith(own):
             return
         flags = args[2] if event == "open" and isinstance(args[2], int) else 0
-        real = os.path.realpath(path)
+        real = real_path(path)
         if flags & os.O_NOFOLLOW:  # a link is refused
-            real = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
+            real = os.path.join(real_path(os.path.dirname(path)), os.path.basename(path))
         outside = any(real == place or real.startswith(place + os.sep) for place in canary)
         of_git = real.startswith(os.path.join(home, ".git", "")) and not path.endswith(_GIT_READS)
         is_special = path == pipe or (path.startswith(special) and not path.startswith(temporary))

@@ -188,7 +188,7 @@ def describe_unlisted_value(value: object, path: str, choices: Iterable[object],
     """Return the message for a value that is not one of the allowed ones."""
     start = f"{quote_value(value, 40)} is not a value of `{last(path)}`"
     if meant is not None:
-        return f"{start}, did you mean `{meant}`?"
+        return f"{start} (did you mean `{meant}`?)"
     listed = f"one of {', '.join(str(choice) for choice in choices)}"
     return first_fitting(f"{start}; use {listed}", f"{quote_value(value, 30)} is not {listed}", start)
 
@@ -206,7 +206,7 @@ def no_key(name: str, path: str, choices: Iterable[str], meant: str | None) -> s
     """Return the message for a key that a map does not allow."""
     start = f"`{last(path)}` has no key {quote_value(name, 30)}"
     if meant is not None:
-        return f"{start}, did you mean `{meant}`?"
+        return f"{start} (did you mean `{meant}`?)"
     full = f"{start}; use one of {', '.join(choices)}"
     return full if len(full) <= LONGEST_MESSAGE else start
 
@@ -229,7 +229,7 @@ def off_pattern(value: str, path: str, pattern: str, words: str | None, meant: s
     """
     if words is not None and meant is not None:
         return (
-            f"{quote_value(value, 35)} is not {words.partition(' such as ')[0].rstrip(',')}, did you mean `{meant}`?"
+            f"{quote_value(value, 35)} is not {words.partition(' such as ')[0].rstrip(',')} (did you mean `{meant}`?)"
         )
     if words is not None:
         return f"{quote_value(value, 35)} is not {words}"

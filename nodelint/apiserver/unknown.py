@@ -57,7 +57,7 @@ def _suggest_field(
     else:
         suggestion = shape.near_names.nearest(name)
         if suggestion is not None:
-            message = f"`{name}` is not a known field, did you mean `{suggestion}`?"
+            message = f"`{name}` is not a known field (did you mean `{suggestion}`?)"
             if not _could_be(state, entry.value, _known_shape(shape, suggestion)):
                 suggestion = None  # only a hint: the suggested field would not accept the value
         elif (

@@ -26,7 +26,7 @@ from nodelint.commands._console import (
 from nodelint.files.kept_contents import file_contents
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from datetime import datetime
     from typing import Any, TypeVar
 
@@ -299,9 +299,11 @@ def _missing_text(path: str) -> str:
 
 
 def _find_near_path(path: str) -> str:
-    """Return the most similar existing path as the end of a message; empty if there is none."""
+    """Return the most similar existing path, or flag, as the end of a message; empty if there is none."""
     from nodelint.model.messages import nearest_name
 
+    if path == "help":
+        return " (did you mean `--help`?)"
     folder, rest = os.path.split(os.path.normpath(path))
     while folder and not os.path.isdir(folder):
         folder, name = os.path.split(folder)
@@ -312,7 +314,7 @@ def _find_near_path(path: str) -> str:
     except OSError:
         return ""
     meant = os.path.join(folder, near or first, more) if more else os.path.join(folder, near or first)
-    return f", did you mean `{printable(meant)}`?" if near is not None and os.path.exists(meant) else ""
+    return f" (did you mean `{printable(meant)}`?)" if near is not None and os.path.exists(meant) else ""
 
 
 def say_unknown(releases: Iterable[Version]) -> None:
@@ -404,9 +406,11 @@ def today() -> int:
     return int(time()) // 86400
 
 
-def unreadable(found: Discovery) -> None:
-    """Print which paths could not be read."""
+def unreadable(found: Discovery, printed: Collection[tuple[str, str]] = ()) -> None:
+    """Print which paths could not be read, except those that are `printed` already."""
     for path, reason in found.unreadable:
+        if (path, reason) in printed:
+            continue
         say(_missing_text(path) if reason == "no such file or directory" or not path else f"{path}: {reason}")
 
 

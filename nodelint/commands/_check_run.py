@@ -280,6 +280,8 @@ def _nothing(run: _Run) -> NoReturn:
             from nodelint.report.skipped import unread_lines
 
             lines += unread_lines(aside)
+        if run.settings.exclude and not run.found.files and not run.found.unreadable:
+            lines.append("`exclude` of the configuration, or --exclude, leaves no file to read.")
         if hint := _hint_at_chart(run.found):
             lines.append(f"{hint}.")
         if lines:

@@ -195,7 +195,7 @@ def _find_meant_option(name: str, own: Collection[str], ctx: click.Context) -> s
         return f"; {listed} {'has' if len(there) == 1 else 'have'} it"
     longer = [option for option in sorted(own) if option.startswith(name) and len(name) > len("--ab")]
     near = longer[0] if longer else nearest_name(name, sorted(own), 0.75)
-    return f", did you mean `{near}`?" if near is not None else f"; `{ctx.command_path} --help` lists the options"
+    return f" (did you mean `{near}`?)" if near is not None else f"; `{ctx.command_path} --help` lists the options"
 
 
 _OPTION = re.compile(r"(?<=`)--[a-z-]+")

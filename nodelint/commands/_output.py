@@ -10,7 +10,7 @@ from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands import today
 from nodelint.commands._console import echo, echo_json, stop
 from nodelint.commands._terminal import look
-from nodelint.files.safe_read import error_reason, repository
+from nodelint.files.safe_read import repository, write_error_reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -176,9 +176,7 @@ def write_outputs(
         try:
             replace(path, render(form).encode("utf-8", "replace"))
         except OSError as error:
-            folder = os.path.dirname(path)
-            missing = f"the folder {folder} does not exist" if folder and not os.path.isdir(folder) else None
-            bad.append((path, f"not written: {missing or error_reason(error)}"))
+            bad.append((path, f"not written: {write_error_reason(path, error)}"))
     return bad
 
 

@@ -79,7 +79,7 @@ def plan_change(
         say(f"{path}: {reason}")
     say_gaps(new.found, new.inventory, named_paths={place.path for place in plan.uncompared})
     unreadable(new.found)
-    unreadable(was.found)
+    unreadable(was.found, new.found.unreadable)
     unread = new.found.unreadable or was.found.unreadable or misread([*was.found.sources, *new.found.sources])
     named = {*paths, *([old] if old is not None else ())}
     is_missing = any(path in named for path, _ in (*new.found.unreadable, *was.found.unreadable))

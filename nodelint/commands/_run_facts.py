@@ -80,7 +80,7 @@ def say_release_of_repository(found: Discovery, settings: Settings) -> None:
     from nodelint.model.releases import NEWEST
     from nodelint.releases import evidence_of
 
-    stated = evidence_of(list_release_files(".", settings.paths_left_out))
+    stated = evidence_of(list_release_files(settings.paths_left_out))
     by_release = {evidence.karpenter: evidence for evidence in reversed(stated.all) if evidence.about == "karpenter"}
     if not by_release or list(by_release) == [NEWEST]:
         return

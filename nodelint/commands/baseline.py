@@ -17,7 +17,7 @@ from nodelint.commands._flags import FactFlags
 from nodelint.commands._help import GroupedCommand
 from nodelint.commands._lint_setup import judge_of, judging, judging_options
 from nodelint.commands._shell_completion import files
-from nodelint.files.safe_read import error_reason
+from nodelint.files.safe_read import write_error_reason
 from nodelint.model.messages import counted
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def command(paths: Sequence[str], prune: bool, **flags: Unpack[BaselineFlags]) -
     try:
         replace(path, baseline.write(written, root, known_findings).encode())
     except OSError as error:
-        stop(f"{path}: not written: {error_reason(error)}")
+        stop(f"{path}: not written: {write_error_reason(path, error)}")
     total = len(written.places) + len(known_findings)
     new = "" if prune else f"{len(parts.new.places):,} new, "
     changed = f"{new}{len(parts.gone):,} gone"

@@ -218,7 +218,7 @@ def _old(file: str, named: bool, fresh: bool) -> Snapshot | None:
     from nodelint.ec2 import cache
 
     if named and not os.path.isdir(os.path.dirname(file) or os.curdir):
-        raise cache.UnusableSnapshot(f"{file}: not written: no such folder")
+        raise cache.UnusableSnapshot(f"{file}: not written: the folder {os.path.dirname(file)} does not exist")
     if named:
         cache.check_place(file)
     if not os.path.lexists(file):
@@ -298,9 +298,7 @@ def _end(
     from nodelint.report.snapshot import refresh_text
     from nodelint.rule import definition as rule
 
-    needs = {
-        name: skipped_rule.needs for name, skipped_rule in rule.load(rule.bundled()).items() if skipped_rule.needs
-    }
+    needs = {name: loaded.needs for name, loaded in rule.load_bundled().items() if loaded.needs}
     for asking in askings:
         echo(refresh_text(asking, needs))
         unbundled = _unbundled(asking.region)

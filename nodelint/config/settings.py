@@ -349,8 +349,7 @@ def named_rules(settings: Settings) -> list[str]:
 
 def no_rule(name: str, rules: Iterable[str]) -> str:
     """Return the error message for a name that no rule has."""
-    hint = did_you_mean(name.lower(), rules)
-    return f"there is no rule `{name}`{f'{hint} ' if hint else '; '}`nodelint rule` lists the rules"
+    return f"there is no rule `{name}`{did_you_mean(name.lower(), rules)}; `nodelint rule` lists the rules"
 
 
 def _path(key: str, text: str, folder: str, where: str) -> str:

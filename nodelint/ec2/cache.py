@@ -23,6 +23,7 @@ from nodelint.ec2.snapshot import (
     snapshot_text,
     with_region_alone,
 )
+from nodelint.ec2.snapshot.format import WRITES
 from nodelint.files import safe_read
 from nodelint.files.gate import read_bounded
 from nodelint.files.safe_read import error_reason, repository
@@ -124,7 +125,8 @@ def read(path: str, hint: str = "", region: str | None = None, within: str | Non
         text = read_bounded(path, within)
         return parse_snapshot(text if region is None else with_region_alone(text, region))
     except OSError as error:
-        raise UnusableSnapshot(f"{path}: {error_reason(error)}{hint}") from error
+        missing = f"; {WRITES}" if isinstance(error, FileNotFoundError) and not hint else hint
+        raise UnusableSnapshot(f"{path}: {error_reason(error)}{missing}") from error
     except SnapshotError as error:
         found: list[str] = []
         if error.misshapen:

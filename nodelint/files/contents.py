@@ -24,6 +24,15 @@ _CHUNK = 1 << 16
 _FOR_READING = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 
 
+_PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip"}
+
+
+def explain_packed(data: bytes) -> str | None:
+    """Return what to do with compressed data, as the end of a sentence. None if the data is not compressed."""
+    how = next((how for magic, how in _PACKED.items() if data.startswith(magic)), None)
+    return None if how is None else f"is compressed ({how}): unpack it first"
+
+
 def display_path(file: str) -> str:
     """Return a path with forward slashes. A file named `-` is shown as `./-`, which is not standard input."""
     return file.replace(os.sep, "/") if file != "-" else "./-"

@@ -6,7 +6,7 @@ import os
 
 from nodelint.base.budget import RUN
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.files.contents import concerns_karpenter, display_path, read_content
+from nodelint.files.contents import concerns_karpenter, display_path, explain_packed, read_content
 from nodelint.files.file_keywords import FileKeywords, find_buffers, may_make_pods, may_state
 from nodelint.files.folders import Discovery, list_files
 from nodelint.files.gate import gate
@@ -77,9 +77,11 @@ def discover(
                 _take_file(file, path, block, on_file)
     block.sort_in()
     requested = frozenset(found.seen)
+    read: set[str] = set()
     for more in (_list_read_with(found) if found.named else (), _list_users(found) if found.folders else ()):
         for file in more:
-            if not exclude.match(file):
+            read = read or {os.path.abspath(path) for path in found.seen}  # a path may be named in several ways
+            if os.path.abspath(file) not in read and not exclude.match(file):
                 _take_file(file, file, block, on_file)
     block.sort_in()
     found.read_with.update(found.seen - requested)
@@ -297,7 +299,10 @@ def _take_file(file: str, path: str, block: _Block, on_file: Callable[[int], Non
     if on_file is not None:
         on_file(found.files)
     data = read_content(file, found.unreadable)
-    if isinstance(data, bytes):
+    packed = explain_packed(data) if isinstance(data, bytes) and file == os.path.normpath(path) else None
+    if packed is not None:
+        found.unreadable.append((file, packed))
+    elif isinstance(data, bytes):
         block.add(file, data)
     elif data is not None:
         block.sort_in()
@@ -322,9 +327,9 @@ def stating(found: Discovery, exclude: Excluded = READ_ALL) -> list[Source]:
     return [*found.stating, *more.stating]
 
 
-def list_release_files(folder: str, exclude: Excluded = READ_ALL) -> list[Source]:
-    """Return the files that may state a release, in the repository around a folder. Empty outside of a repository."""
-    root = repository(os.path.abspath(folder))
+def list_release_files(exclude: Excluded = READ_ALL) -> list[Source]:
+    """Return the files of the repository around the working folder that may state a release. Empty outside of one."""
+    root = repository(os.getcwd())
     found = Discovery()
     for file in list_files(os.path.relpath(root), exclude, NOTHING, found) if root is not None else ():
         _read_for_release(file, found)

@@ -139,6 +139,12 @@ def error_reason(error: OSError | ValueError) -> str:
     return reason[:1].lower() + reason[1:] if reason else str(error)
 
 
+def write_error_reason(path: str, error: OSError) -> str:
+    """Return why a file could not be written, as the end of a sentence."""
+    folder = os.path.dirname(path)
+    return f"the folder {folder} does not exist" if folder and not os.path.isdir(folder) else error_reason(error)
+
+
 def explain_kind(path: str) -> OSError:
     """Return the error for a path that is not a regular file: a folder or a device."""
     if os.path.isdir(path):

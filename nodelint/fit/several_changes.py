@@ -164,7 +164,7 @@ class _Attempt:
                 if not expression.values:
                     continue
                 label = f"{short(expression.key)}: {short(expression.values[0])}"
-                text = f"add `{label}` to the labels of its template, if it is meant to take these pods"
+                text = f"add `{label}` to the labels of its template, if the pool may take these pods"
                 yield _Change(text, self.pool.pool.name_node, label=expression)
 
     def _list_tolerations(self) -> Iterator[_Change]:

@@ -110,7 +110,9 @@ def _add_label(pod: Pod, pool: EmptyPool, surroundings: Surroundings) -> Iterato
     rest = pod._replace(selector=tuple(e for e in pod.selector if e is not expression))
     if judge_pod(rest, pool, surroundings.daemons, volumes=surroundings.volumes).fits:
         label = f"`{short(expression.key)}: {short(expression.values[0])}`"
-        text = f"add {label} to the labels of the template of pool `{short(pool.name)}`, if it is meant to take them"
+        text = (
+            f"add {label} to the labels of the template of pool `{short(pool.name)}`, if the pool may take the pods"
+        )
         yield WayOut(text, pool.pool.name_node, pool)
 
 

@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from nodelint.model.finding import Span
 
 
+INSTANCE = "instance"
+"""The text of an input that is one instance of a module."""
+
+
 class InputText(NamedTuple):
     """An input on which an unknown value can depend.
 

@@ -220,7 +220,7 @@ def build_found(found: Discovery, each_release: bool = False) -> Inventory:
 
 
 def _read_and_build(found: Discovery, each_release: bool) -> Inventory:
-    read_needed_files(found)
+    read_needed_files(found, each_release)
     inventory = build(found.sources, list_folder_files(found), each_release)
     if found.also is None:  # only a caller that asks for workloads reports workloads that are not known
         inventory = inventory._replace(gaps=tuple(gap for gap in inventory.gaps if gap.decides))
@@ -235,7 +235,7 @@ def _read_and_build(found: Discovery, each_release: bool) -> Inventory:
     return inventory
 
 
-def read_needed_files(found: Discovery) -> None:
+def read_needed_files(found: Discovery, each_release: bool = False) -> None:
     """Add to the sources the files without Karpenter's name that forms need to render."""
     applying = found.applying if found.sources else []
     for row in TABLE.rows:
@@ -250,7 +250,7 @@ def read_needed_files(found: Discovery) -> None:
             more = (read(path) for path in applying if os.path.abspath(path) not in have)
             found.sources += [source for source in more if source is not None]
             applying = []
-        if _may_render(row, found.sources):
+        if _may_render(row, found.sources) or (each_release and _holds_plain_files(row, found.sources)):
             from nodelint.forms.interface import FormRun
 
             run = FormRun(found.sources)

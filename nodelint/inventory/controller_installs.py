@@ -37,7 +37,7 @@ def _read(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]
         if row.may_install_controller(source.path, source.text):
             yield from row.load().find_installs(source, files)
     for document, container in controller_containers(source):
-        settings = tuple(container_settings(container, None))
+        settings = tuple(container_settings(container))
         reads_more = container.get("envFrom") is not None or "Deployment" in files.patched
         image = text_of(container.get("image")).rpartition(":")[2]
         yield ControllerInstall(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
@@ -24,6 +24,7 @@ __all__ = [
     "UnreadValue",
     "WrittenSetting",
     "chart_leaves",
+    "find_namespace",
     "helm_release_of",
     "namespace_of",
     "place_in",
@@ -151,15 +152,15 @@ def _unread(path: str, key: Node, reads: dict[str, str], release: Version | None
     if name in _FORMER:
         yield UnreadValue(path, key, _FORMER[name])
     elif path == "settings.featureGates.drift":
-        yield UnreadValue(path, key, "remove it: drift is always on since 1.0")
+        yield UnreadValue(path, key, "remove the value: drift is always on since 1.0")
     elif charts is not None:
         since = next((known for known in RELEASES if releases_match(charts, known)), None)
-        yield UnreadValue(path, key, f"charts from {since} on read it" if since is not None else "remove it")
+        yield UnreadValue(path, key, f"charts from {since} on read it" if since is not None else "remove the value")
     else:
         names = {known: known.rpartition(".")[2] for known in reads}
         near = (known for known, own in names.items() if squash(own) == squash(name) or one_slip(own, name))
         meant = next(near, None)
-        yield UnreadValue(path, key, f"did you mean `{meant}`?" if meant else "remove it, or correct its name")
+        yield UnreadValue(path, key, f"did you mean `{meant}`?" if meant else "remove the value, or correct its name")
 
 
 def place_in(
@@ -182,6 +183,12 @@ _LISTS = ("releases", "helmCharts")
 
 def _items_of(node: Node | None) -> Sequence[Node]:
     return node.items if node is not None else ()
+
+
+def find_namespace(installs: Iterable[ControllerInstall], blocks: TerraformBlocks) -> str | None:
+    """Return the namespace into which charts are installed. None if it is not known, or not the same for all."""
+    found = {namespace_of(install, blocks) for install in installs}
+    return found.pop() if len(found) == 1 else None
 
 
 def namespace_of(install: ControllerInstall, blocks: TerraformBlocks) -> str | None:

@@ -81,15 +81,15 @@ def read(text: str | bytes, path: str) -> tuple[KnownFinding, ...]:
     try:
         value = json.loads(text.decode("utf-8-sig") if isinstance(text, bytes) else text.removeprefix("\ufeff"))
     except UnicodeDecodeError:
-        raise BaselineError(f"{path}: no baseline of nodelint: the file is not UTF-8") from None
+        raise BaselineError(f"{path}: not a baseline: the file is not UTF-8") from None
     except json.JSONDecodeError as error:
         raise BaselineError(
             f"{path}: not a baseline: line {error.lineno} is not JSON ({error.msg.lower()})"
         ) from None
     except RecursionError:
-        raise BaselineError(f"{path}: no baseline of nodelint: nested too deeply") from None
+        raise BaselineError(f"{path}: not a baseline: it is nested too deeply") from None
     if not isinstance(value, dict) or _KEY not in value:
-        raise BaselineError(f"{path}: no baseline of nodelint: `{_KEY}` is missing")
+        raise BaselineError(f"{path}: not a baseline: the key `{_KEY}` is missing; `nodelint baseline` writes one")
     if value[_KEY] != FORMAT:
         raise BaselineError(f"{path}: format {value[_KEY]} is not {FORMAT}, the one that this release reads")
     rows = value.get("findings")

@@ -17,15 +17,7 @@ from nodelint.lint.judging import (
     judge_objects,
     share_objects,
 )
-from nodelint.lint.results import (
-    Result,
-    Suppressed,
-    drop_set_aside,
-    each_place,
-    hold_reminders,
-    once_in_a_run,
-    unique,
-)
+from nodelint.lint.results import Result, Suppressed, each_place, hold_reminders, once_in_a_run, unique
 from nodelint.lint.suppression_filter import apply_suppressions
 from nodelint.model.documents import left_out, objects
 from nodelint.model.finding import SEVERITIES, Severity
@@ -192,7 +184,10 @@ def lint(
     setup = setup._replace(files_of_roots=_list_files_of_roots(setup, sources))
     requested, context_objects = setup.part(requested, context_objects)
     shared = (*rules.values(), *requested, *context_objects), (*sources, *context_sources)
-    share = _make_share(jobs, shared, memory, pause)
+
+    def share(objects: Sequence[Object]) -> ObjectMap:
+        return (share_objects(jobs, objects, shared, pause) if memory is None else None) or judge_in_turn(pause)
+
     made = judge_objects(setup, requested, context_objects, setup.files(sources), share, memory)
     raw, chosen, faults = made.results, made.chosen, made.faults
     unread = [s for source in sources for s in _not_read(source) if not built or not replacement.is_judged(s, rules)]
@@ -202,45 +197,31 @@ def lint(
         skipped = [*replacement.kept_skips(skipped, rules), *more.skipped]
         raw = _with_plain_workloads(setup, built, sources, context_sources, more.reported, pause)
         requested, chosen, faults = more.objects, {**chosen, **more.chosen}, [*faults, *more.faults]
-    all_sources = (*sources, *setup.files_of_roots)
-    results, suppressed = apply_suppressions(raw, all_sources, setup.running, reporting, made.context)
+    files = (*sources, *setup.files_of_roots)
+    parts = apply_suppressions(raw, files, setup.running, reporting, made.context)
+    shown, hidden = _select(parts, sources, selection)
     ours = tuple(obj for obj in requested if obj.counted)
-    shown, ignored = _part_ignored(results, selection)
-    things = _in_order(shown, sources, selection), tuple(dict.fromkeys(skipped)), ours
-    hidden = _sort_suppressed([*suppressed, *ignored], sources, selection)
-    about = tuple(dict.fromkeys(faults)), chosen, len(unread) + _count_broken(sources)
     seen = replacement.cluster_objects(ours) if built else ours
-    return Report(*things, target, *about, seen, _list_problems(built), hidden)
+    things = shown, tuple(dict.fromkeys(skipped)), ours, target, tuple(dict.fromkeys(faults))
+    unbuilt = tuple(dict.fromkeys(problem for text in built for problem in text.problems))
+    return Report(*things, chosen, len(unread) + _count_broken(sources), seen, unbuilt, hidden)
 
 
-def _make_share(
-    jobs: int | None,
-    shared: tuple[Sequence[object], Sequence[Source]],
-    memory: ResultCaches | None,
-    pause: Callable[[], None],
-) -> Callable[[Sequence[Object]], ObjectMap]:
-    """Return what divides objects among processes. With results of an earlier run, one process judges all."""
-
-    def share(objects: Sequence[Object]) -> ObjectMap:
-        return (share_objects(jobs, objects, shared, pause) if memory is None else None) or judge_in_turn(pause)
-
-    return share
-
-
-def _list_problems(built: Sequence[Built]) -> tuple[Gap, ...]:
-    return tuple(dict.fromkeys(problem for text in built for problem in text.problems))
+def _select(
+    found: tuple[Sequence[Result], Sequence[Suppressed]], sources: Sequence[Source], selection: Selection
+) -> tuple[tuple[Result, ...], tuple[Suppressed, ...]]:
+    """Return the results that the profile shows, and those that comments or `per-path-ignores` silence."""
+    results, suppressed = found
+    shown, ignored = _part_ignored(filter(selection.shows, results), selection)
+    return _in_order(shown, sources, selection), _sort_suppressed([*suppressed, *ignored], sources, selection)
 
 
 def _list_files_of_roots(setup: RuleSetup, sources: Sequence[Source]) -> Sequence[Source]:
     """Return the files of the root modules with Karpenter that are no files of the run, if a rule looks at them."""
     stated = setup.target.stated
-    if (
-        stated is None
-        or setup.only is not None
-        or not any(source.path.endswith((".tf", ".tofu")) for source in sources)
-    ):
+    if stated is None or setup.only is not None or not any("root-module" in rule.tags for rule in setup.running):
         return ()
-    if not any("root-module" in rule.tags for rule in setup.running):
+    if not any(source.path.endswith((".tf", ".tofu")) for source in sources):
         return ()
     judged = {os.path.abspath(source.path) for source in sources}
     return [source for source in stated().terraform.files_of_roots if os.path.abspath(source.path) not in judged]
@@ -268,12 +249,10 @@ def _count_broken(sources: Sequence[Source]) -> int:
 
 
 def _in_order(results: Iterable[Result], sources: Sequence[Source], selection: Selection) -> tuple[Result, ...]:
-    """Return the results, each once, by file and place."""
+    """Return the results without duplicates, sorted by file and place."""
     shown = list(unique(sorted(results, key=_place_key(sources))))
     # A rule that is asked for by its name answers.
-    if selection.select is None:
-        shown = hold_reminders(drop_set_aside(shown, sources))
-    return tuple(once_in_a_run(shown))
+    return tuple(once_in_a_run(hold_reminders(shown) if selection.select is None else shown))
 
 
 def _place_key(sources: Sequence[Source]) -> Callable[[Result], tuple[int, int, str]]:
@@ -301,7 +280,6 @@ def _sort_suppressed(
 
 def _part_ignored(results: Iterable[Result], selection: Selection) -> tuple[list[Result], list[Suppressed]]:
     """Return the results that are reported, and those that `per-path-ignores` silences."""
-    results = filter(selection.shows, results)
     if not selection.per_path:
         return list(results), []
     known: dict[tuple[str, str], bool] = {}

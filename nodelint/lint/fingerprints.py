@@ -128,7 +128,7 @@ def _parts(result: Result, path: str) -> tuple[str, ...]:
     name = _text(obj.name_node) if obj else ""
     what = _characters(at) if isinstance(at, Span) else _text(at)
     # What is suggested hangs on what else there is; the value itself is what was written.
-    message = result.finding.message.partition(", did you mean")[0]
+    message = result.finding.message.partition("did you mean")[0].rstrip(" ,(")
     quoted = re.findall(r"`([^`]*)`", message)
     return result.rule.name, path, obj.kind if obj else "", name, field(result), what, *quoted
 

@@ -20,7 +20,7 @@ def apply_suppressions(
     reporting: Set[str],
     context: Context,
 ) -> tuple[list[Result], list[Suppressed]]:
-    """Return the results that no comment silences, with those about comments, and the results that one silences.
+    """Return the results that no comment suppresses, with those about comments, and the suppressed results.
 
     `reporting` are the requested rules.
     """

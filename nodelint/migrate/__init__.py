@@ -163,7 +163,7 @@ def _without_selectors(old: Source, new: Source) -> tuple[Source, list[MoveNote]
     left = len(auto_selectors(new))
     notes = [selector_note(mapping, old) for mapping in there]
     if left:
-        notes = [found._replace(kind="by-hand", message=f"remove it: {found.message}") for found in notes]
+        notes = [found._replace(kind="by-hand", message=f"remove the selector: {found.message}") for found in notes]
     for mapping in auto_expressions(old):
         message = "only nodes of EKS Auto Mode have this label: remove the expression, or select another label"
         line = old.position(mapping.start).line

@@ -78,7 +78,7 @@ def _to_auto_mode(obj: Object, spec: Node) -> Iterator[Step]:
 
 def _drop(obj: Object, node: Node, path: Path, message: str) -> Step:
     notes = (note("dropped", obj, node, message),)
-    return Step(remove_field(path), notes, note("by-hand", obj, node, f"remove it: {message}"))
+    return Step(remove_field(path), notes, note("by-hand", obj, node, f"remove `{path[-1]}`: {message}"))
 
 
 def _move_network(obj: Object, name: str, node: Node, moved: bool) -> Step:
@@ -229,7 +229,7 @@ def _spread(obj: Object, name: str, node: Node, facts: Mapping[str, str]) -> Ite
         else:
             yield Step(move_into(("spec", name, key), ("spec",), value), (), by_hand)
     if not moving and len(node.entries) > 1:
-        yield Step(remove_field(("spec", name)), (), note("by-hand", obj, node, "remove it"))
+        yield Step(remove_field(("spec", name)), (), note("by-hand", obj, node, f"remove `{name}`"))
 
 
 def _interfaces(node: Node) -> Any:

@@ -42,7 +42,7 @@ def plan_pool(pool: NodePool, target: MoveTarget) -> Iterator[Step]:
         line = next((line for line in gone if line.node is items[index]), None)
         if line is not None:
             message = f"Karpenter's nodes have no label {COMPUTE_TYPE}: nothing to do"
-            by_hand = note("by-hand", pool, line.node, f"remove it: {message}")
+            by_hand = note("by-hand", pool, line.node, f"remove the requirement: {message}")
             dropped = note("dropped", pool, line.node, message)
             yield Step(remove_field((*_TEMPLATE, "requirements", index)), (dropped,), by_hand)
 
@@ -101,7 +101,7 @@ def _notes_of_auto_mode(pool: NodePool) -> Iterator[MoveNote]:
     for taint in pool.startup_taints:
         if taint.key in known:
             message = (
-                "remove it, unless something on nodes of EKS Auto Mode removes the taint: pods would never start"
+                "remove the taint, unless something on nodes of EKS Auto Mode removes it: pods would never start"
             )
             yield note("by-hand", pool, taint.node, message)
     yield from unset_notes(pool, "auto-mode")

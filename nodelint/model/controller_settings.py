@@ -108,14 +108,14 @@ def controller_containers(source: Source) -> Iterator[tuple[Node, Node]]:
                 yield root, container
 
 
-def settings_of_values(values: Node, chart: int | None) -> Iterator[WrittenSetting]:
-    """Yield the settings in the values of Karpenter's chart. `chart` is its number in the run."""
+def settings_of_values(values: Node) -> Iterator[WrittenSetting]:
+    """Yield the settings in the values of Karpenter's chart."""
     for path, key, value in chart_leaves(values):
         if path.startswith(("settings.", "webhook.")):
-            yield chart_leaf(path, key, value)._replace(chart=chart)
+            yield chart_leaf(path, key, value)
     controller = values.get("controller")
     if controller is not None:
-        yield from container_settings(controller, chart)
+        yield from container_settings(controller)
 
 
 def hides_settings(values: Node) -> bool:
@@ -150,7 +150,7 @@ def chart_leaf(path: str, key: Node, value: Node) -> WrittenSetting:
     return WrittenSetting("value", path, _setting_text(value), key, is_known=value.value is not UNKNOWN)
 
 
-def container_settings(container: Node, chart: int | None) -> Iterator[WrittenSetting]:
+def container_settings(container: Node) -> Iterator[WrittenSetting]:
     """Yield the variables and flags of a container."""
     env, args = container.get("env"), container.get("args")
     for item in env.items if env is not None else ():
@@ -159,12 +159,12 @@ def container_settings(container: Node, chart: int | None) -> Iterator[WrittenSe
         if isinstance(name, str):
             known = value is not None and value.value is not UNKNOWN
             text_ = _setting_text(value) if value is not None else ""
-            yield WrittenSetting("variable", name, text_, item, chart, known)
+            yield WrittenSetting("variable", name, text_, item, is_known=known)
     for item in args.items if args is not None else ():
         written = text(item)
         flag = re.fullmatch(r"--?([a-z][a-z0-9-]*)(?:=(.*))?", written) if isinstance(written, str) else None
         if flag is not None:
-            yield WrittenSetting("flag", flag[1], flag[2] or "", item, chart)
+            yield WrittenSetting("flag", flag[1], flag[2] or "", item)
 
 
 def _setting_text(value: Node) -> str:

@@ -36,6 +36,10 @@ _OF_TESTS = re.compile(
 _REMOTE = re.compile(r"(?m)^[ \t]*-[ \t]*[\"']?((?:\S+://|git@|github\.com/)[^\s\"'#]+)")
 _OF_KARPENTER = re.compile(r"(?:aws|kubernetes-sigs)/karpenter(?:-provider-aws)?(?:\.git)?(?:/|$|\?)")
 """Karpenter's own repositories: their bases contain the controller and its CRDs, and no pools."""
+_SOURCED = re.compile(r"(?m)(?:^|[;&|])[ \t]*(?:source|\.)[ \t]+[\"']?([^\s\"';|&]+(?:[\"'][^\s\"';|&]+)?)")
+"""A file that a shell script reads into itself."""
+_FOLDER_OF_SCRIPT = re.compile(r"^(?:\$\{?\w+\}?|\$\([^)]*\))[\"']?/")
+_SETS = re.compile(r"[ \t]*(?:export[ \t]+|declare[ \t]+(?:-\w+[ \t]+)?)?([A-Za-z_]\w*)=")
 _CONCERNS = re.compile(r"(?i)karpenter|node[_-]?pool|node[_-]?class")
 
 
@@ -63,11 +67,29 @@ def _find_changed_texts(was: Read, new: Read, has_objects: bool) -> Iterator[tup
     for place in dict.fromkeys((*after, *before)):
         kind, path = after.get(place) or before[place]
         texts = [read_text(side, place) for side in (was, new)]
-        changed = texts[0] != texts[1]
+        changed = texts[0] != texts[1] or _list_sourced(was, place) != _list_sourced(new, place)
         if changed or not has_objects:
             source = Source(path, texts[1] or texts[0] or "")
             reason = f"the {kind} holds NodePools or EC2NodeClasses, which are not read"
             yield place, uncompared(Span(source, 0, 0), os.path.basename(place), reason, changed)
+
+
+def _list_sourced(side: Read, place: str) -> list[str]:
+    """Return the lines that set variables of a script in the files that it sources."""
+    text = read_text(side, place) or ""
+    names = [name for name in _SOURCED.findall(text) if name]
+    if not names:
+        return []
+    from nodelint.forms.lib.variable_inputs import list_variables
+
+    used = list_variables(text, 0, len(text))
+    found = []
+    for name in names:
+        below = _FOLDER_OF_SCRIPT.sub("", name)
+        for folder in dict.fromkeys((os.path.dirname(place), "")):
+            lines = (read_text(side, os.path.normpath(os.path.join(folder, below))) or "").splitlines()
+            found += [line.strip() for line in lines if (sets := _SETS.match(line)) and sets[1] in used]
+    return found
 
 
 def _list_texts(side: Read) -> dict[str, tuple[str, str]]:

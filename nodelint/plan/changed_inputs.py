@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.drift.stored_form import list_open_parts
+from nodelint.forms.input_text import INSTANCE, list_changed_inputs
 from nodelint.forms.registry import TABLE
 from nodelint.model.finding import span_of, written_place
 from nodelint.model.gap import Gap
@@ -28,11 +31,13 @@ def find_changed_inputs(was: Read, new: Read, plan: Plan) -> Iterator[Gap]:
     """Yield a gap for each pool or class with an unknown value that counts for drift, if an input of the value
     changes.
 
-    Objects whose nodes are certainly replaced, and those that the plan reports as not compared, are skipped.
+    Objects whose nodes are certainly replaced, and those that the plan reports as not compared, are skipped. A gap of
+    the kind `module` is about an instance of the module that is gone.
     """
     named = {place.subject for place in plan.uncompared if place.decides}
     replaced = find_replaced(plan)
     shared = _list_instances(new, plan)
+    made = Counter(map(_find_place, was.inventory.objects()))
     finders: list[_InputFinder] = []
     for pair in (*(pool.pair for pool in plan.pools), *plan.classes):
         if pair.old is None or pair.new is None or id(pair.new) in replaced:
@@ -44,9 +49,13 @@ def find_changed_inputs(was: Read, new: Read, plan: Plan) -> Iterator[Gap]:
             continue
         finders = finders or [_InputFinder(was), _InputFinder(new)]
         found = _find_change(both, unknown, finders, is_shared)
+        # Several instances of a module make one object, if they make it alike: each of them deletes its own.
+        is_alike = made[_find_place(pair.old)] == 1
+        found = [changed for changed in found if not changed.is_call or (changed.text == INSTANCE) == is_alike]
         label = f"{pair.new.kind} {pair.new.name if isinstance(pair.new.name, str) else pair.new.name_node.unquoted}"
-        if found is not None and label not in named:
-            yield uncompared(found.at, label, _explain(found), True)._replace(object=pair.new)
+        for changed in found if label not in named else ():
+            gap = uncompared(changed.at, label, _explain(changed), True)
+            yield gap._replace(object=pair.new, what="module" if changed.is_call else gap.what)
 
 
 def find_replaced(plan: Plan) -> set[int]:
@@ -90,12 +99,21 @@ def _may_depend(obj: Object) -> bool:
 
 def _find_change(
     both: Sequence[Object], unknown: Sequence[Sequence[Node]], finders: Sequence[_InputFinder], is_shared: bool
-) -> InputText | None:
-    from nodelint.forms.input_text import list_changed_inputs
-
+) -> list[InputText]:
+    """Return the first input that changes, or the calls of the module that are gone, if nothing else changes."""
     sides = zip(finders, both, unknown, strict=True)
     before, after = (finder.list_inputs(obj, nodes, is_shared) for finder, obj, nodes in sides)
-    return next(iter(list_changed_inputs(before, after)), None)
+    found = list_changed_inputs(before, after)
+    changed = [given for given in found if not given.is_call]
+    # Calls and instances under other names are for `recreated_objects`.
+    is_fewer = sum(given.text == INSTANCE for given in after) < sum(given.text == INSTANCE for given in before)
+    return changed[:1] or (found if is_fewer else [])
+
+
+def _find_place(obj: Object) -> tuple[str, int]:
+    """Return the file and the offset at which an object is written."""
+    at = span_of(written_place(obj.node))
+    return at.source.path, at.start
 
 
 def _list_unknown(obj: Object) -> list[Node]:

@@ -56,6 +56,7 @@ class PlanRequest(NamedTuple):
 def compare(was: Read, new: Read, request: PlanRequest) -> tuple[Plan, Findings]:
     """Return the effect of a change on a fleet, and the findings that only one side has."""
     from nodelint.lint.workloads import add_workloads
+    from nodelint.plan.gone_instances import delete_gone
     from nodelint.plan.not_compared import list_one_sided, unread_places
     from nodelint.plan.suspended import note_suspended
     from nodelint.plan.unread_files import find_unread_files
@@ -86,10 +87,9 @@ def compare(was: Read, new: Read, request: PlanRequest) -> tuple[Plan, Findings]
     old_target = old_session.target(lint.target.facts, chosen[0])
     then = lint._replace(target=old_target, selection=old_session.selection, context_sources=was.beside)
     before, after = _judge_sides(was, new, (then, lint), request.judge_of)
-    places = (
-        *unread_places((before, after), (was, new), plan.uncompared, unread),
-        *_find_gaps(was, new, settings, plan, unread),
-    )
+    unread_gaps = list(unread_places((before, after), (was, new), plan.uncompared, unread))
+    plan, gaps = delete_gone(plan, _find_gaps(was, new, settings, plan, unread))
+    places = (*unread_gaps, *gaps)
     named_places = [*plan.uncompared, *places]
     places = (*places, *list_one_sided((was, new), named_places))
     plan, findings = note_suspended(new, plan.with_places(places)), _compared((before, after), (was, new), unread)

@@ -145,7 +145,7 @@ def _requirements(pools: Stored, drifted: Sequence[Node | Span]) -> Iterator[Eff
         if line.node.text in as_before or line.values_node in drifted or not line.known:
             continue
         old = before.get(line.key)
-        spot = _comes_to_allow(pools, "spot")
+        spot = _comes_to_allow_spot(pools)
         moves = spot and line.key == "karpenter.sh/capacity-type" and _consolidates(pools.after)
         what = "consolidation moves nodes to spot where that is cheaper" if moves else "new nodes may differ"
         change = change_between(old.node if old is not None else None, line.node)
@@ -157,10 +157,10 @@ def _requirements(pools: Stored, drifted: Sequence[Node | Span]) -> Iterator[Eff
             yield Effect(f"requirement {key}", at, ValueChange(text_of(line.node), None), "new nodes may differ")
 
 
-def _comes_to_allow(pools: Stored, capacity: str) -> bool:
+def _comes_to_allow_spot(pools: Stored) -> bool:
     if pools.could is None or pools.can is None:
         return False
-    return capacity in pools.can.capacity_types and capacity not in pools.could.capacity_types
+    return "spot" in pools.can.capacity_types and "spot" not in pools.could.capacity_types
 
 
 def _consolidates(stored: dict[str, Any]) -> bool:

@@ -33,19 +33,19 @@ def known_releases_text(today: int) -> str:
     return f"to {NEWEST}, of {day}, {counted(days_since(day, today), 'day')} old"
 
 
-def old_facts_text(types_day: str | None, today: int, least: int = OLD) -> str | None:
-    """Return a sentence about facts that are older than `least` days. None if no fact is so old.
+def old_facts_text(types_day: str | None, today: int) -> str | None:
+    """Return a sentence about facts that are older than `OLD` days. None if no fact is so old.
 
     `types_day` is the date of the instance types; None if it is not to be reported.
     """
     releases = f"releases of Karpenter are of {releases_day()}"
-    old = [releases] if days_since(releases_day(), today) > least else []
-    if types_day is not None and days_since(types_day, today) > least:
+    old = [releases] if days_since(releases_day(), today) > OLD else []
+    if types_day is not None and days_since(types_day, today) > OLD:
         old.append(f"instance types are of {types_day}")
     if not old:
         return None
     ways = "A newer release of nodelint may have newer ones; `nodelint refresh` gets those of your AWS account."
-    return f"Facts older than {least} days: {', '.join(old)}. {ways}"
+    return f"Facts older than {OLD} days: {', '.join(old)}. {ways}"
 
 
 def version_text(types_day: str) -> str:

@@ -123,7 +123,7 @@ def type_table(resolution: Resolution, count: int | None, width: int) -> Iterato
     if resolution.capacity_types and "on-demand" not in resolution.capacity_types:
         only = " and ".join(resolution.capacity_types)
         yield from wrap(
-            f"the pool launches only {only} capacity, whose prices nodelint does not list: compare by these",
+            f"the pool launches only {only} capacity; these are the on-demand prices of its types",
             width,
             "  ",
         )

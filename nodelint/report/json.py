@@ -12,7 +12,7 @@ from nodelint.report.coverage import cover, coverage_json
 from nodelint.report.decisions import list_suppressed, settings_json
 from nodelint.report.releases import groups, releases_json, targets_json
 from nodelint.report.run_info import Basis
-from nodelint.text.origin_comments import template_of
+from nodelint.text.source_comments import template_of
 
 if TYPE_CHECKING:
     from nodelint.report.run_info import Run

@@ -15,7 +15,7 @@ from nodelint.report.fix_preview import fix_lines
 from nodelint.report.grouping import FindingGroup, entries
 from nodelint.report.snippet import Underline, excerpt
 from nodelint.report.style import PLAIN, TextStyle, rule_page, wrap, wrap_labelled
-from nodelint.text.origin_comments import template_of
+from nodelint.text.source_comments import template_of
 
 _COLOURS = {"error": "red", "warning": "yellow", "info": "cyan"}
 

@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import BinaryIO
 
+from nodelint.files.contents import explain_packed
+
 LONGEST_LINE = 1 << 20
 """The most bytes of a line that are read. The rest of a longer line is dropped, so that memory is bounded."""
 
 _MARK = re.compile(rb'"?\{ ?(?:\\"|""|")level(?:\\"|""|"):')
-_PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip"}
 
 
 class NoLog(ValueError):
@@ -26,9 +27,8 @@ def bounded(stream: BinaryIO) -> Iterator[bytes]:
     NoLog for a compressed stream.
     """
     line = stream.readline(LONGEST_LINE)
-    for magic, how in _PACKED.items():
-        if line.startswith(magic):
-            raise NoLog(f"is compressed ({how}): unpack it first")
+    if (packed := explain_packed(line)) is not None:
+        raise NoLog(packed)
     if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         yield from _lines_of_utf16(line, stream)
         return

@@ -136,7 +136,7 @@ def _explain_protected(pods: list[ClusterPod]) -> NodeCause:
     owner = next((f"{kind}/{name}" for _, kind, name in pod.owners if kind and name), None)
     message = f'pod {pod.label} has {DO_NOT_DISRUPT}: "{short(value, 20)}"{ends}{more}'
     where = (
-        f"remove it from the pod template of {owner}"
+        f"remove the annotation from the pod template of {owner}"
         if owner
         else f"kubectl annotate pod -n {pod.namespace} {pod.name} {DO_NOT_DISRUPT}-"
     )

@@ -111,7 +111,7 @@ def controller_facts(found: DumpObjects, release: Version) -> ControllerFacts | 
 
 def _stated(controller: Source) -> Iterator[StatedSetting]:
     for _, container in controller_containers(controller):
-        for setting in container_settings(container, None):
+        for setting in container_settings(container):
             variable = setting.variable
             if variable is not None and setting.value:
                 yield StatedSetting((), False, variable, setting.value)

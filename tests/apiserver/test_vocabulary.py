@@ -85,6 +85,7 @@ def near_key(key: str, operator: str = "In", values: str = '["m"]', catalog: Cat
         (ARCH, "x86_64", "amd64"),
         (ARCH, "aarch64", "arm64"),
         (ARCH, "AMD64", "amd64"),
+        (ARCH, "arm46", "arm64"),
         (OS, "Linux", "linux"),
         (SIZE, "4xl", "4xlarge"),
         (CATEGORY, "M", "m"),

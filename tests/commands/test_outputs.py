@@ -112,7 +112,8 @@ def test_pruning_drops_what_is_fixed_and_adds_nothing(nodelint: Run, manifest: P
 
 
 @pytest.mark.parametrize(
-    ("text", "message"), [("{", "line 1 is not JSON"), ("{}", "no baseline of nodelint"), (None, "no such file")]
+    ("text", "message"),
+    [("{", "line 1 is not JSON"), ("{}", "the key `nodelint-baseline` is missing"), (None, "no such file")],
 )
 def test_a_baseline_that_cannot_be_read(nodelint: Run, manifest: Path, text: str | None, message: str) -> None:
     if text is not None:

@@ -149,9 +149,12 @@ def test_a_path_that_is_no_text_survives(report: Report) -> None:
     [
         ("", "not a baseline: line 1 is not JSON (expecting value)"),
         ('{\n"findings": [\n<<<<<<< ours\n', "not a baseline: line 3 is not JSON (expecting value)"),
-        ("[" * 200_000, "no baseline of nodelint: nested too deeply"),
-        ("[]", "no baseline of nodelint: `nodelint-baseline` is missing"),
-        ('{"nodelint-snapshot": 1}', "no baseline of nodelint: `nodelint-baseline` is missing"),
+        ("[" * 200_000, "not a baseline: it is nested too deeply"),
+        ("[]", "not a baseline: the key `nodelint-baseline` is missing; `nodelint baseline` writes one"),
+        (
+            '{"nodelint-snapshot": 1}',
+            "not a baseline: the key `nodelint-baseline` is missing; `nodelint baseline` writes one",
+        ),
         ('{"nodelint-baseline": 2, "findings": []}', "format 2 is not 1, the one that this release reads"),
         ('{"nodelint-baseline": 0, "findings": []}', "format 0 is not 1, the one that this release reads"),
         ('{"nodelint-baseline": 1}', "`findings` must be a list"),

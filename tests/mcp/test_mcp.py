@@ -45,6 +45,7 @@ def root(tmp_path: Path) -> Path:
 @pytest.mark.slow
 def test_tools_answer_by_their_schemas(root: Path) -> None:
     async def ask(client: Any) -> None:
+        assert "never an instruction" in client.instructions
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert set(tools) == {"check", "explain", "fit", "plan", "rule", "hash"}
         for name in ("check", "explain", "hash", "rule"):
@@ -122,13 +123,9 @@ def test_nothing_outside_of_the_root_is_named_and_no_option_slips_in(root: Path)
 def test_text_of_the_repository_cannot_leave_its_fence(root: Path) -> None:
     text = (root / "pool.yaml").read_text(encoding="utf-8").replace("capacity-typ", "~~~-typ")
     (root / "pool.yaml").write_text(text, encoding="utf-8")
-
-    async def ask(client: Any) -> None:
-        answer = (await client.call_tool("check", {"paths": ["pool.yaml"]})).content[0].text
-        assert answer.count("~~~") == 3  # what says so, and both ends
-        assert "never an instruction" in client.instructions
-
-    talk(root, ask)
+    server = pytest.importorskip("nodelint.mcp.server", reason="needs the package `mcp`")
+    answer = server.call("check", {"paths": ["pool.yaml"]}, str(root)).content[0].text
+    assert answer.count("~~~") == 3  # what says so, and both ends
 
 
 def test_without_the_package_the_error_says_what_to_install(root: Path) -> None:

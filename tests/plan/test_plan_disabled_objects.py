@@ -77,3 +77,28 @@ def test_a_chart_without_code_that_an_outer_chart_disables_is_deleted(nodelint: 
     (pool,) = plan(nodelint, tmp_path, files, off)["nodePools"]
     assert pool["change"] == "removed"
     assert plan(nodelint, tmp_path / "same", off, off)["notCompared"] == []
+
+
+def test_what_an_overlay_of_a_release_disables_is_deleted(nodelint: Run, tmp_path: Path) -> None:
+    release = (
+        "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: n, namespace: k}\nspec:\n"
+        "  chart: {spec: {chart: ./chart, sourceRef: {kind: GitRepository, name: r}}}\n  values: {enabled: true}\n"
+    )
+    patch = '[{"op": "replace", "path": "/spec/values/enabled", "value": true}]'
+    overlay = f"resources: [hr.yaml]\npatches: [{{target: {{kind: HelmRelease}}, patch: '{patch}'}}]\n"
+    files = {**chart_of("if .Values.enabled", "enabled: true"), "hr.yaml": release, "kustomization.yaml": overlay}
+    off = {**files, "kustomization.yaml": overlay.replace(": true}", ": false}")}
+    (pool,) = plan(nodelint, tmp_path, files, off)["nodePools"]
+    assert pool["change"] == "removed"
+
+
+@pytest.mark.parametrize("uses", ["local.c", "local.every[0]"])
+def test_a_local_whose_resource_has_no_instance_makes_nothing(nodelint: Run, tmp_path: Path, uses: str) -> None:
+    text = (
+        f'resource "kubernetes_manifest" "c" {{\n  count = var.on ? 1 : 0\n  manifest = yamldecode({uses})\n}}\n'
+        f"locals {{\n  every = [local.c]\n  c = <<-Y\n{CLASS}\n  Y\n}}\n"
+        'variable "on" {\n  default = true\n}\n'
+    )
+    files = {"c.tf": text, "p.yaml": POOL}
+    (pool,) = plan(nodelint, tmp_path, files, {**files, "c.tf": text.replace("= true", "= false")})["nodePools"]
+    assert pool["replaced"] != "none" or "gone" in str(pool)

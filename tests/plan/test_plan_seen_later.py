@@ -129,3 +129,25 @@ def test_values_of_another_chart_change_with_their_own_file_only(nodelint: Run, 
     assert changed_places(nodelint, tmp_path, files, {**files, "other.yaml": "a: 2\n"}) == []
     text = files["albc/albc.yaml"].replace("z", "w")
     assert changed_places(nodelint, tmp_path / "own", files, {**files, "albc/albc.yaml": text}) != []
+
+
+SCRIPT = "#!/bin/bash\nsource ./env.sh\ncat <<EOF | kubectl apply -f -\n{}EOF\n"
+MAKEFILE = 'ROLE ?= a\nOTHER = a\napply:\n\tsed "s/__ROLE__/$(ROLE)/" n.yaml | kubectl apply -f -\n'
+
+
+@pytest.mark.parametrize(
+    ("place", "text", "name"),
+    [
+        ("deploy.sh", SCRIPT.format(f"{CLASS.replace('role: nodes', 'role: $ROLE')}---\n{POOL}"), "env.sh"),
+        ("n.yaml", f"{CLASS.replace('role: nodes', 'role: __ROLE__')}---\n{POOL}", "Makefile"),
+    ],
+)
+def test_what_a_script_fills_in_is_an_input(nodelint: Run, tmp_path: Path, place: str, text: str, name: str) -> None:
+    given = MAKEFILE if name == "Makefile" else "export ROLE=a\nOTHER=a\n"
+    files = {place: text, name: given}
+    changes = [given.replace("ROLE ?= a", "ROLE ?= b").replace("ROLE=a", "ROLE=b")]
+    changes += [given.replace("s/__ROLE__/", "s/__ROLE__/x-")] if name == "Makefile" else []
+    for number, changed in enumerate(changes):
+        assert changed_places(nodelint, tmp_path / f"{number}", files, {**files, name: changed}) != []
+    twin = given.replace("OTHER = a", "OTHER = b").replace("OTHER=a", "OTHER=b")
+    assert changed_places(nodelint, tmp_path / "twin", files, {**files, name: twin}) == []

@@ -66,7 +66,7 @@ from nodelint.rule.context import Context
 from nodelint.rule.definition import Rule, rule
 from nodelint.rule.suppressions import suppressions
 from nodelint.text import Source
-from nodelint.text.origin_comments import template_of
+from nodelint.text.source_comments import template_of
 from tests import in_process
 from tests.conftest import ROOT
 from tests.manifests import nodepool

@@ -285,8 +285,8 @@ def test_text_tells_which_types_are_tried_last() -> None:
 def test_text_of_a_pool_with_spot_alone_says_whose_prices_it_shows() -> None:
     alone = POOL.replace("operator: Exists\n          minValues: 2", "operator: In\n          values: [spot]")
     shown = " ".join(text(alone).split())
-    said = "the pool launches only spot capacity, whose prices nodelint does not list: compare by these"
-    assert f"Cheapest on demand {said}" in shown
+    note = "the pool launches only spot capacity; these are the on-demand prices of its types"
+    assert f"Cheapest on demand {note}" in shown
     assert "the pool launches only" not in text(POOL)
 
 

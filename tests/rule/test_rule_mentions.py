@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import pytest
 
 from nodelint.lint.engine import LintRequest, Selection, lint
@@ -36,7 +38,8 @@ def test_what_is_not_asked_would_have_said_nothing() -> None:
     always = asked_always()
 
     def check(name: str) -> None:
-        for example in examples(RULES[name].page):
+        # Of a rule that names no text one example is enough, over which those that name some are asked or not.
+        for example in islice(examples(RULES[name].page), None if name in NAMING else 1):
             target, files = target_of(example), read_example(example.text).files
             sample, every = (judge_example(files, LintRequest(target, rules, ALL)) for rules in (RULES, always))
             assert list(map(result_content, sample.results)) == list(map(result_content, every.results))

@@ -236,7 +236,7 @@ def test_empty_nodes_may_go_at_once(check: Check) -> None:
 )
 def test_a_duration_that_go_does_not_read_is_put_right(check: Check, written: str, meant: str) -> None:
     (result,) = check(pool(expire=f'"{written}"'), select=["invalid-field"]).results
-    assert result.finding.message.endswith(f"did you mean `{meant}`?")
+    assert result.finding.message.endswith(f"(did you mean `{meant}`?)")
     assert [edit.text for edit in result.finding.edits] != []
 
 

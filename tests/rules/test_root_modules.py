@@ -135,6 +135,37 @@ def test_a_version_of_kubernetes_that_is_a_number(nodelint: Run, tmp_path: Path,
         assert find(nodelint, tmp_path / str(n), files(version), "version-as-number") == []
 
 
+TEXTS = {
+    "eksctl": "apiVersion: eksctl.io/v1alpha5\nkind: ClusterConfig\nmetadata: {name: karpenter, version: VALUE}\n",
+    "flux": (
+        "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: karpenter}\n"
+        "spec: {chart: {spec: {chart: karpenter, version: VALUE}}}\n"
+    ),
+    "argocd": (
+        "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: karpenter}\n"
+        "spec: {source: {chart: karpenter, targetRevision: VALUE}}\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("form", TEXTS)
+def test_a_version_that_is_a_number_in_yaml(nodelint: Run, tmp_path: Path, form: str) -> None:
+    for value, count in (("1.10", 1), ("1.8", 1), ('"1.10"', 0), ("1.8.1", 0)):
+        folder = tmp_path / value.strip('"').replace(".", "") / str(count)
+        files = {"a.yaml": TEXTS[form].replace("VALUE", value)}
+        assert len(find(nodelint, folder, files, "version-as-number")) == count
+
+
+def test_the_inputs_of_a_unit_of_terragrunt(nodelint: Run, tmp_path: Path) -> None:
+    unit = (
+        'terraform {\n  source = "tfr:///terraform-aws-modules/eks/aws?version=20.0.0"\n}\n'
+        'inputs = {\n  cluster_name = "karpenter"\n  cluster_version = %s\n}\n'
+    )
+    for name, value, count in (("bad", "1.30", 1), ("text", '"1.30"', 0), ("exact", "1.31", 0)):
+        files = {"terragrunt.hcl": unit % value}
+        assert len(find(nodelint, tmp_path / name, files, "version-as-number")) == count
+
+
 def test_the_target_is_not_read_from_a_number_that_ends_with_zero(nodelint: Run, tmp_path: Path) -> None:
     for version, known in (("1.30", ""), ('"1.30"', "1.30"), ("1.31", "1.31")):
         folder = tmp_path / version.strip('"').replace(".", "") / ("text" if '"' in version else "number")
@@ -328,6 +359,7 @@ PRIVATE = '  private_subnets = ["10.0.128.0/20"]\n'
         (VPC % (f'{PRIVATE}  private_subnet_tags = {{ "karpenter.sh/discovery" = "main" }}\n', "public"), 1),
         (VPC % (PRIVATE, "private"), 0),
         (VPC % ("", "public"), 0),
+        (VPC % (f'{PRIVATE}  private_subnet_tags = {{ "karpenter.sh/discovery" = "other" }}\n', "public"), 0),
         (VPC % (PRIVATE, "private") + TAG % "module.vpc.public_subnets", 1),
         (VPC % (PRIVATE, "private") + TAG % "module.vpc.private_subnets", 0),
     ],
@@ -379,3 +411,35 @@ def test_a_queue_below_the_key_of_old_charts(nodelint: Run, tmp_path: Path, form
     assert done.count("warning[") == 1
     write_files(tmp_path, {"main.tf": FORMER[form].format("interruptionQueue")})
     assert "warning[" not in nodelint("check", str(tmp_path), "--select", "unread-chart-value").stdout
+
+
+PASSING = (
+    'resource "aws_iam_role" "nodes" {\n  name = "main-nodes"\n}\n'
+    'resource "aws_iam_role" "other" {\n  name = "o"\n}\n'
+    'resource "aws_iam_policy" "karpenter" {\n  policy = jsonencode({\n    Statement = [\n'
+    '      { Effect = "Allow", Action = "ec2:CreateFleet", Resource = "*" },\n'
+    '      { Effect = "Allow", Action = "iam:PassRole", Resource = %s },\n    ]\n  })\n}\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("resource", "count"),
+    [
+        ("aws_iam_role.other.arn", 1),
+        ("[aws_iam_role.other.arn]", 1),
+        ('"arn:aws:iam::111122223333:role/KarpenterNodeRole-main"', 1),
+        ("aws_iam_role.nodes.arn", 0),
+        ("[aws_iam_role.other.arn, aws_iam_role.nodes.arn]", 0),
+        ('"arn:aws:iam::111122223333:role/main-nodes"', 0),
+        ('"arn:aws:iam::111122223333:role/main-*"', 0),
+        ('"arn:aws:iam::${var.account}:role/${var.name}"', 0),
+        ("var.role", 0),
+        ('"*"', 0),
+    ],
+)
+def test_a_role_that_the_controller_may_not_pass(nodelint: Run, tmp_path: Path, resource: str, count: int) -> None:
+    for name, role in (("name", "main-nodes"), ("unknown", "of-another-repository")):
+        node_class = CLASS.replace("TAGS", DISCOVERY).replace("karpenter-nodes", role)
+        files = {"main.tf": PASSING % resource, "class.yaml": node_class}
+        found = find(nodelint, tmp_path / name, files, "passed-role")
+        assert len(found) == (count if name == "name" else 0)

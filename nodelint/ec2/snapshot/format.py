@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     _T = TypeVar("_T")
 
 
-_WRITES = "`nodelint refresh --output FILE` writes one"
+WRITES = "`nodelint refresh --output FILE` writes one"
 
 _TABLES: dict[str, tuple[str, Any]] = {
     "images": ("images", MachineImage),
@@ -86,7 +86,7 @@ def read_columns(written: dict[str, Any]) -> Snapshot:
 
 def _snapshot_of(data: Any) -> Snapshot:
     if not isinstance(data, dict) or "nodelint-snapshot" not in data:
-        raise SnapshotError(f"not a snapshot: the key `nodelint-snapshot` is missing; {_WRITES}")
+        raise SnapshotError(f"not a snapshot: the key `nodelint-snapshot` is missing; {WRITES}")
     if data["nodelint-snapshot"] != FORMAT:
         raise SnapshotError(f"snapshot of format `{data['nodelint-snapshot']}`; this release reads {FORMAT}")
     try:
@@ -102,7 +102,7 @@ def parse_snapshot(text: str | bytes) -> Snapshot:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise SnapshotError(f"not a snapshot: not JSON; {_WRITES}") from error
+        raise SnapshotError(f"not a snapshot: not JSON; {WRITES}") from error
     snapshot = _snapshot_of(data)
     check_rows(snapshot.rows)
     return snapshot

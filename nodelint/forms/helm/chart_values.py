@@ -19,7 +19,7 @@ from nodelint.forms.registry import ARGOCD, FLUX, TABLE
 from nodelint.forms.requests import InstallChart
 from nodelint.model.finding import Span
 from nodelint.model.gap import FilePlace, Gap
-from nodelint.model.messages import did_you_mean
+from nodelint.model.messages import did_you_mean, short
 from nodelint.text import Node, Source
 from nodelint.text.limits import note_more
 from nodelint.text.missing import text_of
@@ -104,8 +104,7 @@ def _explain_missing(at: Node | Span, chart: str) -> str | None:
     if any(gate.exists(os.path.normpath(os.path.join(folder, name.lstrip("/")))) for folder in folders):
         return None
     near = did_you_mean(os.path.basename(name), gate.names(os.path.dirname(os.path.join(chart, name))))
-    begin = f"the values file `{name}` is not in the repository"
-    return f"{begin}{near} The release is judged without it" if near else f"{begin}: the release is judged without it"
+    return f"the values file `{name}` is not in the repository{near}: the release is judged without it"
 
 
 def _explain_unread(at: Node | Span, chart: str) -> Gap:
@@ -115,7 +114,6 @@ def _explain_unread(at: Node | Span, chart: str) -> Gap:
     if missing is not None:
         return Gap(FilePlace(source.path, source.position(at.start).line), "values", missing)
     kind, name = (text_of(at.get(key)) if isinstance(at, Node) else "" for key in ("kind", "name"))
-    text = " ".join(source.text[at.start : at.end].split())
-    what = f"the {kind} `{name}`" if kind and name else f"`{text[:60]}`"
+    what = f"the {kind} `{name}`" if kind and name else f"`{short(source.text[at.start : at.end], 80)}`"
     reason = f"the values in {what} are not known: what they change is not judged"
     return Gap(FilePlace(source.path, source.position(at.start).line), "values", reason)

@@ -82,7 +82,7 @@ def more_values(path: str) -> list[Node]:
     for folder, pattern in ((chart, OTHER_VALUES), (os.path.join(chart, "ci"), TRIAL_VALUES)):
         names = gate.names(folder or os.curdir)
         found += [os.path.join(folder, name) for name in names if re.fullmatch(pattern, name)]
-    note_more(chart, len(found), _MOST_VALUES, "files of values of this chart", 0)
+    note_more(chart, len(found), _MOST_VALUES, "values files of this chart", 0)
     roots = (_root(path) for path in found[:_MOST_VALUES])
     return [root for root in roots if root is not None]
 

@@ -25,7 +25,7 @@ def find_addresses(
     """Yield the objects of charts: the object, the address of its template, and a reason.
 
     The reason is empty if helm creates the object with the values of its rendering. The name of the address includes
-    those of the object and of the rendering.
+    the object, its environment, and what applies it.
     """
     files = ChartFiles({os.path.abspath(source.path): source for source in sources})
     made: dict[int, _Names | None] = {}
@@ -39,7 +39,8 @@ def find_addresses(
             made[id(obj.source)] = _list_created(template, built, files)
         names = made[id(obj.source)]
         if names is not None:
-            name = f"{_name(obj)} {built.label} {built.applied_by[1]}"
+            environment = os.path.relpath(built.cluster or os.curdir, os.path.dirname(path))
+            name = f"{_name(obj)} {environment} {built.applied_by[1]}"
             yield obj, BlockAddress(path, obj.kind, name), "" if (obj.kind, _name(obj)) in names else _REASON
 
 

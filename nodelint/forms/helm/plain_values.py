@@ -46,7 +46,7 @@ def find_plain_values(source: Source, files: ControllerFiles) -> Iterator[Contro
                 continue
             version = dependency.version if dependency is not None and values is not root else None
             is_complete = version is not None and _is_alone(source, files)
-            written = tuple(settings_of_values(values, None))
+            written = tuple(settings_of_values(values))
             yield ControllerInstall(
                 place_of(settings), "the values of a chart", version, written, is_complete, values, (source,)
             )

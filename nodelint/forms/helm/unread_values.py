@@ -106,7 +106,7 @@ class _UnreadValues:
         own = self._files.read(os.path.join(chart, "values.yaml"))
         known = {*(keys or ()), *(entry.name for entry in self._list_entries(os.path.join(chart, "values.yaml")))}
         for path in self._files.paths:
-            if not path.endswith(_YAML) or path in self._files.taken or path in named:
+            if not path.endswith(_YAML) or path in self._files.taken or path in {*named, *self._files.not_applied}:
                 continue
             if own is self._files.read(path) or not self._may_be_values(path, chart):
                 continue

@@ -101,7 +101,7 @@ def overrides(
         else:
             beyond.setdefault(fitting[0], source.path)
     for chart, path in beyond.items():
-        note_more(path, counts[chart], MOST, "files of values of one chart")
+        note_more(path, counts[chart], MOST, "values files of one chart")
 
 
 def _is_empty(source: Source) -> bool:

@@ -18,7 +18,10 @@ from nodelint.forms.requests import FolderUse, InstallChart
 from nodelint.model.finding import span_of
 from nodelint.text import Node, Source
 from nodelint.text.missing import items_of, text_of
+from nodelint.text.placeholders import mask
 from nodelint.text.reading import nodes_of
+from nodelint.text.syntax_errors import Unreadable
+from nodelint.text.yaml.compose import compose
 
 HELMFILE = re.compile(r"(?:^|/)(?:helmfile[^/]*|helmfile\.d/[^/]+)\.ya?ml(?:\.gotmpl)?$")
 
@@ -93,7 +96,9 @@ def helmfile_layers(release: Node, folder: str, tree: RepositoryTree, environmen
         if environment and item.kind == "scalar" and ENVIRONMENT.search(item.unquoted):
             path = ENVIRONMENT.sub(environment, item.unquoted)
             item = Node(item.source, item.start, item.end, "scalar", item.style, path)
-        given = item if item.kind == "mapping" else tree.read_named(folder, item)
+        given = (
+            item if item.kind == "mapping" else _read_template(folder, item, tree) or tree.read_named(folder, item)
+        )
         layers += [merge_layer(given)] if given is not None else []
     for item in settings.items if settings is not None else ():
         name, value = item.get("name"), item.get("value")
@@ -105,6 +110,24 @@ def helmfile_layers(release: Node, folder: str, tree: RepositoryTree, environmen
     for key in ("inherit", "secrets", "setTemplate", "valuesTemplate", "strategicMergePatches", "jsonPatches"):
         tree.gaps.extend(filter(None, [release.get(key)]))
     return layers
+
+
+def _read_template(folder: str, name: Node, tree: RepositoryTree) -> Node | None:
+    """Return the values in a template that helmfile renders: what its code prints is not known.
+
+    None if code decides which keys there are.
+    """
+    path = os.path.normpath(os.path.join(folder, text_of(name)))
+    source = tree.read_file(path) if path.endswith(".gotmpl") else None
+    if source is None:
+        return None
+    text, lines = mask(source.text)
+    try:
+        roots = compose(source, text, 0, masked=True) if not lines else []
+    except Unreadable:
+        return None
+    root = roots[0] if len(roots) == 1 else None
+    return root if root is not None and root.kind == "mapping" and all(e.name for e in root.entries) else None
 
 
 _DECIDING = ("condition", "namespace", "kubeContext", "strategicMergePatches", "jsonPatches", "transformers")

@@ -34,10 +34,13 @@ def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
         yield whole_text(source)
         texts = [source.text]
         for name in dict.fromkeys(_PATH.findall(source.text)):
-            named = files.list_named(os.path.dirname(path), name)
+            named = list(files.list_named(os.path.dirname(path), name))
             unread = [found for found in named if not _is_known(found, source, name, files)]
+            known = {os.path.abspath(found.at.source.path) for found in named if found not in unread}
+            files.not_applied |= known - set(files.taken)
             texts += (found.at.source.text for found in unread)
-            yield from unread
+            # The chart is rendered with what the template says; what its code prints may come from elsewhere.
+            yield from (found for found in unread if os.path.abspath(found.at.source.path) not in files.taken)
         variables = VariableInputs(files.top)
         yield from variables.list_inputs({name for text in texts for name in _FROM_ENVIRONMENT.findall(text)})
 
@@ -48,9 +51,19 @@ def _is_known(found: InputText, helmfile: Source, name: str, files: UnreadInputs
         return False
     path = os.path.abspath(found.at.source.path)
     roots = nodes_of(helmfile)
-    names = list_environments(roots[0]) if roots else None
+    names = list_environments(roots[0]) if roots else _read_environments(helmfile.text)
     if names is None or path in files.taken:
         return names is not None
     folder = os.path.dirname(os.path.abspath(helmfile.path))
     applied = (os.path.normpath(os.path.join(folder, ENVIRONMENT.sub(known, name))) for known in names)
     return path not in applied
+
+
+def _read_environments(text: str) -> set[str] | None:
+    """Return the environments of a helmfile whose code keeps it from being parsed. None if they are not known."""
+    section = re.search(r"(?m)^environments:[ \t]*\n((?:[ \t]+[^\n]*(?:\n|\Z)|[ \t]*\n)+)", text)
+    names = re.findall(r"(?m)^([ \t]+)([\w.-]+):", section[1]) if section is not None else []
+    if section is None or "{{" in section[1] or re.search(r"(?m)^bases:|missingFileHandler", text):
+        return None
+    least = min(len(indent) for indent, _ in names) if names else 0
+    return {"default", *(name for indent, name in names if len(indent) == least)}

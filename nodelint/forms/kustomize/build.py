@@ -47,14 +47,12 @@ def build_overlays(
     kustomizations: Iterable[str],
     at_hand: Mapping[str, Source] | None = None,
     of_karpenter: Collection[str] | None = None,
-    root: str | None = None,
     workloads: Collection[str] | None = None,
 ) -> list[Outcome]:
     """Render the overlays that concern Karpenter and that no other overlay includes.
 
     - `at_hand`: sources that were already read, by absolute path. Origins are nodes of these.
     - `of_karpenter`: the absolute paths of all files that mention Karpenter. If None, the files are searched.
-    - `root`: the outermost folder to read if there is no repository.
     - `workloads`: the absolute paths of files with workloads that are also read.
     """
     files = Files(at_hand or {})
@@ -63,12 +61,12 @@ def build_overlays(
         graph.add(os.path.dirname(os.path.abspath(path)))
     tops = graph.find_tops()
     concerned = [folder for folder in tops if graph.concerns_karpenter(folder, of_karpenter)]
-    found = [build_overlay(files, folder, root) for folder in concerned]
+    found = [build_overlay(files, folder) for folder in concerned]
     graph.note_outside([folder for folder in tops if folder not in concerned])
     if workloads is not None:
         more = [folder for folder in tops if folder not in concerned]
         more = [folder for folder in more if graph.concerns_karpenter(folder, workloads)]
-        found += [_with_workloads_alone(build_overlay(files, folder, root)) for folder in more]
+        found += [_with_workloads_alone(build_overlay(files, folder)) for folder in more]
     return found
 
 
@@ -80,9 +78,9 @@ def _with_workloads_alone(outcome: Outcome) -> Outcome:
     return outcome._replace(built=built, lost=(), unmatched=())
 
 
-def build_overlay(files: Files, folder: str, root: str | None = None) -> Outcome:
+def build_overlay(files: Files, folder: str) -> Outcome:
     """Render the overlay of a folder (an absolute path)."""
-    return make_outcome(Overlay(files, folder, root))
+    return make_outcome(Overlay(files, folder))
 
 
 def make_outcome(overlay: Overlay) -> Outcome:

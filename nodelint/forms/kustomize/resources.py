@@ -273,9 +273,7 @@ def find_same(resources: Iterable[Resource], wanted: Id) -> list[Resource]:
     return [resource for resource in resources if wanted in resource.ids()]
 
 
-def set_text(
-    resource: Resource, path: tuple[str, ...], text: str, at: Node | None, exact: bool, key: Node | None = None
-) -> None:
+def set_text(resource: Resource, path: tuple[str, ...], text: str, at: Node | None, key: Node | None = None) -> None:
     """Set a string at a path, and create missing mappings on the way to it. Raise `BuildError`."""
     value = resource.value
     for step in path[:-1]:
@@ -286,7 +284,7 @@ def set_text(
         if below.kind != "mapping":
             raise BuildError(below.at, f"`{'.'.join(path[:-1])}` is no mapping")
         value = below
-    put_scalar(value, path[-1], new_text(text, at, exact), key)
+    put_scalar(value, path[-1], new_text(text, at, False), key)
 
 
 def put_scalar(holder: YamlTree, name: str, value: YamlTree, key: Node | None) -> None:

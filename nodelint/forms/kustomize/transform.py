@@ -33,9 +33,9 @@ def set_namespace(resources: list[Resource], kustomization: Kustomization) -> No
         resource.keep_id()
         kind = resource.value.text("kind")
         if kind == "Namespace" and resource.value.text("apiVersion") == "v1":
-            set_text(resource, ("metadata", "name"), namespace.value, namespace.at, False, key)
+            set_text(resource, ("metadata", "name"), namespace.value, namespace.at, key)
         elif not is_cluster_wide(resource.group, kind):
-            set_text(resource, ("metadata", "namespace"), namespace.value, namespace.at, False, key)
+            set_text(resource, ("metadata", "namespace"), namespace.value, namespace.at, key)
     check_unique(resources)
 
 
@@ -53,7 +53,7 @@ def set_affixes(run: OverlayRun, resources: list[Resource], kustomization: Kusto
             run.budget.spend(1, len(resource.id.name) + len(affix))
             name = resource.value.get("metadata", "name")
             at = name.at if name is not None else None
-            set_text(resource, ("metadata", "name"), affixed(resource.id.name, affix), at, False)
+            set_text(resource, ("metadata", "name"), affixed(resource.id.name, affix), at)
 
 
 def _prefixed(name: str, affix: str) -> str:

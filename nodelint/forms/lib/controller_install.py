@@ -25,7 +25,7 @@ def make_install(
     for layer in layers:
         values = layer.apply(values)
     files = tuple({id(layer.given): layer.given for layer in layers}.values())
-    settings = tuple(settings_of_values(values, None))
+    settings = tuple(settings_of_values(values))
     is_complete = is_complete and not hides_settings(values)
     return ControllerInstall(place_of(at), by, version or None, settings, is_complete, values, files, not is_complete)
 

@@ -25,6 +25,7 @@ class UnreadInputs:
     - `taken`: the absolute paths of inputs of rendered manifests, and of files that another form has named.
     - `values_files`: the values files that other forms pass to the chart in question: only the parts that its
       templates use count.
+    - `not_applied`: the absolute paths of files of environments that nothing declares.
     """
 
     def __init__(
@@ -32,6 +33,7 @@ class UnreadInputs:
     ) -> None:
         self.taken = taken
         self.values_files: list[InputText] = []
+        self.not_applied: set[str] = set()
         self.by_path = {os.path.abspath(source.path): source for source in sources}
         self.paths = sorted({*map(os.path.abspath, paths), *self.by_path})
         self.top = os.path.abspath(top)

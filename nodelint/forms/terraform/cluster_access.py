@@ -23,7 +23,7 @@ _ACCESS_CONFIG = re.compile(r"(?m)^[ \t]*access_config[ \t]*\{([^{}]*)\}")
 _CREATOR = "bootstrap_cluster_creator_admin_permissions"
 _MODE = re.compile(r'authentication_mode[ \t]*=[ \t]*"(API|API_AND_CONFIG_MAP)"')
 _MODULE = re.compile(r'(?m)^[ \t]*source[ \t]*=[ \t]*"(?:registry\.terraform\.io/)?terraform-aws-modules/eks/aws"')
-_FIRST_MODULE = 20
+_SINCE_MAJOR = 20
 _FIRST_WITH_CREATOR = (5, 58)
 """The first version of the AWS provider that makes the creator an administrator by default.
 
@@ -72,7 +72,7 @@ def _is_closed(cluster: BlockText, root: TerraformRoot, blocks: TerraformBlocks)
     """Return whether a cluster certainly does not make its creator an administrator."""
     if not cluster.kind:
         majors, given = majors_of(cluster), own_arguments(cluster.text)
-        if majors is None or majors[0] < _FIRST_MODULE or given.get("access_entries", "{}") != "{}":
+        if majors is None or majors[0] < _SINCE_MAJOR or given.get("access_entries", "{}") != "{}":
             return False
         creator = given.get("enable_cluster_creator_admin_permissions", "false")
         return blocks.flag(creator, cluster.source.path) is False

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from nodelint.base.budget import BudgetSpent
-from nodelint.forms.input_text import InputText, make_rest
+from nodelint.forms.input_text import INSTANCE, InputText, make_rest
 from nodelint.forms.lib.file_patterns import match_files
 from nodelint.forms.terraform.file_blocks import TerraformBlock, TerraformFile
 from nodelint.forms.terraform.files import may_name
@@ -29,6 +29,7 @@ from nodelint.forms.terraform.input_places import (
     narrow_node,
     write_lookups_as_indexes,
 )
+from nodelint.forms.terraform.module_instances import list_instances
 from nodelint.forms.terraform.modules import ModuleFiles
 from nodelint.forms.terraform.nodes import is_unknown
 from nodelint.forms.terraform.remote_units import KNOWN_PUBLISHERS
@@ -102,11 +103,15 @@ class TerraformInputs:
         return [*found, *self._list_calls(os.path.dirname(path), call)]
 
     def _list_calls(self, folder: str, call: str) -> Iterator[InputText]:
-        """Yield the calls of a module, except those in examples and tests."""
+        """Yield the calls of a module and its instances, except those in examples and tests."""
         for caller, block in self._list_callers(folder, call):
             name = _name_call(caller, block, folder)
             if not _OF_EXAMPLES.search(name):
                 yield InputText(name, "", Span(caller.source, block.start, block.start), name, True)
+        for instance, caller, block in list_instances(self.modules, self._list_callers, folder, call):
+            name = _name_call(caller, block, folder)
+            if not _OF_EXAMPLES.search(name):
+                yield InputText(instance, INSTANCE, Span(caller.source, block.start, block.start), name, True)
 
     def list_expression_inputs(
         self, file: TerraformFile, block: TerraformBlock, expressions: Sequence[HclExpression]

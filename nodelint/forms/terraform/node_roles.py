@@ -27,6 +27,7 @@ __all__ = [
     "list_made_roles",
     "list_node_groups",
     "list_types",
+    "names_role",
 ]
 
 _CLUSTER = re.compile(r'(?m)^[ \t]*source[ \t]*=[ \t]*"[^"\n]*terraform-aws-(?:modules/eks/aws|eks(?:\.git)?)["?]')
@@ -141,12 +142,12 @@ def _find_access(made: MadeRole, blocks: TerraformBlocks) -> bool | None:
     answers: set[bool | None] = set()
     near = find_root(made, blocks)
     for _, written, path in (*list_entries(near), *list_node_groups(near)):
-        answers.add(_names(written, path, made, blocks))
+        answers.add(names_role(written, path, made, blocks))
     for call in list_karpenter_calls(blocks):
         if call.block not in near:
             continue
         if call.makes_node_role is not True and call.node_role_arn and call.makes_entry is not False:
-            given = _names(call.node_role_arn, call.block.source.path, made, blocks)
+            given = names_role(call.node_role_arn, call.block.source.path, made, blocks)
             answers.add(given if call.makes_entry else None if given is not False else False)
         if made.call is not None and call.block == made.block and call.makes_entry is not False:
             answers.add(call.makes_entry)
@@ -172,11 +173,11 @@ def list_types(made: MadeRole, blocks: TerraformBlocks) -> Iterator[tuple[BlockT
     for block in near:
         if block.kind == "aws_eks_access_policy_association":
             written = own_arguments(block.text).get("principal_arn", "")
-            if _names(written, block.source.path, made, blocks) is not False:
+            if names_role(written, block.source.path, made, blocks) is not False:
                 return
     for block, written, path in list_entries(near):
         kind = own_arguments(block.text).get("type", '"STANDARD"')
-        if kind.startswith('"') and "$" not in kind and _names(written, path, made, blocks):
+        if kind.startswith('"') and "$" not in kind and names_role(written, path, made, blocks):
             yield block, kind.strip('"')
 
 
@@ -188,7 +189,7 @@ def list_node_groups(blocks: Sequence[BlockText]) -> Iterator[tuple[BlockText, s
             yield block, next((given[key] for key in _OF_GROUPS if key in given), ""), block.source.path
 
 
-def _names(written: str, path: str, made: MadeRole, blocks: TerraformBlocks) -> bool | None:
+def names_role(written: str, path: str, made: MadeRole, blocks: TerraformBlocks) -> bool | None:
     """Return whether the value of an expression is a role. None if that is not known."""
     found = blocks.trace(written, path)
     if found is not None:

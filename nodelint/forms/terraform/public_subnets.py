@@ -28,10 +28,12 @@ class TaggedSubnets(NamedTuple):
     """Public subnets with a tag.
 
     - `at`: where the tag is set.
+    - `value`: the expression of its value as it is written, without quotes.
     - `gives_address`: whether instances in them get a public address. None if that is not known.
     """
 
     at: Span
+    value: str
     gives_address: bool | None
 
 
@@ -41,7 +43,9 @@ def find_tagged_subnets(path: str, key: str, blocks: TerraformBlocks) -> Iterato
         if key not in block.text:
             continue
         if block.kind == "aws_subnet" and _is_public(block, blocks):
-            yield TaggedSubnets(_place_of(key, block), _GIVES_ADDRESS.search(block.text) is not None)
+            yield TaggedSubnets(
+                _place_of(key, block), _value_of(key, block.text), _GIVES_ADDRESS.search(block.text) is not None
+            )
         elif block.kind == "aws_ec2_tag":
             given = own_arguments(block.text)
             target = f"{given.get('resource_id', '')} {given.get('for_each', '')}"
@@ -49,22 +53,27 @@ def find_tagged_subnets(path: str, key: str, blocks: TerraformBlocks) -> Iterato
                 yield from _find_target(target, block, key, blocks)
         elif block.address.startswith("module.") and _VPC.search(block.text) is not None:
             given = own_arguments(block.text)
-            if "public_subnets" in given and key in given.get("public_subnet_tags", "") + given.get("tags", ""):
-                yield TaggedSubnets(_place_of(key, block), _GIVES_ADDRESS.search(block.text) is not None or None)
+            tags = next((given[name] for name in ("public_subnet_tags", "tags") if key in given.get(name, "")), "")
+            if "public_subnets" in given and tags:
+                gives_address = _GIVES_ADDRESS.search(block.text) is not None or None
+                yield TaggedSubnets(_place_of(key, block, "public_subnet_tags"), _value_of(key, tags), gives_address)
 
 
-def has_tagged_private_subnets(path: str, key: str, blocks: TerraformBlocks) -> bool:
-    """Return whether the root modules of a file give the tag to subnets that are not public, too."""
+def has_tagged_private_subnets(path: str, key: str, value: str, blocks: TerraformBlocks) -> bool:
+    """Return whether the root modules of a file give a tag with this value to subnets that are not public, too."""
     for block in blocks.list_beside_in_root(path):
         if key not in block.text:
             continue
         given = own_arguments(block.text)
         if block.kind == "aws_subnet" and not _is_public(block, blocks):
-            return True
-        if block.kind == "aws_ec2_tag" and "private" in f"{given.get('resource_id')} {given.get('for_each')}":
-            return True
-        tags = given.get("private_subnet_tags", "") + given.get("tags", "")
-        if block.address.startswith("module.") and "private_subnets" in given and key in tags:
+            tags = block.text
+        elif block.kind == "aws_ec2_tag" and "private" in f"{given.get('resource_id')} {given.get('for_each')}":
+            tags = f"{key} = {given.get('value', '')}"
+        elif block.address.startswith("module.") and "private_subnets" in given:
+            tags = next((given[name] for name in ("private_subnet_tags", "tags") if key in given.get(name, "")), "")
+        else:
+            continue
+        if key in tags and _value_of(key, tags) == value:
             return True
     return False
 
@@ -74,10 +83,11 @@ def _find_target(target: str, tag: BlockText, key: str, blocks: TerraformBlocks)
     neighbours = {block.address: block for block in blocks.find_beside(tag.source.path)}
     subnets = [neighbours[f"aws_subnet.{name}"] for name in named if f"aws_subnet.{name}" in neighbours]
     public = [subnet for subnet in subnets if _is_public(subnet, blocks)]
+    value = _value_of(key, f"{key} = {own_arguments(tag.text).get('value', '')}")
     if public:
-        yield TaggedSubnets(_place_of(key, tag), _GIVES_ADDRESS.search(public[0].text) is not None)
+        yield TaggedSubnets(_place_of(key, tag), value, _GIVES_ADDRESS.search(public[0].text) is not None)
     elif _OUTPUT.search(target) is not None:
-        yield TaggedSubnets(_place_of(key, tag), None)
+        yield TaggedSubnets(_place_of(key, tag), value, None)
 
 
 def _is_public(subnet: BlockText, blocks: TerraformBlocks) -> bool:
@@ -104,6 +114,17 @@ def _routes_to_internet(table: str, neighbours: Sequence[BlockText]) -> bool:
     return False
 
 
-def _place_of(key: str, block: BlockText) -> Span:
-    start = block.source.text.find(key, block.at.end)
+def _value_of(key: str, tags: str) -> str:
+    """Return the expression of a tag's value, without quotes and `${}` around it."""
+    found = re.search(rf'{re.escape(key)}"?\s*[=:]\s*([^\n,}}#]*)', tags)
+    written = found[1].strip() if found is not None else ""
+    return re.sub(r'^"(?:\$\{([\w.]+)\}|([^"]*))"$', r"\1\2", written)
+
+
+def _place_of(key: str, block: BlockText, argument: str = "") -> Span:
+    """Return where a block names a key: in an argument, if it is there."""
+    text, begin = block.source.text, block.at.end
+    if argument and argument in block.text:
+        begin = max(text.find(argument, begin), begin)
+    start = text.find(key, begin)
     return Span(block.source, start, start + len(key))

@@ -34,7 +34,7 @@ class SpotGroup(NamedTuple):
 
 
 def find_spot_groups(path: str, blocks: TerraformBlocks) -> Iterator[SpotGroup]:
-    """Yield the spot groups of a file, if the root module has no other nodes.
+    """Yield the spot groups of the root modules of a file, if these have no other nodes.
 
     Nothing is yielded if the capacity of a group is not known.
     """
@@ -60,7 +60,7 @@ def find_spot_groups(path: str, blocks: TerraformBlocks) -> Iterator[SpotGroup]:
         if at is None:
             return
         found += at
-    yield from (SpotGroup(at) for at in found if at.source.path == path)
+    yield from map(SpotGroup, found)
 
 
 def _find_spot(group: BlockText, blocks: TerraformBlocks) -> list[Span] | None:

@@ -184,7 +184,7 @@ def _reservations(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
                 node = item.key(name)
                 if node is not None and _is_set(item, name) and not every:
                     narrows = name != "ownerID" or _is_set(item, "tags") or _is_set(item, "instanceMatchCriteria")
-                    way_out = "give it a term of its own" if narrows else "remove it"
+                    way_out = "give it a term of its own" if narrows else f"remove `{name}`"
                     yield ControllerProblem(
                         node,
                         f"`{name}` has no effect in a term with `id`: {way_out}",

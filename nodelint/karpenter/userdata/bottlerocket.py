@@ -56,7 +56,7 @@ def _sysctl_faults(settings: dict[str, Any], text: str) -> Iterator[UserDataProb
 def _dropped(key: str, since: str | None, text: str, release: Version, known: list[str]) -> UserDataProblem:
     start, end = find_key(text, ("settings", "kubernetes", key))
     meant = nearest_name(key, known, 0.85) if since is None else None
-    hint = f", did you mean `{meant}`?" if meant is not None else ""
+    hint = f" (did you mean `{meant}`?)" if meant is not None else ""
     message = f"Karpenter {release} drops settings.kubernetes.{short(key, 45)}{hint}"
     if text[start:end] in (f'"{key}"', f"'{key}'"):
         start, end = start + 1, end - 1  # keep the quotes

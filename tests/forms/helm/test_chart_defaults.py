@@ -584,8 +584,8 @@ def test_values_of_an_environment_are_judged_with_the_chart(nodelint: Run, tmp_p
     path.write_text(PROD, encoding="utf-8")
     found = findings(nodelint, "chart")
     assert [line.rpartition("/")[2] for line in found if "unknown-value" in line] == [
-        f"{path.name}:2:19: warning[unknown-value]: no instance type has instance-type `m5.larg`, "
-        "did you mean `m5.large`? [fix]"
+        f"{path.name}:2:19: warning[unknown-value]: no instance type has instance-type `m5.larg` "
+        "(did you mean `m5.large`?) [fix]"
     ]
     others = {file: file.read_text(encoding="utf-8") for file in tmp_path.rglob("*.*") if file.is_file()}
     nodelint("check", "--fix", "--select", "unknown-value", "chart")

@@ -21,7 +21,7 @@ from nodelint.forms.terraform.nodes import (
     unknown,
 )
 from nodelint.forms.terraform.types import ANY, STRING, ValueType, convert, list_of, type_of, unify
-from nodelint.text.nodes import Node
+from nodelint.text.nodes import MappingEntry, Node
 from nodelint.text.unknown_value import UNKNOWN
 
 Function = Callable[..., object]
@@ -133,22 +133,16 @@ def _convert_to(name: str) -> Function:
     return function
 
 
-def _keys(at: Node, value: Node) -> object:
-    if has_open_names(value):
-        return unknown(at)
-    if value.kind != "mapping":
-        raise EvaluationFailure
-    kind: Collection = "list" if collection_of(value) == "map" else "tuple"
-    return sequence(at, [key_node(entry) for entry in sorted_entries(value)], kind)
+def _list_of_entries(part: Callable[[MappingEntry], Node]) -> Function:
+    def function(at: Node, value: Node) -> object:
+        if has_open_names(value):
+            return unknown(at)
+        if value.kind != "mapping":
+            raise EvaluationFailure
+        kind: Collection = "list" if collection_of(value) == "map" else "tuple"
+        return sequence(at, [part(entry) for entry in sorted_entries(value)], kind)
 
-
-def _values(at: Node, value: Node) -> object:
-    if has_open_names(value):
-        return unknown(at)
-    if value.kind != "mapping":
-        raise EvaluationFailure
-    kind: Collection = "list" if collection_of(value) == "map" else "tuple"
-    return sequence(at, [entry.value for entry in sorted_entries(value)], kind)
+    return function
 
 
 def _length(at: Node, value: Node) -> object:
@@ -254,7 +248,7 @@ COLLECTIONS: dict[str, Function] = {
     "concat": _concat,
     "element": _element,
     "flatten": _flatten,
-    "keys": _keys,
+    "keys": _list_of_entries(key_node),
     "length": _length,
     "lookup": _lookup,
     "merge": _merge,
@@ -266,7 +260,7 @@ COLLECTIONS: dict[str, Function] = {
     "tolist": _convert_to("list"),
     "tomap": _convert_to("map"),
     "toset": _convert_to("set"),
-    "values": _values,
+    "values": _list_of_entries(lambda entry: entry.value),
     "zipmap": _zip_map,
 }
 """The functions by name."""

@@ -1,4 +1,4 @@
-"""Find the chart files that rendered the documents of `helm template`, by its `# Source:` comments."""
+"""Find the chart template that rendered a document, by the comment `# Source:` above it."""
 
 from __future__ import annotations
 

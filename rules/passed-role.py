@@ -1,0 +1,135 @@
+"""The controller may pass another role than the one of the nodes, so EC2 refuses to launch them.
+
+EC2 launches an instance with a role only for somebody who may pass the role: `iam:PassRole` on its ARN. If the policy
+of Karpenter's controller names another role, each launch fails with `UnauthorizedOperation`, and pods stay pending.
+
+The rule compares the roles that Terraform lets the controller pass with the role of an EC2NodeClass that the same
+root module creates. It reports nothing if one of the roles is not known.
+
+There is no edit: either the policy or the class is wrong.
+
+```yaml bad
+# file: main.tf
+resource "aws_iam_role" "nodes" {
+  name = "main-karpenter-nodes"
+}
+resource "aws_iam_policy" "karpenter" {
+  policy = jsonencode({
+    Statement = [
+      {
+        Effect    = "Allow"
+        Action    = ["ec2:*", "eks:DescribeCluster", "iam:*InstanceProfile*", "pricing:*", "ssm:*", "sqs:*"]
+        Resource  = "*"
+        Condition = { StringEquals = { "aws:RequestedRegion" = "eu-west-1" } }
+      },
+      { Effect = "Allow", Action = "iam:PassRole", Resource = "arn:aws:iam::111122223333:role/KarpenterNodes" },
+    ]
+  })
+}
+# file: class.yaml
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: main-karpenter-nodes
+  amiSelectorTerms: [{alias: al2023@v20260714}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good
+# file: main.tf
+resource "aws_iam_role" "nodes" {
+  name = "main-karpenter-nodes"
+}
+resource "aws_iam_policy" "karpenter" {
+  policy = jsonencode({
+    Statement = [
+      {
+        Effect    = "Allow"
+        Action    = ["ec2:*", "eks:DescribeCluster", "iam:*InstanceProfile*", "pricing:*", "ssm:*", "sqs:*"]
+        Resource  = "*"
+        Condition = { StringEquals = { "aws:RequestedRegion" = "eu-west-1" } }
+      },
+      { Effect = "Allow", Action = "iam:PassRole", Resource = aws_iam_role.nodes.arn },
+    ]
+  })
+}
+# file: class.yaml
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: main-karpenter-nodes
+  amiSelectorTerms: [{alias: al2023@v20260714}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+"""
+
+import re
+
+from nodelint.api import (
+    Also,
+    Context,
+    EC2NodeClass,
+    Finding,
+    Findings,
+    Source,
+    iam_statements,
+    node_roles,
+    rule,
+    terraform_trace,
+)
+
+_PASS = "iam:PassRole"
+_RESOURCES = re.compile(r'(?i)(?<![\w.])"?resources?"?[ \t]*[=:][ \t]*(?:\[(?P<list>[^\[\]]*)\]|(?P<one>[^\n,}]+))')
+
+
+@rule(
+    on=Source,
+    group="correctness",
+    subject="security",
+    mentions=[_PASS],
+    source=[
+        "https://docs.aws.amazon.com/IAM/latest/UserGuide/id_roles_use_passrole.html",
+        "https://karpenter.sh/docs/reference/cloudformation/",
+    ],
+)
+def check(source: Source, context: Context) -> Findings:
+    if source.built is not None or not source.path.endswith(terraform_trace.ENDINGS):
+        return
+    statements = iam_statements.list_statements(source)
+    passing = [statement for statement in statements if statement.grants(_PASS) is not False]
+    launches = any(statement.grants("ec2:CreateFleet") for statement in statements)
+    # A policy that may allow more in a way that is not read allows perhaps this.
+    if len(passing) != 1 or not launches or passing[0].actions is None:
+        return
+    blocks = context.run_files.terraform
+    written = _list_resources(passing[0].text)
+    for node_class in context.run_files.objects_near(source, EC2NodeClass):
+        role = node_class.node.find("spec", "role")
+        made = node_roles.find_made_role(role, blocks) if role is not None else None
+        if role is None or made is None or not blocks.may_share_root(made.block.source.path, source.path):
+            continue
+        if written and all(node_roles.names_role(text, source.path, made, blocks) is False for text in written):
+            yield Finding(
+                at=passing[0].at,
+                message=f"the controller may pass another role, not `{made.block.address}` of the nodes: EC2 refuses "
+                "each launch",
+                also=[Also(role, "the role of the nodes"), Also(made.block.at, "creates the role")],
+                help=f"allow `{_PASS}` on the role of the nodes",
+            )
+            return
+
+
+def _list_resources(statement: str) -> list[str]:
+    """Return the expressions of the resources of a statement; none if they cannot be told apart."""
+    found = _RESOURCES.search(statement)
+    if found is None or "*" in found[0] or re.search(r"(?i)not_?resources?", statement) is not None:
+        return []
+    if found["list"] is None:
+        return [found["one"].strip()]
+    return [text for part in re.split(r"[,\n]", found["list"]) if (text := part.strip())]
