@@ -17,7 +17,15 @@ from nodelint.lint.judging import (
     judge_objects,
     share_objects,
 )
-from nodelint.lint.results import Result, Suppressed, each_place, hold_reminders, once_in_a_run, unique
+from nodelint.lint.results import (
+    Result,
+    Suppressed,
+    drop_set_aside,
+    each_place,
+    hold_reminders,
+    once_in_a_run,
+    unique,
+)
 from nodelint.lint.suppression_filter import apply_suppressions
 from nodelint.model.documents import left_out, objects
 from nodelint.model.finding import SEVERITIES, Severity
@@ -258,7 +266,9 @@ def _in_order(results: Iterable[Result], sources: Sequence[Source], selection: S
     """Return the results without duplicates, sorted by file and place."""
     shown = list(unique(sorted(results, key=_place_key(sources))))
     # A rule that is asked for by its name answers.
-    return tuple(once_in_a_run(hold_reminders(shown) if selection.select is None else shown))
+    if selection.select is None:
+        shown = hold_reminders(drop_set_aside(shown, sources))
+    return tuple(once_in_a_run(shown))
 
 
 def _place_key(sources: Sequence[Source]) -> Callable[[Result], tuple[int, int, str]]:
