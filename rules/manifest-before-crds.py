@@ -116,7 +116,8 @@ resource "kubectl_manifest" "pool" {
 
 import os
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections import ChainMap
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 
 from nodelint.api import Also, Context, Finding, Findings, Source, rule, terraform_blocks, terraform_trace
@@ -144,7 +145,9 @@ def check(source: Source, context: Context) -> Findings:
     module = _list_module(source, context)
     blocks = [block for file in module for block in terraform_blocks.find_blocks(file)]
     charts = [b for file in module for b in file.once(_list_charts, partial(_list_charts, file))]
-    texts = {file.path: file.text for file in (*context.run_files.terraform.files, *(context.files or (source,)))}
+    terraform = context.run_files.terraform
+    written = terraform.once("texts by path", lambda: {file.path: file.text for file in terraform.files})
+    texts = ChainMap({file.path: file.text for file in context.files or (source,)}, written)
     together = {count for chart in charts if (count := _count_of(chart)) is not None}
     resources = (b for b in blocks if b.kind == "kubernetes_manifest")
     planned = next((b for b in resources if _makes_object(b, texts, together)), None)
@@ -222,7 +225,7 @@ def _count_of(block: terraform_blocks.BlockText) -> str | None:
 
 
 def _makes_object(
-    block: terraform_blocks.BlockText, texts: dict[str, str], together: Collection[str] = frozenset()
+    block: terraform_blocks.BlockText, texts: Mapping[str, str], together: Collection[str] = frozenset()
 ) -> bool:
     """Whether a resource holds an object of Karpenter's, or takes it from a file beside it, and is always made, or
     with the chart, whose `count` is one of `together`.
@@ -239,7 +242,7 @@ def _makes_object(
     return any(_KIND.search(text) for text in (block.text, *(texts.get(path, "") for path in files)))
 
 
-def _has_entries(name: str, block: terraform_blocks.BlockText, texts: dict[str, str]) -> bool:
+def _has_entries(name: str, block: terraform_blocks.BlockText, texts: Mapping[str, str]) -> bool:
     """Whether the default of a variable of the block's module is a map or list with entries."""
     entries = r"default[ \t]*=[ \t]*[{\[]\s*(?:#[^\n]*\s*)*[^\s}\]#]"
     filled = re.compile(rf'(?ms)^variable[ \t]+"{name}"[ \t]*\{{(?:(?!^\}}).){{0,5000}}?^[ \t]*{entries}')
@@ -250,7 +253,7 @@ def _has_entries(name: str, block: terraform_blocks.BlockText, texts: dict[str, 
 def _find_early(
     blocks: Sequence[terraform_blocks.BlockText],
     charts: Sequence[terraform_blocks.BlockText],
-    texts: dict[str, str],
+    texts: Mapping[str, str],
 ) -> Iterator[terraform_blocks.BlockText]:
     """Each `kubectl_manifest` of an object from which no reference leads to a chart; none where that is not known."""
     known = {block.address: block.text for block in blocks}

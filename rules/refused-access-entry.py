@@ -136,7 +136,7 @@ def check(source: Source, context: Context) -> Findings:
 
 def _list_entries(blocks: "terraform_trace.TerraformBlocks") -> Iterator[_Entry]:
     """Yield the entries that the files create for roles that they name: a resource after what modules create."""
-    for block in filter(node_roles.is_cluster, blocks.blocks):
+    for block in node_roles.list_clusters(blocks):
         given = terraform_blocks.own_arguments(block.text).get("access_entries", "")
         for written in terraform_trace.find_arguments(given, "principal_arn") if given.startswith("{") else ():
             yield _Entry(block, written, _key(written, block.source.path, blocks))
