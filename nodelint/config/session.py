@@ -190,7 +190,7 @@ class Session:
             return dict.fromkeys(FACT_KINDS, max_age)
         return {} if self.settings.snapshot and not live else cache.time_to_live()
 
-    def beside(self, objects: Sequence[Any], sources: Sequence[Source]) -> list[Source]:
+    def beside(self, objects: Sequence[Any], read: Discovery) -> list[Source]:
         """Other manifests of the repository, read only when a pool points to a class that is not available.
 
         Also where a retired object is available: what it names and is named by has to change with it.
@@ -203,7 +203,7 @@ class Session:
             return []
         from nodelint.files.discover import context
 
-        return context(sources, self.settings.paths_left_out, self.settings.paths_read_too)
+        return context(read, self.settings.paths_left_out, self.settings.paths_read_too)
 
     def choose(self, found: Discovery) -> Choose | None:
         """Return what gives each object the releases that it is judged for. None: those of the settings."""

@@ -48,7 +48,7 @@ def read_side(found: Discovery, session: Session, root: str, paths: Sequence[str
 
     inventory = read_inventory(found, each_release=True)
     objects = list(inventory.objects())
-    sources = [] if whole else session.beside(objects, found.sources)
+    sources = [] if whole else session.beside(objects, found)
     for source in sources:
         source.path = os.path.relpath(source.path).replace(os.sep, "/")
     return Read(found, sources, root, inventory, paths)

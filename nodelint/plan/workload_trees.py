@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nodelint.base.types import TYPE_CHECKING
+from nodelint.forms.registry import TABLE
 from nodelint.lint.workloads import read_texts
 
 if TYPE_CHECKING:
@@ -33,16 +34,20 @@ def trees_of(
         return None
     from nodelint.fit.other_capacity import OtherCapacity
     from nodelint.fit.tree import Tree
-    from nodelint.plan.same_workloads import have_same_workloads
+    from nodelint.files.gate import OpenedFiles
+    from nodelint.plan.same_workloads import have_same_workloads, move_objects
 
     resolutions = [_resolve_pools(side, absent, options) for side in sides]
     if not all(resolutions):
         return None
     was, new = sides
-    built = _build(new, discover)
+    TABLE.forget()  # what forms have kept of files is read again, so that it is known which files these are
+    with OpenedFiles() as opened:
+        built = _build(new, discover)
     of_new = _list_objects(built)
     # Built of the old side again only if anything differs that a workload may depend on.
-    of_old = of_new if have_same_workloads(was, new, built) else _list_objects(_build(was, discover))
+    is_same = have_same_workloads(was, new, built, opened)
+    of_old = move_objects(of_new, new.root, was.root) if is_same else _list_objects(_build(was, discover))
     old_tree, new_tree = (
         Tree(pools, found, other_capacity=OtherCapacity(read_texts(side.found.node_groups)))
         for side, pools, found in zip(sides, resolutions, (of_old, of_new), strict=True)
