@@ -25,6 +25,8 @@ class KeptContents:
         """Whether the cache is in use."""
         self._contents: dict[str, bytes] | None = None
         self._names: dict[str, list[tuple[str, bool]]] = {}
+        self.repositories: dict[str, str | None] = {}
+        """The repositories around folders. Only a run that caches contents uses it."""
         self._size = 0
         self._folder = ""
 
@@ -40,6 +42,7 @@ class KeptContents:
         self.is_kept = False
         self._contents, self._size = None, 0
         self._names.clear()
+        self.repositories.clear()
 
     def get(self, path: str) -> bytes | None:
         """Return the cached content of a file. None if it must be opened."""
