@@ -1,3 +1,3 @@
-"""nodelint: a linter for the manifests that steer Karpenter on AWS."""
+"""nodelint: a linter for the manifests of Karpenter on AWS."""
 
 __version__ = "0.1.0"

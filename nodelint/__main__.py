@@ -1,4 +1,4 @@
-"""The program: `nodelint`, and `python -m nodelint`."""
+"""The entry point of `nodelint` and `python -m nodelint`."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class _Finder:
-    """Find the modules of the package in its folder: Python's own finders take a third of an import to get there."""
+    """A finder for the modules of the package: Python's own finders take a third of the import time."""
 
     def __init__(self, known: ModuleSpec) -> None:
         self._spec = type(known)
         self._loader: Any = type(known.loader)
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, _: object = None) -> ModuleSpec | None:
-        """Return where a module of the package is; None for all else, and where Python's own finders have to look."""
+        """Return the spec of a module of the package; None for other modules, which Python's own finders look up."""
         if path is None or not name.startswith("nodelint."):
             return None
         folder = f"{path[0]}/{name.rpartition('.')[2]}"
@@ -42,7 +42,7 @@ class _Finder:
 
 
 def main() -> None:
-    """Run the command and end the process with its exit code; a fault of our own ends with code 3."""
+    """Run the command and end the process with its exit code; an internal error ends with code 3."""
     # A run ends in a moment and leaves few cycles: looking for them would cost more than it frees.
     gc.set_threshold(500_000, 20, 20)
     package = sys.modules["nodelint"].__spec__
@@ -118,7 +118,7 @@ def _run_plain(command: str, options: dict[str, Any]) -> None:
 
 
 def _end(code: int) -> None:
-    """Leave at once: taking the interpreter and its libraries apart would be a sixth of a short run."""
+    """End the process at once: freeing the interpreter would take a sixth of a short run."""
     from nodelint.commands._console import UNUSABLE
 
     for stream in (sys.stdout, sys.stderr):
@@ -133,7 +133,7 @@ def _end(code: int) -> None:
 
 
 def _describe(error: OSError) -> str:
-    """Return what the system refused, and the name of the file where it gives one."""
+    """Return the reason of an OSError, with the file name if it has one."""
     from nodelint.files.safe_read import error_reason
 
     reason = error_reason(error)

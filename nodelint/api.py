@@ -1,53 +1,59 @@
-"""What a rule imports: the objects that it judges, what it may ask, and what it says.
+"""The names that a rule imports: objects, facts about them, and types for findings.
 
-This is all that the rules in `rules/` use, and all that a rule of your own needs. The names here, and what their
-docstrings say, stay as they are within a major version; everything else in the package may move.
+The rules in `rules/` use nothing else, and your own rules need nothing else. These names and their documented
+behaviour do not change within a major version; everything else in the package may change.
 
 | name | what it is |
 | --- | --- |
-| `rule` | marks the function of a rule file |
-| `Context` | what a rule may ask beside its object: release, facts, resolution, schema, other objects |
-| `Finding`, `Also`, `Edit`, `Span`, `Skip`, `Suggestion` | what a rule yields, and what these consist of |
+| `rule` | the decorator for the function of a rule file |
+| `Context` | facts besides the rule's object: release, AWS facts, resolution, schema, other objects |
+| `Finding`, `Also`, `Edit`, `Span`, `Skip`, `Suggestion` | the values that a rule yields, and their parts |
 | `Findings`, `Group`, `Severity`, `Safety` | types for annotations |
 | `NodePool`, `EC2NodeClass`, `Object`, `RequirementLine` | manifests as typed values, each with its node |
-| `EVERY_PROVIDER` | `providers` of a rule that holds for NodePools of Auto Mode and of other providers too |
-| `RuleCheck`, `run_checks` | several checks about one cause, the one that knows most first |
-| `Suppression` | a comment that silences a rule |
+| `EVERY_PROVIDER` | `providers` of a rule that also applies to NodePools of EKS Auto Mode and other providers |
+| `RuleCheck`, `run_checks` | several checks about one cause, the most specific one first |
+| `Suppression` | a comment that suppresses a rule |
 | `objects` | Karpenter's objects in a source |
 | `Source`, `Node`, `UNKNOWN`, `scalars` | the text, a YAML value with its place, and the value of a placeholder |
 | `edits` | edits in the file's own style: `set_value`, `add_item`, `remove` |
 | `fixes` | edits that several rules offer: `require`, `drop`, `pin` |
-| `remedies` | ways out by name: what is refused taken away, where that settles it |
+| `comments` | the texts of comments next to a value |
+| `remedies` | suggestions that remove a refused part, if this is enough |
 | `keys` | label keys by name: `keys.ARCH` |
 | `labels` | which label keys and values a release has |
-| `pool_requirements`, `taints` | what a pool asks of nodes; who sets, removes and tolerates a taint |
-| `dummy_values`, `spelling` | values that a person was to replace; words a slip apart |
-| `messages` | values and counts as messages name them |
+| `pool_requirements`, `taints` | requirements of a NodePool; which components set, remove and tolerate a taint |
+| `dummy_values`, `spelling` | placeholders that were left in; the nearest correctly spelled word |
+| `messages` | format values and counts for messages |
 | `manifest`, `gvk`, `requirement`, `quantities` | more of the model: terms, the algebra, `20Gi` |
 | `releases`, `support` | versions, and how long they are supported |
-| `TypeSet`, `type_set` | a set of instance types, and what makes one of several |
-| `AwsFacts`, `Missing`, `catalog`, `snapshot`, `questions` | facts about EC2, and what Karpenter asks |
+| `TypeSet`, `type_set` | a set of instance types, and the union of several sets |
+| `AwsFacts`, `Missing`, `catalog`, `snapshot`, `questions` | facts about EC2, and the questions of Karpenter |
 | `type_names` | instance types that the catalogue lacks: newer, sold elsewhere, ended |
-| `terraform_blocks` | resources and modules of a Terraform file, as texts |
-| `terraform_trace` | which resource or module an expression of Terraform comes from |
-| `missing_sources` | what Applications of Argo CD name and the repository does not have |
-| `module_folder` | a folder of Terraform: what it declares, and the modules that it calls |
-| `karpenter_calls` | what calls of public modules of Terraform make for Karpenter: roles, access, associations |
+| `terraform_blocks` | the texts of a Terraform file's resource and module blocks |
+| `terraform_trace` | the resource or module from which a Terraform expression gets its value |
+| `missing_sources` | sources of Argo CD Applications that the repository does not have |
+| `module_folder` | a Terraform folder: its declarations, and the modules that it calls |
+| `resource_arguments` | missing and unknown arguments of Terraform resources around Karpenter |
+| `cluster_access` | Terraform clusters whose creator gets no access |
+| `karpenter_calls` | resources that public Terraform modules create for Karpenter, such as roles and access |
+| `public_subnets` | public subnets that Terraform gives a tag |
+| `spot_groups` | Terraform managed node groups that only use spot capacity |
 | `role_policies` | policies that Terraform attaches to a role |
-| `node_roles` | roles of nodes that Terraform creates, and whether something gives them access to the cluster |
+| `node_roles` | node roles that Terraform creates, and whether they have access to the cluster |
 | `expressions` | CEL in a class's kubelet settings |
-| `cluster_objects`, `fit` | workloads, and which NodePool takes their pods |
-| `images`, `selectors`, `resolve` | what terms find, and what a pool can launch |
+| `cluster_objects`, `fit` | workloads, and which NodePool accepts their pods |
+| `images`, `selectors`, `resolve` | images that selector terms match, and types that a NodePool can launch |
 | `node_overlays` | which NodeOverlays count, and for which offers |
 | `budgets` | how many nodes may be disrupted when, over a week |
-| `hashes` | which fields Karpenter compares running nodes by: `moves_nodes` |
-| `userdata` | the user data of a class: what in it fits the image family, and what it sets |
+| `hashes` | the fields that Karpenter compares for drift: `moves_nodes` |
+| `userdata` | the user data of a class: its settings, and whether they fit the image family |
 | `controller_settings` | how the repository installs the controller, and which values its chart reads |
-| `controller_policy`, `iam_statements` | what the controller needs to be allowed, and what policies allow |
-| `apiserver`, `controller`, `convert` | what the API server and the controller say of an object; old APIs made v1 |
+| `controller_policy`, `iam_statements` | the permissions that the controller needs, and those that policies grant |
+| `controller_permissions` | permissions that the controller of a file needs, and the statements that may grant them |
+| `apiserver`, `controller`, `convert` | checks of the API server and the controller; conversion of old APIs |
 
-Modules are loaded when a rule first uses something of them. `overlays` is the former name of `node_overlays`: it is
-deprecated, and the next release is without it.
+A module is loaded when a rule first uses it. `overlays` is the former name of `node_overlays`: it is deprecated and
+will be removed in the next release.
 """
 
 from __future__ import annotations
@@ -71,10 +77,14 @@ if TYPE_CHECKING:
     from nodelint.ec2.type_set import TypeSet
     from nodelint.forms.argocd import missing_sources
     from nodelint.forms.terraform import (
+        cluster_access,
         karpenter_calls,
         module_folder,
         node_roles,
+        public_subnets,
+        resource_arguments,
         role_policies,
+        spot_groups,
         terraform_blocks,
         terraform_trace,
     )
@@ -107,7 +117,7 @@ if TYPE_CHECKING:
         support,
     )
     from nodelint.model.documents import objects
-    from nodelint.rule import fixes, remedies
+    from nodelint.rule import comments, controller_permissions, fixes, remedies
     from nodelint.rule.checks import RuleCheck, run_checks
     from nodelint.rule.suppressions import Suppression
     from nodelint.text.yaml import scalars
@@ -141,8 +151,11 @@ __all__ = [
     "apiserver",
     "budgets",
     "catalog",
+    "cluster_access",
     "cluster_objects",
+    "comments",
     "controller",
+    "controller_permissions",
     "controller_policy",
     "controller_settings",
     "convert",
@@ -166,12 +179,14 @@ __all__ = [
     "node_roles",
     "objects",
     "pool_requirements",
+    "public_subnets",
     "quantities",
     "questions",
     "releases",
     "remedies",
     "requirement",
     "resolve",
+    "resource_arguments",
     "role_policies",
     "rule",
     "run_checks",
@@ -179,6 +194,7 @@ __all__ = [
     "selectors",
     "snapshot",
     "spelling",
+    "spot_groups",
     "support",
     "taints",
     "terraform_blocks",
@@ -208,10 +224,14 @@ _MODULES = {
     ),
     "nodelint.forms.argocd": ("missing_sources",),
     "nodelint.forms.terraform": (
+        "cluster_access",
         "karpenter_calls",
         "module_folder",
         "node_roles",
+        "public_subnets",
+        "resource_arguments",
         "role_policies",
+        "spot_groups",
         "terraform_blocks",
         "terraform_trace",
     ),
@@ -244,6 +264,8 @@ _MODULES = {
         "support",
     ),
     "nodelint.rule": (
+        "comments",
+        "controller_permissions",
         "fixes",
         "remedies",
     ),
@@ -263,14 +285,14 @@ _NAMES = {
     "nodelint.rule.suppressions": ("Suppression",),
 }
 # -- end of what is written
-"""Where the modules and names are that are loaded when a rule first uses them; checkers read the imports above."""
+"""The modules and names that are imported when a rule first uses them. Type checkers read the imports above."""
 
 _FORMER = {"overlays": "node_overlays"}
-"""Deprecated names, each with the one that took its place."""
+"""Deprecated names, each with its replacement."""
 
 
 class _Module:
-    """A module that is loaded when a rule first uses something of it: most rules find nothing to look at."""
+    """A module that is loaded at the first use of an attribute, because most rules find nothing to check."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -295,7 +317,7 @@ class _Module:
 if not TYPE_CHECKING:  # for a checker every name would be one of the API
 
     def __getattr__(name: str) -> object:
-        """Return what is loaded only when it is used. Raise AttributeError for a name that the API has not."""
+        """Return a name of the API, loaded at its first use. Raise AttributeError for an unknown name."""
         name = _FORMER.get(name, name)
         for package, modules in _MODULES.items():
             if name in modules:

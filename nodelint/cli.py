@@ -1,7 +1,7 @@
-"""The command line: the program's name for each command, and nothing that is slow to load.
+"""The command line: finds the module of each command and loads nothing that is slow.
 
-A command is a module in `commands/`, imported when it is called, or when the help names it: most runs of a
-hook find nothing to do, and should end before anything slow has been loaded.
+A command is a module in `commands/`, imported when it is called, or when the help names it. Most runs of a hook find
+nothing to do, and should end before slow modules are loaded.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from nodelint.commands._help import WholeHelp
 
 @contextmanager
 def _printable_messages() -> Iterator[None]:
-    """click's own messages name arguments, which may be the names of files; they are shown as `say` shows them."""
+    """A context manager that escapes control characters in click's messages, which may quote file names."""
     try:
         yield
     except click.ClickException as error:
@@ -48,11 +48,11 @@ _MEANT_COMMANDS = {
     "cost": "explain",
     "server": "lsp",
 }
-"""What somebody means by a command of other tools."""
+"""Commands of other tools, each with the nodelint command that does the same."""
 
 
 def _suggest_command(word: str, commands: list[str]) -> str:
-    """Return the end of a message about a word that is no command: what somebody who writes it may want."""
+    """Return the end of a message about an unknown command: the command that is probably meant."""
     from nodelint.data import table
     from nodelint.model.messages import did_you_mean
 
@@ -60,7 +60,7 @@ def _suggest_command(word: str, commands: list[str]) -> str:
     if lower in _MEANT_COMMANDS:
         return f"; write `nodelint {_MEANT_COMMANDS[lower]}`"
     if lower in commands or lower.removesuffix("s") in commands:
-        return f", did you mean `{lower if lower in commands else lower.removesuffix('s')}`?"
+        return f" (did you mean `{lower if lower in commands else lower.removesuffix('s')}`?)"
     if os.path.lexists(word):
         return f"; to check the manifests there: `nodelint check {word}`"
     if word in table("rules")["rules"]:
@@ -91,7 +91,7 @@ class _Commands(WholeHelp):
             from difflib import get_close_matches
 
             near = next(iter(get_close_matches(error.option_name, ["--version", "--help"], 1, 0.8)), None)
-            hint = f", did you mean `{near}`?" if near else None
+            hint = f" (did you mean `{near}`?)" if near else None
             hint = hint or f"; options stand after the command, as in `nodelint check {error.option_name}`"
             vars(error)["message"] = error.message.rstrip(".") + hint
             vars(error)["possibilities"] = None

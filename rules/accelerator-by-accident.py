@@ -76,7 +76,7 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def _names_accelerators(pool: NodePool, resolution: resolve.Resolution, special: TypeSet) -> bool:
-    """Whether a value or a key of the pool is about such types, or a taint or label names them."""
+    """Return whether a requirement, taint or label of the pool names GPUs, accelerators or bare metal."""
     for item in pool_requirements.requirements_of(pool):
         if item.operator != "In" or item.key not in resolution.catalog.keys:
             continue

@@ -51,7 +51,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     taints = pool.taints_node
     if pool.partial or pool.taints or (taints is not None and (taints.value is UNKNOWN or taints.items)):
         return
-    item = pool_requirements.last_asking(pool, keys.CATEGORY)
+    item = pool_requirements.find_last_requirement(pool, keys.CATEGORY)
     if item is None or item.operator != "In" or not item.known or len(item.values) < 2:
         return
     resolution = context.resolution(pool)

@@ -61,7 +61,7 @@ from nodelint.api import (
     ],
 )
 def check(pool: NodePool, context: Context, *, saved: float = 0.12) -> Findings:
-    item = pool_requirements.last_asking(pool, keys.ARCH)
+    item = pool_requirements.find_last_requirement(pool, keys.ARCH)
     if item is None or pool.partial:
         return
     resolution = context.resolution(pool)
@@ -77,7 +77,9 @@ def check(pool: NodePool, context: Context, *, saved: float = 0.12) -> Findings:
     images = resolution.images
     if images.alias is None or all(image.arch != "arm64" for image in images.images):
         return
-    found = resolve.cheaper_twin(resolution.candidates & plain, line.without & arm & plain, resolution.catalog)
+    # A burstable type is no replacement for one of another category.
+    plain -= resolution.catalog.having_value(keys.CATEGORY, "t")
+    found = resolve.find_cheaper_pair(resolution.candidates & plain, line.without & arm & plain, resolution.catalog)
     if found is None or found.saved < saved:
         return
     yield Finding(

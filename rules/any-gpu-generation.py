@@ -25,7 +25,7 @@ spec.template.spec.requirements:
 from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, pool_requirements, resolve, rule
 
 FEW = 4
-"""Kinds of GPU that a pool may have without a word."""
+"""The most kinds of GPU that a NodePool may allow without a requirement on GPUs."""
 
 
 @rule(
@@ -45,7 +45,7 @@ FEW = 4
     source=["https://karpenter.sh/docs/concepts/scheduling/", "https://aws.amazon.com/ec2/instance-types/"],
 )
 def check(pool: NodePool, context: Context, *, kinds: int = 4) -> Findings:
-    item = pool_requirements.last_asking(pool, keys.CATEGORY)
+    item = pool_requirements.find_last_requirement(pool, keys.CATEGORY)
     if pool.partial or item is None or item.operator != "In" or not item.known:
         return
     if not item.texts or any(text not in ("g", "p") for text in item.texts):

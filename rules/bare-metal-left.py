@@ -137,7 +137,7 @@ def _check_mixed(pool: NodePool, context: Context) -> Findings:
         return
     found = resolve.dearest(resolution.catalog, metal)
     cost = f", up to ${found[0]:,.2f} an hour" if found else ""
-    category = pool_requirements.last_asking(pool, keys.CATEGORY)
+    category = pool_requirements.find_last_requirement(pool, keys.CATEGORY)
     yield Finding(
         at=fixes.visible_node(category.key_node) if category is not None else fixes.place(pool),
         once=True,

@@ -108,7 +108,7 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def _what_stays(pool: NodePool) -> str:
-    """Which nodes the budgets keep, drifted ones aside: a reason that no budget of 0 names goes on."""
+    """Return which disruptions of the pool the budgets block, besides drift."""
     underutilized, empty = (budgets.always_closed(pool, reason) for reason in ("Underutilized", "Empty"))
     if underutilized and empty:
         return "Karpenter replaces no node for drift or consolidation"
@@ -118,7 +118,7 @@ def _what_stays(pool: NodePool) -> str:
 
 
 def _note(pool: NodePool) -> str:
-    """When a change still reaches nodes: expiration asks no budget."""
+    """Return when a change still reaches nodes: expiration ignores budgets."""
     expire = pool.find_field("spec", "template", "spec", "expireAfter")
     value = expire.value if expire is not None else None
     if value == "Never":
@@ -128,7 +128,7 @@ def _note(pool: NodePool) -> str:
 
 
 def _always(entries: Iterable[Node]) -> Node | None:
-    """The budget that allows no node at any time."""
+    """Return the budget that allows no node at any time; None if there is none."""
     for entry in entries:
         if _is_zero(entry) and entry.get("schedule") is None and "Drifted" in _reasons(entry):
             return entry
@@ -141,6 +141,6 @@ def _is_zero(entry: Node) -> bool:
 
 
 def _reasons(entry: Node) -> frozenset[object]:
-    """The reasons that a budget concerns: all of them where it names none."""
+    """Return the reasons of a budget; all reasons if it names none."""
     reasons = entry.get("reasons")
     return frozenset(item.value for item in reasons.items) if reasons is not None else budgets.REASONS

@@ -29,7 +29,9 @@ UNITS = {
     "karpenter.k8s.aws/instance-network-bandwidth": (101, 1000, "Mbit/s", "Gbit/s"),
     "karpenter.k8s.aws/instance-ebs-bandwidth": (101, 1000, "Mbit/s", "Gbit/s"),
 }
-"""The bound from which on a label's value is taken as meant, how many of its units the larger one is, and both."""
+"""By label: the bound from which on a value is plausible, the factor between the two units, and the smaller and the
+larger unit.
+"""
 
 
 @rule(
@@ -60,6 +62,6 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def _excludes(key: str, bound: int, context: Context) -> bool:
-    """Whether an instance type with the label has a value that is not above the bound."""
+    """Return whether the bound excludes an instance type: one with the label has a value that is not above it."""
     values = context.catalog.values(key)
     return any(value.isdigit() and int(value) <= bound for value in values if value)

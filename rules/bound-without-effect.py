@@ -65,9 +65,9 @@ def check(pool: NodePool, context: Context) -> Findings:
 def _reason(
     line: resolve.LineEffect, lines: list[resolve.LineEffect], resolution: resolve.Resolution
 ) -> resolve.LineEffect | None:
-    """Return the one other requirement that leaves a bound nothing to exclude; None for a bound of the generation.
+    """Return the single other requirement that already excludes the bound's types; None if there is none.
 
-    A floor of the generation is what `old-generations` asks for, whatever it excludes today.
+    None for a bound of the generation: `old-generations` asks for such a floor, whatever it excludes today.
     """
     if requirement.normalize(line.key) == keys.GENERATION:
         return None

@@ -30,7 +30,9 @@ A tag can also have a pattern as its value. Resources that somebody creates late
 `Name: prod-private-*` finds today's subnets. Tomorrow it can find subnets that another team or the stack of another
 cluster creates with such a name. Karpenter uses them at once: nodes start there, and a change of security groups
 replaces running nodes. Use a tag made for this purpose, such as `karpenter.sh/discovery: <cluster>`, and put it only
-on the resources that you mean. If the whole value is `*`, the term asks for the tag with any value.
+on the resources that you mean. If the whole value is `*`, the term asks for the tag with any value. If the text
+before the star has three words or a placeholder (`shop-prod-private-*`, `${cluster}-private-*`), it probably names
+the cluster: only `--select` and `--extend-select` show such a pattern.
 
 ```yaml bad frame=class
 spec.subnetSelectorTerms:
@@ -224,7 +226,10 @@ def _of_several_vpcs(what: str, finds: Network) -> list[Finding]:
 def _strangers(
     subnets: selectors.Finds[snapshot.Subnet], groups: selectors.Finds[snapshot.SecurityGroup]
 ) -> list[Finding]:
-    """Groups that are all of another VPC than the subnets. (A group can be associated with a second VPC.)"""
+    """Return a finding if all security groups are in another VPC than the subnets.
+
+    A security group can be associated with a second VPC.
+    """
     ours, theirs = _vpcs(subnets), _vpcs(groups)
     if not ours or not theirs or ours == theirs:
         return []
@@ -260,7 +265,10 @@ def _owned_alike(groups: selectors.Finds[snapshot.SecurityGroup]) -> list[Findin
 
 
 def _owned_apart(groups: selectors.Finds[snapshot.SecurityGroup]) -> list[Finding]:
-    """One term that finds groups of several clusters, with no cluster in common: ids are meant as they are."""
+    """Return a finding for each term that selects groups of several clusters with no cluster in common.
+
+    Terms with ids are skipped.
+    """
     findings = []
     for term in groups.terms:
         owned = [group for group in term.found or () if group.clusters]
@@ -276,7 +284,7 @@ def _owned_apart(groups: selectors.Finds[snapshot.SecurityGroup]) -> list[Findin
 
 
 def _place(finds: Network, broad: Callable[[Sequence[Any]], bool] = bool) -> Node:
-    """The term that is too broad by itself, where there is one such; else the selector."""
+    """Return the only term that is too broad by itself; else the selector."""
     terms = [term for term in finds.terms if broad(term.found or ())]
     assert finds.at is not None
     return terms[0].place if len(terms) == 1 else finds.at
@@ -287,13 +295,13 @@ def _vpcs(finds: Network) -> list[str]:
 
 
 def _ids(things: Sequence[snapshot.Subnet | snapshot.SecurityGroup]) -> str:
-    """Up to four things by id and name."""
+    """Return up to four subnets or groups by id and name."""
     shown = [f"{thing.id} {messages.short(thing.name, 30)}" if thing.name else thing.id for thing in things]
     return messages.list_first(shown, 4)
 
 
 def _check_clusters(node_class: EC2NodeClass, context: Context) -> Findings:
-    """Subnets of one cluster and security groups of another, by the tag that names the cluster."""
+    """Yield a finding if the cluster tags of subnets and of security groups name different clusters."""
     subnets, groups = (_clusters(terms) for terms in (node_class.subnet_terms, node_class.security_group_terms))
     if subnets is None or groups is None or subnets.keys() & groups.keys():
         return
@@ -314,9 +322,9 @@ def _check_clusters(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 def _clusters(terms: Sequence[manifest.SelectorTerm]) -> dict[tuple[str, str], Node] | None:
-    """The clusters that tags name, by the kind of tag, each with its place.
+    """Return the clusters that the terms' tags name, by kind of tag and name, each with its node.
 
-    None where a term asks in another way, or is not known.
+    None if a term selects by other means, or is not known.
     """
     found: dict[tuple[str, str], Node] = {}
     for term in terms:
@@ -332,7 +340,7 @@ def _clusters(terms: Sequence[manifest.SelectorTerm]) -> dict[tuple[str, str], N
 
 
 def _is_pattern(value: str) -> bool:
-    """Whether a tag's value says nothing of a cluster, or may stand for the names of several."""
+    """Return whether a tag's value names no cluster, or matches several names."""
     return not value or value in ANY or "*" in value or "?" in value
 
 
@@ -363,7 +371,7 @@ def _check_any_value(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 def _is_common(key: str) -> bool:
-    """Whether many resources of an account have the tag, whatever they are for."""
+    """Return whether resources of many kinds have this tag key."""
     return key == "Name" or labels.is_shared_tag(key)
 
 
@@ -374,11 +382,12 @@ def _check_pattern(node_class: EC2NodeClass, context: Context) -> Findings:
     ):
         for term in terms:
             # `${CLUSTER}-private-*` is a pattern whatever the placeholder stands for.
-            patterns = [tag for tag in term.tags if tag.node.unquoted.endswith("*")]
+            patterns = [tag for tag in term.tags if _is_open_pattern(tag.node.unquoted)]
             if patterns and len(patterns) == len(term.tags):
-                key, value = str(patterns[0].key), messages.short(patterns[0].node.unquoted, 30)
+                key, value = patterns[0].key_node.unquoted, messages.short(patterns[0].node.unquoted, 30)
                 yield Finding(
                     at=patterns[0].key_node,
+                    on_request=any(_is_specific(tag.node.unquoted) for tag in patterns),
                     message=f"`{messages.short(key, 24)}: {value}` is a pattern: {what} created later may match it "
                     "as well",
                     help=f"select by a tag that only the right {what} have, such as `karpenter.sh/discovery: "
@@ -386,13 +395,24 @@ def _check_pattern(node_class: EC2NodeClass, context: Context) -> Findings:
                 )
 
 
+def _is_open_pattern(value: str) -> bool:
+    """Return whether a value begins with some text and ends with a star. False for `*` alone: any value is meant."""
+    return value.endswith("*") and bool(value.strip("*?"))
+
+
+def _is_specific(value: str) -> bool:
+    """Return whether the text before the star probably names a cluster: it has three words, or a placeholder."""
+    fixed = value[: value.index("*")]
+    return "{" in fixed or "$" in fixed or len([word for word in fixed.replace("_", "-").split("-") if word]) >= 3
+
+
 CLUSTER = "kubernetes.io/cluster/"
 EKSCTL = ("alpha.eksctl.io/cluster-name", "eksctl.cluster.k8s.io/v1alpha1/cluster-name")
-"""What eksctl puts on everything in the CloudFormation stack of a cluster."""
+"""Tags that eksctl sets on all resources of a cluster's CloudFormation stack."""
 INTERNAL = "kubernetes.io/role/internal-elb"
 DISCOVERY = "karpenter.sh/discovery"
 ANY = ("true", "yes", "enabled", "shared", "1", "*")
-"""Values that say that a tag is there, and not whose it is."""
+"""Tag values that do not name a cluster."""
 
 
 def _check_shared(node_class: EC2NodeClass, context: Context) -> Findings:
@@ -422,7 +442,7 @@ def _check_shared(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 def _explain_breadth(tags: list[str], what: str) -> str | None:
-    """Why tags find more than what is meant; None where one of them tells it apart."""
+    """Return why the tags match more than intended; None if one of them is specific."""
     if all(labels.is_shared_tag(tag) for tag in tags):
         return f"does not identify a cluster: other {what} of the account may have it as well"
     if what == "subnets" and all(tag == INTERNAL for tag in tags):

@@ -94,7 +94,10 @@ _HELP = (
 
 
 def _describe_windows(budgets_node: Node, week: str, is_open: bool) -> str:
-    """What the budgets allow over a week; where each has a schedule, that it restricts only in its window."""
+    """Return a sentence with the number of nodes that the budgets allow over a week.
+
+    If each budget has a schedule, the sentence says that they restrict only within their windows.
+    """
     allowed = "" if "times more" in week else f"; a week of these budgets: {week}"
     if is_open and all(item.get("schedule") is not None for item in budgets_node.items):
         return f"a budget with a schedule restricts only while its window is open{allowed}"
@@ -102,7 +105,7 @@ def _describe_windows(budgets_node: Node, week: str, is_open: bool) -> str:
 
 
 def _open(pool: NodePool, reason: str) -> float | None:
-    """Hours of a week in which no budget is active for a reason; None where the budgets are not known."""
+    """Return the hours of a week in which no budget is active for a reason; None if the budgets are not known."""
     week = budgets.typical_week(pool, reason)
     if week is None:
         return None
@@ -110,7 +113,7 @@ def _open(pool: NodePool, reason: str) -> float | None:
 
 
 def _allows(budget: Node, reasons: list[str]) -> bool:
-    """Whether a budget lets nodes go for one of some reasons."""
+    """Return whether a budget allows the disruption of nodes for one of the reasons."""
     own, nodes = budget.get("reasons"), budget.get("nodes")
     acts = own is None or any(item.value in reasons for item in own.items)
     return acts and nodes is not None and str(nodes.value) not in ("0", "0%")

@@ -43,7 +43,7 @@ from nodelint.api import (
 )
 
 MORNING = ("06", "07", "08", "09", "10")
-"""The hours at which a window begins that was thought of in local time."""
+"""Hours of UTC at which a budget window begins if its author probably meant local time."""
 
 
 @rule(
@@ -89,7 +89,7 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def _is_thought_of(node: Node) -> bool:
-    """Whether the lines of the budgets, or those above them, speak of UTC."""
+    """Return whether the lines of the budgets, or the five lines above, mention UTC."""
     text = node.source.text
     begin = node.start
     for _ in range(5):

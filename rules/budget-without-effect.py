@@ -151,7 +151,7 @@ def _check_smaller(pool: NodePool, context: Context) -> Findings:
 
 
 def _widen_advice(limit: str, always: bool) -> str:
-    """What to do where the budget was meant to allow more than the one that counts."""
+    """Return how to allow more nodes than the smaller budget does."""
     way = "give" if always else "restrict"
     end = "a `schedule` for the other hours" if always else "to other hours"
     return f"to allow more, {way} the budget of `{limit}` {end}"

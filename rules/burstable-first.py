@@ -41,7 +41,7 @@ TELLING = (keys.CATEGORY, keys.FAMILY, keys.INSTANCE_TYPE)
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    if pool.partial or pool_requirements.last_asking(pool, keys.CAPACITY_TYPE) is None:
+    if pool.partial or pool_requirements.find_last_requirement(pool, keys.CAPACITY_TYPE) is None:
         return
     resolution = context.resolution(pool)
     if resolution.capacity_types != ("on-demand",) or fixes.doubts(resolution):
@@ -49,7 +49,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     catalog = resolution.catalog
     burstable = resolution.candidates & catalog.having_value(keys.CATEGORY, "t")
     steady = resolution.candidates - burstable - resolve.special(catalog)
-    twin = resolve.cheaper_twin(steady, burstable, catalog) if burstable and steady else None
+    twin = resolve.find_cheaper_pair(steady, burstable, catalog) if burstable and steady else None
     if twin is None or twin.saved <= 0:
         return
     at = next(

@@ -7,10 +7,14 @@ If you want on-demand, and spot only as a fallback, you need two NodePools: one 
 weight, and one for spot. If nodes must stay, use `[on-demand]` alone. For GPU and accelerator nodes the rule also
 reports `[spot, on-demand]`, because a job that runs for hours does not survive a reclaimed node.
 
+Most people who write `[on-demand, spot]` mean no order. The strict profile shows the finding only if a comment next
+to the values says that on-demand comes first, or that spot is the fallback. `--select` and `--extend-select` show it
+for every NodePool.
+
 ```yaml bad frame=pool
 spec.template.spec.requirements:
   - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
-  - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand, spot]}
+  - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand, spot]} # spot as fallback
 ```
 
 ```yaml good frame=bad
@@ -20,6 +24,8 @@ spec.template.spec.requirements:
 ```
 """
 
+import re
+
 from nodelint.api import (
     Context,
     Finding,
@@ -27,6 +33,7 @@ from nodelint.api import (
     NodePool,
     RequirementLine,
     Suggestion,
+    comments,
     edits,
     fixes,
     keys,
@@ -34,6 +41,14 @@ from nodelint.api import (
     resolve,
     rule,
 )
+
+ON_DEMAND_FIRST = (
+    r"\bon[- ]demand\b[^.;]{0,12}\b(first|preferred|primary|by default|default)\b"
+    r"|\b(prefers?|preferably|mainly|mostly|primarily)\s+on[- ]demand\b"
+    r"|\bspot\b[^.;]{0,20}\b(fallback|second|secondary|backup|overflow|last)\b"
+    r"|\bfall(s|ing)?[- ]?back to spot\b"
+)
+"""What a comment says of capacity types whose order is meant."""
 
 
 @rule(
@@ -49,7 +64,7 @@ from nodelint.api import (
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    item = pool_requirements.last_asking(pool, keys.CAPACITY_TYPE)
+    item = pool_requirements.find_last_requirement(pool, keys.CAPACITY_TYPE)
     if item is None or item.operator != "In" or not {"spot", "on-demand"} <= set(item.texts):
         return
     at = item.at
@@ -67,13 +82,14 @@ def check(pool: NodePool, context: Context) -> Findings:
         at=fixes.visible_node(at.values_node),
         message=message,
         once=True,
+        on_request=re.search(ON_DEMAND_FIRST, comments.of_requirement(at).lower()) is None,
         help="use `on-demand` alone, or give spot a NodePool of its own with a lower weight",
         suggestions=_ways(at),
     )
 
 
 def _of_devices(pool: NodePool, context: Context) -> bool:
-    """Whether every type left has a GPU or an accelerator."""
+    """Return whether every allowed type has a GPU or an accelerator."""
     resolution = context.resolution(pool)
     left = resolution.candidates
     return bool(left) and not left - resolve.accelerated(resolution.catalog)

@@ -78,7 +78,7 @@ _Chart = tuple[str, str, str, tuple[Span, Span]]
 
 
 def _list_releases(source: Source, context: Context) -> Iterator[_Chart]:
-    """Yield the charts of each `helm_release`, as far as their values are known."""
+    """Yield the Karpenter charts of `helm_release` blocks whose repository is known."""
     for block in terraform_blocks.find_blocks(source) if source.path.endswith((".tf", ".tofu")) else ():
         chart = terraform_trace.find_arguments(block.text, "chart") if block.kind == "helm_release" else []
         name = chart[0].strip('"') if chart else ""
@@ -96,7 +96,7 @@ def _list_releases(source: Source, context: Context) -> Iterator[_Chart]:
 
 
 def _list_sources(source: Source) -> Iterator[_Chart]:
-    """Yield the charts of the sources of Applications of Argo CD."""
+    """Yield the charts of the sources of Argo CD Applications."""
     for document in source.documents if "argoproj.io/" in source.text and not source.may_be_template else ():
         root = document.root
         spec = root.get("spec") if root is not None else None

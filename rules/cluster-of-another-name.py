@@ -40,7 +40,7 @@ from nodelint.api import UNKNOWN, Also, Context, Finding, Findings, Source, Span
 
 _MODULE = re.compile(r'(?m)^[ \t]*source\s*=\s*"(?:registry\.terraform\.io/)?terraform-aws-modules/eks/aws"')
 _NAME = re.compile(r"(?=[a-z0-9])(?!.*(?:your|example|change|replace))[A-Za-z0-9][\w-]*")
-"""A name that is no placeholder, no reference and no address."""
+"""A pattern of names that are no placeholder, no reference and no address."""
 _FIRST = releases.Version(1, 0, 0)
 
 
@@ -65,7 +65,7 @@ def check(source: Source, context: Context) -> Findings:
                 yield Finding(
                     at=at,
                     message="the chart gets no `settings.clusterName`: the controller does not start",
-                    help="set it to the name of the cluster",
+                    help="set the value to the name of the cluster",
                     once=True,
                 )
             return
@@ -87,7 +87,7 @@ def check(source: Source, context: Context) -> Findings:
 
 
 def _is_whole(install: controller_settings.ControllerInstall) -> bool:
-    """Whether all values of a chart of v1 are known."""
+    """Return whether all values of a chart of v1 are known and none sets the cluster name."""
     is_v1 = install.release is not None and install.release >= _FIRST
     # Values by themselves, and an empty name, are there to be filled in by whoever installs the chart.
     is_named = any(setting.name.lower().endswith("clustername") for setting in install.settings)
@@ -103,7 +103,7 @@ def _is_whole(install: controller_settings.ControllerInstall) -> bool:
 
 
 def _find_clusters(context: Context) -> "dict[str | None, Span]":
-    """Return the names of the clusters that Terraform creates, each with its place; None for an unknown name."""
+    """Return the names of the clusters that Terraform creates, each with its block; None for an unknown name."""
     blocks = context.run_files.terraform
     found: dict[str | None, Span] = {}
     for block in blocks.blocks:

@@ -77,8 +77,8 @@ from nodelint.api import (
     Findings,
     Node,
     NodePool,
-    RequirementLine,
     Suggestion,
+    comments,
     controller,
     edits,
     fixes,
@@ -95,11 +95,11 @@ WIDER = {
     "Lt": r"(?<![\w.><]){n}\s*(and|or)\s+(older|below|lower|less|fewer|smaller)\b"
     r"|(<=|≤|at most|up to|maximum( of)?|max\.?)\s*{n}(?![\w.])",
 }
-"""What a comment says of a value (`{n}`) that it counts in."""
+"""Patterns, by operator, of comments that include the value (`{n}`) in a range, although the operator excludes it."""
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 SUM = r"(?<!\d)\d{1,6} ?[*x] ?\d{1,6} ?[a-z]{0,8} ?="
-"""How a comment comes to what it says: `30 * 24h = 720h`."""
+"""A pattern of a calculation in a comment, such as `30 * 24h = 720h`."""
 
 DURATION = r"(?<![\w.])(\d+)\s*(s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?)(?![\w])"
 COUNT = r"(?<![\w.])(\d+)\s*(%|percent)?(?![\w.])"
@@ -164,10 +164,10 @@ FILLING = frozenset(
         "vcpus",
     ]
 )
-"""Words beside a value that change nothing in what it says."""
+"""Words near a value in a comment that do not change its meaning."""
 
 ELSEWHERE = r"\b(not?|never|n't|was|were|default|instead|todo|if|could|may|might|unless|before|used)\b|n't\b"
-"""What makes a comment one about something else than the value as it stands."""
+"""A pattern of comments that are about something else than the current value."""
 
 SAYS = (
     (r"\bon[- ]demand only\b|\bonly on[- ]demand\b", "on-demand only", frozenset({"on-demand"})),
@@ -180,13 +180,13 @@ EMPTIES = (
     r"|\b(?:pool|nodes)\s+(?:may|can|will|are to|is to)\s+be\s+(?:taken down|removed|drained|emptied|terminated)\b"
     r"|\bscales?\s+(?:the\s+\w+\s+)?(?:down\s+)?to\s+(?:zero|0)\b"
 )
-"""What a comment says of a budget of 0 that is meant to let nodes go."""
+"""A pattern of comments on a budget of 0 that say that nodes are removed."""
 
 KEEPS = (
     r"\b(not?|never|nothing|none|block\w*|prevent\w*|protect\w*|stop\w*|forbid\w*|avoid\w*|keep\w*|instead|unless)\b"
     r"|n't\b"
 )
-"""What makes such a comment one that says the contrary."""
+"""A pattern of comments that match `EMPTIES` but say the opposite."""
 
 PREFERS_SPOT = r"\bprefer(s|red)? spot\b|\bspot (is )?preferred\b|\bspot first\b"
 
@@ -219,11 +219,13 @@ def _bounds(pool: NodePool) -> Findings:
         if line.operator not in WIDER or len(line.texts) != 1 or not line.texts[0].isdigit():
             continue
         number = int(line.texts[0])
-        found = re.search(WIDER[str(line.operator)].replace("{n}", str(number)), _comment(line), re.IGNORECASE)
+        found = re.search(
+            WIDER[str(line.operator)].replace("{n}", str(number)), comments.of_requirement(line), re.IGNORECASE
+        )
         if found is None or not isinstance(line.key, str):
             continue
         begins = number + 1 if line.operator == "Gt" else number - 1
-        if re.search(rf"(?<![\w.]){begins}(?![\w.%])", _comment(line)):
+        if re.search(rf"(?<![\w.]){begins}(?![\w.%])", comments.of_requirement(line)):
             continue  # the comment names both: "5+ (Graviton starts at gen 6)" may mean what the value says
         meant = number - 1 if line.operator == "Gt" else number + 1
         comment = " ".join(found[0].split())
@@ -237,33 +239,8 @@ def _bounds(pool: NodePool) -> Findings:
         )
 
 
-def _comment(line: RequirementLine) -> str:
-    """The comments inside a requirement and those right above it."""
-    return _comments_around(line.node.source.text, line.node.start, line.values_node.end)
-
-
-def _comments_around(text: str, start: int, end: int) -> str:
-    """The comments from a place to the end of a line, and those right above it."""
-    start = text.rfind("\n", 0, start) + 1
-    end = text.find("\n", end)
-    found = [_behind_hash(comment_line) for comment_line in text[start : end if end >= 0 else len(text)].split("\n")]
-    while start > 0:
-        before = text.rfind("\n", 0, start - 1) + 1
-        above = text[before : start - 1].strip()
-        if not above.startswith("#"):
-            break
-        found.append(above)
-        start = before
-    return " ".join(comment_line for comment_line in found if comment_line)
-
-
-def _behind_hash(line: str) -> str:
-    _, mark, comment = line.partition(" #") if not line.lstrip().startswith("#") else ("", "#", line)
-    return comment if mark else ""
-
-
 def _durations(pool: NodePool) -> Findings:
-    """Yield a finding for fields of a duration, and what the comment behind them says of it."""
+    """Yield a finding for each duration that differs from the comment on its line."""
     spec = pool.node.get("spec")
     places = (("template", "spec", "expireAfter"), ("template", "spec", "terminationGracePeriod"))
     nodes = [spec.find(*path) for path in (*places, ("disruption", "consolidateAfter"))] if spec is not None else []
@@ -279,7 +256,7 @@ def _durations(pool: NodePool) -> Findings:
 
 
 def _counts(pool: NodePool) -> Findings:
-    """Yield a finding for counts of nodes and CPUs, and what the comment behind them says."""
+    """Yield a finding for each number of nodes or CPUs that differs from the comment on its line."""
     budgets, limits = pool.budgets_node, pool.limits_node
     nodes = [item.get("nodes") for item in budgets.items] if budgets is not None else []
     nodes += [limits.get(name) for name in ("cpu", "nodes")] if limits is not None else []
@@ -292,13 +269,13 @@ def _counts(pool: NodePool) -> Findings:
 
 
 def _zero_budgets(pool: NodePool) -> Findings:
-    """Yield a finding for budgets of 0 whose comment says that nodes go while they are in force."""
+    """Yield a finding for each budget of 0 whose comment says that nodes are removed while it is active."""
     budgets = pool.budgets_node
     for item in budgets.items if budgets is not None else ():
         nodes = item.get("nodes")
         if nodes is None or str(nodes.value) not in ("0", "0%"):
             continue
-        comment = _comments_around(item.source.text, item.start, item.end)
+        comment = comments.around(item.source.text, item.start, item.end)
         found = re.search(EMPTIES, comment.lower())
         if found is not None and not re.search(KEEPS, comment.lower()):
             yield Finding(
@@ -315,7 +292,7 @@ def _capacity(pool: NodePool) -> Findings:
     for line in pool.requirements:
         if line.key != keys.CAPACITY_TYPE or line.operator != "In" or not line.known or not line.values:
             continue
-        comment = _comment(line).lower()
+        comment = comments.of_requirement(line).lower()
         if re.search(ELSEWHERE, comment):
             continue
         for pattern, words, allowed in SAYS:
@@ -334,7 +311,7 @@ def _finding(node: Node, words: str, written: str) -> Finding:
 
 
 def _behind(node: Node | None) -> str:
-    """The comment at the end of a value's line."""
+    """Return the comment at the end of a value's line; empty if there is none."""
     if node is None or node.kind != "scalar":
         return ""
     text = node.source.text
@@ -344,7 +321,7 @@ def _behind(node: Node | None) -> str:
 
 
 def _only(pattern: str, comment: str) -> re.Match[str] | None:
-    """The one thing of a kind that a comment says, where it says nothing else."""
+    """Return the only match of a pattern in a comment. None if the comment has other words."""
     found = list(re.finditer(pattern, comment.lower()))
     if len(found) != 1:
         return None

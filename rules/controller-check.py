@@ -200,7 +200,7 @@ def _check_problems(obj: Object, context: Context) -> Findings:
 
 
 def _chosen(problem: controller.ControllerProblem) -> list[Suggestion]:
-    """Return the values that may have been meant."""
+    """Return suggestions of values that may have been meant."""
     found = [
         Suggestion(f"{choice.name}: `{choice.value}`", changes)
         for choice in problem.choices
@@ -212,7 +212,9 @@ def _chosen(problem: controller.ControllerProblem) -> list[Suggestion]:
 
 
 def _ways(obj: Object, problem: controller.ControllerProblem, context: Context) -> list[Suggestion]:
-    """A time for each signal of the kubelet that needs one; else doing without what is refused."""
+    """Return suggestions for a problem: a time for each eviction signal without one, else removals of the refused
+    part.
+    """
     if problem.kind == "ignored-values":
         return _requirement_meant(problem.node)
     if problem.kind == "user-data":
@@ -241,7 +243,7 @@ def _ways(obj: Object, problem: controller.ControllerProblem, context: Context) 
 
 
 def _requirement_meant(values: Node) -> list[Suggestion]:
-    """Return suggestions to repair a requirement whose operator and values do not go together.
+    """Return suggestions to repair a requirement whose operator does not fit its values.
 
     One changes the operator, the other removes the values (or, for `NotIn`, the requirement).
     """
@@ -260,26 +262,28 @@ def _requirement_meant(values: Node) -> list[Suggestion]:
 
 
 def _judge(obj: Object, context: Context) -> "list[controller.ControllerProblem | apiserver.SchemaProblem]":
-    """What either of the two has against an object: what pleases the controller must not offend the API server."""
+    """Return the problems of the controller and of the API server: a suggestion must satisfy both."""
     refusals = apiserver.check(obj, release=context.karpenter, schemas=context.schemas)
     return [*controller.check(obj, release=context.karpenter), *refusals]
 
 
 def _dropped(name: str, node: Node | None) -> list[Suggestion]:
-    """The way out that takes an item of a list away; none without one."""
+    """Return a suggestion to remove an item of a list; empty without a node, or if it cannot be edited."""
     changes = edits.if_editable(edits.remove, node) if node is not None else []
     return [Suggestion(name, changes)] if changes else []
 
 
 def _suggested(problem: controller.ControllerProblem) -> list[Edit]:
-    """The text that was plainly meant, such as a schedule without its slip."""
+    """Return the edits that write the value that was clearly meant, such as a corrected schedule; empty if there is
+    none.
+    """
     if problem.suggestion is None or problem.node.kind != "scalar":
         return []
     return remedies.write_meant(problem.node, problem.suggestion, problem.wanted)
 
 
 def _split(obj: Object, problem: controller.ControllerProblem) -> list[Edit]:
-    """Return edits that write values which stand in one text with commas as values of their own."""
+    """Return edits that split one text with commas into several values; empty for any other problem."""
     for line in obj.requirements if isinstance(obj, NodePool) else ():
         if any(value.node is problem.node for value in line.values):
             return fixes.split_values(line.values_node)
@@ -352,7 +356,10 @@ def _check_static(pool: Object, context: Context) -> Findings:
 
 
 def _spelt_out(resolution: resolve.Resolution, line: RequirementLine) -> list[Suggestion]:
-    """The values that the types have which are meant, all of the key in one line: `In` is passed on as it is."""
+    """Return a suggestion to list the values of the wanted types with `In`, which NodeClaims keep.
+
+    All requirements on the key become one. Empty if there are too many values.
+    """
     key = requirement.normalize(str(line.key))
     values = resolution.distinct(key, resolution.wanted) or ()
     if not 0 < len(values) <= MOST_LISTED:
@@ -372,7 +379,7 @@ def _spelt_out(resolution: resolve.Resolution, line: RequirementLine) -> list[Su
 
 
 MOST_LISTED = 40
-"""More values than these are no list that anyone would read."""
+"""The most values that a message lists."""
 
 
 def _constrains_key(line: RequirementLine, key: str) -> bool:

@@ -213,44 +213,29 @@ resource "aws_iam_role_policy_attachment" "karpenter" {
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from nodelint.api import (
     Context,
-    EC2NodeClass,
     Finding,
     Findings,
-    NodePool,
     Object,
-    Severity,
     Source,
     Span,
+    controller_permissions,
     controller_policy,
-    controller_settings,
     iam_statements,
-    keys,
     releases,
     role_policies,
     rule,
     terraform_blocks,
 )
 
-_SOURCE = re.compile(r'(?m)^[ \t]+source\s*=\s*"([^"\n]*)"')
 _VERSION = re.compile(r'(?m)^[ \t]+version\s*=\s*("[^"\n]*")')
 _EVERYTHING = re.compile(r"(?i)(?:Administrator|PowerUser)Access|(?:IAM|AmazonEC2)FullAccess")
 _TAGGED_ALREADY = re.compile(r"(?s)^(?!.*(?:IfExists|\bNull\b|ForAllValues)).*(?:aws|ec2):ResourceTag/")
 _OF_CONTROLLER = ("ec2:RunInstances", "ec2:CreateLaunchTemplate", "ec2:TerminateInstances", "iam:PassRole")
-"""A policy that grants two of these and `ec2:CreateFleet` is taken for the controller's."""
-_MINOR = (controller_policy.HEALTH, controller_policy.PRICES)
-_SEVERITIES: "dict[str, Severity]" = {
-    controller_policy.HEALTH: "info",
-    controller_policy.PRICES: "info",
-    controller_policy.START: "error",
-    controller_policy.READY: "error",
-    controller_policy.LAUNCH: "error",
-    controller_policy.SPOT: "error",
-}
-"""Without a call on which all nodes depend, nothing works: an error, where others are a warning or information."""
+"""A policy is the controller's if it grants `ec2:CreateFleet` and two of these."""
 
 
 @rule(
@@ -276,9 +261,9 @@ def check(source: Source, context: Context) -> Findings:
         return
     yield from _check_attached(source, context)
     for call in terraform_blocks.find_blocks(source):
-        module = _find_module(call.text) if call.address.startswith("module.") else None
+        module = controller_permissions.find_policy_module(call.text) if call.address.startswith("module.") else None
         version = _VERSION.search(call.text)
-        most = _find_newest(version[1]) if version is not None else None
+        most = terraform_blocks.newest_allowed(version[1][1:-1]) if version is not None else None
         if module is None or version is None or most is None:
             continue
         objects = context.run_files.objects_near(source, Object)
@@ -298,22 +283,22 @@ def _check_module(
     most: tuple[float, ...],
     context: Context,
 ) -> Finding | None:
-    """Return the finding about a module of at most a version; None if nothing is known to lack."""
+    """Return the finding about a module with at most this version; None if no missing permission is known."""
     source = call.source
-    oldest = _find_oldest(source, context)
+    oldest = controller_permissions.find_oldest_release(source, context)
     if re.search(rf"\b(?:{module.extra}|iam_role_policies)\s*=", call.text):
         return None
     added = role_policies.list_added_statements(call, context.run_files.terraform)
     if added is None:
         return None
-    needed = _list_needed(source, context, oldest)
+    needed = controller_permissions.list_needed_calls(source, context, oldest)
     lacking = [
         made
         for made in needed
         if module.lacks(made.action, call.text, most) and not any(s.grants(made.action) for s in added)
     ]
     lists = oldest is not None and oldest >= _LISTS_PROFILES
-    works = all(made.effect in _MINOR for made in lacking)
+    works = all(made.severity == "info" for made in lacking)
     tags = any(s.grants("ec2:CreateTags") for s in added)
     is_old = most < module.v1_always and module.v1_switch is not None and module.v1_switch not in call.text
     if is_old and context.run_files.objects_near(source, Object) and not (works if lists else tags):
@@ -329,26 +314,19 @@ def _check_module(
             severity=None if lists else "info",
             help=f"move to version {newer} of the module or newer{granted}"
             if lists
-            else f"{_describe_switch(module, most)}, or move to version 21 of the module",
+            else f"{module.v1_advice(most)}, or move to version 21 of the module",
         )
     return None if works else _describe_module(at, module, lacking)
 
 
 _LISTS_PROFILES = releases.Version(1, 7, 0)
-"""The first release that asks for `iam:ListInstanceProfiles`."""
-
-
-def _find_module(block: str) -> controller_policy.PolicyModule | None:
-    """Return the module that a call makes the controller's policy by; None if it makes none."""
-    called = _SOURCE.search(block)
-    module = controller_policy.policy_module(called[1]) if called is not None else None
-    return module if module is not None and module.is_in_use(block) else None
+"""The first release that calls `iam:ListInstanceProfiles`."""
 
 
 def _describe_module(
     at: Span, module: controller_policy.PolicyModule, lacking: "Sequence[controller_policy.Call]"
 ) -> Finding:
-    """Return the finding about a call of a module that does not grant some actions."""
+    """Return the finding about a module call that does not grant some actions."""
     actions = [call.action for call in lacking]
     version, switch = module.version_with(actions), module.switch_for(actions)
     switched = set(module.switches.get(switch, ())).intersection(actions)
@@ -363,47 +341,10 @@ def _describe_module(
     )
 
 
-def _find_oldest(source: Source, context: Context) -> releases.Version | None:
-    """Return the oldest release of Karpenter that files state for what is near a file; None if one is not known."""
-    objects = context.run_files.objects_near(source, Object)
-    stated = [context.stated_releases(obj) for obj in objects]
-    if not objects:
-        folder = os.path.dirname(source.path)
-        installs = [i for i in context.run_files.installs if os.path.dirname(i.at.source.path) == folder]
-        stated = [(install.release,) if install.release is not None else () for install in installs]
-    return min(map(min, stated)) if stated and all(stated) else None
-
-
-def _list_needed(source: Source, context: Context, oldest: releases.Version | None) -> "list[controller_policy.Call]":
-    """Return the calls that the controller of a file's neighbours makes, as far as these are known."""
-    classes = context.run_files.objects_near(source, EC2NodeClass)
-    conditions = controller_policy.list_conditions(classes)
-    if any(_asks_for_spot(pool) for pool in context.run_files.objects_near(source, NodePool)):
-        conditions.add("spot")
-    installs = [install for install in context.run_files.installs if not install.at.source.path.endswith(".md")]
-    if any(_is_set(setting) for install in installs for setting in install.find("INTERRUPTION_QUEUE")):
-        conditions.add("queue")
-    if any(install.is_complete and not install.find("CLUSTER_ENDPOINT") for install in installs):
-        conditions.add("no-endpoint")
-    return controller_policy.calls_of(conditions, oldest) if classes or oldest is not None else []
-
-
-def _is_set(setting: controller_settings.WrittenSetting) -> bool:
-    """Whether a setting has a value; an expression that may come to nothing counts as none."""
-    lines = setting.node.source.text[setting.node.start :][:300].split("\n")[:2]
-    may_be_empty = r"\{\{" if setting.is_known else r"\{\{|\?|\btry\(|\bcoalesce\("
-    return re.search(may_be_empty, "".join(lines)) is None
-
-
-def _asks_for_spot(pool: NodePool) -> bool:
-    return any(
-        line.key == keys.CAPACITY_TYPE and "spot" in (line.known_texts or ()) and line.operator == "In"
-        for line in pool.requirements
-    )
-
-
 def _name(actions: Sequence[str]) -> str:
-    """Return actions by name; of many, the first and how many more, for which there is Karpenter's own policy."""
+    """Return the names of the actions; of many, the first four and the number of others, with a reference to
+    Karpenter's policy.
+    """
     more = f" and {len(actions) - 4} more, as Karpenter's own policy does" if actions[5:] else ""
     return ", ".join(f"`{action}`" for action in (actions[:4] if more else actions)) + more
 
@@ -413,45 +354,16 @@ def _shorten(actions: Sequence[str]) -> str:
 
 
 def _since(lacking: "Sequence[controller_policy.Call]") -> str | None:
-    """Return from which release on the controller makes a call that is not granted; None if all releases do."""
+    """Return the release from which the controller makes the call that is not granted; None if all releases do."""
     return next((f"Karpenter calls it from {call.since} on" for call in lacking[:1] if call.since), None)
 
 
-_OF_AWS = re.compile(r'"arn:[^:"]*:iam::aws:policy/(?:[\w-]+/)*(\w+)"')
-_WITHOUT_PASS_ROLE = frozenset(
-    {
-        *(
-            "AmazonEKSWorkerNodePolicy",
-            "AmazonEKSWorkerNodeMinimalPolicy",
-            "AmazonEKS_CNI_Policy",
-            "AmazonEKSClusterPolicy",
-        ),
-        *("AmazonEC2ContainerRegistryReadOnly", "AmazonEC2ContainerRegistryPullOnly", "AmazonSSMManagedInstanceCore"),
-        *("AmazonEC2FullAccess", "AmazonEC2ReadOnlyAccess", "AmazonSQSFullAccess", "AmazonSSMReadOnlyAccess"),
-        *("AmazonEKSVPCResourceController", "AmazonEKSServicePolicy", "CloudWatchAgentServerPolicy"),
-    }
-)
-"""Policies of AWS that do not grant `iam:PassRole`, of those that are attached to Karpenter's roles."""
-_ACCOUNT = re.compile(r"system:serviceaccount:[^\"\n]{0,300}karpenter")
-
-
 def _check_attached(source: Source, context: Context) -> Findings:
-    """Yield a finding for roles of the controller to which only policies of AWS are attached."""
+    """Yield a finding for each role of the controller with only AWS managed policies."""
     blocks = context.run_files.terraform
     for block in blocks.find_in(source.path):
-        if not _ACCOUNT.search(block.text):
-            continue
-        if block.address.startswith("module.") and "role_policy_arns" in block.text:
-            given = re.search(r"\brole_policy_arns\s*+=\s*+\[([^\][]*)\]", block.text)
-            texts = [] if given is None or "policy_statements" in block.text else [given[1]]
-        elif block.kind == "aws_iam_role" and "inline_policy" not in block.text:
-            near = [other for other in blocks.find_beside(source.path) if "policy" in other.kind]
-            texts = [other.text for other in near if f"{block.address}." in other.text]
-        else:
-            continue
-        refers = any(re.search(r"aws_iam_policy|policy\s*=|each\.|var\.|local\.|module\.", text) for text in texts)
-        names = [name for text in texts for name in _OF_AWS.findall(text)]
-        if not names or refers or not _WITHOUT_PASS_ROLE.issuperset(names):
+        names = role_policies.find_controllers_policies(block, blocks)
+        if not names or not controller_policy.without_pass_role().issuperset(names):
             continue
         yield Finding(
             at=block.at,
@@ -463,7 +375,7 @@ def _check_attached(source: Source, context: Context) -> Findings:
 
 
 def _check_written(source: Source, context: Context) -> Findings:
-    """Yield what the policies lack that a file holds, or that a Terraform file reads by name."""
+    """Yield the missing permissions of policies in the file, or in files that a Terraform file reads by name."""
     yield from _check_policy(source, iam_statements.list_statements(source), None, context)
     policies = [*iam_statements.named_policies(source)]
     own = {os.path.abspath(file.path) for file in context.run_files.files_of_run} if policies else ()
@@ -475,20 +387,25 @@ def _check_written(source: Source, context: Context) -> Findings:
 def _check_policy(
     source: Source, written: "Sequence[iam_statements.Statement]", at: Span | None, context: Context
 ) -> Findings:
-    """Yield what a policy of the controller does not allow. `at` names it; None if its text is in the file itself."""
+    """Yield the missing permissions of a controller policy.
+
+    `at` is the reference; None if the text is in the file itself.
+    """
     launching = [statement for statement in written if statement.grants("ec2:CreateFleet")]
     if not launching or any("*" in (statement.actions or ()) for statement in launching):
         return
-    statements = [*written, *_list_statements(source, context)]
+    statements = [*written, *controller_permissions.list_statements_near(source, context)]
     marks = sum(any(statement.grants(action) for statement in statements) for action in _OF_CONTROLLER)
     folder = os.path.dirname(source.path)
     wide = (file for file in context.run_files.files_with(_EVERYTHING) if os.path.dirname(file.path) == folder)
-    if marks < 2 or any(wide) or _is_module_in_use(context):
+    if marks < 2 or any(wide) or controller_permissions.is_policy_module_in_use(context):
         return
     first = launching[0].at
     found = source.text.find("ec2:CreateFleet", first.start, first.end) if at is None else -1
     place = at or (Span(source, found, found + len("ec2:CreateFleet")) if found >= 0 else first)
-    needed = _list_needed(source, context, _find_oldest(source, context))
+    needed = controller_permissions.list_needed_calls(
+        source, context, controller_permissions.find_oldest_release(source, context)
+    )
     grants = {call: [s for s in statements if s.grants(call.action) is not False] for call in needed}
     lacking = list({call.action: call for call in reversed(needed) if not grants[call]}.values())[::-1]
     if lacking:
@@ -511,75 +428,21 @@ def _check_policy(
             arns = ", ".join(f"`arn:aws:ec2:*:*:{kind}/*`" for kind in missing)
             yield Finding(
                 at=here,
-                severity=_SEVERITIES.get(call.effect),
+                severity=call.severity,
                 message=f"`{call.action}` is not allowed on `{missing[0]}/*`: {call.consequence}",
                 help=f"add {arns} to the resources of a statement that allows `{call.action}`",
             )
 
 
 def _describe_lacking(place: Span, lacking: "Sequence[controller_policy.Call]") -> Finding:
-    """Return the finding about calls that no policy allows."""
+    """Return the finding about calls that no policy grants."""
     actions = [call.action for call in lacking]
     only_role = {call.when for call in lacking} == {"role"} and lacking[0].effect != controller_policy.CLEANUP
     return Finding(
         at=place,
         message=f"no policy grants {_shorten(actions)}: {lacking[0].consequence}",
         note=_since(lacking),
-        severity=_SEVERITIES.get(lacking[0].effect),
+        severity=lacking[0].severity,
         help=f"grant {_name(actions)}"
         + (", or name an instance profile in the class (`instanceProfile`)" if only_role else ""),
     )
-
-
-def _list_statements(source: Source, context: Context) -> "Iterator[iam_statements.Statement]":
-    """The statements that may count for the policy of a file: not those of folders that have one of their own."""
-    folder = os.path.dirname(source.path)
-    blocks = context.run_files.terraform.files if context.run_files.has_terraform else ()
-    files = {file.path: file for file in (*blocks, *context.run_files.files_of_run, source)}
-    others = set()
-    for path, file in files.items():
-        if os.path.dirname(path) != folder and "ec2:CreateFleet" in file.text:
-            others.add(os.path.dirname(path))
-    for path, file in files.items():
-        if os.path.dirname(path) in others:
-            continue
-        for text in (file, *(policy for at, policy in iam_statements.named_policies(file) if _is_ours(at))):
-            for statement in iam_statements.list_statements(text):
-                if os.path.dirname(path) == folder or (statement.actions is not None and _is_ours(statement.at)):
-                    yield statement
-
-
-def _is_ours(at: Span) -> bool:
-    """Whether a place of a policy may be of the controller: its block, or a file without blocks, names Karpenter."""
-    text = at.source.text
-    if not at.source.path.endswith(terraform_blocks.ENDINGS):
-        return True
-    start, end = text.rfind("\n}", 0, at.start), text.find("\n}", at.end)
-    return "karpenter" in text[max(start, 0) : end if end >= 0 else len(text)].lower()
-
-
-def _is_module_in_use(context: Context) -> bool:
-    """Whether a module of the run makes a policy of the controller beside what is written out."""
-    if not context.run_files.has_terraform:
-        return False
-    return any(
-        block.address.startswith("module.") and _find_module(block.text) is not None
-        for block in context.run_files.terraform.blocks
-    )
-
-
-def _describe_switch(module: controller_policy.PolicyModule, most: tuple[float, ...]) -> str:
-    """Return how to grant what v1 asks for: the switch is an unknown argument in older versions."""
-    since = "" if most >= module.v1_since else f" with version {'.'.join(map(str, module.v1_since))} or newer"
-    return f"set `{module.v1_switch} = true`{since}"
-
-
-def _find_newest(constraint: str) -> tuple[float, ...] | None:
-    """The newest version that a constraint of Terraform's allows, endless where it leaves a number open."""
-    found = re.fullmatch(r'"\s*+(?:(=|~>)\s*+)?v?(\d+(?:\.\d+){0,2})\s*+"', constraint)
-    if found is None:
-        return None
-    numbers: list[float] = [int(number) for number in found[2].split(".")]
-    if found[1] == "~>":
-        numbers[-1] = float("inf")  # of a single number, too: `~> 20` allows 21
-    return tuple(numbers)

@@ -119,7 +119,7 @@ _OUTPUTS = {
 _TRUSTS_PODS = ("pods.eks.amazonaws.com", "sts:AssumeRoleWithWebIdentity")
 _SERVICE = r'"([a-z][\w-]*\.amazonaws\.com)"'
 _MORE_TRUST = r"\b(?:var|local|module|each)\.|\bfile\w*\(|source_policy_documents"
-"""What may hold other principals than those that are written."""
+"""A pattern of expressions that may add principals to a trust policy."""
 _ROLE_ARN = "eks.amazonaws.com/role-arn"
 
 
@@ -158,7 +158,7 @@ def check(source: Source, context: Context) -> Findings:
 
 
 def _referred(role: Node, blocks: "terraform_trace.TerraformBlocks") -> Findings:
-    """Yield a finding for a role that Terraform gives: an output of a module, or a role that the folder makes."""
+    """Yield a finding for a role that comes from Terraform: a module output, or a role resource."""
     found = blocks.trace(role.source.text[role.start : role.end], role.source.path)
     block = blocks.find(found) if found is not None else None
     if found is None or block is None or not found.attributes:
@@ -203,7 +203,7 @@ def _trusting(role: Node, block: "terraform_trace.BlockText", blocks: "terraform
 
 
 def _controller_roles(context: Context) -> set[str]:
-    """The names of the roles that values of Karpenter's chart give its service account."""
+    """Return the names of the roles that the chart's values give the controller's service account."""
     if not context.run_files.is_in_files(_ROLE_ARN):
         return set()
     stated = [install.values for install in context.run_files.installs if install.values is not None]

@@ -158,7 +158,7 @@ def check(source: Source, context: Context) -> Findings:
 
 
 def _without_association(call: "karpenter_calls.KarpenterCall", context: Context) -> Findings:
-    """Yield a finding for a call whose role trusts only Pod Identity, if nothing may create an association."""
+    """Yield a finding for a module call whose role trusts only Pod Identity, if nothing may create an association."""
     blocks = context.run_files.terraform
     address = re.escape(call.block.address)
     taken = re.compile(rf"\b{address}(?:\[[^\][\n]*\])?\.iam_policy")
@@ -180,7 +180,7 @@ def _without_association(call: "karpenter_calls.KarpenterCall", context: Context
 
 
 def _without_agent(block: "terraform_trace.BlockText", context: Context) -> Findings:
-    """Yield a finding for a role that reaches the controller by Pod Identity alone, if its agent does not run."""
+    """Yield a finding for a role that the controller gets only by Pod Identity, if the agent does not run."""
     blocks = context.run_files.terraform
     clusters = node_roles.list_clusters(blocks)
     if len(clusters) != 1:
@@ -191,7 +191,7 @@ def _without_agent(block: "terraform_trace.BlockText", context: Context) -> Find
         yield Finding(
             at=block.at,
             message=f"the controller runs on Fargate (namespace `{namespace}`), where Pod Identity gives it no role",
-            also=[Also(cluster.at, "the cluster")],
+            also=[Also(cluster.at, "the controller runs in this cluster")],
             help="let the role trust the cluster's OIDC provider (IRSA), or run the controller on a node group",
         )
         return
@@ -204,7 +204,7 @@ def _without_agent(block: "terraform_trace.BlockText", context: Context) -> Find
         yield Finding(
             at=block.at,
             message="no add-on `eks-pod-identity-agent` is installed: Pod Identity gives the controller no role",
-            also=[Also(cluster.at, "the cluster")],
+            also=[Also(cluster.at, "the controller runs in this cluster")],
             help="add `eks-pod-identity-agent` to the add-ons of the cluster",
         )
 
@@ -215,12 +215,12 @@ def _is_of_karpenter(block: "terraform_trace.BlockText") -> bool:
 
 
 def _is_annotated(context: Context) -> bool:
-    """Whether a file may give the service account a role by IRSA."""
+    """Return whether a file may give the service account a role by IRSA."""
     return any("karpenter" in file.text for file in context.run_files.files_with(_ANNOTATION, around=True))
 
 
 def _find_fargate_namespace(context: Context) -> str | None:
-    """Return the namespace of the chart if a Fargate profile takes all of its pods; None if none is known to."""
+    """Return the chart's namespace if a Fargate profile selects all of its pods; None if none is known to."""
     blocks = context.run_files.terraform
     found = {controller_settings.namespace_of(install, blocks) for install in context.run_files.installs}
     namespace = found.pop() if len(found) == 1 else None

@@ -88,7 +88,7 @@ def check(source: Source, context: Context) -> Findings:
 
 
 def _crd_charts(source: Source, blocks: "terraform_trace.TerraformBlocks") -> Iterator[tuple[Span, str]]:
-    """The charts of the CRDs that a file installs, each with its version as it is written."""
+    """Yield the place and version of each CRD chart that a file installs."""
     for block in blocks.find_in(source.path):
         chart = terraform_trace.find_arguments(block.text, "chart") if block.kind == "helm_release" else []
         written = terraform_trace.find_arguments(block.text, "version")

@@ -45,7 +45,9 @@ def check(pool: NodePool, context: Context) -> Findings:
     if not devices or devices == resolution.candidates or fixes.doubts(resolution):
         return
     rest = len(resolution.candidates - devices)
-    asking = pool_requirements.last_asking(pool, keys.CATEGORY) or pool_requirements.last_asking(pool, keys.FAMILY)
+    asking = pool_requirements.find_last_requirement(pool, keys.CATEGORY) or pool_requirements.find_last_requirement(
+        pool, keys.FAMILY
+    )
     yield Finding(
         at=fixes.visible_node(asking.key_node) if asking is not None else fixes.place(pool),
         message=f"{len(devices):,} types with GPUs or accelerators get the same image as the {rest:,} others",

@@ -159,7 +159,7 @@ _TAINT = "karpenter.sh/unregistered"
 _ELSEWHERE = (
     r"\{\{|(?i:kubelet[_-]extra[_-]args|bootstrap[_-](?:extra[_-])?args)\S{0,60}[\s=\"']{1,8}\$|\beval\b|@file"
 )
-"""What may bring arguments of the kubelet that the text does not show."""
+"""A pattern of expressions that may add kubelet arguments which the text does not contain."""
 
 
 def _check_taint(node_class: EC2NodeClass, context: Context) -> Findings:

@@ -1,8 +1,7 @@
 r"""A NodePool keeps Karpenter's default disruption: nodes are replaced soon after a change, at any hour.
 
-The strict profile shows only `WhenEmpty` (*Which*), for a NodePool without taints that keeps empty nodes for less
-than an hour and whose limit of CPUs allows a dollar an hour or more. Most NodePools keep the other
-defaults, so nodelint shows those only if `--select` or `--extend-select` asks for this rule.
+Most NodePools keep these defaults, or set `WhenEmpty` on purpose. So nodelint shows the findings only if `--select`
+or `--extend-select` asks for this rule.
 
 One line of a run reports this for all its NodePools, with a suggestion for each. The rule reports a NodePool if
 Karpenter can replace its nodes seconds after a change, or never consolidates them. The finding also names missing
@@ -96,8 +95,6 @@ from nodelint.api import (
 )
 
 CALM = "5m"
-HOUR = 3600
-CHEAP = 1
 BLOCK = {"consolidationPolicy": "WhenEmptyOrUnderutilized", "consolidateAfter": CALM}
 QUIET = [{"nodes": "10%"}, {"nodes": "0", "schedule": "0 9 * * mon-fri", "duration": "8h"}]
 TEMPLATE = ("spec", "template", "spec")
@@ -139,7 +136,7 @@ def check(pool: NodePool, context: Context, *, seconds: int = 10) -> Findings:
             at=policy_at,
             message="`WhenEmpty`: a node with one small pod is never consolidated, nor replaced by a cheaper one",
             once="nodes with pods",
-            on_request=_is_kept_on_purpose(pool) or _is_cheap(pool, context.resolution(pool)),
+            on_request=True,
             also=[] if rest is None else [rest],
             help="`WhenEmptyOrUnderutilized` does both, at the pace of the budgets"
             if pool.version == "v1"
@@ -159,7 +156,7 @@ def check(pool: NodePool, context: Context, *, seconds: int = 10) -> Findings:
 
 
 def _place_of_held(pool: NodePool, context: Context) -> Node | None:
-    """Where a pool of services, or for any work, has empty nodes alone consolidated."""
+    """Return the node of `WhenEmpty` if the pool is for services or for any workload; else None."""
     disruption = pool.node.find("spec", "disruption")
     policy = disruption.get("consolidationPolicy") if disruption is not None else None
     if pool.partial or pool.static or disruption is None or policy is None or policy.value != "WhenEmpty":
@@ -176,24 +173,8 @@ def _place_of_held(pool: NodePool, context: Context) -> Node | None:
     return policy if resolution.launchable - resolve.special(resolution.catalog) else None
 
 
-def _is_kept_on_purpose(pool: NodePool) -> bool:
-    """Whether the pool has a taint of its own, or keeps even its empty nodes for an hour: someone chose this pace."""
-    after = manifest.text(pool.find_field("spec", "disruption", "consolidateAfter"))
-    length = controller.seconds(after) if isinstance(after, str) else None
-    return bool(resolve.taints(pool)) or (length is not None and length >= HOUR)
-
-
-def _is_cheap(pool: NodePool, resolution: resolve.Resolution) -> bool:
-    """Whether the limit of CPUs keeps the whole pool below a dollar an hour: what stays idle costs less than that."""
-    cpu = next((limit for limit in resolve.limits(pool) if limit.resource == "cpu"), None)
-    if cpu is None or not cpu.amount or fixes.doubts(resolution):
-        return False
-    most = resolve.most_for_cpu(cpu.amount, resolution.candidates, resolution.catalog)
-    return most is not None and most[0] < CHEAP
-
-
 def _is_no_job(key: str, value: str) -> bool:
-    """Whether a taint names the architecture of images, or services: no work that runs to an end."""
+    """Return whether a taint names an architecture or a service, so that the pool is not for jobs."""
     return bool(_words(key) & ARCHITECTURE or _words(f"{key.rpartition('/')[2]} {value}") & SERVICES)
 
 
@@ -202,7 +183,10 @@ def _words(name: str) -> set[str]:
 
 
 def _place_of_haste(pool: NodePool, seconds: int) -> Node | None:
-    """Where it stands that underutilized nodes go soon; the name of a pool without a `disruption` block."""
+    """Return the node of a short `consolidateAfter`; the pool's name if there is no `disruption` block.
+
+    None if underutilized nodes are not consolidated soon.
+    """
     if pool.static:
         return None
     block = pool.find_field("spec", "disruption")
@@ -222,12 +206,12 @@ def _place_of_haste(pool: NodePool, seconds: int) -> Node | None:
 
 
 def _has_no_delay(pool: NodePool, after: Node | None) -> bool:
-    """Whether the API had no delay for underutilized nodes: v1beta1 and the Provisioner acted at once."""
+    """Return whether the API version has no delay for underutilized nodes (v1beta1 and the Provisioner)."""
     return pool.version != "v1" and after is None and not pool.partial
 
 
 def _place_of_many(pool: NodePool) -> Node | None:
-    """Return the place where a pool of many nodes lacks budgets. None for other pools."""
+    """Return the place at which budgets are missing. None if the pool has budgets, or if this is not known."""
     spec, written = pool.node.get("spec"), pool.find_field("spec", "disruption", "budgets")
     if spec is None or not (written is None or (written.kind == "scalar" and written.value is None)):
         return None
@@ -240,7 +224,10 @@ def _place_of_many(pool: NodePool) -> Node | None:
 
 
 def _place_of_drain(pool: NodePool) -> Node | None:
-    """Where nodes expire and nothing ends their drain; Auto Mode ends it after a day by itself."""
+    """Return the place of an expiration without a limit on the drain; None if there is none.
+
+    EKS Auto Mode limits the drain to one day by default.
+    """
     if pool.provider != "aws" or pool.node.find(*TEMPLATE) is None or pool.partial:
         return None
     if pool.find_field(*TEMPLATE, "terminationGracePeriod") is not None:

@@ -56,7 +56,7 @@ def check(obj: Object, context: Context) -> Findings:
 
 
 def _remove_code_lines(obj: Object, *codes: tuple[int, int]) -> Iterator[Edit]:
-    """Edits that take lines of code away; none where something else stands in one of them."""
+    """Yield edits that remove lines of template code. Nothing if one of the lines contains other text."""
     source = obj.source
     places = []
     for start, end in codes:

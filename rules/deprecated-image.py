@@ -108,7 +108,7 @@ def _hint(image_set: images.ImageSet) -> str:
 
 
 def _moved(image_set: images.ImageSet, context: Context) -> list[Edit]:
-    """The alias at the newest version, where that is known."""
+    """Return edits that set the alias to its newest version; empty if this version is not known."""
     if image_set.alias is None or image_set.alias.version == "latest":
         return []
     version = questions.latest_version(image_set.alias.family, context.karpenter, context.kubernetes, context.facts)

@@ -73,7 +73,7 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def _wanted(pool: NodePool) -> dict[str, Node]:
-    """The devices that the pool is for, each with the place that says so."""
+    """Return the devices for which the pool is meant, each with the node that names it."""
     found: dict[str, Node] = {}
     for taint in pool.taints:
         device = resolve.device_of(taint.key) if isinstance(taint.key, str) else None
@@ -89,7 +89,7 @@ def _wanted(pool: NodePool) -> dict[str, Node]:
 
 
 def _none(pool: NodePool, resolution: resolve.Resolution) -> Findings:
-    """Yield a finding for a taint that names a device which no type of the pool has."""
+    """Yield a finding for a taint that names a device which no allowed type has."""
     left = resolution.candidates
     keeping = [taint for taint in pool.taints if taint.effect != "PreferNoSchedule" and isinstance(taint.key, str)]
     named = next((taint for taint in keeping if resolve.device_of(str(taint.key)) is not None), None)
@@ -107,7 +107,7 @@ def _none(pool: NodePool, resolution: resolve.Resolution) -> Findings:
 
 
 def _limits(pool: NodePool) -> Findings:
-    """Yield a finding for each limit of a device that no remaining type has."""
+    """Yield a finding for each limit of a device that no allowed type has."""
     for limit in resolve.limits(pool):
         if resolve.device_of(limit.resource) is not None and limit.amount:
             yield Finding(
@@ -119,7 +119,7 @@ def _limits(pool: NodePool) -> Findings:
 
 
 def _listed(pool: NodePool, others: TypeSet, resolution: resolve.Resolution, device: str) -> Findings:
-    """Yield a finding for the values of lists that stand for nothing but types with another vendor's device."""
+    """Yield a finding for listed families or types that only have another vendor's device."""
     for item in pool_requirements.requirements_of(pool):
         if item.key not in (keys.FAMILY, keys.INSTANCE_TYPE) or item.operator != "In" or item.is_label:
             continue

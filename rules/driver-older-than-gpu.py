@@ -90,7 +90,9 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def _find_lack(resolution: resolve.Resolution, context: Context) -> str | None:
-    """What happens to a node of these types with the pinned image; None where it has the driver, or may."""
+    """Return what happens to a node of these types with the pinned image; None if the image has the driver, or may
+    have it.
+    """
     alias = resolution.images.alias
     own = images.version_order(alias.version) if alias is not None else None
     for happens, last, newest in DRIVERS.get(alias.family, ()) if alias is not None else ():
@@ -102,7 +104,7 @@ def _find_lack(resolution: resolve.Resolution, context: Context) -> str | None:
 
 
 def _find_named(pool: NodePool) -> Node | None:
-    """The value that names such a family, or one of its types."""
+    """Return the value that names one of these families or types; None if no value does."""
     for item in pool_requirements.requirements_of(pool):
         if item.key in (keys.FAMILY, keys.INSTANCE_TYPE) and item.operator == "In":
             for value in item.values:

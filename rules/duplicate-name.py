@@ -30,7 +30,7 @@ import os
 from nodelint.api import Also, Context, Finding, Findings, Object, messages, rule
 
 _MOST = 4
-"""Places of other objects that a finding shows."""
+"""The most places of other objects that a finding shows."""
 
 
 @rule(
@@ -61,7 +61,7 @@ def check(obj: Object, context: Context) -> Findings:
 
 
 def _check_elsewhere(obj: Object, context: Context) -> Findings:
-    """Yield a finding for an object that Terraform, or a file of another folder, makes too, and otherwise."""
+    """Yield a finding if Terraform or a file of another folder also creates the object, with another spec."""
     other = context.definition_elsewhere(obj)
     if other is not None:
         terraform = other.source.path.endswith((".tf", ".tofu"))

@@ -111,7 +111,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 def _selector(what: str, finds: selectors.Finds[Any], facts: AwsFacts, needed: bool = True) -> Findings:
-    """What is wrong with a selector for `what`; `needed` says whether the class has to find one."""
+    """Yield the findings about a selector; with `needed`, the class must select at least one `what`."""
     yield from finds.skips()
     yield from (Skip(t.node, f"a term for {what}s contains a placeholder") for t in finds.terms if t.is_open)
     if needed and finds.nothing:
@@ -153,7 +153,7 @@ def _describe_term(what: str, term: selectors.TermFinds[Any]) -> str:
 
 
 def _edits(term: selectors.TermFinds[Any], facts: AwsFacts) -> list[Edit]:
-    """The one tag or name as it is written where it finds something."""
+    """Return edits that correct the only misspelled tag or name to one that exists; empty if there is none."""
     meant = selectors.spelt_right(term.question, facts)
     if meant is None or term.question is None:
         return []

@@ -65,7 +65,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 def _runs_ubuntu(node_class: EC2NodeClass) -> bool:
-    """Whether each term selects images of Ubuntu, by what it says."""
+    """Return whether each term selects images of Ubuntu, by its owner, name or tags."""
     return bool(node_class.ami_terms) and all(map(_of_ubuntu, node_class.ami_terms))
 
 

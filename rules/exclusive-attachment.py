@@ -49,6 +49,6 @@ def check(source: Source, context: Context) -> Findings:
         yield Finding(
             at=found[0].at,
             message="`aws_iam_policy_attachment` detaches this policy of AWS from all other roles of the account",
-            also=[Also(block.at, "another one") for block in found[1:]],
+            also=[Also(block.at, "this attachment is exclusive as well") for block in found[1:]],
             help="use `aws_iam_role_policy_attachment`",
         )

@@ -67,12 +67,12 @@ def _is_empty(node: Node) -> bool:
 
 
 def _ignored(obj: Object) -> str | None:
-    """What of a copied object has no effect; None where there is nothing of it."""
+    """Return a note that `status` is ignored; None if there is no status."""
     status = obj.node.get("status")
     return "`status` is ignored: only the controller writes it" if status is not None and status.entries else None
 
 
 def _listed(obj: Object) -> bool:
-    """Whether it stands in a list with metadata of its own, as kubectl prints several objects."""
+    """Return whether the object is in a list with its own metadata, as kubectl prints several objects."""
     items = obj.node.parent
     return items is not None and items.parent is not None and items.parent.get("metadata") is not None

@@ -91,7 +91,7 @@ def check(pool: NodePool, context: Context, *, types: int = 10) -> Findings:
 
 
 def _check_consolidation(pool: NodePool, context: Context) -> Findings:
-    spot = pool_requirements.last_asking(pool, keys.CAPACITY_TYPE)
+    spot = pool_requirements.find_last_requirement(pool, keys.CAPACITY_TYPE)
     policy = pool.node.find("spec", "disruption", "consolidationPolicy")
     static = pool.replicas_node is not None
     if spot is None or static or (policy is not None and policy.value == "WhenEmpty"):
@@ -122,7 +122,7 @@ def _check_interruption(pool: NodePool, context: Context, least: int) -> Finding
         return
     if not resolution.launchable - resolve.accelerated(resolution.catalog):
         return  # there are few of these anyway
-    spot = pool_requirements.last_asking(pool, keys.CAPACITY_TYPE)
+    spot = pool_requirements.find_last_requirement(pool, keys.CAPACITY_TYPE)
     yield Finding(
         at=pool_requirements.values_at(spot) if spot is not None else fixes.place(pool),
         message=f"the NodePool allows {count} instance types for spot: with {least} or more, EC2 interrupts nodes "

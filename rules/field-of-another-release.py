@@ -39,7 +39,7 @@ def check(obj: Object, context: Context) -> Findings:
 
 
 def _suggest_removal(node: Node) -> list[Suggestion]:
-    """A field that the release drops or refuses, taken out."""
+    """Return a suggestion to remove a field that the release drops or refuses; empty if removal is not possible."""
     parent = node.parent
     if parent is None or not isinstance(node.value, str) or parent.key(node.value) is not node:
         return []
@@ -50,7 +50,7 @@ def _suggest_removal(node: Node) -> list[Suggestion]:
 
 
 def _moot(node: Node) -> list[Node]:
-    """What nobody asks about with it: a field's or label's value, the rest of a requirement on a key."""
+    """Return the nodes that depend on the field: its value, or the rest of a requirement on a key."""
     parent = node.parent
     if parent is None or not isinstance(node.value, str):
         return []

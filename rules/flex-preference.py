@@ -119,12 +119,15 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def _is_fallback_of(pool: NodePool, other: NodePool, context: Context) -> bool:
-    """Whether the preference is there: another pool of flex types alone. Their weights are another rule's matter."""
+    """Return whether another pool already prefers the flex types.
+
+    Another rule checks the weights of the two pools.
+    """
     return other is not pool and resolve.flex_before(context.resolution(other), context.resolution(pool))
 
 
 def _any_family(line: RequirementLine) -> list[Suggestion]:
-    """The other way out of a list with `*`: every value, without a preference."""
+    """Return a suggestion for a list with `*`: allow every value, without a preference."""
     operator, values = line.node.get("operator"), line.node.get("values")
     if operator is None or values is None:
         return []
@@ -145,7 +148,10 @@ def _hint(pool: NodePool, fixed: bool, parted: bool) -> str:
 
 
 def _two_pools(pool: NodePool, index: int, count: int, context: Context) -> list[Edit]:
-    """The pool made to hold the rest, and behind it a heavier copy for flex; nothing where that cannot be."""
+    """Return edits that restrict the pool to the other types, and add a copy with a higher weight for flex types.
+
+    Empty if this is not possible.
+    """
     line = pool.requirements[index]
     weighed = pool.weight_node
     rest = line.texts[count:]
@@ -177,7 +183,7 @@ def _two_pools(pool: NodePool, index: int, count: int, context: Context) -> list
 
 
 def _copy(pool: NodePool, index: int, flex: tuple[str, ...], weight: int, context: Context) -> str:
-    """The pool's own text as a pool for flex."""
+    """Return the text of the pool as a pool for flex types."""
 
     def renamed(twin: NodePool) -> list[Edit]:
         return edits.set_value(twin.name_node, _free_name(pool, context))
@@ -202,7 +208,7 @@ def _copy(pool: NodePool, index: int, flex: tuple[str, ...], weight: int, contex
 
 
 def _done(text: str, step: Callable[[NodePool], list[Edit]]) -> str:
-    """A pool's text after a step; the steps are taken one by one, for their edits may meet."""
+    """Return the text of a pool after a step; steps are applied one at a time, because their edits may touch."""
     twin = next((obj for obj in objects(Source.from_text("", text)) if isinstance(obj, NodePool)), None)
     if twin is None:
         raise edits.NotEditable("the copy of the pool could not be read")
@@ -210,7 +216,7 @@ def _done(text: str, step: Callable[[NodePool], list[Edit]]) -> str:
 
 
 def _narrowed(pool: NodePool, index: int, rest: list[str], flex: str, context: Context) -> list[Edit]:
-    """The requirement of the pool that is to hold the rest."""
+    """Return edits that restrict the pool's requirement to the other types. Raise NotEditable if it lacks a field."""
     line = pool.requirements[index]
     everything = any(text in labels.EVERYTHING for text in rest)
     key, operator = line.node.get("key"), line.node.get("operator")
@@ -235,7 +241,7 @@ def _with_label(pool: NodePool, index: int, flex: str) -> list[Edit]:
 
 
 def _free_name(pool: NodePool, context: Context) -> str:
-    """`<name>-flex`, or with a number where another pool of the run is called so."""
+    """Return `<name>-flex`, with a number if another pool of the run has this name."""
     taken = {obj.name for obj in context.objects if isinstance(obj, NodePool)}
     number = 1
     while True:

@@ -138,7 +138,9 @@ def check(source: Source, context: Context) -> Findings:
 
 
 def _applies(path: str, release: str, obj: Object) -> bool:
-    """Whether a Kustomization of Flux applies an object and the file of a release from a folder of the repository."""
+    """Return whether a Flux Kustomization for the folder `path` applies both the object and the file of the
+    HelmRelease.
+    """
     built = obj.source.built
     if built is not None:
         return built.cluster.endswith(f"/{path}") and os.path.abspath(release) in built.parts

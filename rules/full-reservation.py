@@ -58,7 +58,7 @@ from nodelint.api import (
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    requirement = pool_requirements.last_asking(pool, keys.CAPACITY_TYPE)
+    requirement = pool_requirements.find_last_requirement(pool, keys.CAPACITY_TYPE)
     if requirement is None or "reserved" not in requirement.texts:
         return
     resolution = context.resolution(pool)

@@ -66,7 +66,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 def _made_up(name: str) -> tuple[str, str] | None:
-    """Which tool generates names that end like this one, and the end."""
+    """Return the tool that generates names with such an end, and the end; None if no known tool does."""
     unique = name[-26:]
     if len(unique) == 26 and unique.startswith("20") and unique[:18].isdigit() and HEX.issuperset(unique[18:]):
         return "Terraform", unique
@@ -79,7 +79,7 @@ def _made_up(name: str) -> tuple[str, str] | None:
 
 
 def _is_of_node_group(name: str) -> bool:
-    """Whether a name is that of a managed node group: `eks-` and a UUID."""
+    """Return whether a name is that of a managed node group's instance profile: `eks-` and a UUID."""
     parts = name.split("-")
     return (
         parts[0] == "eks" and [len(p) for p in parts[1:]] == [8, 4, 4, 4, 12] and HEX.issuperset("".join(parts[1:]))

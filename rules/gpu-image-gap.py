@@ -157,7 +157,10 @@ def _gap(pool: NodePool, context: Context, gap: resolve.Unlaunchable, variant: s
 def _moves(
     resolution: resolve.Resolution, gap: resolve.Unlaunchable, context: Context, ways: list[str]
 ) -> tuple[list[Edit], list[Suggestion]]:
-    """The edits to the alias that has the image, and other such edits by name; `ways` gets the reason for none."""
+    """Return the edits to an alias that has the image, and suggestions of other such edits.
+
+    If there is none, the reason is added to `ways`.
+    """
     node_class, image_set = resolution.node_class, resolution.images
     if node_class is None or image_set.alias is None or not gap.aliases:
         return [], []
@@ -184,7 +187,10 @@ def _moves(
 
 
 def _newest(image_set: images.ImageSet, gap: resolve.Unlaunchable, family: str, context: Context) -> str | None:
-    """`latest` where the class follows it, else the newest version known of a family, if it has the image."""
+    """Return `latest` if the class uses `latest`, else the newest known version of a family that has the image.
+
+    None if no version is known.
+    """
     if image_set.alias is None or image_set.alias.version == "latest":
         return "latest"
     known = questions.latest_version(family, context.karpenter, context.kubernetes, context.facts)
@@ -194,7 +200,10 @@ def _newest(image_set: images.ImageSet, gap: resolve.Unlaunchable, family: str, 
 
 
 def _taken_out(pool: NodePool, resolution: resolve.Resolution, types: TypeSet, variant: str) -> list[Edit]:
-    """The edits that leave a pool without these types: out of the lists that name them, else by a requirement."""
+    """Return edits that exclude the types from a pool: from the lists that name them, else by a requirement.
+
+    Empty if no type would remain.
+    """
     if not resolution.candidates - types:
         return []
     for line in pool.requirements:
@@ -210,9 +219,9 @@ def _taken_out(pool: NodePool, resolution: resolve.Resolution, types: TypeSet, v
 
 
 def _version(image_set: images.ImageSet, gap: resolve.Unlaunchable, family: str, context: Context) -> str | None:
-    """`latest` where the class follows it, else a version of the family: of its own the first that has the image.
+    """Return `latest` if the class follows it, else a version of the family: of its own, the first with the image.
 
-    None where the class pins its version and none of another family is known.
+    None if the class pins its version and none of another family is known.
     """
     if image_set.alias is None or image_set.alias.version == "latest":
         return "latest"
@@ -222,7 +231,10 @@ def _version(image_set: images.ImageSet, gap: resolve.Unlaunchable, family: str,
 
 
 def _find_gpu_intent(pool: NodePool, resolution: resolve.Resolution, types: TypeSet, variant: str) -> Node | None:
-    """What says that the pool is meant for these types: a value or label that names them, a taint, all types left."""
+    """Return the node that shows that the pool is for these types: a value or label that names them, or a taint.
+
+    If the pool allows only these types, return the node of its requirements. None if the pool is not for them.
+    """
     names = {*resolution.catalog.names_in(types), *resolution.families(types)}
     word = COUNTS[variant].removesuffix("count")
     for line in resolution.lines:
@@ -247,7 +259,7 @@ def _value(line: resolve.LineEffect, names: set[str]) -> Node | None:
 
 
 def _kept_out(pool: NodePool, resolution: resolve.Resolution, types: TypeSet, variant: str) -> list[Edit]:
-    """The requirement that takes these types away and no other that is left; none where minValues counts on them."""
+    """Return edits with a requirement that excludes exactly these types; empty if minValues then cannot be met."""
     if not resolution.varied_enough(resolution.candidates - types):
         return []
     count = COUNTS[variant]
@@ -267,7 +279,7 @@ def _kept_out(pool: NodePool, resolution: resolve.Resolution, types: TypeSet, va
 
 
 def _ways_out(resolution: resolve.Resolution, gap: resolve.Unlaunchable, context: Context) -> list[str]:
-    """The alias that has the image, and the release in which this one has it."""
+    """Return the alias that has the image, and the release in which the present alias has it."""
     family = fixes.nearest_alias(gap.aliases) if gap.aliases else ""
     version = _version(resolution.images, gap, family, context)
     named = f"`{family}@{version}`" if version else f"a pinned version of `{family}`"
@@ -278,21 +290,21 @@ def _ways_out(resolution: resolve.Resolution, gap: resolve.Unlaunchable, context
 
 
 def _types(resolution: resolve.Resolution, types: TypeSet) -> str:
-    """`g5g`, or `inf1`, `inf2` and how many families more."""
+    """Return families in words: `g5g`, or the first three and the number of others."""
     return messages.list_first([f"`{family}`" for family in resolution.families(types)], 3)
 
 
 def _installs(resolution: resolve.Resolution, variant: str) -> bool:
-    """Whether the class's user data installs the driver itself."""
+    """Return whether the class's user data installs the driver."""
     script = resolution.node_class.user_data_node if resolution.node_class is not None else None
     return script is not None and labels.installs_driver(script.text, variant)
 
 
 def _without_driver(pool: NodePool, resolution: resolve.Resolution, context: Context) -> Findings:
-    """Yield a finding for a standard image that is chosen by name or parameter: Karpenter takes it for GPU types too.
+    """Yield a finding for a standard image selected by name or parameter, which Karpenter also uses for GPU types.
 
-    It is reported for pools that are meant for GPUs, where a workload that asks for GPUs fits such pools alone, and
-    for arm64: that g5g has a GPU is easily overlooked.
+    It is reported for pools that are for GPUs, for workloads with GPUs that only fit such pools, and for arm64,
+    because `g5g` is easily overlooked.
     """
     if fixes.doubts(resolution):
         return
@@ -324,7 +336,7 @@ def _without_driver(pool: NodePool, resolution: resolve.Resolution, context: Con
 
 
 def _find_driverless(resolution: resolve.Resolution) -> Iterator[tuple[str, images.Image, TypeSet]]:
-    """Each kind of device, and the standard image that types with it get, though no alias chooses it."""
+    """Yield each kind of device with the standard image that types with it get, and these types."""
     image_set = resolution.images
     if not image_set.complete or image_set.alias is not None:
         return
@@ -341,7 +353,7 @@ def _find_driverless(resolution: resolve.Resolution) -> Iterator[tuple[str, imag
 
 
 def _find_asking(pool: NodePool, variant: str, context: Context) -> "cluster_objects.Workload | None":
-    """A workload of the run that asks for devices of a kind, and that types without their driver alone take."""
+    """Return a workload that requests such a device and fits only types without its driver; None if there is none."""
     for obj in context.objects if not context.pools_elsewhere else ():
         if not isinstance(obj, cluster_objects.Workload) or obj.is_daemon or obj.partial:
             continue
@@ -361,7 +373,7 @@ def _list_driverless(resolution: resolve.Resolution, variant: str) -> TypeSet:
 
 
 def _list_ways_by_alias(resolution: resolve.Resolution, variant: str, arch: str) -> list[Suggestion]:
-    """The alias in the place of a standard image, where it has an image for types with devices."""
+    """Return a suggestion to replace a standard image by an alias that also has an image with the driver."""
     if resolution.node_class is None:
         return []
     try:

@@ -89,7 +89,7 @@ def _what_follows(obj: Object) -> str | None:
 
 
 def _words(node: Node | None) -> set[str]:
-    """The words of an annotation, in lower case; none where it is a placeholder."""
+    """Return the words of an annotation in lower case; empty for a placeholder."""
     if node is None or not isinstance(node.value, str):
         return set()
     return {word.strip().lower() for word in node.value.split(",") if word.strip()}

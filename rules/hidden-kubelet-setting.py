@@ -80,7 +80,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 def _is_not_planned(name: str, node_class: EC2NodeClass, context: Context) -> bool:
-    """Whether Karpenter plans no node by this setting, wherever it stands: then the user data hides nothing."""
+    """Return whether Karpenter ignores this setting when it plans nodes, wherever the setting is written."""
     bottlerocket = context.images(node_class).ami_family == "Bottlerocket"
     if name == "evictionSoft":
         return bottlerocket or context.karpenter >= releases.Version(1, 9, 0)
@@ -88,7 +88,7 @@ def _is_not_planned(name: str, node_class: EC2NodeClass, context: Context) -> bo
 
 
 def _of_custom(node_class: EC2NodeClass, context: Context) -> Findings:
-    """What user data of the family Custom sets, where `spec.kubelet` does not tell Karpenter the same."""
+    """Yield a finding for each setting in user data of the family Custom that `spec.kubelet` lacks or contradicts."""
     if node_class.user_data_node is None:
         return
     data = userdata.read_custom(node_class, context.images(node_class).boots)

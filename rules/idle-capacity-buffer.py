@@ -79,12 +79,14 @@ def check(buffer: "cluster_objects.CapacityBuffer", context: Context) -> Finding
 
 
 def _find_unknown(buffer: "cluster_objects.CapacityBuffer", context: Context) -> Iterator[Finding]:
-    """What the schema of the buffer does not have, or has otherwise."""
+    """Yield a finding for each field that the schema of the buffer does not have, or has with another type."""
     for problem in context.problems(buffer):
         node, meant = problem.node, problem.suggestion
         if problem.layer == "unknown":
             changes = edits.if_editable(edits.set_key, node, meant) if meant is not None else []
-            ways = [Suggestion("remove it", edits.if_editable(edits.remove, node))]
+            ways = [
+                Suggestion(f"remove `{messages.short(str(node.value), 40)}`", edits.if_editable(edits.remove, node))
+            ]
             yield Finding(
                 at=node,
                 message=problem.message,
@@ -120,7 +122,7 @@ def _find_refused(spec: Node) -> Iterator[Finding]:
 
 
 def _find_unread(buffer: "cluster_objects.CapacityBuffer", spec: Node) -> Iterator[Finding]:
-    """Yield a finding for each field of a buffer that Karpenter admits and does not act on."""
+    """Yield a finding for each field of a buffer that the API server accepts and Karpenter ignores."""
     template, scaled, percentage = (spec.get(name) for name in ("podTemplateRef", "scalableRef", "percentage"))
     if template is None and scaled is None:
         yield Finding(
@@ -157,7 +159,7 @@ def _find_unread(buffer: "cluster_objects.CapacityBuffer", spec: Node) -> Iterat
 def _template_of(
     buffer: "cluster_objects.CapacityBuffer", spec: Node, context: Context
 ) -> "cluster_objects.Workload | None":
-    """The workload or pod template that a buffer names, where it is among the files."""
+    """Return the workload or pod template of a buffer, if it is among the files; else None."""
     template, scaled = spec.find("podTemplateRef", "name"), spec.find("scalableRef", "name")
     name, kind = (template, "PodTemplate") if template is not None else (scaled, spec.find("scalableRef", "kind"))
     named = kind if isinstance(kind, str) else kind.value if kind is not None else None

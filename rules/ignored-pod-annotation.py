@@ -122,7 +122,7 @@ def check(workload: "cluster_objects.Workload", context: Context) -> Findings:
 
 
 def _check_tolerations(workload: "cluster_objects.Workload", context: Context) -> Findings:
-    """Yield a finding for a toleration in place of the annotation."""
+    """Yield a finding for a toleration that is written instead of the annotation."""
     metadata = workload.pod_metadata
     if metadata is not None and metadata.find("annotations", _KEPT) is not None:
         return

@@ -101,7 +101,7 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def _unknown(resolution: resolve.Resolution, *, is_asked: bool) -> Findings:
-    """Yield a skip for an image of unknown architecture, where the pool leaves several architectures."""
+    """Yield a skip for an image of unknown architecture, if the pool allows several architectures."""
     served = {image.arch for image in resolution.images.known}
     if len(resolution.arches) > 1 and not served >= resolution.arches.keys():
         for unknown in resolution.images.unknown[:1]:
@@ -114,7 +114,7 @@ def _unknown(resolution: resolve.Resolution, *, is_asked: bool) -> Findings:
 
 
 def _of_another_system(pool: NodePool, resolution: resolve.Resolution) -> Finding:
-    """Windows images in a class whose instance types count as Linux: none of them ever fits."""
+    """Return the finding about Windows images in a class whose instance types count as Linux."""
     field = resolution.node_class.ami_family_node if resolution.node_class else None
     return Finding(
         at=fixes.place(pool),
@@ -186,7 +186,9 @@ def _moved(
     lines: Sequence[RequirementLine],
     serving: Sequence[str],
 ) -> list[Edit]:
-    """The architecture line set to what the class serves, if that leaves instance types."""
+    """Return edits that set the architecture requirement to the class's architectures, if types remain;
+    else empty.
+    """
     if listing is None or len(lines) > 1 or (listing.min_values or 1) > len(serving):
         return []
     effect = next(line for line in resolution.lines if line.at is listing)
@@ -195,7 +197,7 @@ def _moved(
 
 
 def _terms(resolution: resolve.Resolution) -> list[Also]:
-    """Return what the class finds, with a place for each term."""
+    """Return up to three places of the class's image terms, each with the architectures of its images."""
     found: dict[int, Also] = {}
     for image in resolution.images.known:
         same = [i for i in resolution.images.known if i.at is image.at]
@@ -211,7 +213,7 @@ def _terms(resolution: resolve.Resolution) -> list[Also]:
 
 
 def _other_way(resolution: resolve.Resolution, gap: resolve.Unlaunchable) -> str:
-    """Return what to do instead of the fix: select an image, except for Windows, which has no arm64 images."""
+    """Return what to do instead of the fix: select an image. AWS has no Windows images for arm64."""
     family = resolution.images.ami_family or ""
     if family.startswith("Windows") and gap.arch != "amd64":
         return "AWS publishes Windows images only for amd64"

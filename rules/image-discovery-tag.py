@@ -97,9 +97,9 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 _SPECIAL = "aws::"
-"""How the keys of AWSNodeTemplate's selector begin that were no tags."""
+"""The start of those keys in an AWSNodeTemplate's selector that are no tags."""
 
 
 def _tag_text(tag: manifest.Label) -> tuple[str, str]:
-    """The tag as it stands there: a placeholder is the same as itself."""
+    """Return a tag's key and value as written, so that a placeholder equals itself."""
     return tag.key_node.unquoted, tag.node.unquoted

@@ -19,7 +19,8 @@ spec.amiSelectorTerms:
   - name: amazon-eks-node-al2023-x86_64-standard-1.33-*
 ```
 
-If the image fits the cluster today, or the cluster's version is not known, only the strict profile reports it.
+If the image fits the cluster today, or the cluster's version is not known, only the strict profile reports it. It
+does not if the name or parameter gets its version from the variable or local that sets the version of the cluster.
 
 With an alias, Karpenter finds the images of the new version after an upgrade and replaces the nodes, within the
 budgets. With a version in a name or parameter, you must change it by hand.
@@ -38,7 +39,7 @@ spec.amiSelectorTerms:
 import re
 from collections.abc import Iterator
 
-from nodelint.api import Context, EC2NodeClass, Finding, Findings, Node, RuleCheck, releases, rule, run_checks
+from nodelint.api import Context, EC2NodeClass, Finding, Findings, Node, RuleCheck, Span, releases, rule, run_checks
 
 
 @rule(
@@ -94,7 +95,10 @@ def _check_other(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 def _check_release(node_class: EC2NodeClass, context: Context) -> Findings:
-    """An image that the cluster's release of Karpenter is too old for: no kubelet is newer than its API server."""
+    """Yield a finding for an image whose Kubernetes version the stated Karpenter release does not support.
+
+    The kubelet of an image must not be newer than the API server.
+    """
     chosen = context.chosen
     if context.kubernetes is not None or chosen is None or not chosen.is_stated:
         return
@@ -118,7 +122,7 @@ DASHED = r"(?i)(?=.*(?:eks|k8s|kube))(?:.*[-_/])?1-([0-9]{2})(?=[-_/*]|$)"
 
 
 def _check_pinned(node_class: EC2NodeClass, context: Context) -> Findings:
-    for node, found in _terms(node_class):
+    for node, found in _terms(node_class, context):
         yield Finding(
             at=node,
             message=f"the image is for Kubernetes 1.{found} only: nodes keep this version when the cluster is "
@@ -127,14 +131,34 @@ def _check_pinned(node_class: EC2NodeClass, context: Context) -> Findings:
         )
 
 
-def _terms(node_class: EC2NodeClass) -> Iterator[tuple[Node, str]]:
-    """The names and parameters of terms with the minor version of Kubernetes that they hold, each version once."""
+def _follows_cluster(node: Node, version: str, context: Context) -> bool:
+    """Return whether the version in a rendered value is filled in from the line that states the cluster's version."""
+    stated = context.chosen.kubernetes_from if context.chosen is not None else None
+    built, start = node.source.built, node.text.find(version)
+    if stated is None or built is None or start < 0:
+        return False
+    start += node.start
+    origin = built.find_origin(Span(node.source, start, start + len(version)))
+    if origin is None or not origin.exact:
+        return False
+    at = origin.at.source
+    line = at.text.count("\n", 0, origin.at.start) + 1
+    return (at.path, line) == (stated.path, stated.line)
+
+
+def _terms(node_class: EC2NodeClass, context: Context | None = None) -> Iterator[tuple[Node, str]]:
+    """Yield the names and parameters of terms with the minor version of Kubernetes in them, each version once.
+
+    With a context, those that follow the cluster's version are left out.
+    """
     reported = set()
     for term in node_class.ami_terms:
         for field in ("name", "ssmParameter"):
             node = term.node.get(field)
             found = _version(node.value) if node is not None and isinstance(node.value, str) else None
-            if node is not None and found is not None and found not in reported:
+            if node is None or found is None or found in reported:
+                continue
+            if context is None or not _follows_cluster(node, f"1.{found}", context):
                 reported.add(found)
                 yield node, found
 

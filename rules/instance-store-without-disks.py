@@ -42,7 +42,7 @@ import re
 from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, fixes, keys, messages, rule
 
 LINUX = ("AL2023", "AL2", "Bottlerocket")
-"""Families whose nodes the policy reaches."""
+"""Image families for which Karpenter applies `instanceStorePolicy`."""
 
 
 @rule(
@@ -104,7 +104,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 def _leaves_disks(node_class: EC2NodeClass) -> bool:
-    """Whether the user data is known, and has no word of disks."""
+    """Return whether the user data is known and mentions no disks."""
     node = node_class.user_data_node
     script = node.value if node is not None else ""
     if node_class.partial or not isinstance(script, str):
@@ -113,7 +113,7 @@ def _leaves_disks(node_class: EC2NodeClass) -> bool:
 
 
 def _unused(node_class: EC2NodeClass, context: Context) -> Findings:
-    """Local disks that a pool requires, and that neither the class nor user data of its own prepares."""
+    """Yield a finding for local disks that a pool requires, but that neither the class nor user data sets up."""
     spec = node_class.node.get("spec")
     if spec is None or spec.get("userData") is not None or node_class.partial:
         return
@@ -134,7 +134,7 @@ def _unused(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 def _describe_lack(types: int, pools: int) -> str:
-    """Return the message that none of the instance types has an instance store."""
+    """Return the start of the message that no instance type has local disks."""
     whose = "the pool" if pools == 1 else "the pools"
     return (
         f"the one instance type of {whose} has no"

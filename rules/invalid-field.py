@@ -98,7 +98,9 @@ _MISSING = {
 
 
 def _help(problem: apiserver.SchemaProblem) -> str | None:
-    """What to write where a field is missing, or where no choice of it is what the value asks for."""
+    """Return a help: how to write a missing or empty field, or which value to set instead of a refused
+    consolidationPolicy. None if the rule has no help for the field.
+    """
     name = problem.missing or problem.path.rpartition(".")[2]
     if problem.missing is not None or (problem.node.kind == "sequence" and not problem.node.items):
         return _MISSING.get(name)
@@ -108,7 +110,10 @@ def _help(problem: apiserver.SchemaProblem) -> str | None:
 
 
 def _choices(obj: Object, problem: apiserver.SchemaProblem, context: Context, fixed: bool) -> list[Suggestion]:
-    """The values of which only the author knows which was meant; where there is none, doing without the field."""
+    """Return suggestions of possible values, among which only the author can choose.
+
+    If there is none, return suggestions to remove the field.
+    """
     node, holder = problem.node, problem.holder
     name = problem.missing or problem.path.rpartition(".")[2]
     if name in _TERMS and (problem.missing is not None or (node.kind == "sequence" and not node.items)):
@@ -134,9 +139,8 @@ def _choices(obj: Object, problem: apiserver.SchemaProblem, context: Context, fi
     if ways and len(others) > 1:
         ways.insert(0, (f"remove `{node.value}`", edits.if_editable(edits.remove, node)))
     if problem.path == "spec.weight" and node.value == 0:
-        ways.insert(
-            0, ("remove it: a NodePool without a weight has the lowest weight", edits.if_editable(edits.remove, node))
-        )
+        way = "remove `weight`: a NodePool without a weight has the lowest weight"
+        ways.insert(0, (way, edits.if_editable(edits.remove, node)))
     if problem.path == "spec.limits" and problem.wanted == "object" and isinstance(node.value, int):
         ways.append((f"limit cpu to {node.value} cores", edits.if_editable(edits.replace, node, {"cpu": node.value})))
     if problem.path == "metadata.name" and isinstance(node.value, str):
@@ -154,7 +158,7 @@ def _choices(obj: Object, problem: apiserver.SchemaProblem, context: Context, fi
 
 
 MOST_CLASSES = 3
-"""Of more classes none is plainly meant."""
+"""If the files define more EC2NodeClasses, none is suggested for a missing `nodeClassRef`."""
 
 _TERMS = ("subnetSelectorTerms", "securityGroupSelectorTerms")
 _USUAL: dict[str, tuple[str, ...]] = {
@@ -165,7 +169,7 @@ _USUAL: dict[str, tuple[str, ...]] = {
 
 
 def _missing_values(missing: str, holder: Node, context: Context) -> list[tuple[str, list[Edit]]]:
-    """What may stand in a field that is missing, where it is one of a few."""
+    """Return names and edits for the few values that a missing field may have; empty for other fields."""
     if missing == "nodeClassRef":
         names = sorted(name for name in context.defined_classes if isinstance(name, str))
         reference = {"group": gvk.AWS_GROUP, "kind": gvk.CLASS_KIND}
@@ -191,7 +195,7 @@ def _missing_values(missing: str, holder: Node, context: Context) -> list[tuple[
 
 
 def _terms(obj: Object, problem: apiserver.SchemaProblem) -> list[Edit]:
-    """The alias of the class's family, where v1 asks for the terms that v1beta1 did without."""
+    """Return edits that add the alias of the class's family, because v1 requires terms; empty for other problems."""
     holder = problem.holder
     if problem.missing != "amiSelectorTerms" or holder is None or not isinstance(obj, EC2NodeClass):
         return []
@@ -206,7 +210,7 @@ def _alias(spec: Node, family: str) -> list[Edit]:
 
 
 def _as_list(obj: Object, problem: apiserver.SchemaProblem, context: Context) -> list[Edit]:
-    """A mapping where a list of such is wanted becomes its one item; ids that one term lists get a term each."""
+    """Return edits that wrap a mapping into a list, or split a term with several ids; empty for other problems."""
     node = problem.node
     of_terms = "SelectorTerms" in problem.path
     if problem.wanted != "array" and not (of_terms and problem.path.endswith((".id", ".name"))):
@@ -243,7 +247,11 @@ _IDS = {"subnet": "subnet-", "securityGroup": "sg-", "ami": "ami-", "capacityRes
 
 
 def _as_item(problem: apiserver.SchemaProblem) -> list[Edit]:
-    """A text where an item has fields: an id or an alias as a selector term, a taint as `kubectl taint` takes it."""
+    """Return edits that turn a text into a mapping: an id or alias into a selector term, `key=value:Effect` into a
+    taint.
+
+    Empty for other problems.
+    """
     if problem.path.rpartition("[")[0].endswith(("taints", "startupTaints")) and problem.wanted == "object":
         taint = re.fullmatch(r"([^=:\s]+)(?:=([^=:\s]*))?:(\w+)", str(problem.node.value))
         if taint is None or taint[3] not in _USUAL["effect"]:
@@ -261,7 +269,7 @@ def _as_item(problem: apiserver.SchemaProblem) -> list[Edit]:
 
 
 def _as_reference(problem: apiserver.SchemaProblem) -> list[Edit]:
-    """The name of a class where a reference to it is wanted."""
+    """Return edits that turn the name of a class into a reference; empty for other problems."""
     name = problem.node.value
     if problem.path != "spec.template.spec.nodeClassRef" or problem.wanted != "object" or not isinstance(name, str):
         return []
@@ -272,26 +280,26 @@ def _as_reference(problem: apiserver.SchemaProblem) -> list[Edit]:
 
 
 def _value_of(problem: apiserver.SchemaProblem) -> Node:
-    """The value that is of the wrong type: a problem of a block stands at its key."""
+    """Return the node of the value that has the wrong type. The node of a problem may be the key of this value."""
     node = problem.node
     return next((e.value for e in node.parent.entries if e.key is node), node) if node.parent is not None else node
 
 
 def _listed_texts(problem: apiserver.SchemaProblem) -> list[str]:
-    """The texts of a list that stands where one text is wanted; empty where it has others, too."""
+    """Return the texts of a list that is written instead of one text; empty if it has other items."""
     value = _value_of(problem)
     texts = [item.value for item in value.items if isinstance(item.value, str)]
     return texts if problem.wanted == "string" and len(texts) == len(value.items) else []
 
 
 def _as_text(problem: apiserver.SchemaProblem) -> list[Edit]:
-    """A list of one text where the text is wanted."""
+    """Return edits that replace a list of one text by the text; empty for other problems."""
     texts = _listed_texts(problem)
     return edits.if_editable(edits.replace, _value_of(problem), texts[0]) if len(texts) == 1 else []
 
 
 def _texts_of_list(problem: apiserver.SchemaProblem) -> list[tuple[str, list[Edit]]]:
-    """Each of the texts of a list that stands where one is wanted."""
+    """Return a suggestion for each text of a list that is written instead of one text."""
     texts = dict.fromkeys(_listed_texts(problem))
     return [
         (f"keep `{messages.short(text, 40)}`", edits.if_editable(edits.replace, _value_of(problem), text))
@@ -300,7 +308,10 @@ def _texts_of_list(problem: apiserver.SchemaProblem) -> list[tuple[str, list[Edi
 
 
 def _as_terms(problem: apiserver.SchemaProblem) -> list[Edit]:
-    """A tag with several values: a term for each of them, for terms are alternatives."""
+    """Return edits that split a term whose tag has several values into one term for each value.
+
+    Terms are alternatives. Empty for other problems.
+    """
     node, found = problem.node, re.search(r"SelectorTerms\[(\d+)\]\.tags[.\[]", problem.path)
     tags = node.parent
     entry = next((e for e in tags.entries if node in (e.key, e.value)), None) if tags is not None else None
@@ -320,7 +331,7 @@ def _as_terms(problem: apiserver.SchemaProblem) -> list[Edit]:
 
 
 def _as_taints(node: Node) -> list[Edit]:
-    """A mapping where taints are wanted, as the command line writes them: `dedicated: gpu:NoSchedule`."""
+    """Return edits that turn a mapping such as `dedicated: gpu:NoSchedule` into taints; empty for other mappings."""
     items: list[dict[str, str]] = []
     for entry in node.entries:
         value, _, effect = str(entry.value.value).rpartition(":")
@@ -331,7 +342,10 @@ def _as_taints(node: Node) -> list[Edit]:
 
 
 def _as_mapping(problem: apiserver.SchemaProblem) -> list[Edit]:
-    """A list where a mapping is wanted, such as tags: `- team: a`, or `- {key: team, value: a}`."""
+    """Return edits that turn a list such as `- team: a` or `- {key: team, value: a}` into a mapping, such as tags.
+
+    Empty for other problems.
+    """
     node = _value_of(problem)
     items = node.items
     if problem.wanted != "object" or not items or any(item.kind != "mapping" for item in items):
@@ -351,7 +365,10 @@ def _as_mapping(problem: apiserver.SchemaProblem) -> list[Edit]:
 
 
 def _as_requirements(node: Node) -> list[Edit]:
-    """Labels with their values where a list of requirements is wanted: each becomes a requirement."""
+    """Return edits that turn a mapping of labels to values into requirements with the operator `In`.
+
+    Empty if a key has no domain, or a value is no text.
+    """
     items: list[dict[str, str | list[str]]] = []
     for entry in node.entries:
         values = entry.value.items if entry.value.kind == "sequence" else (entry.value,)
@@ -363,7 +380,9 @@ def _as_requirements(node: Node) -> list[Edit]:
 
 
 def _suggested_edits(problem: apiserver.SchemaProblem) -> list[Edit]:
-    """The value that was plainly meant: the same text in the type that is wanted, or the nearest choice."""
+    """Return edits that write the value that the schema check suggests: the same value in the right type, or the most
+    similar allowed value. Empty if the problem has no suggestion.
+    """
     if problem.suggestion is None or problem.node.kind != "scalar":
         return []
     several = problem.path.endswith(".values")  # a label's value has no comma

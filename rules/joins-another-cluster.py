@@ -51,7 +51,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         note=f"{given}; {waits}" if given else waits,
         help="run the cloud provider of AWS, which sets the providerID, with `--cloud-provider=external`"
         if found.own
-        else "remove it: Karpenter's own part of the user data joins the node to the cluster",
+        else "remove the command: Karpenter's own part of the user data joins the node to the cluster",
         suggestions=[]
         if found.own
         else remedies.list_suggestions(

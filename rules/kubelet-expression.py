@@ -110,7 +110,9 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 def _number_in_quotes(expression: expressions.Expression) -> Finding:
-    """A number that is written as text: Karpenter takes it for an expression, which needs a gate."""
+    """Return a finding for a number in quotes: Karpenter reads it as an expression, which needs the feature gate
+    NodeClassCEL.
+    """
     changes = edits.if_editable(edits.set_value, expression.node, int(expression.text))
     return Finding(
         at=expression.node,
@@ -123,7 +125,7 @@ def _number_in_quotes(expression: expressions.Expression) -> Finding:
 
 def _finding(node: Node, message: str) -> Finding:
     changes = edits.if_editable(edits.remove, node)
-    ways = [Suggestion("remove it: the default of the image family then applies", changes)] if changes else []
+    ways = [Suggestion("remove the field: the default of the image family then applies", changes)] if changes else []
     return Finding(at=node, message=message, note=NOTE, suggestions=ways)
 
 
@@ -147,7 +149,9 @@ def _evaluated(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 def _offered(context: Context) -> list[str]:
-    """The types that the region offers; none where that is not known."""
+    """Return the names of the instance types that the region offers, sorted. Empty if the snapshot has no
+    offerings.
+    """
     try:
         return sorted(name for name in context.facts.offerings if name in context.catalog)
     except Missing:

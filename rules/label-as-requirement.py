@@ -7,7 +7,8 @@ for them under `requirements`. Unlike a requirement, a label is part of the hash
 would still fit.
 
 If the label excludes values that a requirement of the same key lists, the finding is a warning. Otherwise it is
-information. If a requirement has only this value, only the strict profile reports it. The fix moves the label to the
+information. If a requirement has only this value, the label changes nothing but the hash, and only `--select` or
+`--extend-select` shows it. The fix moves the label to the
 requirements.
 
 ```yaml bad frame=pool
@@ -34,7 +35,7 @@ from nodelint.api import (
 )
 
 OWN = "karpenter.sh/nodepool"
-"""Refused, as another rule says."""
+"""The label of Karpenter that this rule leaves to another rule, which reports it as refused."""
 
 
 @rule(
@@ -75,12 +76,15 @@ def check(pool: NodePool, context: Context) -> Findings:
             also=[Also(line.node, "this requirement has the same key") for line in lines],
             help="remove the label: Karpenter sets it itself" if lines else "write it as a requirement",
             # Beside a requirement of this value alone the label changes nothing but the hash.
-            strict=written and not lost,
+            on_request=written and not lost,
         )
 
 
 def _moved(pool: NodePool, label: manifest.Label, key: str, there: bool) -> list[Edit]:
-    """The label taken out, and a requirement in its place where there is none that says so."""
+    """Return edits that remove a label from the template and add a requirement with its value.
+
+    If `there`, the NodePool has this requirement, and the edits only remove the label.
+    """
     assert isinstance(label.value, str)
     gone = edits.remove(label.key_node)
     if there:

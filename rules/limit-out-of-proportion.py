@@ -8,7 +8,10 @@ decide how many nodes that is:
 - If only one node fits, a failure of this node stops all pods of the pool until another node runs.
 - If all types have two CPUs, `cpu: 4` allows two nodes. With `memory: 16Gi`, one `r7i.large` uses the whole limit,
   and no second node starts.
-- A limit of 1000 CPUs allows 500 nodes if the types have two CPUs each. It stops a runaway deployment late.
+- A limit of 2000 CPUs allows 1000 nodes if the types have two CPUs each. It stops a runaway deployment late.
+
+Karpenter's own examples have `cpu: 1000` and `memory: 1000Gi`, which stand for "no limit that matters". Only
+`--select` and `--extend-select` show what is out of proportion with these values.
 
 The rule computes with the type that fits best. So if a limit is never reached, this is true for every mix of the
 allowed types.
@@ -28,7 +31,7 @@ spec.limits.memory: 4000Gi
 ```yaml bad frame=pool
 spec.template.spec.requirements:
   - {key: node.kubernetes.io/instance-type, operator: In, values: [t3.medium, t3a.medium]}
-spec.limits.cpu: 1000
+spec.limits.cpu: 2000
 ```
 
 ```yaml good frame=bad
@@ -40,11 +43,14 @@ from collections.abc import Iterator
 
 from nodelint.api import Also, Context, Finding, Findings, NodePool, fixes, messages, quantities, resolve, rule
 
+EXAMPLES = {"cpu": "1000", "memory": "1000Gi"}
+"""The limits of Karpenter's own examples."""
+
 FEW = 1
 NARROW = 12
 QUARTER = 0.25
 OUT_OF_BALANCE = 0.35
-"""A limit of which the other leaves less than this part is plainly not meant to be reached."""
+"""If one limit lets the nodes reach at most this part of the other limit, the other limit has no effect."""
 
 
 @rule(
@@ -76,19 +82,23 @@ def check(pool: NodePool, context: Context, *, nodes: int = 300) -> Findings:
     if size is None:
         return
     unlike = list(_balance(counted[0], counted[1], size)) if len(counted) == 2 else []
-    yield from unlike
+    usual = all(_quote_limit(limit) == EXAMPLES[limit.resource] for limit in counted)
+    yield from (finding._replace(on_request=usual) for finding in unlike)
     if unlike or "nodes" in limits:
+        return
+    if size.most.nodes <= FEW:
+        yield _few(size.most)
         return
     if len(counted) == 2:
         yield from _crowded(counted[0], counted[1], resolution)
-    if size.most.nodes <= FEW:
-        yield _few(size.most)
-    elif size.fewest.nodes >= nodes:
-        yield _many(size.fewest)
+    if size.fewest.nodes >= nodes:
+        yield _many(size.fewest)._replace(on_request=usual)
 
 
 def _balance(cpu: resolve.Limit, memory: resolve.Limit, size: resolve.Growth) -> Iterator[Finding]:
-    """Yield a finding about the limit, of CPUs or of memory, that the other one never lets be reached."""
+    """Yield a finding for the limit, of CPUs or of memory, that the nodes never reach, because they reach the other
+    limit first.
+    """
     cpus, gibs = ((limit.amount or 0) / quantities.ONE for limit in (cpu, memory))
     if size.cpus <= OUT_OF_BALANCE * cpus:
         unreached, other, end = cpu, memory, f"{size.cpus:,.0f} CPUs"
@@ -110,7 +120,9 @@ def _balance(cpu: resolve.Limit, memory: resolve.Limit, size: resolve.Growth) ->
 
 
 def _early(cpu: resolve.Limit, memory: resolve.Limit, cpus: float, size: resolve.Growth) -> Iterator[Finding]:
-    """Yield a finding for a limit of memory that most of a few types reach long before that of CPUs."""
+    """Yield a finding for a memory limit that most of a few allowed instance types reach long before the
+    cpu limit.
+    """
     end = size.cpus * size.least / size.middle
     if size.types <= NARROW and end <= QUARTER * cpus:
         yield Finding(
@@ -123,7 +135,7 @@ def _early(cpu: resolve.Limit, memory: resolve.Limit, cpus: float, size: resolve
 
 
 def _crowded(cpu: resolve.Limit, memory: resolve.Limit, resolution: resolve.Resolution) -> Iterator[Finding]:
-    """A limit of memory that one or two nodes use up where that of CPUs is meant to count the nodes."""
+    """Yield a finding for a memory limit that a single node uses up, while the cpu limit allows several nodes."""
     found = resolve.crowding(cpu, memory, resolution)
     if found is None or found[0].nodes > FEW:
         return
@@ -152,11 +164,13 @@ def _few(reach: resolve.Reach) -> Finding:
 
 
 _DEVICES = (".com/gpu", "aws.amazon.com/neuron", "habana.ai/gaudi")
-"""How the names of GPUs and accelerators end, of which a node has some."""
+"""The ends of the resource names of GPUs and accelerators."""
 
 
 def _few_devices(limit: resolve.Limit, resolution: resolve.Resolution) -> Iterator[Finding]:
-    """Yield a finding for a limit of GPUs or accelerators that one node uses up, whatever the type."""
+    """Yield a finding for a limit of GPUs or accelerators that allows only one node, even of the instance type with
+    the fewest.
+    """
     counts = resolution.candidates.select(resolution.catalog.resources.column(limit.resource))
     least = min((int(count) for count in counts if count is not None and count.isdigit()), default=0)
     if None in counts or least <= 0 or (limit.amount or 0) // quantities.ONE // least != 1:

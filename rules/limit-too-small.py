@@ -85,7 +85,10 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def _raised(beyond: list[tuple[resolve.Limit, TypeSet]], resolution: resolve.Resolution) -> list[Suggestion]:
-    """The limits raised to what one node of the smallest type has: the least with which anything is launched."""
+    """Return a suggestion to raise the limits to the capacity of one node of the smallest instance type.
+
+    Empty if the limits cannot be edited.
+    """
     capacity, blocking = resolution.capacity, [limit for limit, types in beyond if types]
     names = resolution.catalog.names_in(resolution.candidates)
     sizes = {name: (capacity.amount("cpu", name) or 0, capacity.amount("memory", name) or 0, name) for name in names}

@@ -86,7 +86,10 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 def _by_script(node_class: EC2NodeClass, data: "userdata.UserData", also: list[Also]) -> Findings:
-    """Yield a finding for a script that makes an array; of volumes that the class maps, it may be one of these."""
+    """Yield a finding for a script that creates a RAID array.
+
+    The rule reports nothing if the class maps several volumes, because the array may be of these.
+    """
     mapped = node_class.block_devices_node
     found = _ARRAY.search(data.text)
     if found is None or data.is_windows or (mapped is not None and len(mapped.items) > 1):

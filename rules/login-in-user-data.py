@@ -54,7 +54,10 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 def _openings(text: str) -> Iterator[tuple[int, int, str]]:
-    """What opens a node, line by line: where it stands, and what it does. Comments do not count."""
+    """Yield the start, the end and the effect of each command that gives people access to a node, line by line.
+
+    Comment lines are skipped.
+    """
     at = 0
     for line in text.split("\n"):
         if not line.lstrip().startswith("#"):
@@ -74,7 +77,9 @@ def _fetched_keys(line: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _accounts(line: str) -> Iterator[tuple[int, int, str]]:
-    """Accounts that a line of sudoers lets do all: `deploy ALL=(ALL) NOPASSWD: ALL`."""
+    """Yield the start, the end and the effect of an entry of sudoers without a password: `deploy ALL=(ALL) NOPASSWD:
+    ALL`.
+    """
     allowed = re.search(r"NOPASSWD:\s*ALL\b", line)
     host = line.find(" ALL", 0, allowed.start()) if allowed is not None else -1
     if allowed is None or host < 0 or "=" not in line[host : allowed.start()]:

@@ -158,7 +158,7 @@ def check(source: Source, context: Context) -> Findings:
         yield Finding(
             at=planned.at,
             message="`kubernetes_manifest` needs the CRDs at plan time, before the chart installs them",
-            also=[Also(chart.at, "the chart that installs the CRDs")],
+            also=[Also(chart.at, "this chart installs the CRDs")],
             note="the first plan fails, with or without `depends_on`",
             help="use `kubectl_manifest`, or another root module for the objects",
         )
@@ -170,14 +170,17 @@ def check(source: Source, context: Context) -> Findings:
             message="this `kubectl_manifest` does not wait for the chart: the kind does not exist in the first run",
             also=[
                 *(Also(block.at, "this one does not wait either") for block in early),
-                Also(charts[0].at, "the chart that installs the CRDs"),
+                Also(charts[0].at, "this chart installs the CRDs"),
             ],
             help=f"add `depends_on = [{charts[0].address}]`",
         )
 
 
 def _list_module(source: Source, context: Context) -> list[Source]:
-    """The files that Terraform plans together with one, it among them."""
+    """Return the Terraform files of the folder of a file, with the file: Terraform plans them together.
+
+    Empty if the file is no Terraform file.
+    """
     folder = os.path.dirname(source.path)
     if not source.path.endswith(terraform_blocks.ENDINGS):
         return []
@@ -196,7 +199,10 @@ def _installs_chart(block: terraform_blocks.BlockText) -> bool:
 def _find_chart_planned_with(
     source: Source, blocks: terraform_trace.TerraformBlocks
 ) -> "terraform_trace.BlockText | None":
-    """Return the chart that a root module installs together with the objects of a file; None if no root does."""
+    """Return the block of the chart that a root module installs together with the objects of a file.
+
+    None if no root module does.
+    """
     calls: dict[str, set[str]] = {}
     for block in blocks.blocks:
         called = _SOURCE.search(block.text) if block.address.startswith("module.") else None
@@ -219,7 +225,7 @@ def _find_chart_planned_with(
 
 
 def _count_of(block: terraform_blocks.BlockText) -> str | None:
-    """Return the `count` of a block as it is written, without blanks."""
+    """Return the expression of the `count` of a block, without blanks. None if the block has no `count`."""
     found = re.search(r"(?m)^[ \t]+count[ \t]*=[ \t]*([^\n#]+)", block.text)
     return None if found is None else "".join(found[1].split())
 
@@ -227,8 +233,10 @@ def _count_of(block: terraform_blocks.BlockText) -> str | None:
 def _makes_object(
     block: terraform_blocks.BlockText, texts: Mapping[str, str], together: Collection[str] = frozenset()
 ) -> bool:
-    """Whether a resource holds an object of Karpenter's, or takes it from a file beside it, and is always made, or
-    with the chart, whose `count` is one of `together`.
+    """Return whether a resource always creates an object of Karpenter, inline or from a template file.
+
+    `together` are the `count` expressions of the charts: a resource with one of these is created together with the
+    chart.
     """
     repeated = _COUNT.search(block.text)
     if (
@@ -243,7 +251,10 @@ def _makes_object(
 
 
 def _has_entries(name: str, block: terraform_blocks.BlockText, texts: Mapping[str, str]) -> bool:
-    """Whether the default of a variable of the block's module is a map or list with entries."""
+    """Return whether the default of a variable is a map or list with entries.
+
+    The variable is one of the module of the block.
+    """
     entries = r"default[ \t]*=[ \t]*[{\[]\s*(?:#[^\n]*\s*)*[^\s}\]#]"
     filled = re.compile(rf'(?ms)^variable[ \t]+"{name}"[ \t]*\{{(?:(?!^\}}).){{0,5000}}?^[ \t]*{entries}')
     folder = terraform_trace.folder_of(block.source.path)
@@ -255,7 +266,10 @@ def _find_early(
     charts: Sequence[terraform_blocks.BlockText],
     texts: Mapping[str, str],
 ) -> Iterator[terraform_blocks.BlockText]:
-    """Each `kubectl_manifest` of an object from which no reference leads to a chart; none where that is not known."""
+    """Yield each `kubectl_manifest` of a Karpenter object whose references lead to no chart.
+
+    A manifest with an unknown reference is skipped.
+    """
     known = {block.address: block.text for block in blocks}
     files = {block.source.path: block.source for block in blocks}.values()
     known["local"] = "".join(text for file in files for text in terraform_blocks.find_locals(file))
@@ -271,7 +285,7 @@ def _find_early(
 
 
 def _reach(text: str, known: dict[str, str]) -> set[str]:
-    """The addresses to which the references of a text lead, by way of the blocks that are known."""
+    """Return the addresses to which the references of a text lead, directly or through the blocks in `known`."""
     reached, left = set[str](), [text]
     while left:
         for found in _REFERENCE.findall(left.pop()):

@@ -113,7 +113,10 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def _kinds(words: tuple[str, ...]) -> set[str]:
-    """What words say of capacity, architecture and devices; nothing of what they name both sides of."""
+    """Return the kinds of capacity, architecture and device that words name.
+
+    Two kinds of the same group cancel each other: of `spot-and-od`, none is returned.
+    """
     found = set()
     for kinds in (CAPACITY, ARCHES, DEVICES):
         kinds_named = {kind for kind, names in kinds.items() if any(word in names for word in words)}
@@ -124,7 +127,7 @@ def _kinds(words: tuple[str, ...]) -> set[str]:
 
 
 def _against(pool: NodePool, at: Node, start: str, kinds: set[str], context: Context) -> Findings:
-    """What the requirements allow beside the kinds that something says; `start` begins the message."""
+    """Yield a finding for each kind in `kinds` that the requirements contradict. `start` begins the message."""
     for kind in sorted(kinds):
         judge = _capacity if kind in CAPACITY else _arch if kind in ARCHES else _device
         yield from judge(pool, at, start, kind, context)
@@ -135,7 +138,7 @@ def _capacity(pool: NodePool, at: Node, start: str, named: str, context: Context
     other = "spot" if named == "on-demand" else "on-demand"
     if other not in resolution.capacity_types or fixes.doubts(resolution, (keys.CAPACITY_TYPE,)):
         return
-    line = pool_requirements.last_asking(pool, keys.CAPACITY_TYPE)
+    line = pool_requirements.find_last_requirement(pool, keys.CAPACITY_TYPE)
     remark = f"but the requirements allow {other}" + (", which is tried first" if other == "spot" else "")
     if named not in resolution.capacity_types:
         remark = f"but the requirements allow only {other}"
@@ -151,7 +154,9 @@ def _capacity(pool: NodePool, at: Node, start: str, named: str, context: Context
 
 
 def _rename(pool: NodePool, at: Node) -> str:
-    """Return how the text at a place is changed instead: the name of the pool, or a label of its template."""
+    """Return the end of the help, which says what to change instead: the name of the pool, or the label at
+    this node.
+    """
     return "or rename the pool" if at is pool.name_node else "or change the label"
 
 
@@ -168,7 +173,7 @@ def _arch(pool: NodePool, at: Node, start: str, named: str, context: Context) ->
         return
     if resolution.node_class is not None and any(image.arch is None for image in resolution.images.images):
         return  # the images decide, and are not known
-    line = pool_requirements.last_asking(pool, keys.ARCH)
+    line = pool_requirements.find_last_requirement(pool, keys.ARCH)
     yield Finding(
         at=at,
         message=f"{start.replace('{}', named)}, but {len(types):,} of {len(left):,} instance types are {other}",

@@ -101,5 +101,5 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def _remove_annotation(pool: NodePool, node: Node) -> list[Edit]:
-    """The pool without an annotation; where an operation of a patch adds it, the whole operation would have to go."""
+    """Return edits that remove an annotation. Empty if an operation of a JSON patch adds the annotation."""
     return [] if pool.document.part else edits.if_editable(edits.remove, node)

@@ -93,7 +93,9 @@ def check(source: Source, context: Context) -> Findings:
 
 
 def _may_be_created(name: str, source: Source, context: Context) -> bool:
-    """Whether a file may create a namespace: one that creates any names it, or does not name it plainly."""
+    """Return whether a file near the source may create a namespace: the file names the namespace, or its name is an
+    expression.
+    """
     files = [*context.run_files.terraform.files_near(source.path), *context.run_files.files_around]
     if any(_MAKES.search(file.text) and (name in file.text or "for_each" in file.text) for file in files):
         return True

@@ -73,7 +73,9 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def _own(taint: manifest.Taint, startup: bool, pool: NodePool, context: Context) -> Iterator[Finding]:
-    """Yield the finding for a taint that another program sets and removes."""
+    """Yield a finding for a taint whose key belongs to another program, is almost such a key, or is a startup taint
+    that no known program removes.
+    """
     if not isinstance(taint.key, str) or not isinstance(taint.effect, str):
         return
     meant = taints.meant_taint(taint.key, startup)
@@ -116,19 +118,21 @@ def _own(taint: manifest.Taint, startup: bool, pool: NodePool, context: Context)
 
 
 def _is_custom(pool: NodePool, context: Context) -> bool:
-    """Whether the user data of the class lets its nodes join, and not Karpenter's."""
+    """Return whether the class of a pool has the amiFamily Custom, so that the user data, not Karpenter, joins the
+    nodes to the cluster.
+    """
     node_class = context.node_class(pool)
     return node_class is not None and node_class.ami_family == "Custom"
 
 
 def _slip(taint: manifest.Taint, meant: str, startup: bool) -> Finding:
-    """The finding for a key that is near the one that programs know."""
+    """Return the finding for a taint key that differs only slightly from a key that programs know."""
     at = taint.node.get("key") or taint.node
     written = messages.short(str(taint.key), 40)
     does = f"{taints.remover_of_taint(meant)} removes" if startup else "pods tolerate"
     return Finding(
         at=at,
-        message=f"`{written}` is not the taint that {does}, did you mean `{meant}`?",
+        message=f"`{written}` is not the taint that {does} (did you mean `{meant}`?)",
         edits=edits.if_editable(edits.set_value, at, meant),
         note="the taint stays on every node: Karpenter waits for its removal and never consolidates the node"
         if startup
@@ -137,7 +141,7 @@ def _slip(taint: manifest.Taint, meant: str, startup: bool) -> Finding:
 
 
 def _left_on(taint: manifest.Taint) -> Finding:
-    """The finding for a startup taint that was copied or made up, so that nothing takes it off."""
+    """Return the finding for a startup taint that no known controller removes."""
     return Finding(
         at=taint.node,
         message=messages.first_fitting(

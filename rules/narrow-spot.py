@@ -55,7 +55,7 @@ from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, mess
     mentions=["capacity-type"],
 )
 def check(pool: NodePool, context: Context, *, most: int = 5) -> Findings:
-    spot = pool_requirements.last_asking(pool, keys.CAPACITY_TYPE)
+    spot = pool_requirements.find_last_requirement(pool, keys.CAPACITY_TYPE)
     if spot is None:
         return
     resolution = context.resolution(pool)

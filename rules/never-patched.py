@@ -97,7 +97,9 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def _by_alias(node_class: EC2NodeClass, expiring: list[Edit], context: Context) -> list[Suggestion]:
-    """Return a suggestion to replace ids by the newest alias of the class's family, and to let nodes expire."""
+    """Return a suggestion that replaces the image terms by the newest alias of the class's family and lets nodes
+    expire. Empty if the family has no alias or the fields cannot be edited.
+    """
     field = node_class.ami_terms_node
     family = next(
         (family for family in images.families() if images.ami_family_of(family) == node_class.ami_family), None
@@ -110,7 +112,7 @@ def _by_alias(node_class: EC2NodeClass, expiring: list[Edit], context: Context) 
 
 
 def _blocking_budgets(pool: NodePool) -> Node | None:
-    """The budgets, where they allow no node at any time."""
+    """Return the node of the budgets if they allow no disruption at any time, else None."""
     node = pool.budgets_node
     if node is None or node.kind != "sequence" or not node.items:
         return None

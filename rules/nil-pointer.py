@@ -34,7 +34,11 @@ def check(source: Source, context: Context) -> Findings:
     for start, end, field in context.templates.stops_helm(source):
         parent = field.rpartition(".")[0]
         name = parent.rpartition(".")[2]
-        if parent in reported or name == "global" or context.templates.says_elsewhere(source, name, templates=False):
+        if (
+            parent in reported
+            or name == "global"
+            or context.templates.is_in_another_template(source, name, templates=False)
+        ):
             continue
         reported.add(parent)
         yield _finding(source, (start, end), field, f"`{parent.lstrip('.')}` is not in the chart's values")
@@ -42,7 +46,9 @@ def check(source: Source, context: Context) -> Findings:
 
 
 def _fallbacks(source: Source, context: Context) -> Findings:
-    """Yield a finding for fields with a default, in values that may be missing and have no guard."""
+    """Yield a finding for each field with a `default` whose parent may be missing in the values, and is not
+    guarded.
+    """
     scopes = context.templates.scopes(source)
     if scopes is None:
         return
@@ -78,7 +84,10 @@ def _finding(source: Source, at: tuple[int, int], field: str, why: str) -> Findi
 
 
 def _in_brackets(field: str) -> str:
-    """A field whose every step is in brackets: what is missing on the way is nothing then, and no error."""
+    """Return a template path with each step in brackets, such as `((.Values.a).b).c`.
+
+    A missing step then gives nil instead of an error.
+    """
     root = ".Values" if field.startswith(".Values.") else "$.Values" if field.startswith("$.Values.") else ""
     first, *names = (field.removeprefix(root)[1:] if root else field.removeprefix(".")).split(".")
     if not root and field[0] == "$":

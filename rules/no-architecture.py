@@ -45,7 +45,7 @@ from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, pool
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    if pool.partial or pool.class_ref is None or pool_requirements.last_asking(pool, keys.ARCH) is not None:
+    if pool.partial or pool.class_ref is None or pool_requirements.find_last_requirement(pool, keys.ARCH) is not None:
         return
     resolution = context.resolution(pool)
     if fixes.doubts(resolution):

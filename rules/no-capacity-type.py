@@ -48,7 +48,11 @@ from nodelint.api import (
     ],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    if pool.partial or pool.class_ref is None or pool_requirements.last_asking(pool, keys.CAPACITY_TYPE) is not None:
+    if (
+        pool.partial
+        or pool.class_ref is None
+        or pool_requirements.find_last_requirement(pool, keys.CAPACITY_TYPE) is not None
+    ):
         return
     unsure = fixes.doubts(context.resolution(pool), (keys.CAPACITY_TYPE,))
     if any(not isinstance(line.key, str) for line in pool.requirements) or unsure:

@@ -89,12 +89,15 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 def _outdone(term: images.TermImages) -> bool:
-    """Whether images of the term would be taken, were it not for newer ones of other terms."""
+    """Return whether Karpenter passes over images of the term only because other terms find newer images."""
     return any(passed.by is not None for passed in term.passed)
 
 
 def _nothing(node_class: EC2NodeClass, dead: list[images.TermImages], context: Context) -> Finding:
-    """Return the finding that no term finds an image: at the only term, else at the list of terms."""
+    """Return the finding that no term finds an image.
+
+    Its place is the only term, or the list if there are several terms.
+    """
     first, *others = dead
     field = node_class.ami_terms_node
     spec = node_class.node.get("spec")

@@ -155,7 +155,10 @@ def _check_pool(pool: NodePool, context: Context) -> Findings:
 
 
 def _clash(pool: NodePool, context: Context) -> Findings:
-    """Requirements on a label that every instance type has, of which nothing is left: for any provider."""
+    """Yield a finding for the first two requirements that exclude each other on a label that every instance type has.
+
+    This check needs no catalog, and works for each provider.
+    """
     left: dict[str, tuple[requirement.Requirement, manifest.RequirementLine]] = {}
     for line in pool.requirements if pool.of_values or not pool.partial else ():
         read = _read_line(line, context)
@@ -174,7 +177,7 @@ def _clash(pool: NodePool, context: Context) -> Findings:
 
 
 def _elsewhere(resolution: resolve.Resolution) -> Findings:
-    """Yield a finding for zones of which none lies in a region that is asked for beside them."""
+    """Yield a finding for required zones that are in none of the required regions."""
     zones, regions = resolution.folded.get(keys.ZONE), resolution.folded.get(keys.REGION)
     if zones.complement or not zones.values or keys.REGION not in resolution.folded:
         return
@@ -194,7 +197,10 @@ def _elsewhere(resolution: resolve.Resolution) -> Findings:
 
 
 def _read_line(line: manifest.RequirementLine, context: Context) -> requirement.Requirement | None:
-    """What a line asks of a label that every instance type has; None for others, and for what is not known."""
+    """Return the requirement of a line if every instance type has its label.
+
+    None for other labels, unknown values and invalid operators.
+    """
     if not line.known or not isinstance(line.key, str) or not isinstance(line.operator, str):
         return None
     key = requirement.normalize(line.key)
@@ -211,7 +217,10 @@ def _render_line(line: manifest.RequirementLine) -> str:
 
 
 def _class_has_none(resolution: resolve.Resolution) -> bool:
-    """Whether the class leaves nothing for pods on any type, which no-room-for-pods says."""
+    """Return whether the EC2NodeClass leaves no resources for pods on any instance type.
+
+    The rule no-room-for-pods reports this.
+    """
     if resolution.alive or resolution.node_class is None:
         return False
     family, every = resolution.images.ami_family, resolution.catalog.all_types
@@ -243,7 +252,10 @@ def _alone(line: resolve.LineEffect, resolution: resolve.Resolution) -> Finding:
 
 
 def _in_unit(line: resolve.LineEffect, unit: str | None) -> list[Suggestion]:
-    """A number that was plainly meant in GiB of a label that counts in MiB."""
+    """Return a suggestion to write a number in MiB if the number was probably meant in GiB.
+
+    Empty if the label has another unit, or the number is 1024 or more.
+    """
     nodes = _values(line)
     number = line.values[0] if len(line.values) == 1 else ""
     if unit != "MiB" or len(nodes) != 1 or not number.isdigit() or not 0 < int(number) < 1024:
@@ -254,12 +266,18 @@ def _in_unit(line: resolve.LineEffect, unit: str | None) -> list[Suggestion]:
 
 
 def _values(line: resolve.LineEffect) -> list[Node]:
-    """The nodes of the values, which stand elsewhere where the list is an alias."""
+    """Return the nodes of the values of a requirement. Empty for a label.
+
+    If the list is a YAML alias, the nodes are those of its anchor.
+    """
     return [] if isinstance(line.at, manifest.Label) else [value.node for value in line.at.values]
 
 
 def _core(lines: list[resolve.LineEffect], resolution: resolve.Resolution) -> list[resolve.LineEffect]:
-    """The smallest set that leaves nothing: two lines where there are such, in the order written."""
+    """Return the fewest requirements that together exclude all instance types, in the order of the file.
+
+    If two requirements clash, return these two.
+    """
 
     def empty(effects: Sequence[resolve.LineEffect]) -> bool:
         return not resolution.left_without(*(line for line in lines if line not in effects))
@@ -310,14 +328,19 @@ _TAKE_OUT = "remove"
 
 
 def _ways(core: list[resolve.LineEffect], resolution: resolve.Resolution) -> list[Suggestion]:
-    """What leaves some types: one list of two, other values, or one requirement less."""
+    """Return suggestions after which some instance types match: merge two lists, change the values, or remove a
+    requirement.
+    """
     merged = _merged(core)
     ways = merged or _with_other_values(core, resolution)
     return [*ways, *_without_a_line(core, resolution)]
 
 
 def _merged(core: list[resolve.LineEffect]) -> list[Suggestion]:
-    """Two lists of values for one label as one list, which is what each was meant to add to."""
+    """Return a suggestion that merges two `In` requirements for the same label into one with all values.
+
+    Empty if the two requirements are other ones.
+    """
     first, second = (line.at for line in core[:2])
     if len(core) != 2 or core[0].key != core[1].key or any(line.operator != "In" or not line.known for line in core):
         return []
@@ -337,9 +360,12 @@ def _merged(core: list[resolve.LineEffect]) -> list[Suggestion]:
 
 
 def _with_other_values(core: list[resolve.LineEffect], resolution: resolve.Resolution) -> list[Suggestion]:
-    """Values of a requirement with which types come back, where they are few: the other architecture, one category.
+    """Return suggestions of other values of a requirement, with which instance types match.
 
-    Of a label that has few values at all they take the place of those that are written, else they join them.
+    Empty if there are many such values.
+
+    For a label with few values at all (architecture, operating system, capacity type), the new values replace the
+    written ones; for other labels they are added.
     """
     found = []
     for line in core:
@@ -360,11 +386,13 @@ def _with_other_values(core: list[resolve.LineEffect], resolution: resolve.Resol
 
 
 MOST_VALUES = 3
-"""More values than these are no slip."""
+"""The most values that a suggestion adds, unless the requirement itself has more."""
 
 
 def _without_a_line(core: list[resolve.LineEffect], resolution: resolve.Resolution) -> list[Suggestion]:
-    """One of two requirements that exclude each other, taken out; each with what remains."""
+    """Return suggestions that each remove one of two requirements that exclude each other, with the number of
+    instance types that then match.
+    """
     found = []
     for line in reversed(core) if len(core) == 2 else ():
         count = len(resolution.left_without(line))
@@ -377,9 +405,10 @@ def _without_a_line(core: list[resolve.LineEffect], resolution: resolve.Resoluti
 
 
 def _slip(core: list[resolve.LineEffect], resolution: resolve.Resolution) -> tuple[Node, str] | None:
-    """Return the one value that is a letter away from one with which types come back, and that one.
+    """Return the node of the one value that differs by a typo from a value with which instance types match, and this
+    value. None if there is no such value, or more than one.
 
-    Of a list of several values, those that instance types have are no slips.
+    In a list of several values, values of the catalog do not count as typos.
     """
     found = []
     for line in core:
@@ -436,7 +465,10 @@ def _is_first(pool: NodePool, other: NodePool, context: Context) -> bool:
 
 
 def _subnets(pool: NodePool, context: Context) -> object:
-    """The subnet terms of a pool's class; None where they are not known."""
+    """Return the plain value of the subnet selector terms of a pool's class.
+
+    None if the class or its terms are not known.
+    """
     node_class = context.node_class(pool)
     terms = node_class.subnet_terms_node if node_class is not None else None
     return terms.plain() if terms is not None else None

@@ -156,7 +156,9 @@ _CHART = re.compile(r'(?m)^[ \t]+chart\s*=\s*"(?:[^"\n]*/)?karpenter"')
 
 
 def _list_unread_charts(source: Source, context: Context) -> "Iterator[terraform_blocks.BlockText]":
-    """Yield the charts whose values are written in their block alone, and that are off by default."""
+    """Yield each `helm_release` block of Karpenter whose settings are all written in the block and name no
+    interruption queue.
+    """
     if not source.path.endswith(terraform_blocks.ENDINGS) or "settings." not in source.text:
         return
     if any(install.is_complete or install.has_gaps for install in context.run_files.installs_in(source)):
@@ -170,9 +172,9 @@ def _list_unread_charts(source: Source, context: Context) -> "Iterator[terraform
 
 
 def _makes_queue(source: Source, context: Context) -> bool:
-    """Whether a module beside a chart makes a queue of which nothing else is known to read.
+    """Return whether a Terraform module near a chart creates an interruption queue that no file reads.
 
-    NodePools that are near say whether they use spot: only where none is known, the queue alone says it.
+    False if there are NodePools near the file: these show whether spot is used.
     """
     pools = context.run_files.objects_near(source, NodePool)
     if any(not pool.source.path.endswith(".md") for pool in pools) or not context.run_files.has_terraform:
@@ -188,7 +190,10 @@ def _makes_queue(source: Source, context: Context) -> bool:
 
 
 def _names_queue(install: controller_settings.ControllerInstall) -> bool:
-    """Whether an installation names a queue, by whatever name; an empty one is none."""
+    """Return whether an installation has a setting for the interruption queue, under any name.
+
+    An empty value does not count.
+    """
     if install.find("INTERRUPTION_QUEUE"):
         return True
     others = (setting for setting in install.settings if setting.variable != "INTERRUPTION_QUEUE")
@@ -196,7 +201,7 @@ def _names_queue(install: controller_settings.ControllerInstall) -> bool:
 
 
 def _find_spot(source: Source, context: Context) -> Iterator[RequirementLine]:
-    """Requirements that name spot, of the NodePools below the nearest folder around a file that holds any."""
+    """Yield the requirements that allow spot, of the NodePools in the nearest folder around a file that has any."""
     for pool in context.run_files.objects_near(source, NodePool):
         for line in pool.requirements:
             if line.key == keys.CAPACITY_TYPE and line.operator == "In" and "spot" in (line.known_texts or ()):

@@ -81,7 +81,7 @@ from nodelint.api import (
 
 CHOOSING = (keys.CATEGORY, keys.FAMILY, keys.INSTANCE_TYPE)
 RICH = 16
-"""GiB for each CPU of the types that cost much more than their CPUs say, such as `x`."""
+"""GiB of memory per CPU from which an instance type costs much more than its CPUs suggest, such as the family `x`."""
 
 
 @rule(
@@ -139,7 +139,9 @@ def _dearest(resolution: resolve.Resolution) -> str:
 def _devices(
     limits: list[resolve.Limit], resolution: resolve.Resolution, severity: Severity | None = None
 ) -> Findings:
-    """Yield a finding for a pool that limits CPUs or memory, where each type left has devices without a limit."""
+    """Yield a finding for a pool that limits CPUs or memory, if each allowed instance type has devices and no limit
+    counts these.
+    """
     counted = {resolve.device_of(limit.resource) or limit.resource for limit in limits}
     devices = resolve.devices(resolution.candidates, resolution.catalog)
     broad = (limit for limit in limits if limit.resource in ("cpu", "memory"))

@@ -112,7 +112,7 @@ def check(workload: "cluster_objects.Workload", context: Context, *, pools: str 
     written = fit.suggestions(found)
     ways = list(_ways_out(written))
     meant = fit.is_intended_for(workload, judged) and found.ruled_out
-    others = pools != "complete" and not ways and (not meant or fit.may_be_for_others(workload, judged))
+    others = pools != "complete" and not ways and (not meant or fit.may_select_other_nodes(workload, judged))
     pending = "they stay Pending, unless nodes outside of Karpenter accept them" if others else "they stay Pending"
     why = _say_why(found, nearest, refusal)
     yield Finding(
@@ -131,7 +131,9 @@ _LABEL = 'incompatible requirements, label "'
 
 
 def _say_why(found: "fit.WorkloadFit", nearest: "fit.PoolVerdict", refusal: "fit.PoolRefusal") -> str:
-    """The label that no pool has that would come into question, or why the nearest pool refuses, in few words."""
+    """Return a short reason why no NodePool accepts the pods: the label that all pools lack, or the reason of the
+    nearest pool.
+    """
     if found.ignored is not None:
         return f"Karpenter ignores them: {found.ignored.brief}"
     own = {
@@ -152,7 +154,9 @@ def _say_why(found: "fit.WorkloadFit", nearest: "fit.PoolVerdict", refusal: "fit
 
 
 def _say_more(found: "fit.WorkloadFit", refusal: "fit.PoolRefusal") -> str:
-    """What the refusal is about, in full, as the start of a note; empty where the message says it."""
+    """Return the full reason of a refusal as the start of a note. Empty if the message already contains
+    the reason.
+    """
     if found.ignored is not None:
         return f"{found.ignored.message}; "
     explanation = refusal.explanation
@@ -165,14 +169,18 @@ def _say_more(found: "fit.WorkloadFit", refusal: "fit.PoolRefusal") -> str:
 def _related_refusals(found: "fit.WorkloadFit", nearest: "fit.PoolVerdict") -> Iterator[Also]:
     for verdict in found.verdicts:
         refusal = verdict.refusal
-        if refusal is not None:
+        if refusal is not None and nearest.refusal is not None:
             at = refusal.at_pool or verdict.pool.pool.name_node
-            what = "" if verdict is nearest else f": {refusal.brief}"
+            # Overlays of one base may have pools of one name, which refuse the pods for one reason.
+            is_said = nearest.pool.name == verdict.pool.name and nearest.refusal.brief == refusal.brief
+            what = "" if is_said else f": {refusal.brief}"
             yield Also(at, f"`{messages.short(verdict.pool.name, 24)}` refuses the pods{what}")
 
 
 def _help(workload: "cluster_objects.Workload", ways: "list[fit.WayOut]") -> str:
-    """The first way out that no edit of the workload is, and the command that shows all."""
+    """Return a help with the first way out that is no edit of the workload, and with the command that shows all ways
+    out.
+    """
     name = f"{workload.kind.lower()}/{workload.name}"
     more = f"`nodelint fit --workload {name}` shows why"
     first = next((way.message for way in ways if way.key is None and way.value is None and way.taint is None), None)
@@ -200,7 +208,10 @@ def _edits_of(way: "fit.WayOut") -> list:  # type: ignore[type-arg]
 
 
 def _places(at: Node) -> tuple[Node | None, Node | None]:
-    """Where key and value of what is asked stand: an entry of a node selector, or an expression of affinity."""
+    """Return the nodes of the key and the value of a node selector entry or an expression of a node affinity.
+
+    A part that is not written is None.
+    """
     if at.kind == "mapping":
         values = at.get("values")
         return at.get("key"), values.items[0] if values is not None and len(values.items) == 1 else None

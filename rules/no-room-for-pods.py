@@ -81,7 +81,9 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 def _ways(node: Node) -> list[Suggestion]:
-    """What gives pods room: a setting as it is by default, or the volume as large as by default."""
+    """Return a suggestion that gives pods enough resources: remove a kubelet setting, or set the volume to the
+    default size. Empty if the node cannot be edited.
+    """
     size = node.kind == "scalar" and isinstance(node.value, str)
     names = {"kubelet": "the kubelet's settings"}
     name = next((e.name for e in node.parent.entries if e.value is node), None) if node.parent is not None else None

@@ -113,7 +113,7 @@ def _consolidated(pool: NodePool, context: Context, calm: int) -> Findings:
 
 
 def _lost(at: Node, written: str, work: str, policy: Node | None) -> Finding:
-    """What is lost where pods that run for long are moved."""
+    """Return the finding for a NodePool whose consolidation moves pods that run for a long time."""
     way = edits.if_editable(edits.set_value, policy, "WhenEmpty") if policy is not None else []
     return Finding(
         at=at,
@@ -121,10 +121,11 @@ def _lost(at: Node, written: str, work: str, policy: Node | None) -> Finding:
         help='use `WhenEmpty`, or annotate the pods with `karpenter.sh/do-not-disrupt: "true"`',
         suggestions=[Suggestion("consolidate empty nodes only", way)] if way else (),
         strict=True,
+        once=True,
     )
 
 
 def _seconds(node: Node | None) -> float | None:
-    """The length of a duration; None for Never, a placeholder and what the schema refuses."""
+    """Return the duration of a node in seconds. None for `Never`, a placeholder and an invalid duration."""
     written = manifest.text(node)
     return controller.seconds(written) if isinstance(written, str) else None

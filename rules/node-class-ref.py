@@ -75,14 +75,16 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def _right_names(pool: NodePool) -> tuple[str, str]:
-    """The group and kind of the classes of a pool's provider."""
+    """Return the group and the kind that a reference to a class of the pool's provider must have."""
     if pool.provider == "auto-mode":
         return gvk.AUTO_MODE_GROUP, gvk.AUTO_MODE_KIND
     return gvk.AWS_GROUP, gvk.CLASS_KIND
 
 
 def _choose_kind(ref: manifest.ClassRef, pool: NodePool) -> list[Suggestion]:
-    """A `NodeClass` is EKS Auto Mode's under its own group; under Karpenter's, or none, either may be meant."""
+    """Return suggestions to refer to an EC2NodeClass, or to a NodeClass of EKS Auto Mode, if the author may mean
+    either. Empty for other references.
+    """
     group = ref.node.get("group")
     if ref.kind == gvk.CLASS_KIND and ref.group == gvk.AUTO_MODE_GROUP and not _tells_provider(pool):
         ways = [
@@ -107,7 +109,10 @@ def _choose_kind(ref: manifest.ClassRef, pool: NodePool) -> list[Suggestion]:
 
 
 def _fault(pool: NodePool, ref: manifest.ClassRef) -> tuple[Node, str] | None:
-    """The first thing that is wrong with the reference, and where; the fix mends all of them at once."""
+    """Return the node and the message of the first mistake in a reference, or None.
+
+    The fix corrects all mistakes at once.
+    """
     old = ref.node.key("apiVersion")
     if old is not None:
         return old, "nodeClassRef has no `apiVersion` in v1: use `group`, without a version"
@@ -128,7 +133,7 @@ def _fault(pool: NodePool, ref: manifest.ClassRef) -> tuple[Node, str] | None:
 
 
 def _is_anothers(ref: manifest.ClassRef, pool: NodePool) -> bool:
-    """Whether a kind is, for all that one can see, that of another provider's classes: AKSNodeClass."""
+    """Return whether a kind is probably one of another provider, such as AKSNodeClass."""
     kind = ref.kind
     if kind == gvk.CLASS_KIND and ref.group == gvk.AUTO_MODE_GROUP:
         return not _tells_provider(pool)
@@ -137,7 +142,9 @@ def _is_anothers(ref: manifest.ClassRef, pool: NodePool) -> bool:
 
 
 def _tells_provider(pool: NodePool) -> bool:
-    """Whether the labels that a pool asks for are all of one provider."""
+    """Return whether a required label of a pool has the group of an AWS provider, which shows the provider of the
+    pool.
+    """
     keys = [line.key for line in pool.requirements if isinstance(line.key, str)]
     return any(key.startswith((f"{gvk.AWS_GROUP}/", f"{gvk.AUTO_MODE_GROUP}/")) for key in keys)
 
@@ -149,7 +156,7 @@ def _empty(node: Node | None) -> bool:
 def _mended(
     ref: manifest.ClassRef, wanted_group: str = gvk.AWS_GROUP, wanted_kind: str = gvk.CLASS_KIND
 ) -> list[Edit]:
-    """The edits that leave the right group and kind, in the order in which people write them."""
+    """Return the edits that write the right group and kind, in the order group, kind, name."""
     old, group, kind = ref.node.get("apiVersion"), ref.node.get("group"), ref.node.get("kind")
     old_key = ref.node.key("apiVersion")
     changes: list[Edit] = []

@@ -94,7 +94,10 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 def _taken_out(places: "userdata.ScalarPlaces", start: int, end: int) -> list[Edit]:
-    """The line of a label in TOML, or one of the labels that a flag lists, with its comma."""
+    """Return edits that remove a label: its line in TOML, or its entry and a comma in the list of a flag.
+
+    Empty if neither is possible.
+    """
     text = places.text
     if text[end:].lstrip(" \t\"'").startswith("=") and not text[start - 1 : start].strip(" \t\"'\n"):
         return remedies.without_line(places, start, end)

@@ -88,7 +88,7 @@ _NEEDED = (
         "pods get no addresses, and nodes are never ready",
     ),
 )
-"""A policy, those with which the rule reports nothing, and what happens without any of them."""
+"""For each needed policy: its name, the policies that replace it, and the effect if a role has none of these."""
 _EVERYTHING = ("AdministratorAccess", "PowerUserAccess", "AmazonEC2FullAccess")
 _OWN_CNI_ROLE = re.compile(
     r"(?i)\baws-node(?![\w-])|attach_vpc_cni|cilium|calico|CNI_IPv6|service_account_role_arn[^\n]{0,200}?cni"
@@ -139,7 +139,7 @@ def _list_names(names: Collection[str]) -> str:
 
 
 def _has_own_cni(context: Context) -> bool:
-    """Whether a file may give the CNI a role of its own, or install another CNI."""
+    """Return whether a file may give the VPC CNI its own role, or install another CNI."""
     return context.run_files.is_in_files(_OWN_CNI_ROLE, around=True) or any(
         _OWN_CNI_ROLE.search(file.text) for file in context.run_files.terraform.files
     )

@@ -194,21 +194,27 @@ def check(source: Source, context: Context) -> Findings:
 
 
 def _of_people(role: Node, made: "node_roles.MadeRole", blocks: "terraform_trace.TerraformBlocks") -> Findings:
-    """Yield a finding for a role whose access entry is one for people, so that its nodes have no identity."""
+    """Yield a finding for a role whose access entry has the type `STANDARD`.
+
+    This type is for people, and nodes with such an entry do not join.
+    """
     for entry, kind in node_roles.list_types(made, blocks):
         if kind == "STANDARD":
             yield Finding(
                 at=role,
                 message="the access entry of this role has type `STANDARD`: its nodes do not join the cluster",
                 note="EKS gives nodes their name and the group `system:nodes` only by an entry of type `EC2_LINUX`",
-                also=[Also(entry.at, "the access entry")],
+                also=[Also(entry.at, "this access entry has type `STANDARD`")],
                 help='set `type = "EC2_LINUX"`, without access policies',
                 once=True,
             )
 
 
 def _without_entry(role: Node, made: "node_roles.MadeRole", context: Context) -> Findings:
-    """Yield a finding for a role to which no entry and no node group gives access, unless `aws-auth` may do so."""
+    """Yield a finding for a role that has no access entry and is not the role of a node group.
+
+    The rule reports nothing if `aws-auth` may give the role access.
+    """
     blocks = context.run_files.terraform
     folder = os.path.dirname(made.block.source.path)
     near = node_roles.find_root(made, blocks)
@@ -233,7 +239,7 @@ def _without_entry(role: Node, made: "node_roles.MadeRole", context: Context) ->
         severity=None if has_entries else "info",
         also=[
             Also(made.block.at, "creates the role"),
-            Also(ours[0].at, "accepts access entries only (`API`)" if only_entries else "the cluster"),
+            Also(ours[0].at, "accepts access entries only (`API`)" if only_entries else "this is the cluster"),
         ],
         help="add `aws_eks_access_entry` with the role's ARN and type `EC2_LINUX`",
         once=True,
@@ -241,7 +247,9 @@ def _without_entry(role: Node, made: "node_roles.MadeRole", context: Context) ->
 
 
 def _accepts_entries(cluster: "terraform_trace.BlockText") -> bool:
-    """Whether a cluster accepts access entries, as a mode or a version of its module states."""
+    """Return whether a cluster accepts access entries: its block sets an authentication mode with API, or a module
+    version with this default.
+    """
     majors = karpenter_calls.majors_of(cluster)
     return re.search(_MODE_WITH_ENTRIES, cluster.text) is not None or (
         majors is not None and majors[0] >= _WITH_ENTRIES
@@ -249,7 +257,10 @@ def _accepts_entries(cluster: "terraform_trace.BlockText") -> bool:
 
 
 def _find_made(role: Node, blocks: "terraform_trace.TerraformBlocks") -> "node_roles.MadeRole | None":
-    """Return what creates the role that a class names, or the role of its profile."""
+    """Return the Terraform block that creates the role of a class, or the role of its instance profile.
+
+    None if the block is not known for certain.
+    """
     is_role = role.parent is None or role.parent.get("role") is role
     found = node_roles.find_made_role(role, blocks) if is_role or role.value is UNKNOWN else None
     if found is not None or not isinstance(role.value, str):
@@ -280,7 +291,9 @@ def _find_made(role: Node, blocks: "terraform_trace.TerraformBlocks") -> "node_r
 
 
 def _may_admit(file: Source, only_entries: bool, blocks: "terraform_trace.TerraformBlocks") -> bool:
-    """Whether a Terraform file may give a role access in a form that is not read: by a row, or in a text."""
+    """Return whether a Terraform file may give a role access in a form that the rule does not read, such as a row or
+    a text of `aws-auth`.
+    """
     text = file.text
     for block in blocks.find_in(file.path):
         # Entries that are read name another role, and so do the modules whose calls are read.
@@ -294,19 +307,22 @@ def _may_admit(file: Source, only_entries: bool, blocks: "terraform_trace.Terraf
 
 
 def _is_uncalled_map(file: Source, blocks: "terraform_trace.TerraformBlocks") -> bool:
-    """Whether a file is of a module that makes `aws-auth`, and all calls of it give no role."""
+    """Return whether a file belongs to a module for `aws-auth` that is called, but never with a role."""
     calls = blocks.calls_of(terraform_trace.folder_of(file.path))
     return bool(calls) and all(map(_makes_no_row, calls))
 
 
 def _makes_no_row(call: "terraform_trace.BlockText") -> bool:
-    """Whether a call of a module of the repository for `aws-auth` gives it no role."""
+    """Return whether a block calls a local module for `aws-auth` and passes no role."""
     of_module = re.search(_AUTH_MODULE, call.text)
     return of_module is not None and "role" not in call.text.replace(of_module[0], "").lower()
 
 
 def _without_row(roles: Sequence[Node], context: Context) -> Findings:
-    """Yield a finding for roles that no row of `aws-auth` names, where one is here, and nothing else gives access."""
+    """Yield a finding for roles without a row in the `aws-auth` of the files.
+
+    The rule reports nothing if there is no `aws-auth`, or another file may give access.
+    """
     # Words alone are found quickly, and most runs have none of them.
     if not any(context.run_files.is_in_files(word, around=True) for word in ("mapRoles", "aws_auth_roles")):
         return
@@ -348,13 +364,15 @@ def _without_row(roles: Sequence[Node], context: Context) -> Findings:
             if only
             else "no row of `aws-auth` names this role: nodes with it join only if an access entry names it",
             severity=None if only else "info",
-            also=[Also(at, "the roles that may join") for _, at in maps[:1]],
+            also=[Also(at, "only these roles may join") for _, at in maps[:1]],
             help="add its ARN to `mapRoles`, with the groups `system:bootstrappers` and `system:nodes`",
         )
 
 
 def _is_mode_stated(pattern: re.Pattern[str], context: Context) -> bool:
-    """Whether a file of the run, or a block of Terraform beside them, matches a pattern."""
+    """Return whether a file of the run, or a Terraform block near the files, matches a pattern of an authentication
+    mode.
+    """
     return context.run_files.is_in_files(pattern, around=True) or any(
         file.once((_is_in_blocks, pattern), partial(_is_in_blocks, file, pattern))
         for file in context.run_files.terraform.files
@@ -366,14 +384,16 @@ def _is_in_blocks(file: Source, pattern: re.Pattern[str]) -> bool:
 
 
 def _find_nearest(maps: Sequence[tuple[str, Span]], near: Node) -> list[tuple[str, Span]]:
-    """The lists that share the deepest folder with a class: each cluster of a repository has its own."""
+    """Return the role lists that share the deepest folder with a class, because each cluster of a repository has its
+    own list.
+    """
     depths = [_shared(at, near) for _, at in maps]
     deepest = max(depths, default=0)
     return [found for found, depth in zip(maps, depths, strict=True) if depth == deepest]
 
 
 def _shared(place: Node | Span, other: Node | Span) -> int:
-    """How many folders the files of two places share."""
+    """Return the number of folders that the paths of two places have in common, from the root."""
     folders = [s.once(_list_folders, partial(_list_folders, s.path)) for s in (place.source, other.source)]
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(*folders, strict=False)))
 
@@ -399,7 +419,7 @@ def _admits(block: "terraform_trace.BlockText", role: str) -> bool:
 
 
 def _find_maps(file: Source) -> Iterator[tuple[str, Span]]:
-    """The lists of roles of a file: the text of each, and its place."""
+    """Yield the text and the place of each role list of a file (`mapRoles`, `aws_auth_roles`)."""
     for found in re.finditer(_MAP, file.text):
         start = found.start()
         line = file.text.rfind("\n", 0, start) + 1
@@ -413,7 +433,10 @@ def _find_maps(file: Source) -> Iterator[tuple[str, Span]]:
 
 
 def _is_filled(text: str) -> bool:
-    """Whether other rows may be in a list than those that are written; the name of an instance is none."""
+    """Return whether a role list may contain other rows than the written ones, because a part of it is an expression.
+
+    Placeholders of aws-auth for instance names do not count.
+    """
     plain = text.replace("{{EC2PrivateDNSName}}", "").replace("{{SessionName}}", "").replace("{{AccountID}}", "")
     return (
         re.search(r"\{\{|\bfor\b|\bconcat\b|\b(?:local|var|data|file\w*|templatefile)\b[.(]|%\{", plain) is not None
@@ -421,7 +444,7 @@ def _is_filled(text: str) -> bool:
 
 
 def _find_role_name(row: str) -> str | None:
-    """The role that a row names, by its name or its address in Terraform; None where that is not plain."""
+    """Return the role of a row: its name, or its address in Terraform. None if the row has neither."""
     text = row.strip().strip("\"'")
     arn = re.fullmatch(_PLAIN_ARN, text)
     if arn is not None:

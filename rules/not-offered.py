@@ -70,7 +70,9 @@ WORDS = {keys.INSTANCE_TYPE: "", keys.FAMILY: "family ", keys.SIZE: "size ", CAT
 
 
 class Place:
-    """Where the NodePool can launch: the types offered there, where that is, and the lines that narrow it down."""
+    """The zones in which a NodePool can launch nodes: the instance types offered in these zones, a phrase for the
+    zones, and the nodes of the lines that restrict them.
+    """
 
     def __init__(self, types: TypeSet, where: str, lines: list[Node]) -> None:
         self.types = types
@@ -119,7 +121,10 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def _line(line: pool_requirements.PoolRequirement, place: Place, context: Context) -> Findings:
-    """The values of a line of which no type is offered, each by itself, or together where none is left."""
+    """Yield a finding for each value of a requirement of which no instance type is offered.
+
+    If all values are such, yield one finding for all.
+    """
     types = context.catalog.values(line.key)
     dead = [value for value in line.values if value.text in types and not types[str(value.text)] & place.types]
     living = any(

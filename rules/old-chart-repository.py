@@ -71,12 +71,15 @@ def check(source: Source, context: Context) -> Findings:
 
 
 def _has_newer_objects(context: Context) -> bool:
-    """Whether the run has objects whose kinds 0.16.3 does not know: the API server refuses them."""
+    """Return whether the run has NodePools or EC2NodeClasses.
+
+    Karpenter 0.16.3 does not have these kinds, so the API server refuses them.
+    """
     return any(isinstance(obj, NodePool | EC2NodeClass) for obj in context.objects)
 
 
 def _find_text_around(source: Source, at: int) -> str:
-    """What installs the chart: the block of Terraform, the document of YAML, else the whole file."""
+    """Return the text that installs the chart: the Terraform block, the YAML document, else the whole file."""
     if source.path.endswith(terraform_blocks.ENDINGS):
         blocks = [block for block in terraform_blocks.find_blocks(source) if block.at.start <= at]
         return blocks[-1].text if blocks else source.text

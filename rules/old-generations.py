@@ -5,9 +5,9 @@ their price, have other disks and networks (no NVMe, older drivers), and some la
 compares only prices, and on spot the old types are often the cheapest.
 
 Many examples use `instance-generation Gt 2`. It excludes the first and second generations, but not `c3`, `c4`, `m3`,
-`m4`, `r3` and `r4`, so the rule reports it as information. The strict profile shows this only if the pool also allows
-bare-metal types and has other categories than `c`, `m` and `r`: Karpenter's own examples have these. `--select` and
-`--extend-select` show it for every pool. Every type of generation 5 and newer runs on Nitro.
+`m4`, `r3` and `r4`, so the rule reports it as information, and only if `--select` or `--extend-select` asks for it.
+Every type of generation 5 and newer runs on Nitro. If less than 3 % of the types that a NodePool without such a
+requirement allows run on Xen, the rule reports nothing.
 
 If the pool also allows bare-metal types, the finding says so and names a requirement that excludes both.
 
@@ -60,6 +60,8 @@ spec.template.spec.requirements:
 ```
 """
 
+from functools import partial
+
 from nodelint.api import (
     Context,
     Finding,
@@ -81,6 +83,7 @@ from nodelint.api import (
     group="practice",
     gives_way_to=["no-instance-type", "removed-api", "unmatchable-value"],
     providers=["aws", "auto-mode"],
+    options={"percent": "the share of types on Xen, in percent, from which on a pool is reported"},
     renamed=("no-generation-floor", "old-type"),
     subject="instance types",
     source=[
@@ -88,11 +91,16 @@ from nodelint.api import (
         "https://karpenter.sh/docs/concepts/nodepools/",
     ],
 )
-def check(pool: NodePool, context: Context) -> Findings:
-    yield from run_checks(pool, context, RuleCheck(_check_floor), RuleCheck(_check_listed, severity="info"))
+def check(pool: NodePool, context: Context, *, percent: int = 3) -> Findings:
+    yield from run_checks(
+        pool,
+        context,
+        RuleCheck(partial(_check_floor, percent=percent)),
+        RuleCheck(_check_listed, severity="info"),
+    )
 
 
-def _check_floor(pool: NodePool, context: Context) -> Findings:
+def _check_floor(pool: NodePool, context: Context, percent: int) -> Findings:
     if not pool.of_values and (pool.partial or pool.class_ref is None):
         return
     requirements = [
@@ -109,7 +117,7 @@ def _check_floor(pool: NodePool, context: Context) -> Findings:
         return
     families = messages.short(", ".join(resolution.families(old)), 48)
     counts = f"{len(old):,} of {len(resolution.candidates):,} instance types"
-    category = pool_requirements.last_asking(pool, keys.CATEGORY)
+    category = pool_requirements.find_last_requirement(pool, keys.CATEGORY)
     place = fixes.visible_node(category.key_node) if category is not None else fixes.place(pool)
     note = _describe_metal(pool, resolution)
     both = "require `instance-hypervisor In [nitro]`, which excludes both" if note is not None else None
@@ -122,12 +130,12 @@ def _check_floor(pool: NodePool, context: Context) -> Findings:
             once=True,
             severity="info",
             covers=[place],
-            on_request=note is None or _is_usual(pool, last),
+            on_request=True,
             note=note,
             help=both or "`instance-generation Gt 4` excludes all of them",
         )
         return
-    if pool.of_values and category is None:
+    if (pool.of_values and category is None) or 100 * len(old) < percent * len(resolution.candidates):
         return
     yield Finding(
         at=place,
@@ -139,15 +147,11 @@ def _check_floor(pool: NodePool, context: Context) -> Findings:
     )
 
 
-def _is_usual(pool: NodePool, floor: pool_requirements.PoolRequirement) -> bool:
-    """Whether the pool has the requirements of Karpenter's own examples: `c`, `m` and `r` after generation 2."""
-    category = pool_requirements.last_asking(pool, keys.CATEGORY)
-    chosen = category is not None and category.operator == "In" and set(category.texts) <= {"c", "m", "r"}
-    return chosen and floor.operator == "Gt" and tuple(floor.texts) == ("2",)
-
-
 def _describe_metal(pool: NodePool, resolution: resolve.Resolution) -> str | None:
-    """The bare-metal types that the requirements and limits of the pool leave beside others."""
+    """Return a note on the bare-metal types that the pool allows, with their highest price.
+
+    None if the pool allows none, or only bare-metal types.
+    """
     types = resolve.within(resolution) if pool.limits_node is not None else resolution.candidates
     metal = types & resolution.catalog.having_value(keys.HYPERVISOR, "")
     if not metal or metal == types:

@@ -75,7 +75,7 @@ def _old(node: Node, family: str, version: str, image_set: images.ImageSet, cont
 
 
 def _months(day: str, today: str) -> int:
-    """Whole months from one day to another."""
+    """Return the whole months from one day to another. Both days are `YYYY-MM-DD`."""
     (year, month, date), (to, its_month, its_date) = (
         [int(part) for part in time.split("-")] for time in (day, today)
     )

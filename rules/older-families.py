@@ -3,8 +3,8 @@ r"""A NodePool allows only families that are three or more generations older tha
 Newer families of the same category and architecture have the same sizes and do more for each CPU. Some cost less:
 `m6a.large` is 10 % cheaper than `m5.large`. More families also give spot more capacity to choose from. Many tutorials
 use `m5` and `c5`, and so do old lists. The rule does not compare GPU and accelerator types. Burstable types have no
-newer generation on amd64. If no newer type costs less, only `--select` or `--extend-select` shows the finding. The
-prices are on-demand prices in us-east-1.
+newer generation on amd64. If no newer type costs 5 % less, the rule reports nothing. The prices are on-demand
+prices in us-east-1.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -16,6 +16,8 @@ spec.template.spec.requirements:
   - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c6a, c6i, m6a, m6i, m7i]}
 ```
 """
+
+from collections.abc import Sequence
 
 from nodelint.api import (
     Context,
@@ -34,9 +36,6 @@ from nodelint.api import (
     type_set,
 )
 
-EQUAL = 0.005
-"""The part of a price up to which two types cost the same."""
-
 
 @rule(
     on=NodePool,
@@ -44,11 +43,14 @@ EQUAL = 0.005
     severity="info",
     gives_way_to=["no-instance-type", "unmatchable-value", "old-generations", "removed-api"],
     providers=["aws", "auto-mode"],
-    options={"generations": "a family is reported if it is this many generations older than the newest"},
+    options={
+        "generations": "a family is reported if it is this many generations older than the newest",
+        "saved": "the part of the price that a newer type must save",
+    },
     subject="instance types",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-types.html",
 )
-def check(pool: NodePool, context: Context, *, generations: int = 3) -> Findings:
+def check(pool: NodePool, context: Context, *, generations: int = 3, saved: float = 0.05) -> Findings:
     telling = [
         item
         for item in pool_requirements.requirements_of(pool)
@@ -66,16 +68,21 @@ def check(pool: NodePool, context: Context, *, generations: int = 3) -> Findings
     if left & types.having_value(keys.HYPERVISOR, "xen") == left:
         return  # old-generations says so
     others = type_set.union(newer[family] for family in resolution.families(left))
+    twin = resolve.find_cheaper_pair(*_alike(left, others, types), types)
+    if twin is None or twin.saved < saved:
+        return
     yield Finding(
         at=fixes.visible_node(telling[0].key_node),
-        on_request=not _is_dearer(left, others, resolution),
-        message=_message(left, others, resolution, generations),
+        message=_message(resolution.families(left), twin, generations),
         help=_examples(left, newer, resolution),
     )
 
 
 def _newer(types: catalog.Catalog, least: int) -> dict[str, TypeSet]:
-    """Return for each family that is so far behind the newer types of its category and architecture."""
+    """Return, for each old family, the newer instance types with the same category and architecture.
+
+    A family is old if its generation is at least `least` behind the newest of these.
+    """
     found: dict[str, TypeSet] = {}
     generations = {value: of for value, of in types.values(keys.GENERATION).items() if value.isdigit()}
     plain = types.all_types - resolve.special(types) - labels.flex_types(types)
@@ -94,7 +101,9 @@ def _newer(types: catalog.Catalog, least: int) -> dict[str, TypeSet]:
 
 
 def _alike(left: TypeSet, others: TypeSet, types: catalog.Catalog) -> tuple[TypeSet, TypeSet]:
-    """What of both sets can be compared: bare metal with its like alone, and disks with disks."""
+    """Return the instance types of both sets that can be compared: bare metal only with bare metal, and types with
+    local disks only with such types.
+    """
     metal = types.having_value(keys.SIZE, *(size for size in types.values(keys.SIZE) if size.startswith("metal")))
     disks = types.having(keys.LOCAL_NVME)
     for special in (metal, disks):
@@ -118,7 +127,7 @@ def _examples(left: TypeSet, newer: dict[str, TypeSet], resolution: resolve.Reso
             of_it = newer[family] & types.having_value(keys.GENERATION, generation)
             names = resolution.families(of_it)
             for name in [name for name in names if name.partition(generation)[2] in ("", "a", "g", "i")] or names[:2]:
-                twin = resolve.cheaper_twin(own, types.having_value(keys.FAMILY, name), types)
+                twin = resolve.find_cheaper_pair(own, types.having_value(keys.FAMILY, name), types)
                 cheap += [name] if twin is not None and twin.saved >= 0 else []
                 others += [name] if place == min(1, len(generations) - 1) else []
     named = ", ".join(f"`{name}`" for name in list(dict.fromkeys(cheap or others))[:6])
@@ -127,19 +136,7 @@ def _examples(left: TypeSet, newer: dict[str, TypeSet], resolution: resolve.Reso
     return f"add newer families of the same sizes, which do more per CPU but cost more: {named}"
 
 
-def _is_dearer(left: TypeSet, others: TypeSet, resolution: resolve.Resolution) -> bool:
-    """Whether a newer type of the same CPUs and memory costs less."""
-    twin = resolve.cheaper_twin(*_alike(left, others, resolution.catalog), resolution.catalog)
-    return twin is not None and twin.saved > EQUAL
-
-
-def _message(left: TypeSet, others: TypeSet, resolution: resolve.Resolution, behind: int) -> str:
-    families = resolution.families(left)
+def _message(families: Sequence[str], twin: resolve.CheaperEquivalent, behind: int) -> str:
     listed = messages.short(", ".join(f"`{family}`" for family in families), 30)
     old = f"{listed} {'is' if len(families) == 1 else 'are'} {behind} or more generations old"
-    twin = resolve.cheaper_twin(*_alike(left, others, resolution.catalog), resolution.catalog)
-    if twin is None:
-        return old
-    if twin.saved <= EQUAL:
-        return messages.first_fitting(f"{old}: `{twin.other}` has the same CPUs and memory as `{twin.own}`", old)
     return messages.first_fitting(f"{old}: `{twin.other}` costs {twin.saved:.0%} less than `{twin.own}`", old)

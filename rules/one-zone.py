@@ -79,7 +79,9 @@ def _of_pool(pool: NodePool, context: Context) -> Findings:
 
 
 def _zone(pool: NodePool) -> tuple[str | None, pool_requirements.PoolRequirement | None]:
-    """Return the one zone that a pool allows."""
+    """Return the one zone that a pool allows, and its requirement. (None, None) if the pool allows several zones, or
+    the zones are not known.
+    """
     for item in pool_requirements.requirements_of(pool):
         if item.key in (keys.ZONE, keys.ZONE_ID) and item.operator == "In" and item.known and len(item.texts) == 1:
             return str(item.texts[0]), item
@@ -103,7 +105,7 @@ def _of_class(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 def _subnet(node_class: EC2NodeClass) -> Node | None:
-    """The id of the one subnet that a class may use."""
+    """Return the node of the subnet ID of a class that selects exactly one subnet by ID, else None."""
     terms = node_class.subnet_terms_node
     if terms is None or len(terms.items) != 1 or not (node_class.of_values or not node_class.partial):
         return None
@@ -115,7 +117,10 @@ def _subnet(node_class: EC2NodeClass) -> Node | None:
 
 
 def _alike(node_class: EC2NodeClass, other: EC2NodeClass, context: Context) -> bool:
-    """Whether pools of two classes may launch the same types, or which they launch is not known."""
+    """Return whether NodePools of two classes may launch the same instance types.
+
+    True if the NodePools of a class are not known.
+    """
     ours, theirs = (context.pools(node_class) or context.chart_pair(node_class) for node_class in (node_class, other))
     if not ours or not theirs:
         return True

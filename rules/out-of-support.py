@@ -66,7 +66,9 @@ def check(pool: NodePool, context: Context, *, days: int = 30) -> Findings:
 
 
 _End = tuple[str, str, str, bool]
-"""An end of support that has come or is near: message, note and help, and whether it presses."""
+"""An end of support that has passed or is near: the message, the note, the help, and whether extended support has
+ended or ends soon.
+"""
 
 
 def _check_karpenter(release: releases.Version, today: int) -> list[_End]:

@@ -132,7 +132,9 @@ def _check_tie(pool: NodePool, context: Context) -> Findings:
 
 
 def _common(pool: NodePool, other: NodePool, context: Context) -> int:
-    """How many instance types both can launch, where nothing tells their nodes apart."""
+    """Return how many instance types both pools can launch with the same labels. 0 if the types of the second pool
+    are not known for certain.
+    """
     there = context.resolution(other)
     if not resolve.comparable(there):
         return 0
@@ -140,7 +142,7 @@ def _common(pool: NodePool, other: NodePool, context: Context) -> int:
 
 
 def _flex(pool: NodePool, other: NodePool, context: Context) -> NodePool | None:
-    """The pool of flex types, where the other one lists them first and so is its fallback."""
+    """Return the pool of flex types whose fallback is the other pool. None if neither pool is one."""
     resolution, two = context.resolution(pool), context.resolution(other)
     if resolve.flex_before(resolution, two):
         return pool
@@ -187,7 +189,10 @@ def _check_labels(pool: NodePool, context: Context) -> Findings:
 
 
 def _apart(pool: NodePool, other: NodePool, context: Context) -> str | None:
-    """What alone tells the nodes of two pools apart: labels of one's own, or the instance types; None for others."""
+    """Return the only difference between the nodes of two pools: "label" or "label or instance type".
+
+    None if the nodes are the same, or differ in more.
+    """
     here, there = context.resolution(pool), context.resolution(other)
     if not resolve.comparable(there) or resolve.shared(here, there):
         return None

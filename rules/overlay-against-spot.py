@@ -101,7 +101,10 @@ def check(overlay: "manifest.NodeOverlay", context: Context) -> Findings:
 
 
 def _only_capacity_type(overlay: "manifest.NodeOverlay") -> str | None:
-    """Return the one capacity type that an overlay is for; None if it is for several, or not known."""
+    """Return the only capacity type that the requirements of an overlay allow.
+
+    None if they allow several, or the value is not known.
+    """
     for line in overlay.requirements:
         if requirement.normalize(str(line.key)) == keys.CAPACITY_TYPE:
             texts = line.known_texts or ()
@@ -110,7 +113,10 @@ def _only_capacity_type(overlay: "manifest.NodeOverlay") -> str | None:
 
 
 def _factor(at: Node, cheapest: float | None) -> float | None:
-    """Return what the overlay makes of the price of the cheapest type, as a part of it; None if not known."""
+    """Return the price of the cheapest instance type with the overlay, divided by its price without the overlay.
+
+    None if the price is not known.
+    """
     written = str(at.value)
     percent = re.fullmatch(r"([+-]\d+(?:\.\d+)?)%", written)
     if percent is not None:

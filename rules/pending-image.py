@@ -124,7 +124,7 @@ def _unready(
     reported: list[snapshot.MachineImage],
     context: Context,
 ) -> Iterator[Finding]:
-    """What EC2 says of the newest images of a term that are not, or not yet, to be launched.
+    """Yield a finding for each newest image of a selector term whose EC2 state is not `available` (pending, failed).
 
     An image that several terms find is reported once.
     """
@@ -153,7 +153,10 @@ def _unready(
 
 
 def _leaves_none(arch: str, term: images.TermImages, terms: tuple[images.TermImages, ...]) -> bool:
-    """Whether the class has no image of an architecture; where the term has none at all, no-image says so."""
+    """Return whether no term of the class finds a usable image of an architecture.
+
+    False if the term itself finds no image, which no-image reports, or the images of a term are not known.
+    """
     known = all(other_term.missing is None for other_term in terms)
     return (
         known and bool(term.used) and not any(image.arch == arch for other_term in terms for image in other_term.used)
@@ -208,7 +211,9 @@ def _taken(
 
 
 def _of_a_stranger(image: snapshot.MachineImage, term: images.TermImages) -> bool:
-    """Whether untrusted-image-owner reports it: found by tags alone, and another account's."""
+    """Return whether untrusted-image-owner reports the image: the term selects only by tags, and the image is of
+    another account.
+    """
     by_id = term.question is not None and term.question.value("image-id") is not None
     named = term.term is None or term.term.owner is not None or by_id
     return not named and image.owner not in questions.DEFAULT_OWNERS
@@ -223,13 +228,16 @@ def _describe_image(image: snapshot.MachineImage) -> str:
 
 
 def _selector(term: manifest.SelectorTerm) -> tuple[Node, str] | None:
-    """The name or tags by which a term selects, unless they tell that the image is ready or is AWS's own."""
+    """Return the node of the name or the tags by which a term selects, and words for these.
+
+    None if a tag shows that the image is ready, or the images are AWS's own.
+    """
     if term.alias is not None or term.id is not None or term.ssm_parameter is not None:
         return None
     tags = term.node.get("tags")
     if term.owner == "amazon" or term.owner is UNKNOWN or (tags is not None and tags.value is UNKNOWN):
         return None
-    if any(not isinstance(tag.key, str) or labels.says_ready(tag.key) for tag in term.tags):
+    if any(not isinstance(tag.key, str) or labels.means_ready(tag.key) for tag in term.tags):
         return None
     if term.name:
         node = term.node.get("name")
@@ -251,7 +259,10 @@ def _selector(term: manifest.SelectorTerm) -> tuple[Node, str] | None:
 
 
 def _of_an_account(term: manifest.SelectorTerm) -> bool:
-    """Whether the images are of an account that is named by its id: the tags of another one are not seen."""
+    """Return whether a term names the owner by an account ID.
+
+    Nodes of this account cannot see the tags of another account's images.
+    """
     return isinstance(term.owner, str) and term.owner.isdigit()
 
 

@@ -8,7 +8,8 @@ For Kubernetes a placeholder is an ordinary value. No role, subnet tag or image 
 becomes ready. The API server refuses it as a name or a label. Other rules do not judge values that depend on it.
 
 The rule ignores templates (Helm, Jinja, Terraform, files named `.tpl`, `.tftpl`, `.j2`, `.tmpl` or `.template`),
-scripts, documentation, and files that are named as an example or template. It ignores annotations, and objects with a
+scripts, documentation, and files that are named as an example or template. In a folder of examples a placeholder is
+meant, so only the strict profile reports it. The rule ignores annotations, and objects with a
 `uid` or `resourceVersion`, because an API server has stored them. It also ignores `${X}` and `$X`, which tools such
 as envsubst or Flux replace. If a script replaces the text with `sed`, add the comment
 `# nodelint: ignore[placeholder-left]`.
@@ -45,10 +46,9 @@ from nodelint.api import (
 )
 
 CODE = ("{{", "{%", "%{")
-TEMPLATES = ("template", ".example", ".sample", "-example", "-sample", ".tpl", ".tftpl", ".tmpl", ".j2")
 
 DOCUMENTED_ACCOUNT = "123456789012"
-"""The account in the examples of AWS's documentation."""
+"""The account ID of the examples in the documentation of AWS."""
 
 
 @rule(
@@ -65,8 +65,7 @@ DOCUMENTED_ACCOUNT = "123456789012"
 )
 def check(obj: Object, context: Context) -> Findings:
     source = obj.source
-    name = source.path.rpartition("/")[2].lower()
-    if obj.live or any(part in name for part in TEMPLATES):
+    if obj.live or dummy_values.is_template_name(source.path):
         return
     if obj.document.host == "terraform":  # which fills in `${}` alone: an id that stands there stays
         yield from _report(list(_ids(obj)))
@@ -90,8 +89,11 @@ def _report(places: list[tuple[Node | Span, str]]) -> Findings:
     others = list(dict.fromkeys(text for _, text in places if text != left))
     more = f" and {messages.counted(len(others), 'other placeholder')}" if others else ""
     written = node.unquoted if isinstance(node, Node) else left
+    in_examples = dummy_values.is_of_examples(node.source.path)
     yield Finding(
         at=node,
+        severity="info" if in_examples else None,
+        strict=in_examples,
         message=f"nobody replaced the placeholder `{messages.short(written)}`{more}",
         also=[Also(place, "this is also a placeholder") for place, _ in places[1:6]],
         note="no tool replaces it in this file, so Kubernetes uses it as the value",
@@ -99,7 +101,9 @@ def _report(places: list[tuple[Node | Span, str]]) -> Findings:
 
 
 def _ids(obj: Object) -> Iterator[tuple[Node | Span, str]]:
-    """Ids of a class's selector terms, KMS keys and snapshots that are none: `sg-zzzz`, `kms-key-arn`, `SNAPSHOT`."""
+    """Yield the node and the text of each ID of a class (selector terms, KMS keys, snapshots) that is a placeholder:
+    `sg-zzzz`, `kms-key-arn`, `SNAPSHOT`.
+    """
     if isinstance(obj, EC2NodeClass):
         terms = (*obj.ami_terms, *obj.subnet_terms, *obj.security_group_terms, *obj.reservation_terms)
         for term in terms:
@@ -124,7 +128,10 @@ def _ids(obj: Object) -> Iterator[tuple[Node | Span, str]]:
 
 
 def _of_user_data(obj: Object) -> Iterator[tuple[Node | Span, str]]:
-    """What names the cluster in user data of the family `Custom`: for other families Karpenter does."""
+    """Yield the place and the text of each placeholder for the cluster in user data of the family `Custom`.
+
+    For other families, Karpenter writes the cluster.
+    """
     data = userdata.read_custom(obj, None) if isinstance(obj, EC2NodeClass) and obj.ami_family == "Custom" else None
     for start, end in data.joining() if data is not None and "\n" in data.text else ():
         assert data is not None
@@ -135,7 +142,9 @@ def _of_user_data(obj: Object) -> Iterator[tuple[Node | Span, str]]:
 
 
 def _word(node: Node, is_key: bool) -> str | None:
-    """A word for what should stand there: the whole value of a field, or the cluster in a key."""
+    """Return a word that is written instead of a real value, such as `CLUSTER_NAME`: the whole value of a field, or
+    the cluster in a key. None for other texts.
+    """
     if not isinstance(node.value, str):
         return None
     # Other keys may well be called so.
@@ -144,7 +153,7 @@ def _word(node: Node, is_key: bool) -> str | None:
 
 
 def _places(node: Node) -> list[tuple[Node | Span, str]]:
-    """Values of one line that hold such a text, each with it."""
+    """Return the node and the text of each placeholder in the values of one line."""
     found: list[tuple[Node | Span, str]] = []
     for value, is_key in _values(node):
         if value.kind != "scalar" or "\n" in value.text:
@@ -156,9 +165,9 @@ def _places(node: Node) -> list[tuple[Node | Span, str]]:
 
 
 def _values(node: Node) -> Iterator[tuple[Node, bool]]:
-    """The nodes of an object in the order written, those below its annotations left out, and which are keys.
+    """Yield the nodes of an object in the order of the file, without its annotations, each with whether it is a key.
 
-    The value of a field `key` is one, such as that of a requirement.
+    The value of a field `key`, such as that of a requirement, counts as a key.
     """
     pending = [(node, False)]
     while pending:

@@ -75,7 +75,10 @@ def check(workload: "cluster_objects.Workload", context: Context, *, minutes: in
 
 
 def _find_needs(workload: "cluster_objects.Workload", spec: Node) -> list[Node | None]:
-    """The fields that say how long a pod runs, or takes to end."""
+    """Return the fields of a workload, in seconds, that limit how long a pod runs or takes to end.
+
+    A missing field is None.
+    """
     job = workload.node.find(*_OF_JOBS[workload.kind]) if workload.kind in _OF_JOBS else None
     return [
         spec.get("terminationGracePeriodSeconds"),
@@ -85,13 +88,16 @@ def _find_needs(workload: "cluster_objects.Workload", spec: Node) -> list[Node |
 
 
 def _seconds_below(node: Node | None) -> int:
-    """Return the largest number of seconds below the one that is written; 0 where none is known."""
+    """Return the written number of seconds less 1. 0 if the node has no number."""
     value = node.value if node is not None else None
     return value - 1 if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
 def _find_short(pool: NodePool, longest: int) -> Node | None:
-    """Return the `terminationGracePeriod` of a pool that is at most so long; None for a longer one, and for none."""
+    """Return the node of a pool's `terminationGracePeriod` if it is at most `longest` seconds.
+
+    None if it is longer or missing.
+    """
     node = pool.node.find("spec", "template", "spec", "terminationGracePeriod")
     written = manifest.text(node)
     length = controller.seconds(written) if isinstance(written, str) else None

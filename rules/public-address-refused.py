@@ -61,7 +61,9 @@ def _finding(at: Node, also: Also, why: str) -> Finding:
 
 
 def _find_asking(node_class: EC2NodeClass, context: Context) -> "Iterator[tuple[cluster_objects.Workload, str, int]]":
-    """Workloads that ask for EFA and only get types with several EFA devices, with the first of these types."""
+    """Yield each workload that requests EFA devices and only fits instance types with several of them: the workload,
+    the first such type and its number of EFA devices.
+    """
     for obj in context.objects if not context.pools_elsewhere else ():
         if not isinstance(obj, cluster_objects.Workload) or obj.partial or _EFA not in fit.requests_of(obj):
             continue

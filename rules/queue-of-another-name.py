@@ -96,7 +96,10 @@ def _terraform_files(context: Context) -> Iterator[Source]:
 
 
 def _find_queues(context: Context) -> "Iterator[tuple[str | None, Span]]":
-    """The queues that Terraform makes for Karpenter, each with its name; None if it is not known."""
+    """Yield the name and the place of each interruption queue that Terraform creates.
+
+    The name is None if it is not known.
+    """
     blocks = context.run_files.terraform
     for block in blocks.blocks:
         path = block.source.path

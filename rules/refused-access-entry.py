@@ -94,7 +94,9 @@ _FIRST_WITH_ENTRIES = 20
 
 
 class _Entry:
-    """An access entry: the block that creates it, and the expression of its role."""
+    """An access entry: the block that creates it, the expression of its role, and a key that is equal for entries of
+    the same role.
+    """
 
     def __init__(self, block: "terraform_trace.BlockText", written: str, key: object) -> None:
         self.block, self.written, self.key = block, written, key
@@ -135,7 +137,10 @@ def check(source: Source, context: Context) -> Findings:
 
 
 def _list_entries(blocks: "terraform_trace.TerraformBlocks") -> Iterator[_Entry]:
-    """Yield the entries that the files create for roles that they name: a resource after what modules create."""
+    """Yield the access entries that the files create for known roles.
+
+    Entries of modules come before those of resources.
+    """
     for block in node_roles.list_clusters(blocks):
         given = terraform_blocks.own_arguments(block.text).get("access_entries", "")
         for written in terraform_trace.find_arguments(given, "principal_arn") if given.startswith("{") else ():
@@ -153,7 +158,7 @@ def _list_entries(blocks: "terraform_trace.TerraformBlocks") -> Iterator[_Entry]
 
 
 def _key(written: str, path: str, blocks: "terraform_trace.TerraformBlocks") -> object:
-    """Return what tells the role of an expression from others; None if that is not known."""
+    """Return a value that is equal for expressions of the same role. None if the role is not known."""
     found = blocks.trace(written, path)
     block = blocks.find(found) if found is not None else None
     if found is None or block is None:
@@ -170,7 +175,7 @@ def _key(written: str, path: str, blocks: "terraform_trace.TerraformBlocks") -> 
 def _find_other(
     entry: _Entry, entries: Sequence[_Entry], blocks: "terraform_trace.TerraformBlocks"
 ) -> "tuple[terraform_trace.BlockText, str] | None":
-    """Return what creates an entry for the role as well, and how a message names it; None if nothing does."""
+    """Return the block that creates another entry for the role, and a note on this entry. None if no block does."""
     traced = blocks.trace(entry.written, entry.block.source.path) if entry.written else None
     if traced is not None and "eks_managed_node_groups" in traced.attributes:
         group = blocks.find(traced)
@@ -184,11 +189,17 @@ def _find_other(
         waits = f"{entry.block.address}" in block.text and terraform_trace.folder_of(
             path
         ) == terraform_trace.folder_of(entry.block.source.path)
-        if block.kind == "aws_eks_node_group" and not waits and _key(written, path, blocks) == entry.key:
+        is_same = block.kind == "aws_eks_node_group" and not waits and _key(written, path, blocks) == entry.key
+        if is_same and blocks.may_share_root(entry.block.source.path, path):
             return block, f"EKS creates one for `{block.address}`"
     earlier = entries[: entries.index(entry)]
     return next(
-        ((other.block, f"`{other.block.address}` creates one") for other in earlier if other.key == entry.key), None
+        (
+            (other.block, f"`{other.block.address}` creates one")
+            for other in earlier
+            if other.key == entry.key and blocks.may_share_root(entry.block.source.path, other.block.source.path)
+        ),
+        None,
     )
 
 
@@ -214,7 +225,9 @@ def _waits_for(
     other: "terraform_trace.BlockText",
     blocks: "terraform_trace.TerraformBlocks",
 ) -> bool:
-    """Whether Terraform creates a block after another one: it, or the call of its module, depends on that."""
+    """Return whether Terraform creates a block after another one, because the block, or the call of its module,
+    depends on the other.
+    """
     folder, of_other = (terraform_trace.folder_of(b.source.path) for b in (block, other))
     if folder == of_other and re.search(rf"\b{re.escape(other.address)}\b", block.text):
         return True
@@ -232,7 +245,10 @@ def _waits_for(
 
 
 def _find_cluster(entry: _Entry, blocks: "terraform_trace.TerraformBlocks") -> "terraform_trace.BlockText | None":
-    """Return the cluster of an entry: the one that it names, or the only one beside it; None if it is not known."""
+    """Return the block of the cluster of an entry: the cluster that the entry names, or the only one in its folder.
+
+    None if the cluster is not known.
+    """
     path = entry.block.source.path
     named = blocks.trace(terraform_blocks.own_arguments(entry.block.text).get("cluster_name", ""), path)
     block = blocks.find(named) if named is not None else None
@@ -243,7 +259,9 @@ def _find_cluster(entry: _Entry, blocks: "terraform_trace.TerraformBlocks") -> "
 
 
 def _is_refusing(cluster: "terraform_trace.BlockText") -> bool | None:
-    """Return whether a cluster states that it accepts no entries, or False if it is so by default; else None."""
+    """Return how a cluster treats access entries: True if it states that it refuses them, False if it refuses them by
+    default, None if it does not refuse them or the version is not known.
+    """
     mode = _MODE.search(cluster.text)
     if mode is not None:
         return True if mode[1].strip() == '"CONFIG_MAP"' else None

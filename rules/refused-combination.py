@@ -61,11 +61,11 @@ def check(obj: Object, context: Context) -> Findings:
 
 
 Ways = tuple[str | None, list[tuple[str, list[Edit]]]]
-"""What to do in words, and edits by name of which the author chooses one."""
+"""The help, or None, and the named edits of which the author chooses one."""
 
 
 def _ways(obj: Object, problem: apiserver.SchemaProblem, context: Context) -> Ways:
-    """Return the ways out of a refused combination."""
+    """Return the help and the suggestions for a refused combination. (None, []) if the rule has none."""
     spec = obj.node.get("spec")
     if spec is not None and _lacks_identity(spec) and problem.message.startswith("one of `role`"):
         return _identity(spec)[0], list(remedies.missing_role(obj, context.objects))
@@ -93,7 +93,10 @@ def _identity(spec: Node) -> Ways:
 
 
 def _one_selector(term: Node) -> Ways:
-    """A term of an id and of other fields; where several terms stand, the list of them."""
+    """Return the help and the suggestions for a term with an ID and other fields.
+
+    If the node is the list, the first term with an ID is taken.
+    """
     if term.kind == "sequence":
         term = next((item for item in term.items if item.get("id") is not None), term)
     others = [entry.name for entry in term.entries if entry.name not in ("id", None)]
@@ -103,7 +106,9 @@ def _one_selector(term: Node) -> Ways:
 
 
 def _split_term(term: Node) -> Ways:
-    """An owner in a term of its own: the one before lacks it."""
+    """Return the help and the suggestions for a term with only `owner`, if the previous term has a name or tags and
+    no owner. (None, []) if the mistake is another one.
+    """
     owner, terms = term.get("owner"), term.parent
     at = next((n for n, item in enumerate(terms.items) if item is term), 0) if terms is not None else 0
     before = terms.items[at - 1] if terms is not None and at else None
@@ -140,7 +145,9 @@ def _lone_alias(node: Node) -> Ways:
 
 
 def _without_alias(term: Node, dropped: list[Edit]) -> list[Edit]:
-    """What drops an alias, with the family that it stood for: without an alias, `amiFamily` is required."""
+    """Return the edits `dropped`, and one that sets the `amiFamily` of the removed alias: without an alias,
+    `amiFamily` is required.
+    """
     alias, terms = term.get("alias"), term.parent
     spec = terms.parent if terms is not None else None
     if not dropped or spec is None or spec.get("amiFamily") is not None or alias is None:
@@ -160,7 +167,7 @@ def _family(spec: Node) -> Ways:
 
 
 def _of_alias(spec: Node) -> Ways:
-    """Return ways to set an amiFamily beside the alias of another family right."""
+    """Return the help and the suggestions for an `amiFamily` that differs from the family of the alias."""
     field = spec.get("amiFamily")
     aliases = [alias for item in _terms(spec) if (alias := item.get("alias")) is not None]
     if field is None or len(aliases) != 1:
@@ -181,7 +188,7 @@ def _terms(spec: Node) -> list[Node]:
 
 
 def _window(budget: Node) -> Ways:
-    """A budget with one of `schedule` and `duration`: both, or none."""
+    """Return suggestions for a budget with only one of `schedule` and `duration`: add the other, or remove both."""
     schedule, duration = budget.get("schedule"), budget.get("duration")
     if schedule is not None and duration is None:
         lasts = [
@@ -206,7 +213,7 @@ def _window(budget: Node) -> Ways:
 
 
 def _no_values(line: Node) -> Ways:
-    """A requirement whose list has no value: any value, or no requirement."""
+    """Return suggestions for an `In` requirement without values: allow any value, or remove the requirement."""
     operator, values = line.get("operator"), line.get("values")
     if operator is None or operator.value != "In":
         return None, []
@@ -217,7 +224,9 @@ def _no_values(line: Node) -> Ways:
 
 
 def _static_limits(spec: Node) -> Ways:
-    """The limits of a static NodePool: on nodes alone, one more than it keeps for when one is replaced."""
+    """Return suggestions for the limits of a static NodePool: only limit nodes, to one more than `replicas`, or
+    remove `replicas`.
+    """
     limits, replicas = spec.get("limits"), spec.get("replicas")
     if limits is None or replicas is None:
         return None, []
@@ -245,11 +254,13 @@ def _fewer(line: Node) -> Ways:
 
 
 _SIZES = {"m": 1, "g": 1024, "t": 1024**2}
-"""How many MiB a unit of memory is, by its first letter."""
+"""The number of MiB in a unit of memory, by the first letter of the unit."""
 
 
 def _number(line: Node) -> Ways:
-    """A comparison: one number, in the unit that the label counts in."""
+    """Return the help and the suggestions for a `Gt` or `Lt` value that is not one number in the unit of
+    the label.
+    """
     key, values = line.get("key"), line.get("values")
     items = values.items if values is not None else []
     if key is None or values is None:
@@ -275,7 +286,7 @@ def _number(line: Node) -> Ways:
 
 
 def _both(first: str, second: str) -> Callable[[Node], Ways]:
-    """The ways out for two fields that cannot go together."""
+    """Return a function that suggests, for two fields that exclude each other, to keep one of them."""
     return lambda node: (None, _keep_one(node, (first, second)))
 
 
@@ -338,4 +349,6 @@ _WAYS: dict[str, tuple[str, Callable[[Node], Ways]]] = {
     "with `replicas` the only": ("replicas", _static_limits),
     "`name` cannot go with other fields of a security": ("name", _group_by_name),
 }
-"""By how the message begins: a field of the mapping that it is about, and the ways out."""
+"""By the start of a message of the API server: a field that the refused mapping has, and the function that returns
+the help and the suggestions.
+"""

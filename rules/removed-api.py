@@ -134,7 +134,10 @@ def check(obj: Object, context: Context) -> Findings:
 
 
 def _help(obj: Object, context: Context) -> str | None:
-    """Why there is no conversion and what to do about it, or what it does that one may not expect."""
+    """Return a help: why no fix converts the object, or what the conversion changes.
+
+    None if there is nothing to note.
+    """
     conversion = context.conversion(obj)
     if conversion.blocked is not None:
         return f"no fix converts it: {conversion.blocked}"
@@ -142,7 +145,7 @@ def _help(obj: Object, context: Context) -> str | None:
 
 
 def _no_identity(obj: Object) -> Finding | None:
-    """An object that does not say what it is, whatever it plainly is."""
+    """Return the finding for an object without an apiVersion or a kind. None if it has both."""
     wanted = {"apiVersion": f"{gvk.GROUPS.get(obj.kind)}/v1", "kind": obj.kind}
     for name, value in wanted.items():
         written = obj.node.get(name)
@@ -158,13 +161,13 @@ def _no_identity(obj: Object) -> Finding | None:
 
 
 def _no_kind(obj: Object, context: Context) -> Finding:
-    """An object of a kind that the CRDs of no release have."""
+    """Return the finding for an object of a kind that no release of Karpenter has."""
     spec, meant = obj.node.get("spec"), None
     if "pool" in obj.kind.lower() or (spec is not None and (spec.get("template") or spec.get("requirements"))):
         meant = "NodePool"
     elif obj.group != gvk.GROUPS["NodePool"] or obj.kind.lower().endswith(("class", "template")):
         meant = gvk.CLASS_KIND
-    way = f"write it as {meant} of `{gvk.GROUPS[meant]}/v1`" if meant else "remove it"
+    way = f"write it as {meant} of `{gvk.GROUPS[meant]}/v1`" if meant else "remove the object"
     return Finding(
         at=obj.node.get("kind") or obj.node,
         message=f"no release of Karpenter has a kind `{messages.short(obj.kind, 30)}`: the API server refuses it",
@@ -174,7 +177,7 @@ def _no_kind(obj: Object, context: Context) -> Finding:
 
 
 def _as_kind(obj: Object, kind: str | None) -> list[Suggestion]:
-    """The kind that was probably meant, in its own group."""
+    """Return a suggestion to write the kind that was probably meant, with its group. Empty if no kind is given."""
     at, version = obj.node.get("kind"), obj.node.get("apiVersion")
     if kind is None or at is None or version is None:
         return []
@@ -184,7 +187,7 @@ def _as_kind(obj: Object, kind: str | None) -> list[Suggestion]:
 
 
 def _ending(obj: Object, at: Node, context: Context) -> Finding:
-    """What a release that serves the object is the last to do."""
+    """Return the finding that Karpenter 1.0 is the last release with the object's apiVersion."""
     conversion = context.conversion(obj)
     return Finding(
         at=at,
@@ -197,7 +200,9 @@ def _ending(obj: Object, at: Node, context: Context) -> Finding:
 
 
 def _too_early(obj: Object, at: Node, context: Context) -> Findings:
-    """A release before v1 that the files state for an object of v1: it is judged for a later one, and cannot be."""
+    """Yield a finding for each installed release that the files state and that does not have v1, although the object
+    is of v1.
+    """
     for evidence in context.chosen.passed_over if context.chosen is not None else ():
         exact = evidence.version.count(".") == 2 and evidence.karpenter < releases.OLDEST
         if exact and evidence.installs and not releases.serves_v1(evidence.karpenter):
@@ -206,15 +211,15 @@ def _too_early(obj: Object, at: Node, context: Context) -> Findings:
                 message=f"Karpenter {evidence.version} has no `{obj.api_version}`: its CRDs know no such version",
                 severity="warning",
                 note=f"{evidence.place} ({evidence.by}) states that release",
-                help="upgrade Karpenter to 1.0 or later; if that installation is no longer used, remove it",
+                help="upgrade Karpenter to 1.0 or later; if nothing uses that installation, remove its files",
                 once="too early",
             )
 
 
 def _refused_before(obj: Object, context: Context) -> Findings:
-    """What v1beta1 refused and v1 takes, so that nothing else says it of the object.
+    """Yield a finding for each field of a v1beta1 object that v1beta1 refuses and v1 accepts.
 
-    If no file states the release, the cluster may still have v1beta1: fields that only v1 knows are refused there.
+    If no file states the release, the cluster may still have v1beta1. Fields that only v1 has are then reported, too.
     """
     if obj.version != "v1beta1" or obj.partial:
         return
@@ -240,7 +245,10 @@ def _refused_before(obj: Object, context: Context) -> Findings:
 
 
 def _expiry(obj: Object) -> str | None:
-    """What becomes of budgets when nodes expire: before 1.0 they held expiry back too."""
+    """Return a note that budgets do not delay the expiry of nodes from 1.0 on.
+
+    None if the object has no budgets or no expiry.
+    """
     disruption = obj.node.find("spec", "disruption")
     expire = disruption.get("expireAfter") if disruption is not None else None
     if expire is None or disruption is None or disruption.get("budgets") is None or expire.value == "Never":
@@ -249,7 +257,7 @@ def _expiry(obj: Object) -> str | None:
 
 
 def _as_v1(obj: Object) -> list[Suggestion]:
-    """The apiVersion of v1, for a version that no release had."""
+    """Return a suggestion to write the apiVersion of v1, if no release had the written version. Else empty."""
     node, version = obj.node.get("apiVersion"), f"{gvk.GROUPS[obj.kind]}/v1"
     if node is None or obj.version in ("v1", "v1beta1"):
         return []
@@ -258,7 +266,10 @@ def _as_v1(obj: Object) -> list[Suggestion]:
 
 
 def _moved(obj: Object) -> list[Edit]:
-    """The right group, where the version says how the object is written; what is v1beta1 is converted next."""
+    """Return edits that write the right group, if the version is v1 or v1beta1. Else empty.
+
+    The version stays: another fix converts v1beta1.
+    """
     node = obj.node.get("apiVersion")
     if node is None or obj.version not in ("v1", "v1beta1"):
         return []

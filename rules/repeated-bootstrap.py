@@ -9,6 +9,10 @@ If `spec.kubelet` has settings, the finding is an error, because the settings ha
 releases before 1.0.9, 1.1.4 and 1.2.2, which never register such a node and replace it. Otherwise the node works, and
 the finding is a warning.
 
+On AL2023 nodeadm joins the node after cloud-init. A script that calls `nodeadm init` with a file of its own starts
+the kubelet with that file, and the later call for Karpenter's NodeConfig does not restart it. The rule does not
+report a call that also reads `imds://user-data`, where Karpenter's NodeConfig stands.
+
 The fix removes a call without options of its own. Write other options into `spec.kubelet` and the template of the
 NodePool. The rule does not judge the family `Custom`, whose user data must join the node.
 
@@ -21,6 +25,18 @@ spec.userData: |
   /etc/eks/bootstrap.sh main \
     --b64-cluster-ca LS0tLS1CRUdJTg== \
     --apiserver-endpoint https://example.com
+```
+
+```yaml bad frame=class
+spec.userData: |
+  #!/bin/bash
+  /usr/bin/nodeadm init --config-source file:///etc/eks/nodeadm.yaml
+```
+
+```yaml good frame=bad
+spec.userData: |
+  #!/bin/bash
+  sysctl -w vm.max_map_count=262144
 ```
 """
 
@@ -39,6 +55,7 @@ _TAINT = "karpenter.sh/unregistered"
     source=[
         "provider:pkg/providers/amifamily/bootstrap/nodeadm.go@v1.14.1:40",
         "provider:pkg/providers/amifamily/bootstrap/eksbootstrap.go@v1.14.1:47",
+        "https://github.com/awslabs/amazon-eks-ami/blob/main/nodeadm/internal/kubelet/daemon.go",
     ],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
@@ -46,8 +63,10 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     if data is None:
         return
     for call in data.calls():
-        # AL2023 has no bootstrap.sh, AL2 no nodeadm; AL2023's nodeadm may be run again on purpose.
-        if call.program == "nodeadm" or (call.program == "bootstrap.sh" and data.family != "AL2"):
+        # AL2023 has no bootstrap.sh, AL2 no nodeadm.
+        own = call.program == "nodeadm" and _has_own_config(data.text[call.start : call.end])
+        family = {"nodeadm": "AL2023", "bootstrap.sh": "AL2"}.get(call.program, data.family)
+        if data.family != family or (call.program == "nodeadm" and not own):
             continue
         first = data.text.find("\n", call.start)
         endpoint = data.text.find("--apiserver-endpoint", call.start, call.end)
@@ -73,8 +92,13 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         )
 
 
+def _has_own_config(call: str) -> bool:
+    """Return whether nodeadm reads a file, and not the user data in which Karpenter's NodeConfig stands."""
+    return "file:" in call and "imds:" not in call and "--skip run" not in call
+
+
 def _outcome(node_class: EC2NodeClass, call: str, context: Context) -> tuple[str, bool]:
-    """What becomes of the node, and whether that is an error."""
+    """Return what happens to the node, as the text of a note, and whether this is an error."""
     tainted = _TAINT in call
     if not tainted and not releases.behaves("registers-without-taint", context.karpenter):
         return f"Karpenter {context.karpenter} never registers a node that joins without its taint", True

@@ -39,7 +39,7 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def _says(line: RequirementLine, other: RequirementLine) -> bool:
-    """Whether a requirement says all that the other does: the same key and operator, and the same values."""
+    """Return whether two requirements are the same: the same key, operator, values and minValues."""
     return (
         requirement.normalize(str(line.key)) == requirement.normalize(str(other.key))
         and line.operator == other.operator

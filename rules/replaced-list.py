@@ -95,7 +95,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _NAMING = ("key", "deviceName")
-"""Fields that tell an entry of a list from the others."""
+"""The fields that identify an entry of a list."""
 
 
 @rule(
@@ -133,9 +133,12 @@ def check(obj: Object, context: Context) -> Findings:
 
 
 def _find_gone(field: str, new: list[Node], old: list[Node]) -> list[Node]:
-    """The entries of the base that the patch does not even change; none where it knows of them.
+    """Return the entries of the base that a patch drops and does not replace.
 
-    Terms of a selector are alternatives: as many of another sort are a choice.
+    Empty if the patch repeats an entry of the base.
+
+    Terms of a selector are alternatives: a patch with at least as many terms replaces the terms of the base on
+    purpose.
     """
     items = [*new, *old]
     if not new or any(item.kind != "mapping" or _is_unknown(item) for item in items):
@@ -160,7 +163,9 @@ def _is_unknown(item: Node) -> bool:
 
 
 def _identify(item: Node) -> tuple[object, ...]:
-    """What an entry is about: its key or device; of others, the fields that it has."""
+    """Return a key that is equal for entries about the same thing: the `key` or `deviceName` of an entry, else the
+    names of its fields.
+    """
     for field in _NAMING:
         value = item.get(field)
         if value is not None:

@@ -138,7 +138,7 @@ def _left_out(name: str, other: str, either: Span, inner: Span) -> Finding:
 
 
 def _begin(node: Node) -> int:
-    """Return the offset where a mapping begins with its key."""
+    """Return the offset of the key of a mapping. If the node has no key, return its own start."""
     entry = node.own_entry
     return node.start if entry is None else entry.key.start
 
@@ -173,7 +173,7 @@ def _check_default(obj: Object, context: Context) -> Findings:
         around = scopes.within(use.code.start, use.code.end)
         if any(use.path in region.asked for region in around):
             continue
-        if context.templates.says_elsewhere(source, use.path[-1], templates=False):
+        if context.templates.is_in_another_template(source, use.path[-1], templates=False):
             continue
         if context.templates.is_value_given(source, use.path[-1]):
             continue
@@ -186,14 +186,14 @@ def _check_default(obj: Object, context: Context) -> Findings:
             at=Span(source, node.start, node.end),
             message=f"{field} is empty by default: "
             f"{'the API server drops it' if null_tag else 'the object is refused'} until `{name}` is set",
-            also=[Also(default, "the chart's default") for default in defaults[:1]],
+            also=[Also(default, "this is the chart's default") for default in defaults[:1]],
             note="the term then selects by the other tags, or selects everything" if null_tag else None,
             help="use `required`: helm then stops with a message if the value is empty",
         )
 
 
 def _is_printed(code: str) -> bool:
-    """Whether code prints the value as it is, or its own empty default."""
+    """Return whether template code prints the value unchanged, or with an empty default."""
     default = re.search(r"\bdefault\s+(\S+)", code)
     return re.search(OTHER, code) is None and (default is None or default[1] in ('""', "``"))
 

@@ -122,7 +122,10 @@ _SUFFIX = r"-\d{18,26}"
 
 
 def _may_make_node_roles(text: str) -> bool:
-    """Whether a text in which another maker of roles stands may make one for nodes: they trust EC2."""
+    """Return whether a file that creates roles may create the role of nodes, which trusts EC2.
+
+    True if the file is no CloudFormation.
+    """
     return "AWS::IAM::Role" not in text or re.search(r"\bec2\.(?:amazonaws|\$\{)", text) is not None
 
 
@@ -160,7 +163,7 @@ def check(source: Source, context: Context) -> Findings:
 
 
 _TO_CHANGE = re.compile(r"(?i)#.{0,40}?\b(?:change|replace|your)\b")
-"""A comment behind a role that the reader of the file is to fill in."""
+"""A comment after a role that tells the reader of the file to replace the role."""
 
 
 def _find_line_end(node: Node) -> int:
@@ -169,7 +172,7 @@ def _find_line_end(node: Node) -> int:
 
 
 def _of_resource(plain: Sequence[Node], blocks: "terraform_trace.TerraformBlocks", context: Context) -> Findings:
-    """Yield the roles that have another name than the only role of nodes that the files create."""
+    """Yield a finding for each role whose name differs from the only node role that the files create."""
     made = [block for block in blocks.blocks if block.kind == "aws_iam_role"]
     names = [_filled_name(block, blocks) for block in made]
     ours = [(b, n) for b, n in zip(made, names, strict=True) if n and re.search(_OF_NODES, f"{b.address} {n}")]
@@ -188,7 +191,7 @@ def _of_resource(plain: Sequence[Node], blocks: "terraform_trace.TerraformBlocks
         yield Finding(
             at=role,
             message=f"no file creates the role `{name}`: Terraform creates the nodes' role as `{literal}`",
-            also=[Also(block.at, "the role of the nodes")],
+            also=[Also(block.at, "the nodes have this role")],
             help=f"write `{literal}`, or rename the role",
         )
 
@@ -199,7 +202,10 @@ def _of_modules(
     blocks: "terraform_trace.TerraformBlocks",
     context: Context,
 ) -> Findings:
-    """Yield the roles that are none of those that modules create, if these create all of the run's."""
+    """Yield a finding for each role that no module creates.
+
+    The rule reports nothing if the files may create further roles.
+    """
     made = [call.node_role_name for call in calls]
     others = [
         name for block in blocks.blocks if block.kind == "aws_iam_role" for name in [_filled_name(block, blocks)]
@@ -242,7 +248,9 @@ def _without_suffix(call: "karpenter_calls.KarpenterCall") -> str:
 
 
 def may_make_role(block: "terraform_trace.BlockText") -> bool:
-    """Whether a call of a module that is not read may make a role of Karpenter's nodes."""
+    """Return whether a block may create the role of Karpenter's nodes: a call of a module that nodelint does not
+    read.
+    """
     if not block.address.startswith("module."):
         return False
     source = re.search(r'(?m)^[ \t]*source[ \t]*=[ \t]*"([^"\n]*)"', block.text)
@@ -254,20 +262,20 @@ def may_make_role(block: "terraform_trace.BlockText") -> bool:
 
 
 def _filled_name(block: "terraform_trace.BlockText", blocks: "terraform_trace.TerraformBlocks") -> str:
-    """Return the name of a role as a quoted text, as far as it is known; "" for one without a name."""
+    """Return the name of a role as a quoted text, with its known references filled in. "" if the role has no name."""
     written = terraform_trace.find_arguments(block.text, "name")[:1]
     return blocks.fill(written[0], block.source.path) if written else ""
 
 
 def _is_text_with_names(role: Node) -> bool:
-    """Whether a role is a text of its own around references, and not one reference as a whole."""
+    """Return whether a role is a text with references in it, and not a single reference."""
     written = role.source.text[role.start : role.end].strip("\"' ")
     plain_text = re.sub(r"\$\{[^{}]*\}", "", written)
     return plain_text != written and "karpenter" in plain_text.lower()
 
 
 def _text_of(role: Node, blocks: "terraform_trace.TerraformBlocks") -> str:
-    """Return a role as a quoted text in which references may stand."""
+    """Return a role as a quoted text. References that are not known stay as written."""
     if isinstance(role.value, str):
         return f'"{role.value}"'
     written = role.source.text[role.start : role.end].strip("\"' ")
@@ -275,7 +283,10 @@ def _text_of(role: Node, blocks: "terraform_trace.TerraformBlocks") -> str:
 
 
 def _may_be(name: str, text: str, has_suffix: bool = False) -> bool:
-    """Whether a name, to which Terraform may add a suffix, can come to a text; references may stand in both."""
+    """Return whether the name of a role, with the suffix that Terraform may add, can be a text.
+
+    Both may contain references.
+    """
     if "${" in text:
         split = re.compile(r"(\$\{[^{}]*\})").split
         ours, theirs = split(text.strip('"')), split(name.strip('"'))
@@ -290,7 +301,7 @@ def _may_be(name: str, text: str, has_suffix: bool = False) -> bool:
 
 
 def _is_elsewhere(name: str, context: Context) -> bool:
-    """Whether another file than manifests names a role, or a row of `aws-auth` does."""
+    """Return whether a file that is no manifest, or a role ARN in any file, names a role."""
     return any(
         f"role/{name}" in file.text
         or (name in file.text and "EC2NodeClass" not in file.text and not file.path.endswith(_MANIFESTS))

@@ -66,7 +66,7 @@ from nodelint.api import (
 )
 
 SNAPSHOT = "20Gi"
-"""The size of the data volume in a Bottlerocket image: EC2 refuses a smaller one."""
+"""The size of the data volume in a Bottlerocket image. EC2 refuses a smaller volume."""
 
 
 @rule(
@@ -127,7 +127,9 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 def _marked_as_root(node_class: EC2NodeClass, mappings: Node, found: images.ImageSet) -> Findings:
-    """Yield a finding for one volume with `rootVolume: true`, on the device that is the root of other families."""
+    """Yield a finding for a single volume with `rootVolume: true` whose device is the root device of other image
+    families.
+    """
     device, marked = mappings.items[0].get("deviceName"), mappings.items[0].get("rootVolume")
     devices = images.devices_of(found.ami_family)
     if (
@@ -157,7 +159,9 @@ def _marked_as_root(node_class: EC2NodeClass, mappings: Node, found: images.Imag
 def _for_another_family(
     node_class: EC2NodeClass, mappings: Node, family: str, own: tuple[str, str | None]
 ) -> Findings:
-    """Yield a finding for a disk beside the root one that another family lives on, and that nothing here mounts."""
+    """Yield a finding for an additional volume on the data device of another image family, if no user data mounts the
+    volume.
+    """
     if node_class.user_data_node is not None or family.startswith("Windows"):
         return
     if len(mappings.items) > 2:  # more disks than any family has: they are for pods that use them
@@ -178,7 +182,9 @@ def _for_another_family(
 
 
 def _on_local_disks(node_class: EC2NodeClass, context: Context) -> bool:
-    """Whether images and pods of Bottlerocket live on the instance store of all types that the pools may launch."""
+    """Return whether Bottlerocket keeps images and pods on the local disks of all instance types that the NodePools
+    may launch.
+    """
     policy = node_class.instance_store_node
     if (
         policy is None
@@ -199,7 +205,10 @@ def _data_of(family: str) -> str | None:
 
 
 def _is_own(found: images.ImageSet) -> bool:
-    """Whether the images are the family's own: by alias, or a published name. Bottlerocket has no others."""
+    """Return whether all images are those of the class's own family, by alias or by a published name.
+
+    Bottlerocket has no others.
+    """
     if found.alias is not None or found.ami_family == "Bottlerocket":
         return True
     return found.complete and all(
@@ -209,8 +218,9 @@ def _is_own(found: images.ImageSet) -> bool:
 
 
 def _added(mappings: Node, index: int, device: str) -> list[Edit]:
-    """Return edits that add the volume for another device behind the one that is there. None are made where the
-    volume is too small for an image.
+    """Return edits that add the same volume for another device after the existing one.
+
+    Empty if the volume is too small for an image.
     """
     ebs = mappings.items[index].get("ebs")
     plain = ebs.plain() if ebs is not None else None

@@ -96,7 +96,9 @@ def check(source: Source, context: Context) -> Findings:
 def _find_placed(
     context: Context, blocks: "terraform_trace.TerraformBlocks"
 ) -> list[tuple["controller_settings.ControllerInstall", str, tuple[str, str]]]:
-    """Return installations whose namespace and cluster are known: each with both, the cluster with where it is."""
+    """Return the installations with a known namespace and cluster: each with the namespace, and with the destination
+    and the name of the cluster.
+    """
     found = []
     for install in context.run_files.installs:
         names = {setting.value for setting in install.find("CLUSTER_NAME") if setting.is_known}
@@ -114,7 +116,9 @@ def _find_placed(
 
 
 def _destination(install: "controller_settings.ControllerInstall") -> str:
-    """Return where an installation goes beside its namespace, as it is written: the server of an Application."""
+    """Return the written destination of an installation, such as the server of an Application. "" if none is
+    written.
+    """
     for document in install.at.source.documents:
         root = document.root
         if root is not None and root.start <= install.at.start < root.end:
@@ -130,7 +134,10 @@ def _is_beside(
     other: "controller_settings.ControllerInstall",
     elsewhere: str,
 ) -> bool:
-    """Whether two installations stand where one cluster is meant, and not in two examples or environments."""
+    """Return whether two installations are meant for one cluster, by their folders.
+
+    False for two examples or environments.
+    """
     here = os.path.dirname(install.at.source.path).split(os.sep)
     there = os.path.dirname(other.at.source.path).split(os.sep)
     shorter = min(len(here), len(there))

@@ -79,9 +79,10 @@ _OF_21 = 21
 
 
 class _Grant:
-    """A role given to a service account: where, its namespace and name, and the block that gives it.
+    """A role that a service account gets: the place, the namespace and the name of the service account, and the
+    address of the Terraform block.
 
-    The namespace or the name is None if it is not known.
+    The namespace or the name is None if it is not known. The address is "" outside Terraform.
     """
 
     def __init__(self, at: Span, pair: tuple[str | None, str | None], address: str) -> None:
@@ -166,7 +167,7 @@ def _list_grants(blocks: "terraform_trace.TerraformBlocks") -> list[_Grant]:
 
 
 def _find_grants(file: Source, blocks: "terraform_trace.TerraformBlocks") -> Iterator[_Grant]:
-    """The service accounts of Karpenter to which a file of Terraform gives a role."""
+    """Yield each grant of a role to a service account of Karpenter in a Terraform file."""
     for block in blocks.find_in(file.path):
         if block.kind == "aws_eks_pod_identity_association":
             yield _Grant(block.at, _pair(block, blocks, (None, None)), block.address)
@@ -181,7 +182,9 @@ def _find_grants(file: Source, blocks: "terraform_trace.TerraformBlocks") -> Ite
 
 
 def _find_trusts(file: Source) -> Iterator[_Grant]:
-    """The service accounts of Karpenter that a policy of trust names, in Terraform or in a script."""
+    """Yield each grant of a role by a trust policy that names a service account of Karpenter, in Terraform or a
+    script.
+    """
     for match in _TRUST.finditer(file.text):
         line = file.text[file.text.rfind("\n", 0, match.start()) + 1 : match.start()].lstrip()
         if line.startswith(("#", "//")):
@@ -193,8 +196,8 @@ def _find_trusts(file: Source) -> Iterator[_Grant]:
 
 
 def _find_in_yaml(file: Source) -> Iterator[_Grant]:
-    """Yield the service accounts of Karpenter in an eksctl config, a template of CloudFormation, or a program of
-    Pulumi.
+    """Yield each grant of a role to a service account in an eksctl config, a CloudFormation template, or a Pulumi
+    program.
     """
     for document in file.documents:
         for node in document.root.walk() if document.root is not None else ():
@@ -210,8 +213,9 @@ def _find_in_yaml(file: Source) -> Iterator[_Grant]:
 
 
 def _of_nodes(given: Node | None, *keys: tuple[str, ...]) -> Iterator[_Grant]:
-    """Yield the grant that a mapping makes, by the keys of its namespace and of its name. Nothing for other
-    controllers.
+    """Yield the grant of a mapping, read from the given keys of its namespace and its name.
+
+    Nothing if there is no mapping.
     """
     if given is None:
         return
@@ -222,7 +226,10 @@ def _of_nodes(given: Node | None, *keys: tuple[str, ...]) -> Iterator[_Grant]:
 
 
 def _of_module(block: "terraform_trace.BlockText", blocks: "terraform_trace.TerraformBlocks") -> Iterator[_Grant]:
-    """The association that a call of the module makes, as far as its version is known."""
+    """Yield the grant of a call of the Karpenter module.
+
+    The namespace and the name are None if they depend on an unknown version.
+    """
     major = _MAJOR.search(block.text)
     if re.search(r"(?m)^[ \t]*(?:create|create_iam_role|create_pod_identity_association)\s*=\s*false", block.text):
         return
@@ -239,7 +246,10 @@ def _pair(
     blocks: "terraform_trace.TerraformBlocks",
     defaults: tuple[str | None, str | None],
 ) -> tuple[str | None, str | None]:
-    """Return the namespace and the service account that a block names."""
+    """Return the namespace and the service account that a block names.
+
+    A missing argument has its default; an unknown one is None.
+    """
     found = []
     for argument, default in zip(("namespace", "service_account"), defaults, strict=True):
         written = terraform_trace.find_arguments(block.text, argument)
@@ -250,7 +260,7 @@ def _pair(
 def _has_other_role(
     install: "controller_settings.ControllerInstall", grant: _Grant, blocks: "terraform_trace.TerraformBlocks"
 ) -> bool:
-    """Whether the chart annotates its service account with a role that is not the one of the grant."""
+    """Return whether the chart annotates its service account with another role than that of the grant."""
     block = controller_settings.helm_release_of(install, blocks)
     if block is not None:
         line = re.search(r"role-arn[^\n]*\n?[^\n]*", block.text)

@@ -94,7 +94,7 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def _explain_shadow(mine: resolve.Resolution, theirs: resolve.Resolution, number: int) -> str | None:
-    """What is wrong with a pool that is tried after a heavier one; None where the order can be meant."""
+    """Return why the order of a pool and a heavier one is probably a mistake. None if it may be intended."""
     pool, other = mine.pool, theirs.pool
     name = messages.short(str(other.name), 24)
     weight = f"`{name}` (weight {other.weight} against {pool.weight or 0})"

@@ -5,7 +5,8 @@ image then differ: update the image instead. The kubelet retries until it reache
 start has no use. If the node does not join within 15 minutes, Karpenter deletes the instance.
 
 Commands after the call that joins the cluster delay nothing, and the rule does not report them. A `sleep` of a
-variable length is shown only if `--select` or `--extend-select` asks for the rule.
+variable length is shown only if `--select` or `--extend-select` asks for the rule. The rule does not report a pause
+of less than 15 seconds.
 
 ```yaml bad frame=class
 spec.userData: |
@@ -21,6 +22,8 @@ spec.userData: |
 ```
 """
 
+import re
+
 from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, messages, rule
 
 
@@ -30,12 +33,14 @@ from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, message
     severity="info",
     gives_way_to=["removed-api"],
     mentions=["userData"],
+    options={"seconds": "the shortest pause, in seconds, that is reported"},
     subject="user data",
     source="core:pkg/controllers/nodeclaim/lifecycle/liveness.go@v1.14.0:48",
 )
-def check(node_class: EC2NodeClass, context: Context) -> Findings:
+def check(node_class: EC2NodeClass, context: Context, *, seconds: int = 15) -> Findings:
     script = context.script(node_class)
     found = script.waits() if script is not None else []
+    found = [wait for wait in found if script is None or not _is_short(script.text[wait.start : wait.end], seconds)]
     if script is None or not found:
         return
     first = found[0]
@@ -52,3 +57,9 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         if "pause" in first.what
         else "do this when you build the image, or start it in the background",
     )
+
+
+def _is_short(command: str, seconds: int) -> bool:
+    """Return whether a command is a pause of fewer seconds."""
+    pause = re.search(r"\bsleep[ \t]+(\d+)s?(?=[\s;&|)]|$)", command)
+    return pause is not None and int(pause[1]) < seconds

@@ -174,7 +174,7 @@ def _check_size(node_class: EC2NodeClass, context: Context, smallest: int, cpus:
 
 
 def _has_small_types(node_class: EC2NodeClass, context: Context, cpus: int) -> bool:
-    """Whether all instance types of the class's NodePools are too small to run many pods, or may be."""
+    """Return whether the instance types of the class's NodePools are, or may all be, too small to run many pods."""
     pools = context.pools(node_class)
     if not pools:
         others = [obj for obj in context.objects if isinstance(obj, NodePool)]
@@ -190,13 +190,16 @@ def _has_small_types(node_class: EC2NodeClass, context: Context, cpus: int) -> b
 
 
 def _mounts(spec: Node) -> bool:
-    """Whether user data seems to mount disks of its own."""
+    """Return whether the user data seems to mount other disks."""
     data = spec.get("userData")
     return data is not None and re.search(MOUNTS, data.text) is not None
 
 
 def _size(mappings: Node, devices: tuple[str, str | None]) -> Node | None:
-    """The size of the volume for images and pods; None where another volume may be meant for them."""
+    """Return the size of the volume for images and pods.
+
+    None if the class maps a device of another kind, or states no size.
+    """
     found: dict[object, Node] = {}
     for mapping in mappings.items if mappings.kind == "sequence" else ():
         name, size = mapping.get("deviceName"), mapping.find("ebs", "volumeSize")

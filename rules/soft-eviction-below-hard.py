@@ -50,7 +50,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 def _amount(node: Node) -> tuple[bool, float] | None:
-    """Whether a threshold is a percentage, and how large it is; None where that is not known."""
+    """Return whether a threshold is a percentage, and its number. None if the threshold is not known."""
     if not isinstance(node.value, str):
         return None
     if node.value.endswith("%"):

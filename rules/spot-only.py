@@ -4,6 +4,9 @@ Spot instances are cheaper, but EC2 can reclaim them at any time. If a region ru
 Karpenter tries spot first and uses on-demand only if the NodePool, or another NodePool that the pods can use, allows
 it. For work that can wait, spot alone is fine.
 
+The strict profile shows nothing if a comment next to the requirement says that spot alone is meant: it contains
+"spot only", or names on-demand. `--select` and `--extend-select` show these NodePools as well.
+
 The rule reports nothing if the same folder holds a NodePool with the same taints and labels that allows on-demand
 capacity. If such a NodePool has fewer taints or other labels, only pods without a node selector for the spot pool can
 use it. The finding is then information.
@@ -29,6 +32,8 @@ spec.template.spec.requirements:
 ```
 """
 
+import re
+
 from nodelint.api import (
     Also,
     Context,
@@ -37,6 +42,7 @@ from nodelint.api import (
     NodePool,
     RequirementLine,
     Suggestion,
+    comments,
     edits,
     keys,
     messages,
@@ -55,7 +61,7 @@ from nodelint.api import (
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-best-practices.html",
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    spot = pool_requirements.last_asking(pool, keys.CAPACITY_TYPE)
+    spot = pool_requirements.find_last_requirement(pool, keys.CAPACITY_TYPE)
     if spot is None or context.resolution(pool).capacity_types != ("spot",):
         return
     pools = list(context.interchangeable_pools(pool, "on-demand"))
@@ -76,18 +82,28 @@ def check(pool: NodePool, context: Context) -> Findings:
     yield Finding(
         at=pool_requirements.values_at(spot),
         message="`spot` is the only capacity type: nothing starts while spot capacity is short",
+        on_request=isinstance(spot.at, RequirementLine) and _has_reason_for_spot_only(spot.at),
         help="add `on-demand` (Karpenter still tries spot first), or an on-demand NodePool of lower weight",
         suggestions=_ways(spot.at) if isinstance(spot.at, RequirementLine) else (),
     )
 
 
+def _has_reason_for_spot_only(line: RequirementLine) -> bool:
+    """Return whether a comment shows that the author decided against on-demand capacity."""
+    comment = comments.of_requirement(line).lower()
+    return re.search(r"\bspot[- ]only\b|\bonly spot\b|\bon[- ]demand\b", comment) is not None
+
+
 def _labels(pool: NodePool) -> set[tuple[object, object]]:
-    """What pods may select nodes of a pool by."""
+    """Return the template labels of a pool, by which pods may select its nodes."""
     return {(label.key, label.value) for label in pool.template_labels}
 
 
 def _fallback(pool: NodePool, context: Context) -> NodePool | None:
-    """A pool beside this one that may use on-demand capacity and takes every pod that tolerates this one's taints."""
+    """Return another pool with on-demand capacity that accepts all pods that tolerate the taints of this pool.
+
+    None if there is none, or this pool has no taints.
+    """
     taints = resolve.taints(pool)
     if not taints:
         return None

@@ -45,7 +45,7 @@ from nodelint.api import (
     source="https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    asking = pool_requirements.last_asking(pool, keys.CAPACITY_TYPE)
+    asking = pool_requirements.find_last_requirement(pool, keys.CAPACITY_TYPE)
     if asking is None or resolve.taints(pool) != frozenset():
         return
     for other in context.cluster_pools(pool):

@@ -63,7 +63,10 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def _moved(spec: Node, taint: Node) -> list[Edit]:
-    """The only taint under another key; none where others stand beside it or there are startup taints."""
+    """Return edits that rename `taints` to `startupTaints`.
+
+    Raise NotEditable if the NodePool has other taints or startup taints.
+    """
     taints, key = spec.get("taints"), spec.key("taints")
     if taints is None or key is None or len(taints.items) != 1 or spec.get("startupTaints") is not None:
         raise edits.NotEditable("there are other taints or startup taints")

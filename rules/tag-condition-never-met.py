@@ -134,7 +134,7 @@ _WITHOUT_TAGS = (
     "iam:GetInstanceProfile",
     "iam:PassRole",
 )
-"""What Karpenter calls without tags in the request."""
+"""Actions that Karpenter calls without tags in the request."""
 _LONGEST = 20_000
 
 
@@ -183,7 +183,9 @@ def check(source: Source, context: Context) -> Findings:
 
 
 def _find_statements(source: Source) -> Iterator[tuple[Span, str]]:
-    """The statements that allow something on a condition about tags of the request, each with the key's place."""
+    """Yield each statement that allows actions on a condition about request tags, with the place of the condition
+    key.
+    """
     seen = set()
     for match in _KEY.finditer(source.text):
         for start, end in _enclosing(source.text, match.start()):
@@ -200,7 +202,7 @@ def _find_statements(source: Source) -> Iterator[tuple[Span, str]]:
 
 
 def _enclosing(text: str, at: int) -> Iterator[tuple[int, int]]:
-    """Yield the braces around a place, the innermost first."""
+    """Yield the start and the end of each pair of braces around a place, the innermost first."""
     depth, start, end, first = 0, at, at, max(at - _LONGEST, 0)
     while start > first:
         start -= 1
@@ -218,7 +220,10 @@ def _enclosing(text: str, at: int) -> Iterator[tuple[int, int]]:
 
 
 def _closing(text: str, at: int) -> int | None:
-    """Return the place behind the brace that closes what is open at a place; None if none is near."""
+    """Return the place after the brace that closes the block around a place.
+
+    None if no brace near the place closes it.
+    """
     depth = 0
     for place in range(at, min(at + _LONGEST, len(text))):
         depth += {"{": 1, "}": -1}.get(text[place], 0)
@@ -233,7 +238,7 @@ def _name_actions(statement: str) -> Iterator[str]:
 
 
 def _count(action: str) -> Callable[[str], int]:
-    """Return a function that counts how often a text grants an action, by a pattern as well."""
+    """Return a function that counts how often a text grants an action, directly or by a pattern."""
     service, _, name = action.partition(":")
     prefixes = "|".join(re.escape(name[:n]) + r"\*" for n in range(len(name)))
     pattern = re.compile(rf"""(?i)["'](?:\*|{service}:(?:{name}|{prefixes}))["']""")
@@ -247,13 +252,15 @@ _VALUES = re.compile(
     r"""["']?\s*+[=:]?\s*+(?:values\s*=\s*)?(\[[^\][]{0,2000}\]|"[^"\n]*"|'[^'\n]*'|[^\s{}\[\]"']+)"""
 )
 _NODE_NAMES = ("ip-10-0-0-1.eu-west-1.compute.internal", "i-0123456789abcdef0")
-"""What Karpenter calls instances: by the names of their nodes."""
+"""Examples of the names that Karpenter gives instances: the names of their nodes."""
 _FORMER_TAG = "karpenter.sh/provisioner-name"
 _TERMINATE = "ec2:TerminateInstances"
 
 
 def _about_resources(source: Source, context: Context) -> Findings:
-    """Yield a finding if all statements that allow Karpenter to end instances have a condition that is never met."""
+    """Yield a finding if each statement that allows Karpenter to terminate instances has a condition that is never
+    met.
+    """
     folder = terraform_trace.folder_of(source.path)
     files = {
         file.path: file for file in (*context.run_files.terraform.files, *context.run_files.files_of_run, source)
@@ -279,7 +286,7 @@ def _about_resources(source: Source, context: Context) -> Findings:
 def _find_reason(
     statement: "iam_statements.Statement", classes: "Sequence[EC2NodeClass]", context: Context
 ) -> str | None:
-    """Return why a condition of a statement is never met, as a clause; None if it may be."""
+    """Return why a condition of a statement is never met, as a clause. None if the condition may be met."""
     if statement.actions is None or "Deny" in _DENY.findall(statement.text):
         return None
     for key in _RESOURCE_KEY.finditer(statement.text):
@@ -304,7 +311,10 @@ def _find_reason(
 
 
 def _list_names(classes: "Sequence[EC2NodeClass]") -> list[str] | None:
-    """Return the names of the instances of some classes, or examples of them; None if one is not known."""
+    """Return the names of the instances of some classes. If a class sets no name, these are examples of node names.
+
+    None if a name is not known.
+    """
     names: list[str] = []
     for node_class in classes:
         tag = node_class.node.find("spec", "tags", "Name")
@@ -319,7 +329,7 @@ def _list_names(classes: "Sequence[EC2NodeClass]") -> list[str] | None:
 
 
 def _is_node_name(pattern: str) -> bool:
-    """Whether a pattern is for the names of nodes, which are not known in full."""
+    """Return whether a pattern may match names of nodes."""
     return re.match(r"ip-|i-|\*\.", pattern) is not None
 
 

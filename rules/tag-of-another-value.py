@@ -100,7 +100,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         yield Finding(
             at=first.node,
             message=f"no {what} have this value of `{messages.short(key, 40)}`: Terraform writes {shown}",
-            also=[Also(tag.at, "the tag") for tag in made[:2]],
+            also=[Also(tag.at, "Terraform writes this tag") for tag in made[:2]],
             note="the selector finds nothing, so the class is never ready",
             severity="error" if is_certain else None,
             help="give the tag and the selector the same value",
@@ -112,7 +112,10 @@ def _classes(context: Context) -> Sequence[EC2NodeClass]:
 
 
 def _find_tag(term: manifest.SelectorTerm) -> "manifest.Label | None":
-    """Return the tag of a term that Terraform may set; None if the term has none, or selects by other means."""
+    """Return the discovery tag of a term, which Terraform may set.
+
+    None if the term has no such tag, or selects by other means.
+    """
     tags = [tag for tag in term.tags if isinstance(tag.key, str) and _KEY.search(tag.key)]
     if term.id or term.name or len(tags) != 1 or "kubernetes.io" in str(tags[0].key):
         return None
@@ -121,7 +124,7 @@ def _find_tag(term: manifest.SelectorTerm) -> "manifest.Label | None":
 
 
 def _is_set_elsewhere(key: str, context: Context) -> bool:
-    """Whether a file sets the tag in another way, or Terraform looks for what has it already."""
+    """Return whether another file sets the tag, or Terraform looks up existing resources by the tag."""
     for file in context.run_files.files_with(key, around=True):
         if file.path.endswith((".tf", ".tofu")):
             if f"tag:{key}" in file.text:

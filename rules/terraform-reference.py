@@ -42,11 +42,11 @@ BARE = (
     rf"module\.[A-Za-z_][\w-]*{STEPS}+|each\.(?:key|value){STEPS}*|{RESOURCE}[\w.*\[\]\"]+"
     rf"|(?:var|local)\.[A-Za-z_]\w*+(?:(?=[^\[\n]*\[){STEPS}*+(?:\[[^\]]*\]{STEPS}*+)?|(?:\.[^\W_]*_\w*)*)"
 )
-"""A whole value that is a reference: a host's name, such as `local.example.com`, is none."""
+"""A value that consists of a single Terraform reference. A host name, such as `local.example.com`, does not match."""
 MARKS = ("module.", "each.", "var.", "local.", *(f"{provider}_" for provider in PROVIDERS))
-"""One of these is in every text that holds a value of such a form."""
+"""Each value that matches `BARE` contains one of these texts."""
 JSON_FILES = (".tf.json", ".tofu.json")
-"""Files of Terraform as JSON, in which every text is a template."""
+"""The ends of Terraform files in JSON, in which each text is a template."""
 SEVERAL = 5
 HELP = "write `${name}` and pass it with `templatefile` or envsubst, or move the object into Terraform"
 
@@ -86,7 +86,10 @@ def check(obj: Object, context: Context) -> Findings:
 
 
 def _ways(places: list[Span], terraform: bool) -> list[Suggestion]:
-    """The references in `${}`; in a file of its own, the names that `templatefile` or envsubst can give."""
+    """Return a suggestion that writes the references in `${}`.
+
+    In a manifest, the suggestion uses names that `templatefile` or envsubst can fill in.
+    """
     changes = []
     for place in places:
         text = place.source.text[place.start : place.end]
@@ -114,7 +117,7 @@ def _places(obj: Object, context: Context) -> Iterator[Span]:
 
 
 def _file_holds(span: Span) -> bool:
-    """Whether a reference stands in a file; `templatefile` gives what a value that is not known refers to."""
+    """Return whether a reference is written in a file. False for a reference that a rendered value only adds."""
     if span.source.built is None:
         return True
     origin = span.source.built.find_origin(span)
@@ -128,7 +131,7 @@ def _inside(node: Node) -> Span:
 
 
 def _bare(obj: Object) -> Iterator[Node]:
-    """Values that are an expression of Terraform and nothing else, as one that was copied from there."""
+    """Yield each value that is a single Terraform expression without `${}`."""
     if not any(map(obj.source.holds, MARKS)):
         return
     metadata = obj.node.get("metadata")

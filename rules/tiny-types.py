@@ -27,7 +27,7 @@ small node, and the next pod gets another one. With a lower bound on CPUs or mem
 DaemonSets and pods.
 
 It also reports listed sizes and types with 2 GiB of memory, such as `small` of the `t` types, because system and
-kubelet use a third of it. The strict profile shows this if no allowed type is larger.
+kubelet use a third of it.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -119,7 +119,7 @@ def _check_listed(pool: NodePool, context: Context, few: int) -> Findings:
 
 
 def _tiny(key: str, value: manifest.Value, resolution: resolve.Resolution, few: int) -> bool:
-    """Whether all types of a value that are left hold so few pods."""
+    """Return whether all allowed instance types of a value run at most `few` pods."""
     types = resolution.catalog.having_value(key, str(value.text)) & resolution.candidates
     names = resolution.catalog.names_in(types)
     return bool(names) and all(
@@ -128,7 +128,7 @@ def _tiny(key: str, value: manifest.Value, resolution: resolve.Resolution, few: 
 
 
 def _most_pods(key: str, texts: Sequence[str], resolution: resolve.Resolution) -> int:
-    """The most pods that a node of some values' types runs."""
+    """Return the most pods that a node of the instance types of some values runs."""
     types = resolution.catalog.having_value(key, *texts) & resolution.candidates
     return max(
         int(resolution.catalog.resources.amounts(name).get("pods", "0"))
@@ -170,7 +170,7 @@ def _check_left(pool: NodePool, context: Context, few: int, little: int) -> Find
 def _listed(
     items: Sequence[pool_requirements.PoolRequirement], resolution: resolve.Resolution, few: int, little: int
 ) -> Findings:
-    """Yield a finding for values of lists all of whose types have hardly any memory for pods."""
+    """Yield a finding for listed values whose instance types all have little memory for pods."""
     for item in items:
         small = [
             value
@@ -181,14 +181,9 @@ def _listed(
             texts = [str(value.text) for value in small]
             most = max(_memory(item.key, text, resolution, few, little) for text in texts)
             names = messages.list_first([f"`{text}`" for text in texts], 3)
-            room = resolution.catalog.resources.column("memory")
-            larger = any(
-                amount is not None and quantities.billionths(amount) // quantities.ONE >> 20 >= little
-                for amount in resolution.candidates.select(room)
-            )
             yield Finding(
                 at=fixes.visible_node(small[0].node),
-                on_request=larger,
+                on_request=True,
                 message=f"{names}: a node has {most / 1024:.1f} GiB of memory for pods, DaemonSets included",
                 covers=[value.node for value in small],
                 help="use larger types: DaemonSets need the same room on each node",
@@ -196,7 +191,7 @@ def _listed(
 
 
 def _memory(key: str, text: str, resolution: resolve.Resolution, few: int, little: int) -> int:
-    """MiB for pods on the largest type of a value, where that is little; else 0."""
+    """Return the MiB for pods on the largest instance type of a value if this is less than `little`, else 0."""
     catalog = resolution.catalog
     names = catalog.names_in(catalog.having_value(key, text) & resolution.candidates)
     resources = [catalog.resources.amounts(name) for name in names]
@@ -207,14 +202,14 @@ def _memory(key: str, text: str, resolution: resolve.Resolution, few: int, littl
 
 
 def _let_in(pool: NodePool, resolution: resolve.Resolution, few: int) -> Findings:
-    """Yield a finding for types of a few pods that no requirement keeps out."""
+    """Yield a finding for allowed instance types that run at most `few` pods, if no requirement lists types."""
     catalog = resolution.catalog
     names = catalog.names_in(resolution.candidates & catalog.having_value(keys.SIZE, "nano", "micro"))
     pods = {name: int(catalog.resources.amounts(name).get("pods", "0")) for name in names}
     small = [name for name in names if pods[name] <= few]
     if not small or fixes.doubts(resolution):
         return
-    category = pool_requirements.last_asking(pool, keys.CATEGORY)
+    category = pool_requirements.find_last_requirement(pool, keys.CATEGORY)
     shown, most = messages.short(", ".join(sorted(small)), 40), max(pods[name] for name in small)
     yield Finding(
         at=fixes.visible_node(category.key_node) if category is not None else fixes.place(pool),

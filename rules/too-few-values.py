@@ -101,7 +101,9 @@ def _too_few(pool: NodePool, resolution: resolve.Resolution) -> Iterator[Finding
 
 
 def _beside_an_impossible_line(resolution: resolve.Resolution) -> Iterator[Finding]:
-    """What stays too few once the lines that no instance type meets, which other rules report, are put right."""
+    """Yield a finding for each minValues that cannot be met even without the requirements that match no instance
+    type. Other rules report these requirements.
+    """
     known = [line for line in resolution.lines if line.requirement is not None]
     possible = [line for line in known if line.kept]
     if len(possible) == len(known):

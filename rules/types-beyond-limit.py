@@ -112,7 +112,7 @@ def _check_listed(pool: NodePool, context: Context) -> Findings:
 
 
 def _of_families(out: list[tuple[resolve.Limit, TypeSet]], resolution: resolve.Resolution) -> Findings:
-    """Yield a finding for families and sizes that are listed, and whose types a limit keeps out here and there."""
+    """Yield a finding for listed families and sizes if a limit excludes the largest types of some families."""
     lists = {requirement.normalize(line.key): line for line in resolution.lines if line.operator == "In"}
     sizes = lists.get(keys.SIZE)
     limit, types = max(out, key=lambda exceeded: len(exceeded[1]))
@@ -157,7 +157,7 @@ def _finding(
 
 
 def _listed(names: list[str]) -> str:
-    """Return two names, and how many more there are."""
+    """Return a text with the first two names and the number of further names."""
     more = len(names) - 2
     return f"{', '.join(names[:2])} or {more} more" if more > 0 else " or ".join(names)
 
@@ -188,6 +188,6 @@ def _check_largest(pool: NodePool, context: Context) -> Findings:
 
 
 def _lists_types_by_name(pool: NodePool) -> bool:
-    """Whether the pool lists its instance types by their names, or by families and sizes."""
+    """Return whether the pool lists instance types by name, or by families and sizes."""
     lists = {item.key for item in pool_requirements.requirements_of(pool) if item.operator == "In"}
     return keys.INSTANCE_TYPE in lists or {keys.FAMILY, keys.SIZE} <= lists

@@ -58,7 +58,7 @@ output "endpoint" {
 from nodelint.api import Also, Context, Finding, Findings, Source, Span, module_folder, rule
 
 _MOST = 3
-"""A folder with more undeclared names is an excerpt, or a tool adds files."""
+"""The most undeclared names that are reported. A folder with more is an excerpt, or a tool adds files."""
 
 
 @rule(
@@ -86,7 +86,9 @@ def check(source: Source, context: Context) -> Findings:
                 first[found.address] = Finding(
                     at=Span(source, found.start, found.end),
                     message=f"no file of this folder declares `{found.address}`: Terraform refuses the plan",
-                    help=f"did you mean `{near}`?" if near is not None else "declare it, or correct its name",
+                    help=f"did you mean `{near}`?"
+                    if near is not None
+                    else "declare the address, or correct its name",
                     also=[
                         Also(Span(other.source, again.start, again.end), "names it as well")
                         for other, again in missing
@@ -100,12 +102,12 @@ def check(source: Source, context: Context) -> Findings:
             at=Span(source, found.start, found.end),
             message=f"{module.name} has no output `{found.attribute}`: Terraform refuses the plan",
             note=module.explain_output(found.attribute),
-            help=f"write `{found.address}.{other}`" if other is not None else "ask for an output that it has",
+            help=f"write `{found.address}.{other}`" if other is not None else "use an output that the module has",
         )
     for block, before in folder.find_repeated(source.path):
         yield Finding(
             at=block,
             message="another block has this type and name: Terraform refuses the configuration",
-            also=[Also(before, "the other block")],
-            help="rename or remove one of them",
+            also=[Also(before, "this block has the same type and name")],
+            help="rename or remove one of the blocks",
         )

@@ -117,7 +117,9 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def _says(resolution: resolve.Resolution) -> bool:
-    """Whether the pool says if it wants GPUs: by a requirement about them, or by asking for accelerators."""
+    """Return whether the pool states whether it uses GPUs: it has a requirement on GPUs, or it requires
+    accelerators.
+    """
     return any(
         line.key.startswith(GPU)
         or (line.key.startswith(ACCELERATOR) and line.requirement and not line.requirement.absent_allowed)
@@ -126,7 +128,10 @@ def _says(resolution: resolve.Resolution) -> bool:
 
 
 def _listed(image_set: list[images.Image]) -> str:
-    """`amd64, amd64 nvidia`: the image without a word behind its architecture is the standard one."""
+    """Return a text with the architecture and the variant of each image: `amd64, amd64 nvidia`.
+
+    The standard variant is not written.
+    """
     words = []
     for image in image_set:
         variant = "" if image.variants[0] == "standard" else f" {image.variants[0]}"
@@ -135,7 +140,9 @@ def _listed(image_set: list[images.Image]) -> str:
 
 
 def _example(resolution: resolve.Resolution, types: TypeSet) -> str:
-    """Return a type of the newest generation in the set: an `xlarge` if there is one, of them the cheapest."""
+    """Return an example of an instance type of the newest generation in a set: the cheapest `xlarge`, else the
+    cheapest type.
+    """
     catalog = resolution.catalog
     by_age = sorted(catalog.values(GENERATION).items(), key=lambda family_types: -int(family_types[0] or 0))
     newest = next((left for _, of in by_age if (left := of & types)), types)
@@ -146,9 +153,10 @@ def _example(resolution: resolve.Resolution, types: TypeSet) -> str:
 
 
 def _unique(resolution: resolve.Resolution, main: int) -> tuple[list[fixes.Wanted], str]:
-    """The requirements after which the nodes of an image match it alone, and what to do where they are not enough.
+    """Return the requirements after which the nodes of an image match only this image, and what else to do if these
+    do not suffice.
 
-    Nothing that a line of the pool names is shut out: not one of several architectures, no family, no type.
+    A requirement that excludes an architecture, a family or a type that the pool lists is not returned.
     """
     wanted = resolution.image_mixups.requirements_for(main)
     if wanted is None:
@@ -166,7 +174,9 @@ def _unique(resolution: resolve.Resolution, main: int) -> tuple[list[fixes.Wante
 
 
 def _shuts_out(resolution: resolve.Resolution, wanted: fixes.Wanted, line: resolve.LineEffect) -> bool:
-    """Whether a requirement takes away an architecture, a family or a type that a line of the pool names."""
+    """Return whether a requirement excludes instance types of an architecture, a family or a type that a line of the
+    pool lists.
+    """
     key = requirement.normalize(line.key)
     if (
         line.operator != "In"
@@ -179,12 +189,12 @@ def _shuts_out(resolution: resolve.Resolution, wanted: fixes.Wanted, line: resol
 
 
 def _varied(resolution: resolve.Resolution, wanted: list[fixes.Wanted]) -> bool:
-    """Whether what requirements leave still meets every minValues."""
+    """Return whether the pool still meets each minValues with these requirements."""
     return resolution.varied_enough(_left(resolution, resolution.candidates, wanted))
 
 
 def _left(resolution: resolve.Resolution, types: TypeSet, wanted: list[fixes.Wanted]) -> TypeSet:
-    """Return what requirements leave of a set of types."""
+    """Return the instance types of a set that meet the requirements."""
     for key, operator, values in wanted:
         types &= resolution.catalog.select(requirement.Requirement.parse(key, operator, values))
     return types

@@ -108,7 +108,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 def _encrypts(node_class: EC2NodeClass, context: Context) -> bool | None:
-    """Whether the account encrypts what does not say so; None where it was not asked."""
+    """Return whether the account encrypts volumes by default. None if the snapshot does not have this fact."""
     try:
         selectors.check_region(context.pools(node_class), context.facts, "volume-encryption")
         return context.facts.encrypts_volumes

@@ -117,15 +117,20 @@ def check(obj: Object, context: Context) -> Findings:
 
 
 def _may_be_newer(obj: Object, problem: apiserver.SchemaProblem) -> str | None:
-    """What to do about a field of EKS Auto Mode that is like none: AWS may have added it."""
+    """Return a help for a field of an EKS Auto Mode class that resembles no known field: AWS may have added the field
+    since. None for other fields.
+    """
     is_like_none = problem.message.startswith(f"`{problem.node.text}` is not a known field of ")
     if not isinstance(obj, manifest.AutoModeClass) or not is_like_none:
         return None
-    return f"remove it, unless AWS added it after {apiserver.load('nodeclass-v1')['x-nodelint-known-on']}"
+    return f"remove the field, unless AWS added it after {apiserver.load('nodeclass-v1')['x-nodelint-known-on']}"
 
 
 def _ways(obj: Object, problem: apiserver.SchemaProblem, context: Context) -> list[Suggestion]:
-    """Doing without a field; where it stands in the right place too, with either of the two values."""
+    """Return suggestions to rename, move or remove an unknown field.
+
+    If the field is also in the right place, each suggestion keeps one of the two values.
+    """
     name, parent = str(problem.node.value), problem.node.parent
     judge = partial(apiserver.check, release=context.karpenter, schemas=context.schemas)
     renamed = remedies.rename_to_missing(obj, parent, context.problems(obj), judge) if parent is not None else None
@@ -141,7 +146,7 @@ def _ways(obj: Object, problem: apiserver.SchemaProblem, context: Context) -> li
         alone = parent is None or len(parent.entries) == 1
         return remedies.drop_refused(obj, problem.node, judge if alone else None)
     here, drop = parent.get(name), edits.if_editable(edits.remove, problem.node)
-    ways = [(f"remove it: {problem.belongs}.{name} is already set", drop)]
+    ways = [(f"remove `{name}`: {problem.belongs}.{name} is already set", drop)]
     if here is not None and drop and isinstance(here.value, str) and here.value != there.value:
         value = remedies.duration_meant(here.value) or here.value
         moved = edits.if_editable(edits.set_value, there, value)
@@ -150,7 +155,7 @@ def _ways(obj: Object, problem: apiserver.SchemaProblem, context: Context) -> li
 
 
 def _is_within(node: Node, outer: Node) -> bool:
-    """Whether a node is another, or lies in it."""
+    """Return whether a node is another node, or is below it."""
     inner: Node | None = node
     while inner is not None and inner is not outer:
         inner = inner.parent
@@ -158,17 +163,19 @@ def _is_within(node: Node, outer: Node) -> bool:
 
 
 def _about_state(problem: apiserver.SchemaProblem, context: Context) -> str | None:
-    """What to do where a term asks for images in a state, as the AWS CLI can: no field does that."""
+    """Return a help for an image term with a `state`, which only the AWS CLI has. None for other fields."""
     if problem.node.value != "state" or "amiSelectorTerms[" not in problem.path:
         return None
     if releases.has_defect("pending-images", context.karpenter):
         release = releases.fixed_for("pending-images", context.karpenter)
-        return f"remove it, and upgrade to Karpenter {release}, which uses only available images"
-    return f"remove it: Karpenter {context.karpenter} uses only available images"
+        return f"remove `state`, and upgrade to Karpenter {release}, which uses only available images"
+    return f"remove `state`: Karpenter {context.karpenter} uses only available images"
 
 
 def _moves_nodes(obj: Object, problem: apiserver.SchemaProblem, context: Context) -> bool:
-    """Whether nodes may run that Karpenter replaces once the field counts: the API server had dropped it."""
+    """Return whether the fix may replace nodes: the API server dropped the field so far, and Karpenter hashes the
+    right field.
+    """
     if problem.node.value == "kubelet":  # its settings go to the class, which may run
         return True
     if apiserver.refuses(obj, context.karpenter, context.schemas):
@@ -184,7 +191,10 @@ def _moves_nodes(obj: Object, problem: apiserver.SchemaProblem, context: Context
 
 
 def _settled(obj: Object, problem: apiserver.SchemaProblem, context: Context) -> list[Edit]:
-    """A field that stands in the wrong place goes to where v1 has it."""
+    """Return edits that move a field to the place that v1 has for the field.
+
+    Empty if there is none, or the node is shared.
+    """
     name, at = problem.node.value, tuple(problem.path.split("."))
     if problem.belongs and "[]" in problem.belongs and not problem.node.shared:
         return _moved_within_item(obj, problem, context)
@@ -201,7 +211,10 @@ def _settled(obj: Object, problem: apiserver.SchemaProblem, context: Context) ->
 
 
 def _moved_within_item(obj: Object, problem: apiserver.SchemaProblem, context: Context) -> list[Edit]:
-    """Fields of a list's item go a level deeper in the same item: `volumeType` beside `ebs`, or without it."""
+    """Return edits that move fields of a list item one level deeper, such as `volumeType` into `ebs`.
+
+    Empty if `ebs` already has one of these fields.
+    """
     item, (home, _, deeper) = problem.node.parent, str(problem.belongs).rpartition(".")
     if item is None or re.sub(r"\[\d+\]", "[]", problem.path.rpartition(".")[0]) != home:
         return []
@@ -220,7 +233,7 @@ def _moved_within_item(obj: Object, problem: apiserver.SchemaProblem, context: C
 
 
 def _indented(obj: Object, problem: apiserver.SchemaProblem) -> list[Edit]:
-    """A field of one line that follows an empty `metadata:` at its column goes below it."""
+    """Return an edit that indents a field of one line below an empty `metadata:`. Empty for other problems."""
     metadata, field = obj.node.get("metadata"), obj.node.get(problem.node.text)
     key = obj.node.key("metadata")
     if problem.belongs != "metadata" or metadata is None or key is None or metadata.kind != "scalar":
@@ -238,7 +251,7 @@ _OF_PROVISIONER = ("ttlSecondsAfterEmpty", "ttlSecondsUntilExpired", "consolidat
 
 
 def _of_provisioner(obj: Object, problem: apiserver.SchemaProblem) -> list[Edit]:
-    """A field of v1alpha5 in a NodePool of v1 becomes what v1 has."""
+    """Return edits that replace a v1alpha5 field in a v1 NodePool by the field of v1. Empty for other fields."""
     at = tuple(problem.path.split("."))
     if obj.version != "v1" or obj.partial or at[-1] not in _OF_PROVISIONER or problem.node.shared:
         return []
@@ -265,7 +278,7 @@ def _terms_of_selector(obj: Object, problem: apiserver.SchemaProblem) -> list[Ed
 
 
 def _remove_toleration_fields(problem: apiserver.SchemaProblem) -> list[Edit]:
-    """A taint without what only a toleration has: the API server would drop it."""
+    """Return edits that remove a field of tolerations from a taint. Empty for other fields."""
     toleration = problem.node.value in ("operator", "tolerationSeconds") and "aints[" in problem.path
     return edits.if_editable(edits.remove, problem.node) if toleration else []
 
@@ -281,7 +294,10 @@ def _terms_of_ids(problem: apiserver.SchemaProblem) -> list[Edit]:
 
 
 def _tag_of_name(problem: apiserver.SchemaProblem) -> list[Edit]:
-    """The name of a subnet, which EC2 keeps in the tag `Name`: a term for subnets has no field for it."""
+    """Return edits that write the `name` of a subnet term as the tag `Name`, because subnet terms have no `name`.
+
+    Empty for other fields.
+    """
     term = problem.node.parent
     name = term.get("name") if term is not None and problem.node.value == "name" else None
     if term is None or name is None or not isinstance(name.value, str) or "subnetSelectorTerms[" not in problem.path:
@@ -299,10 +315,12 @@ def _tag_of_name(problem: apiserver.SchemaProblem) -> list[Edit]:
 
 
 def _of_seconds(problem: apiserver.SchemaProblem) -> list[Edit]:
-    """A field as pods have it, with its number of seconds: `terminationGracePeriodSeconds: 300`."""
+    """Return edits that turn a field with seconds, as pods have it, into a duration: `terminationGracePeriodSeconds:
+    300`. Empty for other fields.
+    """
     name, parent = str(problem.node.value), problem.node.parent
     meant = name.removesuffix("Seconds")
-    if parent is None or meant == name or not problem.message.endswith(f", did you mean `{meant}`?"):
+    if parent is None or meant == name or not problem.message.endswith(f" (did you mean `{meant}`?)"):
         return []
     value = parent.get(name)
     if value is None:
@@ -315,7 +333,7 @@ def _of_seconds(problem: apiserver.SchemaProblem) -> list[Edit]:
 
 
 def _types_as_requirement(spec: Node, field: Node) -> list[tuple[str, list[Edit]]]:
-    """A list of instance types, as other tools have it, as a requirement of the pool; or without it."""
+    """Return suggestions to write a list of instance types as a requirement, or to remove the list."""
     dropped = edits.if_editable(edits.remove, field)
     names, requirements = spec.get(str(field.value)), spec.get("requirements")
     items = names.items if names is not None else []
@@ -331,7 +349,7 @@ def _types_as_requirement(spec: Node, field: Node) -> list[tuple[str, list[Edit]
 
 
 def _as_requirements(spec: Node, field: Node) -> list[tuple[str, list[Edit]]]:
-    """Labels that nodes are to have, as requirements of the pool; or without them."""
+    """Return suggestions to write the labels of a `nodeSelector` as requirements, or to remove the `nodeSelector`."""
     dropped = edits.if_editable(edits.remove, field)
     selector, requirements = spec.get(str(field.value)), spec.get("requirements")
     labels = selector.entries if selector is not None and selector.kind == "mapping" else ()
@@ -348,7 +366,10 @@ def _as_requirements(spec: Node, field: Node) -> list[tuple[str, list[Edit]]]:
 
 
 def _renamed(problem: apiserver.SchemaProblem) -> list[Edit]:
-    """The key as it was probably meant; nothing where that key is there already or the place is shared."""
+    """Return an edit that writes the key that was probably meant.
+
+    Empty if this key already exists, or no key is similar.
+    """
     parent = problem.node.parent
     if problem.suggestion is None or parent is None or parent.key(problem.suggestion) is not None:
         return []

@@ -60,7 +60,7 @@ from nodelint.api import (
 
 NODE_GROUP_LABEL = "eks.amazonaws.com/capacityType"
 CAPACITY = {"SPOT": "spot", "ON_DEMAND": "on-demand"}
-"""The values of the label of node groups, and Karpenter's words for them."""
+"""The values of the node group label, each with the capacity type of Karpenter."""
 
 
 @rule(
@@ -109,7 +109,9 @@ def check(pool: NodePool, context: Context) -> Findings:
 def _check_node_group_label(
     pool: NodePool, items: list[pool_requirements.PoolRequirement], context: Context
 ) -> Findings:
-    """Yield a finding for the label of EKS's node groups, where Karpenter may launch what it does not say."""
+    """Yield a finding for a capacity type in the label of EKS node groups if Karpenter may launch another capacity
+    type.
+    """
     labelled = [item for item in items if item.key == NODE_GROUP_LABEL and item.operator == "In" and item.known]
     if not labelled or pool.partial or any(not isinstance(line.key, str) for line in pool.requirements):
         return
@@ -129,15 +131,21 @@ def _check_node_group_label(
 
 
 def _ways(item: pool_requirements.PoolRequirement, key: str, renamed: list[Edit], repeats: bool) -> list[Suggestion]:
-    """The key that was probably meant; where there is a line of it, or that is a guess, doing without this one."""
+    """Return suggestions to write the key that was probably meant, or to remove the requirement.
+
+    If `repeats`, the pool already uses this key, and only the removal is suggested.
+    """
     gone = edits.if_editable(edits.remove, item.key_node if item.is_label else item.node)
     return remedies.list_suggestions(
-        [("" if repeats else f"write `{key}`", [] if repeats else renamed), ("remove it", gone)]
+        [
+            ("" if repeats else f"write `{key}`", [] if repeats else renamed),
+            (f"remove `{messages.short(item.key, 50)}`", gone),
+        ]
     )
 
 
 def _a_value_of(item: pool_requirements.PoolRequirement, key: str, context: Context) -> bool:
-    """Whether a label's value can be one of a well-known key's; a placeholder can."""
+    """Return whether a well-known key can have the values of a label. True for a placeholder."""
     return all(labels.can_have(key, value, context.catalog) is not False for value in item.texts)
 
 
@@ -149,14 +157,14 @@ def _message(written: str, near: str) -> str:
             f"the domain belongs to EKS Auto Mode; Karpenter's label is `{near}`",
         )
     return messages.first_fitting(
-        f"`{written}` is not a label of instance types, did you mean `{near}`?",
+        f"`{written}` is not a label of instance types (did you mean `{near}`?)",
         f"`{written}` does not exist, use `{near}`",
         f"`{messages.short(written, 36)}` does not exist, use `{near}`",
     )
 
 
 def _refused(pool: NodePool, item: pool_requirements.PoolRequirement, context: Context) -> bool:
-    """Whether the API server refuses the pool for this key, so that no node of it runs today."""
+    """Return whether the API server refuses the pool because of this key. Such a pool has no nodes."""
     if item.key.startswith(("karpenter.k8s.aws/", "karpenter.sh/")):
         return True  # it admits none but those it knows, though it may name another fault first
     return any(

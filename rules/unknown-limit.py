@@ -36,13 +36,13 @@ from nodelint.api import (
 def check(pool: NodePool, _: Context) -> Findings:
     limits = list(resolve.limits(pool))
     for limit in limits:
-        if resolve.known_resource(limit.resource):
-            continue
+        if resolve.known_resource(limit.resource) or limit.at.node.kind != "scalar":
+            continue  # the API server refuses a value that is no quantity
         near = resolve.meant_resource(limit.resource)
         changes: list[Edit] = []
         if near is not None and all(other.resource != near for other in limits):
             changes = edits.if_editable(edits.set_key, limit.at.key_node, near)
-        meant = f", did you mean `{near}`?" if near is not None else ""
+        meant = f" (did you mean `{near}`?)" if near is not None else ""
         yield Finding(
             at=limit.at.key_node,
             message=f"the limit `{messages.short(limit.resource)}` has no effect: nodes have no such resource{meant}",
@@ -52,11 +52,11 @@ def check(pool: NodePool, _: Context) -> Findings:
 
 
 _FIELDS = ("weight", "replicas")
-"""Fields of a NodePool that are numbers, as limits are."""
+"""Fields of a NodePool that are numbers, like limits."""
 
 
 def _ways(pool: NodePool, limit: resolve.Limit, limits: list[resolve.Limit]) -> list[tuple[str, list[Edit]]]:
-    """Doing without the limit, or setting the field of the pool that has its name."""
+    """Return named edits that remove the limit, or set the field of the pool with its name."""
     spec, name, value = pool.node.get("spec"), limit.resource, limit.at.node
     block = value.parent
     if spec is None or block is None:

@@ -3,7 +3,8 @@
 Terraform refuses the configuration: "An argument named ... is not expected here". The arguments of
 `terraform-aws-modules/eks/aws` and of its module for Karpenter were renamed in version 20 and again in version 21.
 Without `version`, a new `terraform init` takes the newest version. The rule knows the arguments of the modules for
-EKS, VPCs, IAM roles and EKS Blueprints add-ons by version, and those of the modules in the repository.
+EKS, VPCs, IAM roles and EKS Blueprints add-ons by version, and those of the modules in the repository. It looks at
+all files of the root modules that install Karpenter or create its objects, also at those that do not name it.
 
 The rule reports nothing if the version is not known, or if a newer version than nodelint knows may have the
 argument.
@@ -38,7 +39,7 @@ from collections.abc import Sequence
 from nodelint.api import Also, Context, Finding, Findings, Source, Span, module_folder, rule
 
 _MOST = 10
-"""Arguments of one call that are listed."""
+"""The most arguments of one call that a finding lists."""
 
 
 @rule(
@@ -51,6 +52,7 @@ _MOST = 10
         "https://developer.hashicorp.com/terraform/language/block/module",
     ],
     mentions=["module"],
+    tags=["root-module"],
 )
 def check(source: Source, context: Context) -> Findings:
     if source.built is not None or not source.path.endswith(module_folder.ENDS):
@@ -90,7 +92,9 @@ def check(source: Source, context: Context) -> Findings:
 
 def _suggest(call: module_folder.ModuleCall, name: str) -> str:
     version = call.suggest_version(name)
-    return f'remove it, or set `version = "{version}"`' if version is not None else "remove it, or correct its name"
+    if version is not None:
+        return f'remove the argument, or set `version = "{version}"`'
+    return "remove the argument, or correct its name"
 
 
 def _count_more(unknown: Sequence[module_folder.ModuleArgument]) -> str:

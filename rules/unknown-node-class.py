@@ -64,14 +64,14 @@ def check(pool: NodePool, context: Context) -> Findings:
         return
     yield Finding(
         at=node,
-        message=f"there is no {kind} `{ref.name}`, did you mean `{near[0]}`?",
+        message=f"there is no {kind} `{ref.name}` (did you mean `{near[0]}`?)",
         edits=edits.if_editable(edits.set_value, node, near[0]),
         also=[Also(classes[near[0]].name_node, f"`{near[0]}` is defined here")],
     )
 
 
 def _is_meant_for_another(pool: NodePool, classes: Mapping[manifest.Text | None, Object], context: Context) -> bool:
-    """Whether a class in the folder of a pool has no pool: it was renamed, or the pool was."""
+    """Return whether a class in the folder of a pool has no pool: the class or the pool may have been renamed."""
     if pool.source.built is not None or pool.document.host is not None or context.run_files.has_unread_text:
         return False
     folder = os.path.dirname(pool.source.path)
@@ -82,11 +82,11 @@ def _is_meant_for_another(pool: NodePool, classes: Mapping[manifest.Text | None,
 
 
 MOST_CLASSES = 3
-"""Of more classes none is plainly meant."""
+"""If there are more classes, none of them is suggested."""
 
 
 def _classes(pool: NodePool, context: Context) -> tuple[str, Mapping[manifest.Text | None, Object]]:
-    """The kind of the classes that a pool of its provider may name, and those of the run by their names."""
+    """Return the kind of the classes that a pool of its provider uses, and the classes of the run by name."""
     if not pool.foreign:
         return gvk.CLASS_KIND, _classes_beside(pool, context.defined_classes)
     if pool.class_ref is not None and pool.class_ref.name == "default":
@@ -97,7 +97,10 @@ def _classes(pool: NodePool, context: Context) -> tuple[str, Mapping[manifest.Te
 def _classes_beside(
     pool: NodePool, classes: Mapping[manifest.Text | None, Object]
 ) -> Mapping[manifest.Text | None, Object]:
-    """The classes among which that of a pool has to be: a pool of standard input need not be of the repository."""
+    """Return the classes that a pool may refer to.
+
+    A pool from standard input may only refer to classes from standard input.
+    """
     if pool.source.path != "-":
         return classes
     return {name: node_class for name, node_class in classes.items() if node_class.source.path == "-"}

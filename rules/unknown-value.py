@@ -74,7 +74,7 @@ from nodelint.api import (
 MOST_SHOWN = 20
 
 MOST_VALUES = 8
-"""A key with more values than these has no list of them in a message."""
+"""The most values of a key that a message lists."""
 
 
 @rule(
@@ -138,14 +138,14 @@ def _finding(
     elif unit is not None:
         hint = f"{labels.name_of(item.key)} is in {unit}"
     elif near is None and not (wholly or is_open or item.is_label):
-        hint = "they have no effect: remove them" if others else "it has no effect: remove it"
+        hint = "remove the values: they have no effect" if others else "remove the value: it has no effect"
     ways = _suggest_removal(item) if wholly else _drop_values(item, [value, *others])
     shown = text if text.strip() == near else messages.short(text, 20)
     changes = _edits(item, value, near) if near is not None else _split(item, text, context)
     return Finding(
         at=value.node,
         message=_say_known(_message(item, shown, near, others), is_open),
-        severity="error" if (wholly and not newer) or refused else "warning",
+        severity="error" if (wholly and not newer) or refused else "warning" if _matters(item, near) else "info",
         edits=changes,
         also=[Also(value.node, "this value does not exist either") for value in others[:MOST_SHOWN]],
         covers=[value.node for value in others],
@@ -156,13 +156,20 @@ def _finding(
     )
 
 
+def _matters(item: pool_requirements.PoolRequirement, near: str | None) -> bool:
+    """Return whether the value changes what the pool launches. An old name in a list to exclude does not."""
+    return item.operator != "NotIn" or near is not None or item.key not in (keys.INSTANCE_TYPE, keys.FAMILY)
+
+
 def _say_known(message: str, is_open: bool) -> str:
-    """A message that says of a value only that it is not known, where AWS may have added it."""
+    """Return the message with "no known instance type" instead of "no instance type" if AWS may have added
+    the value.
+    """
     return message.replace("no instance type has", "no known instance type has", 1) if is_open else message
 
 
 def _few_values(item: pool_requirements.PoolRequirement, context: Context) -> str | None:
-    """The values of a key that has few, such as architectures; None where it has many, or they are not known."""
+    """Return a text with all values of a key. None if the key has many values, or these are not known."""
     known = labels.known_values(item.key, context.catalog) or ()
     if not 0 < len(known) <= MOST_VALUES:
         return None
@@ -171,7 +178,7 @@ def _few_values(item: pool_requirements.PoolRequirement, context: Context) -> st
 
 
 def _tell_date(context: Context, is_open: bool) -> str:
-    """Up to which day the types are known, of whose names AWS adds more."""
+    """Return a text with the day of nodelint's instance types, and with how to update these."""
     open_end = "nodelint does not know whether AWS has added it since: " if is_open else ""
     known = (
         f"nodelint knows the types of {context.catalog.date}; `nodelint refresh --catalog` asks AWS for newer ones"
@@ -180,7 +187,7 @@ def _tell_date(context: Context, is_open: bool) -> str:
 
 
 def _drop_values(item: pool_requirements.PoolRequirement, values: Sequence[manifest.Value]) -> list[Suggestion]:
-    """A list without the values that no type has."""
+    """Return a suggestion to remove the values that no instance type has. Empty for a label."""
     if item.is_label:
         return []
     if len(values) == len(item.values):
@@ -191,7 +198,7 @@ def _drop_values(item: pool_requirements.PoolRequirement, values: Sequence[manif
 
 
 def _suggest_removal(item: pool_requirements.PoolRequirement) -> list[Suggestion]:
-    """Return suggestions to remove a requirement that no type meets."""
+    """Return a suggestion to remove a requirement that no instance type meets. Empty for a label."""
     line = item.at.node if not item.is_label else None
     changes = edits.if_editable(edits.remove, line) if line is not None else []
     return [Suggestion("remove the requirement", changes)] if changes else []
@@ -203,9 +210,9 @@ def _message(
     near: str | None,
     others: Sequence[manifest.Value],
 ) -> str:
-    """Return the message that no type has a value, with the value that was probably meant."""
+    """Return the message that no instance type has a value, with the value that was probably meant."""
     name = labels.name_of(item.key)
-    meant = f", did you mean `{near}`?" if near is not None else ""
+    meant = f" (did you mean `{near}`?)" if near is not None else ""
     if near is not None and text.strip() == near and text != near:
         return f"`{text}` has a blank at its {'start' if text[:1].isspace() else 'end'}: {name} is `{near}`"
     end = " to exclude" if item.operator == "NotIn" else ""
@@ -222,8 +229,9 @@ def _message(
 
 
 def _split(item: pool_requirements.PoolRequirement, text: str, context: Context) -> list[Edit]:
-    """Return edits that write values which stand in one text, `c,m,r`, as values of their own. There are none unless
-    types may have each value.
+    """Return edits that split a text such as `c,m,r` into separate values.
+
+    Empty unless instance types may have each value.
     """
     parts = [part.strip() for part in text.split(",")]
     if len(parts) == 1 or not all(parts) or labels.slips_among(item.key, parts, context.catalog):
@@ -233,7 +241,10 @@ def _split(item: pool_requirements.PoolRequirement, text: str, context: Context)
 
 
 def _edits(item: pool_requirements.PoolRequirement, value: manifest.Value, near: str) -> list[Edit]:
-    """The near value in the place of the wrong one; where it is in the list already, the wrong one goes."""
+    """Return edits that replace a wrong value by the similar right one.
+
+    If the list already has the right value, remove the wrong one.
+    """
     if near in item.texts:
         return edits.if_editable(edits.remove, value.node)
     return edits.if_editable(edits.set_value, value.node, near)

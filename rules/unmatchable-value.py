@@ -58,7 +58,7 @@ from nodelint.api import (
 )
 
 _EXAMPLES = 3
-"""Instance families that an advice names."""
+"""The most instance families that a help names."""
 
 
 @rule(
@@ -109,7 +109,10 @@ def _dead(
     sound: Sequence[resolve.LineEffect] | None,
     resolution: resolve.Resolution,
 ) -> list[manifest.Value]:
-    """The values of a list that match nothing. With `sound` lines only those that one of them alone rules out."""
+    """Return the values of a list that match no instance type.
+
+    With `sound` lines, return only values that a single one of these excludes.
+    """
     known = resolution.catalog.values(requirement.normalize(line.key))
     dead = [
         value
@@ -127,7 +130,7 @@ def _dead(
 
 
 def _may_be_newer(line: resolve.LineEffect, value: manifest.Value, resolution: resolve.Resolution) -> bool:
-    """Whether a type that is newer than the catalogue may have a value."""
+    """Return whether an instance type that is newer than the catalog may have a value."""
     key = requirement.normalize(line.key)
     others = [requirement for requirement in resolution.folded if requirement.key != key]
     alone = requirement.Requirement.parse(key, "In", (str(value.text),), release=resolution.version)
@@ -138,7 +141,7 @@ def _may_be_newer(line: resolve.LineEffect, value: manifest.Value, resolution: r
 
 
 def _misspelt(pool: NodePool, context: Context) -> set[str]:
-    """The keys whose list holds what was meant for something else: such a list rules out more than it was to."""
+    """Return the keys whose list contains a misspelled value. Such a list excludes more types than intended."""
     lists = [item for item in pool_requirements.requirements_of(pool) if item.operator == "In"]
     patterned = {item.key for item in lists if labels.patterns_among(item.texts)}
     mistaken = {
@@ -152,7 +155,7 @@ def _misspelt(pool: NodePool, context: Context) -> set[str]:
 def _advice(
     dead: Sequence[manifest.Value], reason: resolve.LineEffect | None, types: TypeSet, resolution: resolve.Resolution
 ) -> str:
-    """Return what to remove, and what to add instead: families that have the value, of the categories listed."""
+    """Return the help: the values to remove, or the families to add instead, which have these values."""
     values = " and ".join(f"`{value.text}`" for value in dead) if len(dead) < 3 else "them"
     if reason is None:
         return f"remove {values}, or change the other requirements"

@@ -93,7 +93,7 @@ def check(overlay: "manifest.NodeOverlay", context: Context) -> Findings:
 
 
 def _find_dead_values(line: RequirementLine, context: Context) -> list[tuple[bool, Finding]]:
-    """The values that no type has, each with whether the line has no other one."""
+    """Return a finding for each value that no instance type has, with whether all values of the line are such."""
     if line.operator != "In" or not isinstance(line.key, str) or not line.known:
         return []
     key = requirement.normalize(line.key)
@@ -104,9 +104,9 @@ def _find_dead_values(line: RequirementLine, context: Context) -> list[tuple[boo
         wholly = len(dead) == len(line.values)
         shown = messages.short(str(value.text), 20)
         message = f"no instance type has {labels.name_of(key)} `{shown}`"
-        meant = f", did you mean `{near}`?" if near is not None else ""
+        meant = f" (did you mean `{near}`?)" if near is not None else ""
         note = "the overlay has no effect" if wholly else "the overlay applies to the other values only"
-        help_text = "correct the value or remove it"
+        help_text = "correct the value, or remove it from the list"
         found.append((wholly, Finding(at=value.node, message=f"{message}{meant}", note=note, help=help_text)))
     return found
 
@@ -114,7 +114,10 @@ def _find_dead_values(line: RequirementLine, context: Context) -> list[tuple[boo
 def _find_unmet_line(
     overlay: "manifest.NodeOverlay", views: "tuple[node_overlays.OverlaidPool, ...]", context: Context
 ) -> RequirementLine | None:
-    """The first requirement that no type of a pool meets, even alone."""
+    """Return the first requirement that no instance type of a NodePool meets, even without the others.
+
+    None if each is met.
+    """
     for line in overlay.requirements:
         requirements = node_overlays.read_requirements([line], context.karpenter)
         reach = (

@@ -71,7 +71,7 @@ def check(source: Source, context: Context) -> Findings:
         if not _is_about_nodes(patch.at):
             continue
         nearest = _find_nearest(source, patch.at)
-        meant = f", did you mean `{nearest}`?" if nearest else ""
+        meant = f" (did you mean `{nearest}`?)" if nearest else ""
         begin = "the patch changes nothing: no object"
         yield Finding(
             at=patch.at,
@@ -82,7 +82,7 @@ def check(source: Source, context: Context) -> Findings:
 
 
 def _is_about_nodes(target: Node) -> bool:
-    """Whether a target may be meant for objects of Karpenter's; one for Deployments is not this tool's business."""
+    """Return whether the target of a patch may mean objects of Karpenter. False for targets such as Deployments."""
     from difflib import get_close_matches
 
     kind, group = (target.get(field) for field in ("kind", "group"))
@@ -95,7 +95,7 @@ def _is_about_nodes(target: Node) -> bool:
 
 
 def _find_nearest(source: Source, target: Node) -> str:
-    """The name of an object that is nearly the one that is asked for; empty where there is none, or not one alone."""
+    """Return the only object name that is similar to the name of the target. "" if none or several are similar."""
     from difflib import get_close_matches
 
     name, kind = target.get("name"), target.get("kind")

@@ -95,13 +95,18 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         edits=edits.if_editable(_pinned, image_set, version),
         help=f"pin the version of today, `{alias.family}@{version}`"
         if version
-        else f"pin a version that you have tested, such as `{example}`",
+        else f"pin a version that you have tested, such as `{example}`"
+        if context.kubernetes is None or images.newest_known(alias.family, context.kubernetes)
+        else "pin the version that runs today: `status.amis` of the EC2NodeClass names the image",
         suggestions=_known(image_set, context) if version is None else (),
     )
 
 
 def _known(image_set: images.ImageSet, context: Context) -> list[Suggestion]:
-    """The pin to the newest version that the data knows: without facts nobody can say what is newest today."""
+    """Return a suggestion to pin the newest version that nodelint's data contains.
+
+    Empty if the alias cannot be edited.
+    """
     family = image_set.alias.family if image_set.alias is not None else ""
     newest = images.newest_known(family, context.kubernetes)
     changes = edits.if_editable(_pinned, image_set, newest)
@@ -116,7 +121,9 @@ def _pinned(image_set: images.ImageSet, version: str | None) -> list[Edit]:
 
 
 def _of_placeholders(node_class: EC2NodeClass) -> Iterator[Finding]:
-    """An alias whose family is filled in and whose version is written: `{{ .Values.family }}@latest`."""
+    """Yield a finding for an alias with a placeholder as its family and `latest` as its version: `{{ .Values.family
+    }}@latest`.
+    """
     for term in node_class.ami_terms:
         node = term.node.get("alias")
         if node is not None and node.value is UNKNOWN and re.search(r"[})]@latest[\"']?$", node.unquoted.strip()):

@@ -34,7 +34,7 @@ from nodelint.api import Also, Context, Finding, Findings, Node, Object, Span, r
 GENERAL = frozenset(
     ("annotations", "enabled", "group", "id", "key", "kind", "labels", "name", "names", "spec", "type")
 )
-"""Names that a value may have for reasons of its own."""
+"""Field names that a values file may use for other purposes."""
 
 
 @rule(
@@ -55,7 +55,7 @@ def check(obj: Object, context: Context) -> Findings:
 
 
 def _picked(obj: Object, context: Context) -> Findings:
-    """Yield a finding for fields that a loop over a list of known items does not print."""
+    """Yield a finding for known fields that a loop over a list does not print."""
     scopes = context.templates.scopes(obj.source)
     assert scopes is not None
     for name, key, item, known in _items(obj, context.templates.picked()):
@@ -83,7 +83,9 @@ def _picked(obj: Object, context: Context) -> Findings:
 
 
 def _items(obj: Object, known: dict[str, dict[str, str]]) -> Iterator[tuple[str, Node, Node, dict[str, str]]]:
-    """The items of lists whose fields are known, each with the list's name and key: a loop over it begins behind."""
+    """Yield the items of each list whose fields are known: the name of the list, its key, the item and the known
+    fields.
+    """
     for node in obj.node.walk():
         for entry in node.entries:
             if entry.name in known and entry.value.kind == "sequence":
@@ -93,7 +95,9 @@ def _items(obj: Object, known: dict[str, dict[str, str]]) -> Iterator[tuple[str,
 
 
 def _unused(obj: Object, context: Context) -> Findings:
-    """Values beside those that the object prints, named like one of its fields, that no template uses."""
+    """Yield a finding for each unused value whose name is that of a field of the object, if the template prints other
+    values of the same mapping.
+    """
     source, scopes, defaults = obj.source, context.templates.scopes(obj.source), context.templates.values(obj.source)
     shape = context.schemas.shape(obj.kind, obj.version, context.karpenter)
     if defaults is None or shape is None or scopes is None:
@@ -111,13 +115,13 @@ def _unused(obj: Object, context: Context) -> Findings:
                 name = entry.name
                 if name is None or name in known or _is_empty(entry.value) or not shape.has_below(name):
                     continue
-                if name in scopes.loose or context.templates.says_elsewhere(source, name):
+                if name in scopes.loose or context.templates.is_in_another_template(source, name):
                     continue
                 if _says_the_same(obj, name, entry.value):
                     continue
                 code = Span(source, use.code.start, use.code.end)
                 at, also = (
-                    (code, Also(entry.key, "the chart's default"))
+                    (code, Also(entry.key, "this is the chart's default"))
                     if values is defaults
                     else (entry.key, Also(code, "the template prints this field of the values"))
                 )
@@ -130,7 +134,7 @@ def _unused(obj: Object, context: Context) -> Findings:
                     note="setting it has no effect, and gives no error",
                     help=f"the template reads it from `{read[0]}`"
                     if read
-                    else "print it, or remove it from the values",
+                    else f"print `{name}` in the template, or remove it from the values",
                 )
 
 
@@ -139,6 +143,6 @@ def _is_empty(value: Node) -> bool:
 
 
 def _says_the_same(obj: Object, name: str, value: Node) -> bool:
-    """Whether the template has the value itself under the name."""
+    """Return whether the template itself contains the same value under this name."""
     written = [entry.value for node in obj.node.walk() for entry in node.entries if entry.name == name]
     return any(node.plain() == value.plain() for node in written)

@@ -24,7 +24,7 @@ import re
 from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, images, messages, rule
 
 ARCHITECTURES = {"amd64": "x86_64", "x86-64": "x86_64", "x64": "x86_64", "aarch64": "arm64"}
-"""What others call the architectures of published images, by the name in a path."""
+"""Other names of architectures, each with the name that paths of published parameters use."""
 
 
 @rule(
@@ -61,7 +61,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 def _published(path: str) -> str | None:
-    """The published path that was meant; None where no slip explains this one."""
+    """Return the published parameter path that was probably meant. None if no known mistake leads to one."""
     parts = [ARCHITECTURES.get(part.lower(), part) for part in path.rstrip("/").split("/")]
     if re.fullmatch(r"recommended|latest", parts[-1]):
         parts.append("image_id")

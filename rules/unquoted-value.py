@@ -96,7 +96,7 @@ def _check_collection(obj: Object, context: Context) -> Findings:
 
 
 def _stands_in(default: Node) -> bool:
-    """Whether nothing in a default has a value: `tags: {karpenter.sh/discovery: ""}`."""
+    """Return whether a default contains only empty values: `tags: {karpenter.sh/discovery: ""}`."""
     below = [*(entry.value for entry in default.entries), *default.items]
     return all(_stands_in(node) for node in below) if below else default.value in (None, "")
 
@@ -120,13 +120,13 @@ def _finding(node: Node, kind: str, printed: re.Match[str], default: Node | None
         severity="error" if kind != "text" and (several or kind == "item") else "warning",
         edits=edits,
         safety="safe" if several else None,
-        also=[] if default is None else [Also(default, "the chart's default")],
+        also=[] if default is None else [Also(default, "this is the chart's default")],
         help=None if edits else "print one of its values" if kind == "text" else "let `toYaml` write all items",
     )
 
 
 def _open(obj: Object, context: Context) -> Iterator[tuple[Node, str]]:
-    """The placeholders of an object that stand for a list or mapping, and those that are items of a list."""
+    """Yield each placeholder for a list, a mapping, a list item or a text, with this kind."""
     shape = context.schemas.shape(obj.kind, obj.version, context.karpenter)
     pending = [(obj.node, shape, False)]
     while pending:
@@ -182,7 +182,10 @@ def _check_text(obj: Object, context: Context) -> Findings:
 
 
 def _usual(path: str, node: Node, context: Context) -> str:
-    """A value that is usual there, and that YAML takes for no text without quotes."""
+    """Return an example of a common value of the field that YAML reads as a number or a boolean if it has no quotes.
+
+    Empty if there is none.
+    """
     if path.endswith("budgets[].nodes"):
         return "`0` or `5`"
     around = node.parent

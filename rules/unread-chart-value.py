@@ -99,7 +99,7 @@ from collections.abc import Iterator
 from nodelint.api import Context, Finding, Findings, Node, Source, controller_settings, messages, releases, rule
 
 _OF_TEXTS = frozenset({"annotations", "podAnnotations", "additionalAnnotations", "labels", "podLabels"})
-"""Keys of the chart's values whose entries are texts."""
+"""Keys of the chart's values that are mappings of texts."""
 
 
 @rule(
@@ -151,12 +151,17 @@ def check(source: Source, context: Context) -> Findings:
             yield Finding(
                 at=at,
                 message=f"{chart} {reads} `{messages.short(value.path, 60)}`: the value has no effect",
+                note="Karpenter gets no notice when EC2 reclaims a spot node"
+                if value.path.endswith("interruptionQueueName")
+                else None,
                 help=value.advice,
             )
 
 
 def _list_nested(values: Node) -> Iterator[tuple[str, Node]]:
-    """The annotations and labels in a chart's values that are mappings: path, the first text within."""
+    """Yield the annotations and labels of a chart's values that are mappings instead of texts: the path, and the
+    first text in the mapping.
+    """
     pending = [("", values)]
     while pending:
         above, node = pending.pop()

@@ -63,7 +63,9 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 def _is_filled_in(node_class: EC2NodeClass, context: Context) -> bool:
-    """Whether a tool writes values into the file, or into others of its folder: fields hold variables too."""
+    """Return whether a tool may fill in variables in the file, or in another file of its folder: fields outside the
+    user data contain variables, too.
+    """
     path = node_class.source.path
     folder, _, name = path.rpartition("/")
     if any(word in name.lower() for word in TEMPLATES):

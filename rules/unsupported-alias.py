@@ -105,7 +105,9 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 def _check_age(node_class: EC2NodeClass, context: Context) -> Findings:
-    """A pinned version that is older than all images for the Kubernetes version, or that names no day."""
+    """Yield a finding for a pinned version that is no date, or is older than all images for the Kubernetes
+    version.
+    """
     image_set = context.images(node_class)
     alias, node = image_set.alias, image_set.alias_node
     if alias is None or node is None or alias.family not in images.families(context.karpenter, context.kubernetes):
@@ -170,9 +172,11 @@ def _choices(
     problem: images.ImageProblem,
     context: Context,
 ) -> list[Suggestion]:
-    """The aliases of which only the author knows which was meant, where no slip of one stands there.
+    """Return suggestions of image aliases, among which only the author can choose.
 
-    In the place of one that has no image for the Kubernetes version: its successor, pinned as it is.
+    Empty if the family is only misspelled.
+
+    If the family has no image for the Kubernetes version, the suggestion is the successor of the family.
     """
     successor = images.successor_of(alias.family)
     if problem.kind == "kubernetes" and successor is not None:
@@ -197,7 +201,10 @@ def _choices(
 
 
 def _ubuntu(node_class: EC2NodeClass, kubernetes: releases.KubernetesVersion) -> list[Suggestion]:
-    """Canonical's images for a Kubernetes version by name, in the place of an alias that there is not."""
+    """Return a suggestion that selects the Ubuntu images of Canonical for a Kubernetes version by name.
+
+    Empty if the class cannot be edited.
+    """
     terms, family = node_class.ami_terms_node, node_class.ami_family_node
     spec = node_class.node.get("spec")
     if terms is None or spec is None:
@@ -226,7 +233,7 @@ def _mended(
     problem: images.ImageProblem,
     context: Context,
 ) -> list[Edit]:
-    """The edit to the alias that was meant, or that takes this one's place; none where that is a guess."""
+    """Return the edits that write the right alias. Empty if the right alias is not certain."""
     try:
         successor = images.successor_of(alias.family)
         if problem.kind == "kubernetes" and successor is not None:
@@ -244,7 +251,10 @@ def _mended(
 
 
 def _pin(alias: manifest.Alias, successor: str, context: Context) -> str:
-    """The successor's version: `latest` for an alias at latest, else a pin. NotEditable where none is known."""
+    """Return the version of the successor: `latest` for an alias with `latest`, else a pinned version.
+
+    Raise NotEditable if no version is known.
+    """
     if alias.version == "latest":
         return "latest"
     version = questions.latest_version(successor, context.karpenter, context.kubernetes, context.facts)
@@ -254,9 +264,9 @@ def _pin(alias: manifest.Alias, successor: str, context: Context) -> str:
 
 
 def _family(written: str, context: Context) -> str | None:
-    """Return the alias family that a misspelled text means: it differs in case, in dashes or by a letter.
+    """Return the alias family that a misspelled text means: the two differ in case, in dashes or by a letter.
 
-    None if no family, or more than one, is near.
+    None if no family, or more than one, is similar.
     """
     from difflib import get_close_matches
 
@@ -275,12 +285,14 @@ def _family(written: str, context: Context) -> str | None:
 
 
 def _plain(name: str) -> str:
-    """Without case and separators: `amazonlinux2023` for `Amazon Linux 2023`."""
+    """Return a name in lower case without separators: `amazonlinux2023` for `Amazon Linux 2023`."""
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def _version(alias: manifest.Alias) -> str:
-    """The version that was meant where a date or a number is written in another form, else `latest`."""
+    """Return the valid version that the written one means in another form, such as a date with dashes. Else
+    `latest`.
+    """
     written = alias.version.lower()
     digits = re.sub(r"\D", "", written)
     # A date with separators, a Bottlerocket release without its last number or with half of its commit.

@@ -54,7 +54,7 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def _doubts(resolution: resolve.Resolution) -> bool:
-    """Whether types without a device may be left; ended families of GPUs are none."""
+    """Return whether the NodePool may allow types without a device. Retired families of GPUs do not count."""
     old = {
         id(line.node)
         for line in resolution.lines

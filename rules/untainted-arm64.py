@@ -29,7 +29,9 @@ Karpenter does not know container images. A pod that tolerates such a taint want
 team, but gets arm64. If its image is built only for amd64, it fails with `exec format error`. A pod that selects
 amd64 stays Pending.
 
-The rule reports nothing if the same folder holds a NodePool with the same taints that may launch amd64 types.
+The rule reports nothing if the same folder holds a NodePool with the same taints that may launch amd64 types. If the
+pool lists its instance types or families, somebody chose arm64 for these pods: only `--select` and `--extend-select`
+show the finding.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -82,7 +84,7 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 TELLING = (keys.ARCH, keys.FAMILY, keys.INSTANCE_TYPE, keys.SIZE, keys.CPU_MANUFACTURER)
-"""Keys by which a pool leaves arm64 types alone."""
+"""Keys by which a NodePool can select only arm64 types."""
 
 
 def _check_untainted(pool: NodePool, context: Context) -> Findings:
@@ -132,7 +134,7 @@ def _order_text(other: NodePool, pool: NodePool) -> str:
 
 
 def _alike(mine: resolve.Resolution, other: resolve.Resolution) -> bool:
-    """Whether a pod without a word about the architecture fits both pools; the other has amd64 nodes alone."""
+    """Return whether the other pool has only amd64 nodes, and pods that select no architecture fit both pools."""
     return tuple(other.arches) == ("amd64",) and resolve.same_pods(mine, other)
 
 
@@ -147,10 +149,15 @@ def _check_unnamed(pool: NodePool, context: Context) -> Findings:
         return
     if any(context.interchangeable_pools(pool, "amd64")):
         return
-    line = pool_requirements.last_asking(pool, keys.ARCH)
+    line = pool_requirements.find_last_requirement(pool, keys.ARCH)
+    chosen = any(
+        item.key in (keys.FAMILY, keys.INSTANCE_TYPE) and item.operator == "In"
+        for item in pool_requirements.requirements_of(pool)
+    )
     yield Finding(
         at=pool_requirements.values_at(line) if line is not None else fixes.place(pool),
         message="all nodes are arm64: a container image without a build for arm64 does not start on them",
+        on_request=chosen,
         note="neither the name nor a taint of the pool mentions arm64",
         help="add a taint that names arm64, rename the pool, or allow amd64 as well",
     )

@@ -5,6 +5,9 @@ nodes, fast disks, on-demand nodes) has a weight but no taint, all other pods us
 allow. If you want that, for example to prefer spot nodes, nothing is wrong. If not, add a taint that only the special
 pods tolerate.
 
+If the pool allows only spot or reserved capacity and a pool with a lower weight allows on-demand capacity, the weight
+is an order of preference: only `--select` and `--extend-select` show the finding.
+
 The finding names other pools that have a lower weight and no taint. If there are none, the rule usually reports
 nothing. The exception is several pools of one weight that pods select by different labels: then other files probably
 define the pools with a lower weight.
@@ -89,13 +92,24 @@ def check(pool: NodePool, context: Context) -> Findings:
         yield Finding(
             at=node,
             message=f"the pool has a weight but no taint: Karpenter tries it before {names} for every pod",
+            on_request=_prefers_cheaper(pool, lighter, context),
             also=[Also(pool.name_node, f"weight {pool.weight or 0}") for pool in lighter],
             help="if the pool is for special workloads, add a taint; if it is the preferred one, change nothing",
         )
 
 
+def _prefers_cheaper(pool: NodePool, lighter: list[NodePool], context: Context) -> bool:
+    """Return whether the weight puts cheaper capacity before the on-demand capacity of another pool."""
+    capacity = set(context.resolution(pool).capacity_types)
+    return (
+        bool(capacity)
+        and "on-demand" not in capacity
+        and any("on-demand" in context.resolution(other).capacity_types for other in lighter)
+    )
+
+
 def _selected_apart(pool: NodePool, other: NodePool) -> bool:
-    """Whether pods that select a label of one pool never run on the other."""
+    """Return whether pods that select a label of one pool never run on the other."""
     own, theirs = (
         {str(label.key): label.value for label in either_pool.template_labels} for either_pool in (pool, other)
     )

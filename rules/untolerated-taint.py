@@ -71,10 +71,10 @@ def check(pool: NodePool, context: Context) -> Findings:
             also=[
                 Also(workload.name_node, "has the key, but tolerates another value or effect") for workload in nearly
             ],
-            help="correct the taint or the tolerations; if nothing needs the pool, remove it",
+            help="correct the taint or the tolerations; if nothing needs the pool, remove the pool",
         )
 
 
 def _is_all_read(workload: "cluster_objects.Workload") -> bool:
-    """Whether the workloads beside it were looked for, too."""
+    """Return whether nodelint also read all other workloads of the repository."""
     return workload.source.also is not None or workload.source.unread_keys is not None

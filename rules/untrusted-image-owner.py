@@ -116,7 +116,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 PUBLISHED = ("amazon-eks-", "bottlerocket-aws-k8s-", "Windows_Server-")
-"""How names of images begin that Amazon publishes for EKS."""
+"""The starts of the names of images that Amazon publishes for EKS."""
 
 GONE = ("disabled", "deregistered")
 
@@ -136,7 +136,7 @@ def _check_found(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 def _strangers(image_set: Sequence[snapshot.MachineImage]) -> list[snapshot.MachineImage]:
-    """Images of owners whom the user hardly meant: other accounts, and Amazon beside images of one's own."""
+    """Return the images of other accounts. If the term also finds own images, the images of Amazon are included."""
     found = [image for image in image_set if image.owner not in questions.DEFAULT_OWNERS]
     if any(image.owner == "self" for image in image_set):
         found += [image for image in image_set if image.owner == "amazon"]
@@ -177,7 +177,7 @@ def _hint(first: snapshot.MachineImage, owner: str | None) -> str | None:
 
 
 def _owner(term: images.TermImages, image_set: Sequence[snapshot.MachineImage]) -> str | None:
-    """The owner to name; None where that is a guess, or would leave nothing to launch."""
+    """Return the owner to write into the term. None if the owner is a guess, or has no available image."""
     ready = {image.owner for image in image_set if image.state == "available"}
     others = {image.owner for image in image_set} - set(questions.DEFAULT_OWNERS)
     meant = {"self"} if others and "self" in ready else {image.owner for image in term.used}

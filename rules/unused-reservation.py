@@ -55,7 +55,7 @@ from nodelint.api import (
     mentions=["capacity-type"],
 )
 def check(pool: NodePool, context: Context) -> Findings:
-    requirement = pool_requirements.last_asking(pool, keys.CAPACITY_TYPE)
+    requirement = pool_requirements.find_last_requirement(pool, keys.CAPACITY_TYPE)
     if requirement is None or pool.partial or pool.class_ref is None or "reserved" in requirement.texts:
         return
     cls, pools = _group(pool, context)
@@ -67,7 +67,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     others = [
         found
         for other_pool in pools[1:]
-        if (found := pool_requirements.last_asking(other_pool, keys.CAPACITY_TYPE)) is not None
+        if (found := pool_requirements.find_last_requirement(other_pool, keys.CAPACITY_TYPE)) is not None
     ]
     yield Finding(
         at=pool_requirements.values_at(requirement),
@@ -83,7 +83,7 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def _group(pool: NodePool, context: Context) -> tuple[Object | None, list[NodePool]]:
-    """The class of a pool, and the pools that name it."""
+    """Return the class of a pool, or None, and all pools of this class."""
     if pool.foreign:
         found = context.foreign_group(pool)
         return (found[0] if found else None), [obj for obj in found if isinstance(obj, NodePool)]

@@ -59,7 +59,9 @@ def check(suppression: Suppression, context: Context) -> Findings:
 
 
 def _about_another_form(suppression: Suppression, context: Context) -> Findings:
-    """One in the form of another linter, where it names a rule, is meant for this one, or stands at a finding."""
+    """Yield a finding for a comment in the form of another linter that names a rule of nodelint, or is at the place
+    of a finding.
+    """
     words = suppression.foreign or ()
     names = [
         context.former_names.get(word, word) for word in words if word in {*context.rule_names, *context.former_names}
@@ -75,9 +77,9 @@ def _about_another_form(suppression: Suppression, context: Context) -> Findings:
 
 
 def _removed(suppression: Suppression) -> Edit:
-    """The comment goes with the white space before it, and with its line where that holds nothing else.
+    """Return the edit that removes a comment, the blanks before it, and its line if the line is then empty.
 
-    A bare `#` is left where a text of several lines above would take in what follows.
+    Only the text after `#` is removed if a block scalar above would otherwise include the lines below.
     """
     source, span = suppression.source, suppression.span
     start, end = span.start, span.end
@@ -96,7 +98,9 @@ def _removed(suppression: Suppression) -> Edit:
 
 
 def _ends_text(suppression: Suppression) -> bool:
-    """Whether the comment's line ends a block scalar that would go on with the blank or commented line below."""
+    """Return whether the line of a comment ends a block scalar that would otherwise continue with the blank or
+    commented line below.
+    """
     source, span = suppression.source, suppression.span
     below = source.line(source.position(span.end).line + 1).strip()
     if below and not below.startswith("#"):

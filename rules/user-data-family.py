@@ -69,10 +69,10 @@ from nodelint.api import (
 )
 
 JOINS = "the node joins without it"
-"""Karpenter's own part is another one of the archive, and runs whatever becomes of this."""
+"""A note: Karpenter adds its own part of the user data, which runs in any case."""
 
 ENCODING = r"(?:\$\{\s*)?base64encode\(|\{\{-?[^{}]*\|\s*b64enc\s*-?\}\}"
-"""A function of Terraform, or of Helm, that makes base64 of what it is given."""
+"""A call of a Terraform or Helm function that encodes a text in base64."""
 
 
 @rule(
@@ -118,9 +118,8 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
 def _ways(
     node_class: EC2NodeClass, node: Node, data: "userdata.UserData", trouble: "userdata.UserDataProblem"
 ) -> list[Suggestion]:
-    """User data that the family cannot read at all goes; of a script, a call of what is not there.
-
-    What is base64 is written as it was before.
+    """Return suggestions for user data of the wrong form: remove it, remove or move the failing call, or write the
+    decoded text of base64.
     """
     if trouble.start == 0 and trouble.message.startswith("the userData is base64") and isinstance(node.value, str):
         plain = base64.b64decode(node.value).decode(errors="replace")

@@ -81,9 +81,9 @@ def _finding(
     hint = None
     key = pool_requirements.key_in_domain(pool, home)
     if not wholly:
-        hint = f"add a requirement on `{key}`, or remove these values"
+        hint = f"add a requirement on `{key}`, or remove the values from this one"
     elif other is not None:
-        hint = f"move the values to the requirement on `{key}`, or remove them"
+        hint = f"move the values to the requirement on `{key}`, or remove the values"
     else:
         changes = edits.if_editable(edits.set_value, item.key_node, key)
     return Finding(
@@ -92,7 +92,7 @@ def _finding(
         severity="error" if dead and item.operator == "In" else "warning",
         edits=changes,
         safety="safe" if item.operator == "In" else "unsafe",
-        also=[Also(other.key_node, f"the requirement on `{labels.name_of(home)}`")] if other is not None else (),
+        also=[Also(other.key_node, f"`{labels.name_of(home)}` is required here")] if other is not None else (),
         covers=[value.node for value, _ in strays],
         help=hint,
     )

@@ -102,7 +102,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 def _holds_pods_off(node_class: EC2NodeClass) -> bool:
-    """Whether pods on nodes of a class do not reach the metadata service, as its hop limit plainly says."""
+    """Return whether pods on nodes of a class cannot reach the metadata service, because its hop limit is 1."""
     if not node_class.api_version.endswith("/v1"):
         return False
     options = node_class.metadata_options_node
@@ -117,7 +117,7 @@ def _has_kind(text: str) -> bool:
 
 
 def _find_installs(file: Source) -> Iterator[tuple[str, Span]]:
-    """The installations of the chart in a file: the text of each, and its place."""
+    """Yield the text and the place of each installation of the AWS Load Balancer Controller in a file."""
     if file.path.endswith((".tf", ".tofu")):
         for block in terraform_blocks.find_blocks(file):
             if block.kind == "helm_release" and re.search(_NAMED, block.text):

@@ -62,7 +62,7 @@ from nodelint.api import (
 )
 
 _MOST_LISTED = 6
-"""A list with `*` that stands for more values becomes `Exists`."""
+"""The most values that replace `*`. If there are more, the requirement becomes `Exists`."""
 
 
 @rule(
@@ -102,7 +102,7 @@ def check(pool: NodePool, context: Context) -> Findings:
 
 
 def _meant_key(pool: NodePool, line: RequirementLine, context: Context) -> str | None:
-    """Return the key that was meant by one that Karpenter does not know; None if it may be a custom label."""
+    """Return the known key that a misspelled key of a line means. None if the key may be a custom label."""
     own = [item for item in pool_requirements.requirements_of(pool) if item.node is line.node]
     near = labels.nearest_key(own[0], context.catalog) if own else None
     return None if near is None else near.key
@@ -113,7 +113,10 @@ def _patterns(line: RequirementLine) -> list[str]:
 
 
 def _fix(pool: NodePool, line: RequirementLine, context: Context) -> tuple[list[Edit], str | None]:
-    """The edits, or else what a person has to decide."""
+    """Return the edits that replace the patterns, and a help.
+
+    Without edits, the help says what the author has to decide.
+    """
     values, operator = line.node.get("values"), line.node.get("operator")
     if values is None or operator is None or not isinstance(line.key, str) or not line.known:
         return [], None
@@ -159,7 +162,7 @@ def _why_none(line: RequirementLine, key: str, resolution: resolve.Resolution) -
 
 
 def _written_out(pool: NodePool, line: RequirementLine, key: str, context: Context) -> list[str] | None:
-    """The list without patterns; None where one of them stands for nothing."""
+    """Return the values of a line with each pattern replaced by its matches. None if a pattern matches nothing."""
     allowed = _allowed(pool, line, key, context)
     known = labels.known_values(key, context.catalog) or ()
     new: list[str] = []
@@ -176,16 +179,16 @@ def _written_out(pool: NodePool, line: RequirementLine, key: str, context: Conte
 
 
 def _one_family(text: str, key: str, known: Collection[str]) -> list[str]:
-    """The family that `m5.*` means among families, where types of it would be meant: a dot ends its name."""
+    """Return the family that a pattern such as `m5.*` means in a list of families. Empty for other patterns."""
     name, dot, rest = text.removeprefix("^").replace("\\.", ".").partition(".")
     return [name] if key == keys.FAMILY and dot and rest in ("*", "+", "") and name in known else []
 
 
 def _broader(line: RequirementLine, key: str, context: Context) -> tuple[str, list[str]] | None:
-    """Return the label and the values that say what patterns of instance types mean: `m5.*` is the family m5,
-    `*.large` a size.
+    """Return the label and the values to use instead of patterns of instance types: `m5.*` is the family m5,
+    `*.large` the size large.
 
-    None where a value is a single type, or the list has a minValues.
+    None if a value is a single instance type, or the list has a minValues.
     """
     if key != keys.INSTANCE_TYPE or line.min_values is not None:
         return None
@@ -202,7 +205,9 @@ def _broader(line: RequirementLine, key: str, context: Context) -> tuple[str, li
 
 
 def _allowed(pool: NodePool, line: RequirementLine, key: str, context: Context) -> list[str]:
-    """The values of the line's key that the pool's other requirements leave, their patterns written out."""
+    """Return the values of the line's key that the pool's other requirements allow, with patterns of these replaced
+    by their matches.
+    """
     resolution = context.resolution(pool)
     known = resolution.catalog
     if key == keys.CAPACITY_TYPE:
@@ -221,14 +226,14 @@ def _allowed(pool: NodePool, line: RequirementLine, key: str, context: Context) 
 
 
 def _left_of_any_class(resolution: resolve.Resolution) -> TypeSet:
-    """The types that the requirements without patterns leave, whatever the class does: it cannot be read."""
+    """Return the instance types that the requirements without patterns allow, without regard to the class."""
     patterns = _with_patterns(resolution)
     rest = [line.requirement for line in resolution.lines if line.requirement and line not in patterns]
     return resolution.supply.keeping(requirement.Requirements(rest))
 
 
 def _expand_patterns(pool: NodePool, line: RequirementLine, types: catalog.Catalog) -> requirement.Requirement | None:
-    """What a requirement on types was to say, its patterns written out; None where it holds none."""
+    """Return a requirement with its patterns replaced by their matches. None if the requirement has no patterns."""
     if not _patterns(line) or not isinstance(line.key, str) or line.operator not in ("In", "NotIn"):
         return None
     key = pool_requirements.asks(pool, line.key)

@@ -99,7 +99,9 @@ def _finding(pool: NodePool, resolution: resolve.Resolution, wrong: TypeSet, ven
 def _find_named_types(
     pool: NodePool, families: Sequence[str], names: Sequence[str]
 ) -> tuple[RequirementLine | None, Node | None]:
-    """The list that names one of these families or types, and where."""
+    """Return the first line that lists one of these families or types, and the node of the value. (None, None) if
+    none does.
+    """
     for item in pool_requirements.requirements_of(pool):
         wanted = {keys.FAMILY: families, keys.INSTANCE_TYPE: names}.get(item.key, ())
         if item.operator == "In" and isinstance(item.at, RequirementLine):

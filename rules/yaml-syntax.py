@@ -97,10 +97,10 @@ def check(source: Source, context: Context) -> Findings:
 
 
 def _conflicts(text: str) -> list[tuple[int, ...]]:
-    """The merge conflicts in a text, in their order.
+    """Return the merge conflicts of a text, in order.
 
-    Each is where its first line begins, where the lines above `=======` end, where `=======` begins, where the lines
-    below it end, and where the conflict ends. A common ancestor, where git writes one, belongs to neither side.
+    Each is five offsets: the start of the conflict, the end of the lines above `=======`, the start of `=======`, the
+    end of the lines below, and the end of the conflict. The lines of a common ancestor belong to neither side.
     """
     found: list[tuple[int, ...]] = []
     marks: dict[str, int] = {}
@@ -118,7 +118,7 @@ def _conflicts(text: str) -> list[tuple[int, ...]]:
 
 
 def _unresolved(source: Source, conflicts: list[tuple[int, ...]]) -> Finding:
-    """Return one finding for all merge conflicts of a file. Each side that can be read is a suggestion."""
+    """Return one finding for all merge conflicts of a file. Each side that nodelint can read is a suggestion."""
     first = conflicts[0][0]
     lines = ", ".join(str(source.position(conflict[0]).line) for conflict in conflicts[1:4])
     ways = []
@@ -137,7 +137,9 @@ def _unresolved(source: Source, conflicts: list[tuple[int, ...]]) -> Finding:
 
 
 def _ways(source: Source, at: int, opened: int | None) -> list[Suggestion]:
-    """Edits after which less of the file is unreadable: another indent, quotes, a bracket that is closed."""
+    """Return suggestions that make more of the file readable: another indent, spaces for tabs, quotes, or a closing
+    bracket.
+    """
     if len(source.text) > _LONGEST:
         return []
     kinds = [_indents(source, at), _spaces(source), _quotes(source, at)]
@@ -150,11 +152,11 @@ def _ways(source: Source, at: int, opened: int | None) -> list[Suggestion]:
 
 _MOST_TRIED = 8
 _LONGEST = 200_000
-"""Characters. Each way is tried by reading the text again, which costs its length."""
+"""The length, in characters, up to which suggestions are made, because the text is read again for each."""
 
 
 def _mends(source: Source, changes: list[Edit]) -> bool:
-    """Whether less of a file is unreadable once it is changed."""
+    """Return whether nodelint can read more of a file after these edits."""
     return len(Source.from_text(source.path, edits.apply(source.text, changes)).problems) < len(source.problems)
 
 
@@ -169,7 +171,7 @@ def _end_of_line(text: str, at: int) -> int:
 
 
 def _indents(source: Source, at: int) -> Iterator[tuple[str, list[Edit]]]:
-    """The key at a place, with what is below it, in the column of the key above it, or of one further up."""
+    """Yield edits that move the key at a place, with the lines below it, to the column of a key above."""
     text = source.text
     start = text.rfind("\n", 0, at) + 1
     own = len(text[start:at]) - len(text[start:at].lstrip(" "))
@@ -192,7 +194,7 @@ def _indents(source: Source, at: int) -> Iterator[tuple[str, list[Edit]]]:
 
 
 def _spaces(source: Source) -> Iterator[tuple[str, list[Edit]]]:
-    """Spaces in the place of the tabs that lines begin with."""
+    """Yield edits that replace the tabs at the start of lines by 2, 4 or 8 spaces."""
     tabs = [(line.start(1), line.end(1)) for line in _lines(source.text) if "\t" in line[1]]
     for width in (2, 4, 8) if tabs else ():
         changes = [Edit(source, a, b, source.text[a:b].replace("\t", " " * width)) for a, b in tabs]
@@ -202,7 +204,7 @@ def _spaces(source: Source) -> Iterator[tuple[str, list[Edit]]]:
 
 
 def _ends_block(text: str, indents: list[Edit]) -> bool:
-    """Whether a line with its new indent is no longer below the key that opens a block right above it."""
+    """Return whether a line, with its new indent, is outside the block that the key above it begins."""
     for indent in indents:
         above = text[text.rfind("\n", 0, max(indent.start - 1, 0)) + 1 : indent.start]
         opens = re.fullmatch(r"( *)[\w./-]+:\s*", above)
@@ -223,14 +225,14 @@ def _quotes(source: Source, at: int) -> Iterator[tuple[str, list[Edit]]]:
 
 
 def _closed(source: Source, opened: int) -> Iterator[tuple[str, list[Edit]]]:
-    """A bracket that is open closed at the end of its line."""
+    """Yield an edit that closes an open bracket at the end of its line."""
     end = opened + len(source.text[opened : _end_of_line(source.text, opened)].partition(" #")[0].rstrip())
     close = "}" if source.text[opened] == "{" else "]"
     yield f"close it with `{close}`", [Edit(source, end, end, close)]
 
 
 def _begins_object(text: str, first: int, again: int) -> bool:
-    """Whether keys of an object stand at the start of a line, and once more further down."""
+    """Return whether the keys of an object are at the start of a line, and a second time below."""
     key = text[again : again + 10].partition(":")[0].strip()
     if key not in OBJECT or any(text[max(at - 1, 0) : at] not in ("", "\n", "\ufeff") for at in (first, again)):
         return False
@@ -244,7 +246,10 @@ def _line_break(text: str) -> str:
 
 
 def _keep_one(source: Source, first: int, again: int) -> list[Suggestion]:
-    """Either of two entries of a mapping in block style taken out, lines and all."""
+    """Return suggestions that each remove one of two entries of a mapping, with its lines.
+
+    Empty if one is not alone on its lines.
+    """
     spans = [_entry(source.text, at) for at in (first, again)]
     if None in spans:
         return []
@@ -258,7 +263,10 @@ def _keep_one(source: Source, first: int, again: int) -> list[Suggestion]:
 
 
 def _entry(text: str, at: int) -> tuple[int, int] | None:
-    """The lines of the entry whose key begins at a place; None where it is not the first on its line."""
+    """Return the start and the end of the lines of the entry whose key begins at a place.
+
+    None if the key is not the first text on its line.
+    """
     start = text.rfind("\n", 0, at) + 1
     indent = text[start:at]
     if indent.strip(" "):

@@ -100,8 +100,8 @@ def check(source: Source, context: Context) -> Findings:
 
 
 def _asked_regions(pool: NodePool) -> Iterator[tuple["pool_requirements.PoolRequirement", set[str]]]:
-    """Yield the requirement on zones of a pool, with the regions of all zones, if these are known."""
-    item = pool_requirements.last_asking(pool, keys.ZONE)
+    """Yield the zone requirement of a pool, with the regions of its zones. Nothing if the regions are not known."""
+    item = pool_requirements.find_last_requirement(pool, keys.ZONE)
     if item is None or item.operator != "In" or not item.known or not item.texts or pool.partial:
         return
     regions = {selectors.region_of(zone) for zone in item.texts}
@@ -110,7 +110,7 @@ def _asked_regions(pool: NodePool) -> Iterator[tuple["pool_requirements.PoolRequ
 
 
 def _find_regions(context: Context) -> Iterator[tuple[str, Span]]:
-    """Yield each region that a file plainly says of the cluster, with its place."""
+    """Yield each region that a file states for the cluster, with its place."""
     files = context.run_files.files_of_run
     making = [file for file in files if file.path.endswith((".tf", ".tofu")) and _PROVIDER.search(file.text)]
     blocks = terraform_trace.TerraformBlocks(files) if making else None

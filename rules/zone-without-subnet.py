@@ -108,7 +108,9 @@ def check(pool: NodePool, context: Context) -> Findings:
 def _line(
     line: pool_requirements.PoolRequirement, subnets: Sequence[snapshot.Subnet], context: Context, *, alone: bool
 ) -> Findings:
-    """What is wrong with a line: names where ids are due, or ids for names, and zones without a subnet."""
+    """Yield findings for a zone requirement: zone IDs instead of names, names instead of IDs, and zones without a
+    subnet.
+    """
     names = {subnet.zoneId: subnet.zone for subnet in subnets}
     ids = {subnet.zone: subnet.zoneId for subnet in subnets}
     here, meant = (ids, names) if line.key == keys.ZONE else (names, ids)
@@ -142,12 +144,12 @@ def _line(
 
 
 def _area(zone_id: str) -> str:
-    """The region's part of a zone id: `use1` of `use1-az1`."""
+    """Return the prefix of a zone ID for its region: `use1` of `use1-az1`."""
     return zone_id.partition("-")[0]
 
 
 def _is_reported_elsewhere(key: str, text: str, context: Context) -> bool:
-    """Whether a rule about values themselves reports this one."""
+    """Return whether another rule reports this value as a pattern or a misspelling."""
     return labels.is_pattern(text) or labels.nearest_value(key, text, context.catalog) not in (None, text)
 
 
@@ -177,7 +179,9 @@ def _nowhere(line: pool_requirements.PoolRequirement, served: Sequence[str], alo
 
 
 def _suggest_served_zones(line: pool_requirements.PoolRequirement, served: Sequence[str]) -> list[Suggestion]:
-    """The zones of the subnets in the place of those that have none."""
+    """Return a suggestion to require the zones in which the class has subnets. Empty if the requirement is
+    a label.
+    """
     if not isinstance(line.at, RequirementLine):
         return []
     changes = edits.if_editable(edits.set_values, line.at.values_node, list(served))

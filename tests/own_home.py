@@ -10,6 +10,7 @@ import atexit
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping
 from typing import Any
@@ -66,4 +67,13 @@ def _take_own() -> None:
     atexit.register(lambda: shutil.rmtree(FOLDER, ignore_errors=True) if os.getpid() == owner else None)
 
 
+def _share_bytecode() -> None:
+    """Have bytecode in the folder of the tests where Python is to write none: what they start is compiled once."""
+    if sys.dont_write_bytecode:
+        sys.dont_write_bytecode = False
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+        os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = os.path.join(FOLDER, "bytecode")
+
+
 _take_own()
+_share_bytecode()

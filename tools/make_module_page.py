@@ -1,4 +1,8 @@
-"""Write docs/modules.md: each module with the first sentence of its docstring, by package."""
+"""Write the pages of docs/ that repeat something of the repository.
+
+docs/modules.md lists each module with the first sentence of its docstring, by package. docs/contributing.md is
+CONTRIBUTING.md, for readers who have the documentation alone.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,8 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "nodelint"
 PAGE = ROOT / "docs" / "modules.md"
+CONTRIBUTING = ROOT / "CONTRIBUTING.md"
+COPY = ROOT / "docs" / "contributing.md"
 
 HEAD = """# Modules
 
@@ -49,3 +55,4 @@ def module_page() -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(module_page(), encoding="utf-8")
+    COPY.write_bytes(CONTRIBUTING.read_bytes())

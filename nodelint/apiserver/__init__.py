@@ -1,7 +1,7 @@
-"""What the API server says of an object: unknown fields, structure, then CEL rules.
+"""What the API server says about an object: unknown fields, structure, then CEL rules.
 
-The bundled schemas (`schemas/*.schema.json`) stand for the CRDs of every release of Karpenter from
-1.0.0 on; `Schemas.from_crds` takes those of a cluster instead.
+The bundled schemas (`schemas/*.schema.json`) represent the CRDs of every Karpenter release from 1.0.0 on.
+`Schemas.from_crds` reads those of a cluster instead.
 """
 
 from __future__ import annotations
@@ -26,13 +26,14 @@ _SERVED = {
     AUTO_MODE_KIND: ("v1",),
     BUFFER_KIND: ("v1beta1",),
 }
-"""The API versions of each kind of which there is a schema."""
+"""The API versions of each kind for which there is a bundled schema."""
 
 
 class Schemas:
     """The schemas of NodePool and EC2NodeClass, by API version.
 
-    `skipped` says which rules of foreign CRDs could not be compiled and are not judged.
+    `foreign` is true for the user's own CRDs. `skipped` lists the CEL rules of such CRDs that do not compile and are
+    not checked.
     """
 
     def __init__(self, roots: dict[tuple[str, str], Raw], *, foreign: bool, skipped: tuple[str, ...] = ()) -> None:
@@ -43,15 +44,16 @@ class Schemas:
 
     @classmethod
     def bundled(cls) -> Schemas:
-        """Return the schemas that come with nodelint; each is read when an object of its kind is met."""
+        """Return the bundled schemas. Each is read when the first object of its kind is checked."""
         return _bundled()
 
     @classmethod
     def from_crds(cls, path: str | os.PathLike[str], within: str | None = None) -> Schemas:
-        """Return the schemas of the CRDs in a file or folder of YAML or JSON, a `List` of them too.
+        """Return the schemas of the CRDs in a YAML or JSON file, or in a folder of such files. A `List` of CRDs is
+        read as well.
 
-        `within` is the folder that no link may leave; None allows any place. Raise OSError where nothing can be read,
-        and ValueError where there is no CRD of Karpenter's or a file is not YAML.
+        Symlinks must not leave the folder `within`; None allows any place. Raise OSError if nothing can be read, and
+        ValueError if there is no CRD of Karpenter or a file is not YAML.
         """
         from nodelint.apiserver.crds import read
 
@@ -59,13 +61,13 @@ class Schemas:
         return cls(roots, foreign=True, skipped=skipped)
 
     def versions(self, kind: str) -> list[str]:
-        """Return the API versions that are served for a kind."""
+        """Return the API versions of a kind that are served."""
         if self.foreign and kind != AUTO_MODE_KIND:
             return sorted(version for k, version in self._roots if k == kind)
         return list(_SERVED.get(kind, ()))
 
     def shape(self, kind: str, version: str, release: Version) -> SchemaNode | None:
-        """Return the schema of a kind and API version in a release; None if that release does not have it."""
+        """Return the schema of a kind and API version in a release. None if there is no such schema."""
         key = (kind, version, None if self.foreign else release)
         found = self._shapes.get(key)
         if found is None:
@@ -76,7 +78,7 @@ class Schemas:
         return found
 
     def _raw(self, kind: str, version: str) -> Raw | None:
-        # A folder with the CRDs of Karpenter says nothing of EKS Auto Mode.
+        # A folder with Karpenter's CRDs does not contain those of EKS Auto Mode, so the bundled ones are used.
         bundled = not self.foreign or kind == AUTO_MODE_KIND
         if bundled and (kind, version) not in self._roots:
             if version not in _SERVED.get(kind, ()):
@@ -91,11 +93,11 @@ def _bundled() -> Schemas:
 
 
 def check(obj: Object, release: Version, schemas: Schemas, partial: bool = False) -> list[SchemaProblem]:
-    """Return what the API server of a cluster with this release of Karpenter has against an object.
+    """Return the problems for which the API server of a cluster with this Karpenter release refuses an object.
 
-    An empty list means that it takes the object. Unknown fields count as problems, as they do under `kubectl apply`.
-    Objects of the retired kinds are not judged. Required fields are not missed in a patch, nor, with
-    `partial`, in an object that an overlay completes.
+    Empty if it accepts the object. Unknown fields are problems, as under `kubectl apply`. Objects of removed kinds
+    are not checked. A missing required field is no problem in a patch, nor, with `partial`, in an object that an
+    overlay completes.
     """
     if isinstance(obj, Retired) or obj.of_values:
         return []
@@ -115,7 +117,9 @@ def _check(obj: Object, release: Version, schemas: Schemas, partial: bool) -> li
 
 
 def refuses(obj: Object, release: Version, schemas: Schemas) -> bool:
-    """Whether the API server refuses an object even where it drops unknown fields: no cluster holds it."""
+    """Return whether the API server refuses an object even if it drops unknown fields, so that no cluster can have
+    the object.
+    """
     shape = schemas.shape(obj.kind, obj.version, release)
     if shape is None:
         return True
@@ -123,9 +127,9 @@ def refuses(obj: Object, release: Version, schemas: Schemas) -> bool:
 
 
 def check_as_stored(obj: Object, release: Version, schemas: Schemas) -> list[SchemaProblem]:
-    """Return what the API server has against an object where it drops the fields that it does not know.
+    """Return the problems of an object for an API server that drops unknown fields.
 
-    A field that is misspelt is missing then, where `check` tells of its name alone.
+    A required field with a misspelled name is then missing, while `check` reports only its name.
     """
     found = check(obj, release, schemas)
     shape = schemas.shape(obj.kind, obj.version, release)
@@ -135,8 +139,8 @@ def check_as_stored(obj: Object, release: Version, schemas: Schemas) -> list[Sch
 
 
 def find_faults(obj: Object, release: Version, schemas: Schemas) -> Iterator[SchemaProblem]:
-    """Yield why the API server refuses an object. Fields that it drops, because no release or another one has them,
-    are left out.
+    """Yield the problems for which the API server refuses an object. Fields that it drops, because this release or
+    all releases lack them, are left out.
     """
     for problem in check_as_stored(obj, release, schemas):
         if problem.layer != "unjudged" and not (problem.layer == "release" and _is_field(problem)):
@@ -144,7 +148,7 @@ def find_faults(obj: Object, release: Version, schemas: Schemas) -> Iterator[Sch
 
 
 def _is_field(problem: SchemaProblem) -> bool:
-    """Whether a problem is about a field, by its key, and not about the key of a map such as labels."""
+    """Return whether a problem concerns the key of a field, and not the key of a map such as labels."""
     node = problem.node
     is_key = node.parent is not None and any(entry.key is node for entry in node.parent.entries)
     return is_key and not problem.path.endswith("]")
@@ -157,7 +161,7 @@ def _check_dropping(obj: Object, shape: SchemaNode, release: Version) -> list[Sc
 
 
 def check_part(obj: Object, node: Node, path: str, shape: SchemaNode, release: Version) -> list[SchemaProblem]:
-    """Return what is wrong with a part of an object by a schema of its own, which no API server asks."""
+    """Return the problems of a part of an object according to a schema that no API server uses."""
     from nodelint.apiserver.walk import Walk
 
     return list(_sort_problems(Walk(obj, shape, release).run(node, path)))
@@ -185,7 +189,7 @@ def _not_served(obj: Object, release: Version, schemas: Schemas) -> SchemaProble
 
 
 def _not_yet(obj: Object, release: Version, schemas: Schemas) -> SchemaProblem | None:
-    """Return a kind that a release does not have yet."""
+    """Return the problem of an object whose kind a release does not have yet. None if it has the kind."""
     shape = schemas.shape(obj.kind, obj.version, release)
     if shape is None or release in shape.window:
         return None
@@ -198,7 +202,7 @@ def _is_served(shape: SchemaNode | None, release: Version) -> bool:
 
 
 def _sort_problems(found: list[SchemaProblem]) -> Iterator[SchemaProblem]:
-    """Yield the problems in the order of the text, each said once."""
+    """Yield the problems in the order of the file, without duplicates."""
     seen = set()
     for problem in sorted(found, key=lambda p: (p.node.start, p.path)):
         key = (problem.layer, problem.node.start, problem.message)

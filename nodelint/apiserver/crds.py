@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions of a cluster, read as schemas."""
+"""Read the CustomResourceDefinitions of a cluster as schemas."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from nodelint.text.yaml.held_yaml import hold
 _KINDS = (["karpenter.sh", "NodePool"], ["karpenter.k8s.aws", "EC2NodeClass"], ["eks.amazonaws.com", "NodeClass"])
 _ENDINGS = (".yaml", ".yml", ".json")
 _MOST_FILES = 50_000
-"""Entries of a folder with all below it: more than any folder of CRDs has, and read in a second."""
+"""The most files and folders below a folder of CRDs: more than such a folder has, and fast enough to list."""
 
 
 def read(path: str, within: str | None = None) -> tuple[dict[tuple[str, str], Raw], tuple[str, ...]]:
-    """Return the schemas by kind and API version, and which of their rules cannot be judged here.
+    """Return the schemas by kind and API version, and the CEL rules that do not compile and are not checked.
 
-    `within` is the folder that no link may leave; None allows any place. Raise OSError where nothing can be read, and
-    ValueError where there is no CRD of Karpenter's, a file is not YAML, or a CRD has not the form of one.
+    Symlinks must not leave the folder `within`; None allows any place. Raise OSError if nothing can be read, and
+    ValueError if there is no CRD of Karpenter, a file is not YAML, or a CRD does not have the form of one.
     """
     roots: dict[tuple[str, str], Raw] = {}
     for file in _files(path, within):
@@ -40,7 +40,7 @@ def read(path: str, within: str | None = None) -> tuple[dict[tuple[str, str], Ra
 def _files(path: str, within: str | None) -> list[Path]:
     if not os.path.isdir(path):
         return [Path(path)]
-    # A folder that a flag names is at home where it stands.
+    # A folder that an option names is its own root: links must not lead out of it.
     walk = Gate(within if within is not None else path).walk
     found: list[Path] = []
     seen = 0
@@ -77,7 +77,7 @@ def _definitions(file: Path, within: str | None) -> Iterator[dict[str, Any]]:
 
 
 def _loader() -> Any:
-    """YAML 1.1 as an API server reads it: dates and a lone `=` are texts."""
+    """Return a loader for YAML 1.1 as the API server reads it: dates and a lone `=` are texts."""
     import yaml
 
     loader = type("Loader", (yaml.CSafeLoader,), {})
@@ -105,7 +105,7 @@ def _served(definition: dict[str, Any]) -> Iterator[tuple[tuple[str, str], Raw]]
 
 
 class _Misshapen(Exception):
-    """A part of a CRD is not what it has to be."""
+    """Raised if a part of a CRD has the wrong form."""
 
 
 _TYPES = frozenset(("object", "array", "string", "integer", "number", "boolean"))
@@ -124,7 +124,7 @@ def _require_type(kind: type, value: Any, where: str) -> Any:
 
 
 def _hold_to_form(schema: Raw, where: str) -> None:
-    """Raise where a keyword of a schema is of a wrong type, or aliases make it endless."""
+    """Raise _Misshapen if a keyword of a schema has the wrong type, or if aliases make the schema too large."""
     pending = [(schema, where)]
     count = 0
     while pending:
@@ -139,7 +139,7 @@ def _hold_to_form(schema: Raw, where: str) -> None:
 
 
 def _hold_value(key: str, value: Any, at: str) -> None:
-    """Raise where a keyword that holds no schemas is of a wrong type."""
+    """Raise _Misshapen if a keyword without nested schemas has the wrong type."""
     if key in _TEXTS:
         _require_type(str, value, at)
         if key == "type" and value not in _TYPES:
@@ -166,7 +166,7 @@ def _hold_rule(item: Any, at: str) -> None:
 
 
 def _schemas_below(key: str, value: Any, at: str) -> list[tuple[Raw, str]]:
-    """Return the schemas that a keyword holds, each with its place."""
+    """Return the schemas in a keyword, each with its path."""
     if key in ("items", "not") or (key == "additionalProperties" and not isinstance(value, bool)):
         return [(_require_type(dict, value, at), at)]
     if key in ("anyOf", "oneOf", "allOf"):
@@ -180,7 +180,9 @@ def _schemas_below(key: str, value: Any, at: str) -> list[tuple[Raw, str]]:
 
 
 def _root(schema: Raw, status: bool) -> Raw:
-    """Return the schema with what an API server adds: the checks of metadata, and a status that it drops."""
+    """Return the schema with the parts that the API server adds: checks of `metadata`, and a `status` without
+    checks.
+    """
     properties = dict(schema.get("properties") or {})
     properties["metadata"] = {"$ref": "#/$defs/objectMeta"}
     properties.setdefault("apiVersion", {"type": "string"})

@@ -1,4 +1,4 @@
-"""Find the name that was probably meant: of a field, a key, or a value that a schema lists."""
+"""Find the field, key or enum value that was probably meant by a misspelled name."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from nodelint.model.close_names import CloseNames
 
 _ALIKE = 0.8
-"""How much alike two words are, as difflib counts it, of which one may be meant by the other."""
+"""The least similarity of two words, as difflib computes it, for one to be a misspelling of the other."""
 
 
 class NearNames:
-    """Names to choose from, by what a slip of the pen leaves of them."""
+    """The possible names, with indexes to find the one that a misspelled name means."""
 
     def __init__(self, names: Iterable[object]) -> None:
         texts = [name for name in names if isinstance(name, str)]
@@ -26,7 +26,9 @@ class NearNames:
         self._close = CloseNames(self._by_lower)
 
     def nearest(self, name: object) -> str | None:
-        """Return the one that was probably meant: the same except case and separators, or a letter or two away."""
+        """Return the name that was probably meant: it differs only in case and separators, or in a letter or two.
+        None if there is none.
+        """
         if not isinstance(name, str) or not name:
             return None
         plain = _plain(name)
@@ -47,5 +49,5 @@ def _sorted_letters(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a text without case and separators."""
+    """Return a text in lower case without separators."""
     return text.replace("-", "").replace("_", "").replace(" ", "").lower()

@@ -1,4 +1,4 @@
-"""A problem of the schema and its message."""
+"""A problem that the schema finds in an object, and the messages of such problems."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ else:
 
 
 class SchemaProblem(NamedTuple):
-    """One thing for which the API server refuses an object.
+    """A problem for which the API server refuses an object, or drops a field.
 
-    `layer`: `unknown` is a field that no release has at this place, `release` something that the target
-    release does not have (`since`, `until`: the releases that do, the second exclusive), `validation` a
-    CEL rule, `unjudged` a CEL rule that needs a field which is missing or has the wrong type, `structure` all else.
-    `node` is the tightest place to show, `path` names it in the object.
-    `suggestion` is what was probably meant at the same place: a field's name for `unknown`, a value
-    else. `choices` are several that may have been meant. `wanted` is the JSON type that a value should have and has
-    not. `belongs` is the path of the object that an unknown field belongs to; where it stands there already, what it
-    holds belongs there. `missing` is the field that is not there, to be added to the mapping `holder`.
+    `layer` is `unknown` for a field that no release has at this place; `release` for a value that the target release
+    lacks (the releases from `since` on, before `until`, have it); `validation` for a CEL rule; `unjudged` for a CEL
+    rule that needs a field which is missing or has the wrong type; `structure` for all other problems. `node` is the
+    smallest node to report, `path` its path in the object. `suggestion` is the text that was probably meant at this
+    place: the name of a field for `unknown`, else a value. `choices` are several possible ones. `wanted` is the JSON
+    type that a value should have. `belongs` is the path of the object to which an unknown field belongs; if it is
+    there already, the content of the field belongs there. `missing` is the missing field, to be added to the mapping
+    `holder`.
     """
 
     layer: Layer
@@ -59,7 +59,7 @@ _NAMES = {
 
 
 def fit(message: str) -> str:
-    """Return a message cut to the length that a line takes, between words where it has some."""
+    """Return a message shortened to the length of a line, at a space if possible."""
     return short(message, LONGEST_MESSAGE)
 
 
@@ -76,13 +76,13 @@ def last(path: str) -> str:
 
 
 def _quoted(path: str) -> str | None:
-    """Return the key in brackets and quotes at the end of a path."""
+    """Return the quoted key in brackets at the end of a path. None if there is none."""
     begin = path.find('["') + 2
     return path[begin:-2] if path.endswith('"]') and 2 <= begin <= len(path) - 2 else None
 
 
 def quote_value(value: object, room: int = 50) -> str:
-    """Return a value in backticks, cut where it is long."""
+    """Return a value in backticks, shortened to about `room` characters."""
     text = {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
     return f"`{short(text, room)}`"
 
@@ -99,14 +99,16 @@ def kind(value: object) -> str:
 
 
 def whole(value: Any) -> Any:
-    """Return a number without a fraction as an integer, as it is on the way to an API server."""
+    """Return a number without a fraction as an integer, as JSON for the API server has it. Any other value is
+    unchanged.
+    """
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e21:
         return int(value)
     return value
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two JSON values are equal: true is not 1."""
+    """Return whether two JSON values are equal. True is not equal to 1."""
     if isinstance(a, bool) != isinstance(b, bool):
         return False
     if isinstance(a, dict) and isinstance(b, dict):
@@ -117,7 +119,7 @@ def same(a: Any, b: Any) -> bool:
 
 
 def token(value: Any) -> object:
-    """Return a hashable value that is equal for equal JSON values."""
+    """Return a hashable value that is equal for equal JSON values, and different for different ones."""
     if isinstance(value, dict):
         return frozenset((key, token(tokens)) for key, tokens in value.items())
     if isinstance(value, list):
@@ -126,12 +128,12 @@ def token(value: Any) -> object:
 
 
 def holds_unknown(value: object) -> bool:
-    """Whether a placeholder stands somewhere in a value."""
+    """Return whether a value is a placeholder or contains one."""
     return _holds(value, UnknownValue)
 
 
 def _holds(value: object, kind: type) -> bool:
-    """Whether a value of a type stands somewhere in a value."""
+    """Return whether a value has a type or contains a value of this type."""
     if isinstance(value, dict):
         return any(_holds(item, kind) for item in value.values())
     if isinstance(value, list):
@@ -140,7 +142,7 @@ def _holds(value: object, kind: type) -> bool:
 
 
 class Unsound(UnknownValue):
-    """What CEL rules see of a value that has the wrong type, or is missing: nothing that they could judge."""
+    """The value that CEL rules see instead of one that is missing or has the wrong type. No rule can judge it."""
 
     __slots__ = ()
 
@@ -149,14 +151,14 @@ UNSOUND = Unsound()
 
 
 def holds_unsound(value: object) -> bool:
-    """Whether a value of the wrong type stands somewhere in a value."""
+    """Return whether a value is, or contains, one that is missing or has the wrong type."""
     return _holds(value, Unsound)
 
 
 def converted(node: Node, value: object, wanted: str) -> str | None:
-    """Return a scalar of the wrong type as the text that would be of the right one; None if there is none.
+    """Return a scalar of the wrong type as a text of the right type. None if there is none.
 
-    What was to be a text is that which stands there: `1.10` and `on` are not `1.1` and `true`.
+    If a text is wanted, it is the text in the file: `1.10` and `on`, not `1.1` and `true`.
     """
     if wanted == "integer" and isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,18}", value):
         return str(int(value))
@@ -168,7 +170,7 @@ def converted(node: Node, value: object, wanted: str) -> str | None:
 
 
 def type_of(node: Node, path: str, wanted: str) -> str:
-    """Return the message that a value is of the wrong type."""
+    """Return the message for a value of the wrong type."""
     name = last(path)
     where = f"an entry of `{name}`" if path.endswith("]") and not path.endswith('"]') else f"`{name}`"
     if node.kind == "scalar":
@@ -183,16 +185,16 @@ _SCALARS = {"boolean": "boolean", "integer": "number", "number": "number", "stri
 
 
 def describe_unlisted_value(value: object, path: str, choices: Iterable[object], meant: str | None) -> str:
-    """Return the message that a value is not one of those admitted."""
+    """Return the message for a value that is not one of the allowed ones."""
     start = f"{quote_value(value, 40)} is not a value of `{last(path)}`"
     if meant is not None:
-        return f"{start}, did you mean `{meant}`?"
+        return f"{start} (did you mean `{meant}`?)"
     listed = f"one of {', '.join(str(choice) for choice in choices)}"
     return first_fitting(f"{start}; use {listed}", f"{quote_value(value, 30)} is not {listed}", start)
 
 
 def needs(what: str, since: Version, target: Version) -> str:
-    """Return the message that the target release does not have something yet."""
+    """Return the message for a field or value that the target release does not have yet."""
     if since > NEWEST:
         return f"{what} needs Karpenter {since}, which is not released"
     message = f"{what} needs Karpenter {since} or newer"
@@ -201,31 +203,33 @@ def needs(what: str, since: Version, target: Version) -> str:
 
 
 def no_key(name: str, path: str, choices: Iterable[str], meant: str | None) -> str:
-    """Return the message that a map takes no such key."""
+    """Return the message for a key that a map does not allow."""
     start = f"`{last(path)}` has no key {quote_value(name, 30)}"
     if meant is not None:
-        return f"{start}, did you mean `{meant}`?"
+        return f"{start} (did you mean `{meant}`?)"
     full = f"{start}; use one of {', '.join(choices)}"
     return full if len(full) <= LONGEST_MESSAGE else start
 
 
 def too_long(value: str, path: str, most: int) -> str:
-    """Return the message that a text has too many characters."""
+    """Return the message for a text with too many characters."""
     return f"{quote_value(value, 25)} has {len(value)} characters, `{last(path)}` allows at most {most}"
 
 
 def too_short(path: str, least: int) -> str:
-    """Return the message that a text has too few characters."""
+    """Return the message for a text with too few characters."""
     if least == 1:
         return "an empty key is not allowed" if _quoted(path) == "" else f"`{last(path)}` must not be empty"
     return f"`{last(path)}` needs at least {least} characters"
 
 
 def off_pattern(value: str, path: str, pattern: str, words: str | None, meant: str | None = None) -> str:
-    """Return the message that a text does not have the form asked for: in words, else by its pattern."""
+    """Return the message for a text that does not have the required form, described in words if they are known, else
+    by its pattern.
+    """
     if words is not None and meant is not None:
         return (
-            f"{quote_value(value, 35)} is not {words.partition(' such as ')[0].rstrip(',')}, did you mean `{meant}`?"
+            f"{quote_value(value, 35)} is not {words.partition(' such as ')[0].rstrip(',')} (did you mean `{meant}`?)"
         )
     if words is not None:
         return f"{quote_value(value, 35)} is not {words}"
@@ -238,7 +242,7 @@ _DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 def is_date_time(value: str) -> bool:
-    """Whether a text is a date and time as RFC 3339 writes it."""
+    """Return whether a text is a date and time as RFC 3339 defines it."""
     match = re.fullmatch(_DATE_TIME, value)
     if match is None:
         return False

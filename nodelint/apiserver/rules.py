@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _held: dict[tuple[str, str, type], bool] = {}
 _CACHED = 50_000
 _LONGEST = 400
-"""Characters of a value whose verdict is kept."""
+"""The most characters of a value whose verdict is cached."""
 
 _MIXED = 400
 _BRANCHES = 6
@@ -32,11 +32,13 @@ _LOOP = r"(?m)^[ \t]*(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(?:range|for)\b"
 """The first line of a loop in template code."""
 
 _BLANK = None
-"""Stands for what is unknown: it is there, it equals nothing, and every function refuses it."""
+"""Represents an unknown value: it exists, equals no other value, and every function fails on it."""
 
 
 def matches(text: str, pattern: str, shape: SchemaNode) -> bool:
-    """Whether the pattern of a shape is found in a text; one that does not compile admits everything."""
+    """Return whether the pattern of a schema matches somewhere in a text. True for a pattern that does not
+    compile.
+    """
     try:
         return cel.matches(text, pattern, foreign=shape.foreign)
     except cel.Unsupported:
@@ -44,7 +46,7 @@ def matches(text: str, pattern: str, shape: SchemaNode) -> bool:
 
 
 def broken(job: Job, state: WalkState) -> Iterator[SchemaProblem]:
-    """Yield the rules of a place that its value breaks."""
+    """Yield a problem for each CEL rule that the value at a place violates."""
     failed = []
     for rule in job.shape.rules:
         if _plainly_holds(rule.rule, job.value):
@@ -55,7 +57,7 @@ def broken(job: Job, state: WalkState) -> Iterator[SchemaProblem]:
                 continue
             if not _excused(program, job, state):
                 failed.append((rule, program))
-            elif _asks_for_unsound(program, job.value):
+            elif _reads_unsound(program, job.value):
                 message = f"a field that it needs is missing or has the wrong type: {' '.join(rule.message.split())}"
                 yield SchemaProblem("unjudged", state.head(job.node), job.path, message)
         except cel.NotInstalled as error:
@@ -70,7 +72,9 @@ def broken(job: Job, state: WalkState) -> Iterator[SchemaProblem]:
 
 
 def _plainly_holds(rule: str, value: Any) -> bool:
-    """Whether a part of a rule `a || b` clearly holds: most do, and compiling takes longest."""
+    """Return whether an operand of a rule `a || b` is obviously true. Most rules have such an operand and need
+    not be compiled.
+    """
     for form, name, texts in _parts(rule):
         if isinstance(value, dict):
             given = value.get(name)
@@ -91,9 +95,9 @@ def _plainly_holds(rule: str, value: Any) -> bool:
 
 @cache
 def _parts(rule: str) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
-    """Return the parts of a rule that have one of the forms in which most rules are written.
+    """Return the operands of a rule that have one of the common forms.
 
-    The first and the last one count, and those between them where nothing before is left open.
+    The first and the last operand count, and those between them before which all brackets are closed.
     """
     if "?" in rule:
         return ()
@@ -108,7 +112,7 @@ def _parts(rule: str) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
 
 
 def _is_closed(text: str) -> bool:
-    """Whether all brackets of a text are balanced outside of single quotes.
+    """Return whether all brackets of a text are balanced outside of single quotes.
 
     Also False if it has double quotes, backslashes or an odd single quote, because those are not parsed here.
     """
@@ -119,7 +123,7 @@ def _is_closed(text: str) -> bool:
 
 
 def _form(part: str) -> tuple[str, str, tuple[str, ...]] | None:
-    """Return a form by its name, with the field that it is about and the texts that it names."""
+    """Return the name of an operand's form, the field and the texts in it. None if it has no known form."""
     for sign, form in (("has(self.", "has"), ("!has(self.", "lacks")):
         if part.startswith(sign) and part.endswith(")") and _is_name(part[len(sign) : -1]):
             return form, part[len(sign) : -1], ()
@@ -147,7 +151,7 @@ def _form(part: str) -> tuple[str, str, tuple[str, ...]] | None:
 
 
 _OF_NO_DOMAIN, _DOMAIN_ENDS = "!self.matches('^[^/]*", "(/|$)')"
-"""What stands around the end of a domain in rules about the keys of labels."""
+"""The text before and after the domain in rules about the keys of labels."""
 
 
 def _is_name(text: str) -> bool:
@@ -155,7 +159,7 @@ def _is_name(text: str) -> bool:
 
 
 def _texts(listed: str) -> tuple[str, ...] | None:
-    """Return the texts of a list of plain literals; None for anything else."""
+    """Return the texts of a list of plain literals. None for any other text."""
     if "\\" in listed or not (listed[:1] == listed[-1:] == "'" and len(listed) > 1):
         return None
     texts = tuple(listed[1:-1].split("', '"))
@@ -180,7 +184,7 @@ def _holds(program: cel.Program, value: Any) -> bool:
 
 
 def _excused(program: cel.Program, job: Job, state: WalkState) -> bool:
-    """Whether the rule could hold if a placeholder, or what a partial object lacks, were known."""
+    """Return whether the rule could be met if a placeholder, or the missing part of a partial object, were known."""
     value = job.value
     if state.unknowns and schema_words.holds_unknown(value):
         if _could_hold(program, _fill_unknowns(value, repeat(_BLANK)), True):
@@ -201,15 +205,17 @@ def _excused(program: cel.Program, job: Job, state: WalkState) -> bool:
     return False
 
 
-def _asks_for_unsound(program: cel.Program, value: Any) -> bool:
-    """Whether it hangs on a value of the wrong type if a rule holds."""
+def _reads_unsound(program: cel.Program, value: Any) -> bool:
+    """Return whether the result of a rule depends on a value of the wrong type."""
     return schema_words.holds_unsound(value) and not _could_hold(
         program, _fill_unknowns(value, repeat(_BLANK)), False
     )
 
 
 def _guesses(program: cel.Program, value: Any) -> Iterator[Iterator[Any]]:
-    """Yield what the unknowns of a value may be: all the same, all different, then mixed, each time the same way."""
+    """Yield possible values for the unknowns of a value: all equal, all different, then mixed. The mix is the same in
+    each run.
+    """
     guess = ("", "x" * 40, 0, 1, 10**6, True, *program.texts(), *_scalars(value))
     yield from map(repeat, guess)
     yield count()
@@ -223,13 +229,13 @@ def _guesses(program: cel.Program, value: Any) -> Iterator[Iterator[Any]]:
 
 
 def _holds_loop(job: Job) -> bool:
-    """Whether template code of a loop stands in the value: how many entries it prints is not known."""
+    """Return whether the value contains template code of a loop, so that the number of entries is not known."""
     node = job.node
     return node.source.masked and re.search(_LOOP, node.source.text[node.start : node.end]) is not None
 
 
 def _lengthen(value: Any) -> Any:
-    """Return a value whose lists of unknown entries have fifty more of them."""
+    """Return a value in which lists with unknown entries have fifty more of them."""
     if isinstance(value, dict):
         return {key: _lengthen(inner) for key, inner in value.items()}
     if not isinstance(value, list):
@@ -254,7 +260,7 @@ def _could_hold(program: cel.Program, value: Any, error_counts: bool) -> bool:
 
 
 def _fill_unknowns(value: Any, probes: Iterator[Any]) -> Any:
-    """Return a value in which each unknown is the next of the probes."""
+    """Return a value in which each unknown is replaced by the next of the probes."""
     if isinstance(value, dict):
         return {key: _fill_unknowns(filled, probes) for key, filled in value.items()}
     if isinstance(value, list):
@@ -263,7 +269,7 @@ def _fill_unknowns(value: Any, probes: Iterator[Any]) -> Any:
 
 
 def _scalars(value: Any) -> Iterator[Any]:
-    """Up to a few of the scalars in a value: an unknown may equal one of them."""
+    """Yield about twenty scalars of a value at most: an unknown may be equal to one of them."""
     found: dict[Any, None] = {}
     pending = [value]
     while pending and len(found) < 20:
@@ -278,9 +284,9 @@ def _scalars(value: Any) -> Iterator[Any]:
 
 
 def _completed(value: Any, shape: SchemaNode, siblings: frozenset[str] = frozenset()) -> Iterator[Any]:
-    """Yield a partial value with one more field, or with more entries, that may come from elsewhere.
+    """Yield a partial value with one more field, or with more entries, that another file may add.
 
-    `siblings` holds the keys of the maps around it, which a map may have to match.
+    `siblings` are the keys of the maps around it, which a map may have to match.
     """
     if isinstance(value, dict):
         yield from _completed_map(value, shape, siblings)
@@ -316,7 +322,7 @@ def _completed_list(value: list[Any], items: SchemaNode, siblings: frozenset[str
 
 
 def _branches(value: Any, job: Job, state: WalkState) -> Iterator[Any]:
-    """Yield a value without some of what a template holds under a condition: not every branch is rendered."""
+    """Yield the value without some parts that a template writes under a condition: not every branch is rendered."""
     document, node = state.obj.document, job.node
     if not document.templated or not isinstance(value, (dict, list)):
         return
@@ -339,7 +345,7 @@ def _branches(value: Any, job: Job, state: WalkState) -> Iterator[Any]:
 
 
 def _blanks(shape: SchemaNode | None, siblings: frozenset[str]) -> Iterator[Any]:
-    """Yield what may stand for something that is not there: of lists and maps an empty one and a full one."""
+    """Yield values for a missing field: for lists and maps an empty one and a full one."""
     if shape is not None and shape.type == "object":
         yield {}
         if shape.extra is not None:
@@ -367,14 +373,14 @@ def _problem(rule: Validation, program: cel.Program, job: Job, state: WalkState)
     if not rule.field_path and node.kind != "scalar":
         node, path, value = _pinned(program, job)
         if node is job.node and node.kind == "mapping":
-            # the whole of it: told at its key, for its span holds all that others have to say about parts
+            # The whole mapping is reported at its key: its span would contain the problems of its parts.
             node = state.head(node)
-    # A rule that breaks whatever stands in the place of a value of the wrong type has a cause of its own.
+    # A node with a structural problem is not reported again, unless the rule is violated whatever the value is.
     known = any(problem.node is node for problem in state.structural)
     if known and not (value is None and schema_words.holds_unsound(job.value)):
         return None
     if node.kind == "mapping" and any(p.layer == "unknown" and p.node.parent is node for p in state.structural):
-        return None  # what it lacks may be what the unknown field was meant to be
+        return None  # the missing field may be the unknown one, misspelt
     if rule.until is not None:
         what = schema_words.quote_value(value, 45) if isinstance(value, str) else f"`{schema_words.last(path)}`"
         message = schema_words.needs(what, rule.until, state.release)
@@ -383,7 +389,7 @@ def _problem(rule: Validation, program: cel.Program, job: Job, state: WalkState)
 
 
 def _shape_is_to_blame(program: cel.Program, job: Job, state: WalkState) -> bool:
-    """Whether the rule ends in an error because of something that is reported already."""
+    """Return whether the rule fails with an error because of a problem that is already reported."""
     value = job.value
     if schema_words.holds_unsound(value):
         value = _fill_unknowns(value, repeat(_BLANK))
@@ -412,7 +418,9 @@ def _message(rule: Validation, value: Any, offender: Any) -> str:
 
 
 def _pinned(program: cel.Program, job: Job) -> tuple[Node, str, Any]:
-    """Return the entry of a list, key of a map or last field without which the rule holds; else the whole."""
+    """Return node, path and value of the list entry, map key or last field without which the rule is met. The whole
+    value if there is none.
+    """
     node, path, value = job.node, job.path, job.value
     if isinstance(value, list) and len(value) > 1:
         guilty = [i for i, known_value in enumerate(value) if not program.holds([known_value])]

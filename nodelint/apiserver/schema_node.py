@@ -1,7 +1,7 @@
-"""One place of a schema as it stands in one release of Karpenter.
+"""A node of a schema in one Karpenter release.
 
-Reads JSON Schema as `schemas/` holds it (`$ref`, `propertyNames`, `x-karpenter-*`) and the OpenAPI v3
-of a CustomResourceDefinition alike. Nothing is read before it is asked for.
+Reads the JSON Schema in `schemas/` (`$ref`, `propertyNames`, `x-karpenter-*`) and the OpenAPI v3 schema of a
+CustomResourceDefinition. Everything is read on first use.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ Written = tuple[int, str]
 """The column in which a collection begins, and its text."""
 
 LONGEST_KEPT = 2_000
-"""Characters of a text whose verdict is kept."""
+"""The most characters of a text whose verdict is cached."""
 _LONGEST_TEXT = 100
 _MOST_KEPT = 500
 _COMBINING = frozenset(("allOf", "anyOf", "oneOf", "not"))
 
 
 class Validation(NamedTuple):
-    """A CEL rule. `since` and `until`: the releases that have it, the second exclusive."""
+    """A CEL rule. The releases from `since` on, before `until`, have it."""
 
     rule: str
     message: str
@@ -47,7 +47,7 @@ class Validation(NamedTuple):
 
 
 class Window(NamedTuple):
-    """The releases that have something: from `since` until before `until`, None for no bound."""
+    """The releases that have a field or value: from `since` on, before `until`. None for no bound."""
 
     since: Version | None
     until: Version | None
@@ -59,11 +59,11 @@ class Window(NamedTuple):
 
 _ALWAYS = Window(None, None)
 _OTHERWISE = frozenset(("default", "x-karpenter-before", "x-karpenter-after", "$ref"))
-"""Where one of these stands, a release may have a default."""
+"""Keywords because of which a release may have a default."""
 
 
 class SchemaNode:
-    """What is asked of one value: keywords, the shapes of what it holds, and its CEL rules."""
+    """The schema of one value: its keywords, the schemas of its fields or entries, and its CEL rules."""
 
     def __init__(self, raw: Raw, root: Raw, release: Version | None) -> None:
         raw = _settled(raw, root, release)
@@ -71,7 +71,7 @@ class SchemaNode:
         self._root = root
         self._release = release
         self.foreign = release is None
-        """Whether it is of a CRD of the user's own, not of one that comes with nodelint."""
+        """True if the schema is from a CRD of the user, and not a bundled one."""
         kind = raw.get("type")
         self.int_or_string = raw.get("x-kubernetes-int-or-string") is True
         self.type: str = kind if isinstance(kind, str) else ""
@@ -88,31 +88,33 @@ class SchemaNode:
         self.moved: Mapping[str, str] = raw.get("x-karpenter-moved") or {}
         self.window = _window(raw)
         self.comes_or_goes = self.window != _ALWAYS
-        """Whether some releases lack it."""
+        """True if some releases lack the field or value."""
         self.shapes: dict[str, SchemaNode] = {}
-        """Those of fields that were asked for."""
+        """The schemas of the fields that were read so far, by name."""
         self.combined = not (self.int_or_string or _COMBINING.isdisjoint(raw))
         self.bounded = "maxProperties" in raw or "minProperties" in raw
         self.sound: dict[Written | None, Any] = {}
-        """What rules see of collections against which there was nothing to say."""
+        """The values that rules see of collections without problems, by column and text."""
         self.sound_texts: set[str] = set()
-        """Texts against which there was nothing to say, and of which no rule is asked."""
+        """Texts without problems, if the schema has no CEL rules."""
 
     def keep(self, written: Written, value: Any) -> None:
-        """Keep what rules see of a collection that is sound: the same text needs no second look."""
+        """Cache the value of a collection without problems, so that an equal text is not checked again."""
         if len(self.sound) >= _MOST_KEPT:
             self.sound.clear()
         self.sound[written] = value
 
     def keep_text(self, text: str) -> None:
-        """Keep a text that is sound, unless rules are asked of it."""
+        """Cache a text value without problems, so that an equal value is not checked again. Nothing is cached if the
+        schema has CEL rules.
+        """
         if not self.rules and len(text) < _LONGEST_TEXT:
             if len(self.sound_texts) >= _MOST_KEPT:
                 self.sound_texts.clear()
             self.sound_texts.add(text)
 
     def field(self, name: str) -> SchemaNode | None:
-        """Return the shape of a field that the schema names."""
+        """Return the schema of a field. None if the schema does not name it."""
         found = self.shapes.get(name)
         if found is None:
             raw = self.properties.get(name)
@@ -122,12 +124,14 @@ class SchemaNode:
         return found
 
     def place_of(self, name: str) -> str | None:
-        """Return the path, from here, of the one object that holds a field of this name; None for none or several."""
+        """Return the path, from here, of the only object that has a field of this name. None if there is none or
+        several.
+        """
         found = self._places.get(name, [])
         return found[0] if len(found) == 1 else None
 
     def has_below(self, name: str) -> bool:
-        """Whether this object, or one in it, has a field of a name."""
+        """Return whether this object, or one in it, has a field of this name."""
         return name in self._places
 
     @cached_property
@@ -151,13 +155,13 @@ class SchemaNode:
         return found
 
     def _once_closed(self) -> Iterator[str]:
-        """Yield the fields that an open map had in releases before, whose API server knew them by name."""
+        """Yield the fields that an open map had in earlier releases, whose API server knew them by name."""
         for earlier in (self.raw.get("x-karpenter-before") or {}).values():
             yield from _settled(earlier, self._root, None).get("properties") or ()
 
     @property
     def fields(self) -> list[str]:
-        """Return the names of all fields, those of other releases too."""
+        """Return the names of all fields, including those of other releases."""
         return list(self.properties)
 
     @cached_property
@@ -167,17 +171,19 @@ class SchemaNode:
 
     @cached_property
     def near_names(self) -> NearNames:
-        """Return the names of the fields, to be searched for the one that a misspelt name was meant to be."""
+        """Return the names of the target release's fields, with an index to find the one that a misspelled name
+        means.
+        """
         return NearNames(self.names_of_release)
 
     @property
     def has_fields(self) -> bool:
-        """Whether the schema lists fields of the object by name."""
+        """Return whether the schema lists fields of the object by name."""
         return bool(self.properties)
 
     @cached_property
     def defaults(self) -> list[tuple[str, SchemaNode]]:
-        """Return the fields that an API server fills in."""
+        """Return the fields for which the API server has a default, with their schemas."""
         found = []
         for name, raw in self.properties.items():
             if not _OTHERWISE.isdisjoint(raw):
@@ -187,26 +193,26 @@ class SchemaNode:
         return found
 
     def has_release(self, shape: SchemaNode) -> bool:
-        """Whether the target release has what the other shape stands for."""
+        """Return whether the target release has the field or value of another schema node."""
         return self._release is None or self._release in shape.window
 
     @cached_property
     def extra(self) -> SchemaNode | None:
-        """Return the shape of a map's values; None if the object is not a map."""
+        """Return the schema of a map's values. None if the object is not a map."""
         return self._optional("additionalProperties")
 
     @cached_property
     def items(self) -> SchemaNode | None:
-        """Return the shape of a list's entries."""
+        """Return the schema of a list's entries. None if the schema has none."""
         return self._optional("items")
 
     @cached_property
     def names(self) -> SchemaNode | None:
-        """Return the shape of a map's keys."""
+        """Return the schema of a map's keys. None if the schema has none."""
         return self._optional("propertyNames")
 
     def branches(self, keyword: str) -> list[SchemaNode]:
-        """Return the shapes under `allOf`, `anyOf` or `oneOf`; under `not` the one."""
+        """Return the schemas under `allOf`, `anyOf` or `oneOf`, or the single one under `not`."""
         raw = self.raw.get(keyword)
         if isinstance(raw, dict):
             return [self._child(raw)]
@@ -214,7 +220,7 @@ class SchemaNode:
 
     @cached_property
     def rules(self) -> tuple[Validation, ...]:
-        """Return the CEL rules that the target release has, without those about updates (`oldSelf`)."""
+        """Return the CEL rules of the target release, without those about updates (`oldSelf`)."""
         return tuple(self._validations())
 
     def _validations(self) -> Iterator[Validation]:
@@ -240,7 +246,7 @@ class SchemaNode:
 
 
 def _settled(raw: Raw, root: Raw, release: Version | None) -> Raw:
-    """Return the schema with its `$ref` followed and the keywords as they stand in the release."""
+    """Return the schema with its `$ref` resolved and the keywords of the release."""
     reference = raw.get("$ref")
     if isinstance(reference, str):
         target: Any = root
@@ -269,7 +275,7 @@ def _window(raw: Raw) -> Window:
 
 @cache
 def parsed(text: str) -> Version:
-    """Return a release of Karpenter as the schemas write it."""
+    """Return a Karpenter release as a schema writes it."""
     return Version.parse(text)
 
 

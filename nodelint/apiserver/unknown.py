@@ -1,4 +1,4 @@
-"""Fields that the schema does not have: which one was meant, or where they belong."""
+"""Fields that the schema does not have: the field that was meant, or the object to which they belong."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nodelint.text import MappingEntry, Node
 
 
 def fields(state: WalkState, node: Node, shape: SchemaNode, path: str) -> dict[str, str | None]:
-    """Tell of a mapping's unknown fields; each with the name that it stands for, None for none."""
+    """Report a mapping's unknown fields. Return each with the name of the field that was meant, or None."""
     renamed: dict[str, str | None] = {}
     if shape.extra is not None and shape.moved:
         return _of_a_map(state, node, shape, path)
@@ -32,7 +32,7 @@ def fields(state: WalkState, node: Node, shape: SchemaNode, path: str) -> dict[s
 
 
 def _of_a_map(state: WalkState, node: Node, shape: SchemaNode, path: str) -> dict[str, str | None]:
-    """Mappings in a map of scalars that older APIs had there."""
+    """Report the mappings in a map of scalars that older APIs had there. Return their names, each with None."""
     renamed: dict[str, str | None] = {}
     for entry in node.entries:
         if entry.name is not None and entry.name in shape.moved and entry.value.kind == "mapping":
@@ -57,9 +57,9 @@ def _suggest_field(
     else:
         suggestion = shape.near_names.nearest(name)
         if suggestion is not None:
-            message = f"`{name}` is not a known field, did you mean `{suggestion}`?"
+            message = f"`{name}` is not a known field (did you mean `{suggestion}`?)"
             if not _could_be(state, entry.value, _known_shape(shape, suggestion)):
-                suggestion = None  # a hint, and no more: its value would be refused there
+                suggestion = None  # only a hint: the suggested field would not accept the value
         elif (
             not (path.endswith("metadata") and name in _OF_METADATA)
             and (belongs := state.shape.place_of(name)) is not None
@@ -76,7 +76,7 @@ _OF_METADATA = ("name", "namespace", "labels", "annotations")
 
 
 def _is_metadata(state: WalkState, name: str, path: str) -> bool:
-    """Whether a field is one of `metadata`, which lacks it: a name, or what follows `metadata:` without an indent."""
+    """Return whether a field belongs to `metadata`: it is a name, or follows `metadata:` without an indent."""
     if state.partial or path not in ("", "spec") or name not in _OF_METADATA or (path and name != "name"):
         return False
     metadata = state.root.get("metadata")
@@ -92,7 +92,7 @@ def _is_metadata(state: WalkState, name: str, path: str) -> bool:
 
 
 def _wraps(entry: MappingEntry, name: str, shape: SchemaNode, path: str, present: Iterable[str | None]) -> bool:
-    """Whether a field holds what the mapping around it should: `spec.spec`, a level too deep."""
+    """Return whether the content of a field belongs to the mapping around it, as in `spec.spec`."""
     inner = [member.name for member in entry.value.entries] if entry.value.kind == "mapping" else []
     missing = [field for field in shape.required if field not in present]
     return (
@@ -103,7 +103,7 @@ def _wraps(entry: MappingEntry, name: str, shape: SchemaNode, path: str, present
 
 
 def _could_be(state: WalkState, node: Node, shape: SchemaNode) -> bool:
-    """Whether a value is of a field's type, or plainly can be made to be."""
+    """Return whether a value has a field's type, or can obviously be converted to it."""
     if node.kind != "scalar":
         return shape.type in ("", "object" if node.kind == "mapping" else "array")
     return node.value is None or all(problem.suggestion is not None for problem in state.tried(node, shape))

@@ -1,4 +1,4 @@
-"""What a value that a field does not take was probably meant to be."""
+"""Find the value that was probably meant by a value that a field does not accept."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _CORES = r"([0-9]+(?:\.[0-9]+)?)v?(?:cores?|cpus?)"
 
 
 def candidates(text: str, form: str | None) -> Sequence[str]:
-    """Return the texts that one was meant to be, of a field whose values are `form`, the words of its schema.
+    """Return the values that were probably meant by a text. `form` is the schema's description of the field's values.
 
-    The one where it is plain; several where only the author knows. All may fail the field's own pattern.
+    One value if it is obvious, several if only the author knows. They may violate the field's own pattern.
     """
     bare = "".join(text.split())
     form = form or ""
@@ -43,7 +43,9 @@ def candidates(text: str, form: str | None) -> Sequence[str]:
 
 
 def duration_meant(value: str) -> str | None:
-    """Return the duration that a text such as `7d`, `24H` or `5min` was meant to be: Go's has no unit above hours."""
+    """Return the duration that was meant by a text such as `7d`, `24H` or `5min`, in Go's units h, m and s. None if
+    the text is no duration.
+    """
     text = value.strip().lower()
     if text == "never":
         return "Never"
@@ -58,7 +60,9 @@ def duration_meant(value: str) -> str | None:
 
 
 def _whole_minutes(value: str) -> list[str]:
-    """Return a duration in seconds as whole minutes: the next below, if there is one, and the next above."""
+    """Return a duration with seconds rounded to minutes: down, if that is not 0, and up. Empty if it has no
+    seconds.
+    """
     meant = duration_meant(value)
     parts = {unit: int(number) for number, unit in re.findall(r"(?<![0-9])([0-9]{1,18})([hms])", meant or "")}
     if not parts.get("s"):
@@ -69,7 +73,9 @@ def _whole_minutes(value: str) -> list[str]:
 
 
 def _every(text: str) -> str | None:
-    """Return the schedule that `@every 30m` stands for, where a day holds a whole number of such steps."""
+    """Return the cron schedule for `@every 30m`, if a whole number of such steps makes an hour or a day. None
+    otherwise.
+    """
     step = re.fullmatch(r"@every([1-9][0-9]{0,3})([mh])", text)
     if step is None:
         return None
@@ -83,13 +89,15 @@ def _every(text: str) -> str | None:
 
 
 def number_without_unit(value: object) -> str | None:
-    """Return the number of a text such as `85%` or `60s`, for fields that count in percent or in seconds."""
+    """Return the number of a text such as `85%` or `60s`, for fields that count percent or seconds. None for other
+    values.
+    """
     found = re.fullmatch(r"([0-9]{1,9}) ?(?:%|s|sec|seconds?)", value) if isinstance(value, str) else None
     return None if found is None else found[1]
 
 
 def other_word(value: object, choices: Sequence[object]) -> str | None:
-    """Return the choice for which another language has this word: `Equals` for `In`."""
+    """Return the choice for which other tools use this word: `In` for `Equals`. None if there is none."""
     word = (
         table("vocabulary")["operators"].get(re.sub(r"[\s_-]", "", value).lower()) if isinstance(value, str) else None
     )
@@ -97,7 +105,9 @@ def other_word(value: object, choices: Sequence[object]) -> str | None:
 
 
 def _quantities(text: str) -> list[str]:
-    """Bytes in a unit that Kubernetes does not write so, `100GB`: powers of 1024 as most mean, or of 1000."""
+    """Return the Kubernetes quantities for a number of cores, or of bytes with another unit such as `100GB`: with
+    powers of 1024, as most people mean it, then of 1000.
+    """
     if cores := re.fullmatch(_CORES, text):
         return [cores[1]]
     if not (written := re.fullmatch(_BYTES, text)):
@@ -108,7 +118,7 @@ def _quantities(text: str) -> list[str]:
 
 
 def switch(value: object, choices: Sequence[object] | None) -> str | None:
-    """`enabled` or `disabled` for true or false, of a field that takes these words."""
+    """Return `enabled` or `disabled` for true or false, if a field has these values. None otherwise."""
     if isinstance(value, bool) and choices is not None and {"enabled", "disabled"} <= set(map(str, choices)):
         return "enabled" if value else "disabled"
     return None

@@ -1,8 +1,8 @@
-"""One walk over an object and its schema: what is wrong with it, and the value that CEL rules see.
+"""One walk over an object and its schema: its problems, and the value that CEL rules see.
 
-In the order of an API server: unknown fields, nulls dropped, defaults filled in, structure, and CEL rules. An API
-server asks no rule where any value has the wrong type; here such a value is unknown to the rules, so that one mistake
-hides no other.
+The order is that of the API server: unknown fields, nulls dropped, defaults filled in, structure, and CEL rules. The
+API server evaluates no rule if any value has the wrong type. Here, such a value is unknown to the rules, so that one
+problem does not hide others.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 
 class Walk(WalkState):
-    """`run` yields what is wrong with one object."""
+    """A walk over one object. `run` returns its problems."""
 
     def run(self, node: Node | None = None, path: str = "") -> list[SchemaProblem]:
-        """Everything that an API server would have against the object, or against the part that stands at a path."""
+        """Return all problems that the API server would report for the object, or for its part `node` at `path`."""
         self.visit(node or self.root, self.shape, path)
         if self.found:
             self._settle_moves()
@@ -44,7 +44,7 @@ class Walk(WalkState):
         return self.found
 
     def _settle_moves(self) -> None:
-        """A field in the wrong place is reported there, and not as missing in the right one."""
+        """Drop the reports of missing fields for which another problem reports the field at a wrong place."""
         strays = [
             f"{problem.belongs}.{name}"
             for problem in self.found
@@ -59,7 +59,9 @@ class Walk(WalkState):
             ]
 
     def _brought(self, problem: SchemaProblem) -> list[str]:
-        """Return the fields that come to where a problem's field belongs: itself, or what it holds."""
+        """Return the names of the fields that the object gets if the unknown field of a problem is moved to the place
+        to which it belongs: the field itself, or the fields in its value.
+        """
         holder = problem.node.parent
         value = holder.get(problem.node.text) if holder is not None else None
         if value is not None and problem.path == f"{problem.belongs}.{schema_words.last(problem.path)}":
@@ -67,11 +69,13 @@ class Walk(WalkState):
         return [schema_words.last(problem.path)]
 
     def say(self, node: Node, path: str, message: str, **more: Any) -> None:
-        """Note a problem of structure."""
+        """Record a problem of structure."""
         self.found.append(SchemaProblem("structure", node, path, schema_words.fit(message), **more))
 
     def _unsound(self, node: Node, path: str, message: str, **more: Any) -> Any:
-        """Note a problem on which an API server asks no rule; what rules see in the place of the value."""
+        """Record a problem because of which the API server evaluates no rule. Return the value that rules see
+        instead.
+        """
         self.unknowns = True
         self.say(node, path, message, **more)
         return schema_words.UNSOUND
@@ -79,7 +83,7 @@ class Walk(WalkState):
     # -- values
 
     def visit(self, node: Node, shape: SchemaNode, path: str) -> Any:
-        """Return the value of a node as rules see it, after noting what is wrong with it."""
+        """Return the value of a node as rules see it, and record its problems."""
         if node.kind == "scalar":
             return self._scalar(node, shape, path)
         written = self._memo_key(node)
@@ -111,7 +115,7 @@ class Walk(WalkState):
         return value
 
     def _memo_key(self, node: Node) -> Written | None:
-        """Return a collection's text and column; None if another with the same ones may have another value or
+        """Return a collection's column and text as a cache key. None if an equal text may have another value or
         verdict.
         """
         source = node.source
@@ -132,7 +136,7 @@ class Walk(WalkState):
         return True
 
     def scalar(self, node: Node, value: Any, shape: SchemaNode, path: str) -> Any:
-        """Return a scalar's value, of the type that the schema wants."""
+        """Return a scalar's value with the type that the schema wants, and record its problems."""
         if isinstance(value, UnknownValue):
             self.unknowns = True
             return UNKNOWN
@@ -165,7 +169,7 @@ class Walk(WalkState):
         return value
 
     def _of_the_type(self, node: Node, value: Any, shape: SchemaNode, wanted: str) -> dict[str, Any]:
-        """Return what a scalar of the wrong type was meant to be."""
+        """Return the values that were probably meant by a scalar of the wrong type: a `suggestion`, or `choices`."""
         from nodelint.apiserver import value_suggestions
 
         if wanted == "array" and isinstance(value, str) and shape.items is not None:
@@ -190,7 +194,7 @@ class Walk(WalkState):
         )
 
     def outside(self, node: Node, path: str, what: str, since: Version | None, until: Version | None) -> bool:
-        """Note that the target release lacks something, where it does."""
+        """Record a problem if the target release lacks a field or value. Return whether it does."""
         if since is not None and self.release < since:
             message = schema_words.needs(what, since, self.release)
         elif until is not None and self.release >= until:
@@ -303,7 +307,7 @@ class Walk(WalkState):
                 child = extra
                 name, at = self._extra(entry, name, at, shape, path, node)
             elif child.comes_or_goes and self.outside(entry.key, at, f"field `{name}`", *child.window):
-                child = None  # the release drops it: nobody looks at what it holds
+                child = None  # the release drops the field, so its content is not checked
             if child is None:
                 self._unread(entry.value, name, shape, value)
             elif entry.value.value is not None or entry.value.kind != "scalar" or child.nullable:
@@ -321,9 +325,7 @@ class Walk(WalkState):
     def _extra(
         self, entry: MappingEntry, name: str, at: str, shape: SchemaNode, path: str, node: Node
     ) -> tuple[str, str]:
-        """Return the key that stands for an entry of a map, or for a field that the schema does not know, and its
-        place.
-        """
+        """Return the key and the path of an entry of a map, or of a field that the schema does not know."""
         if not (name.isascii() and name.replace("-", "a").replace("_", "a").isalnum()):
             at = f'{path}["{name}"]'
         if shape.extra is None or shape.names is None or is_null(entry.value):
@@ -331,7 +333,7 @@ class Walk(WalkState):
         return self._key(entry.key, name, shape.names, at, path, node), at
 
     def _key(self, node: Node, name: str, shape: SchemaNode, at: str, path: str, holder: Node) -> str:
-        """Judge a key of a map; the key that stands for it from here on, which is the one that was meant."""
+        """Check a key of a map. Return the key to use from here on: the one that was meant, or the key itself."""
         choices = shape.raw.get("enum")
         if choices is None or name in choices:
             self.scalar(node, name, shape, at)
@@ -341,12 +343,14 @@ class Walk(WalkState):
         return near if near is not None and holder.key(near) is None else name
 
     def _size(self, node: Node, shape: SchemaNode, path: str, value: dict[str, Any], any_key: bool) -> bool:
-        """Judge which fields are missing, and their number; whether these are too many for rules to be asked."""
+        """Record missing fields and a wrong number of keys. Return whether there are too many keys to evaluate
+        rules.
+        """
         if not self.partial and not any_key:
             for name in shape.required:
                 if escaped(name) not in value and (self.loose or name not in _names_in_hints(node, shape)):
                     at = f"{path}.{name}" if path else name
-                    # A place in a list is shown; its number says nothing of an object that becomes another kind.
+                    # The message names the list, not the index of the entry.
                     entry = f" in an entry of `{schema_words.last(path)}`" if path.endswith("]") else f" in {path}"
                     where = entry if path else ""
                     message = f"required field `{name}` is missing{where}"
@@ -364,10 +368,10 @@ class Walk(WalkState):
             self.say(node, path, f"`{schema_words.last(path)}` has {count} keys, the minimum is {least}")
         return False
 
-    # -- what the schema says nothing of
+    # -- fields without a schema
 
     def _unread(self, node: Node, name: str, shape: SchemaNode, value: dict[str, Any]) -> None:
-        """Put what no schema looks into next to the fields of a value, unless the API server drops it first."""
+        """Add a value without a schema to the fields of `value`, unless the API server drops it before."""
         if not self.loose or shape.preserve or not shape.type:
             value[name] = self._anything(node)
 
@@ -392,14 +396,16 @@ class Walk(WalkState):
         return not self.tried(node, shape)
 
     def tried(self, node: Node, shape: SchemaNode) -> list[SchemaProblem]:
-        """Return what would be wrong with a value in another place; fields that are unknown there do not count."""
+        """Return the problems that a value would have with another schema. Unknown fields do not count."""
         trial = Walk(self.obj, shape, self.release, loose=True)
         trial.visit(node, shape, "")
         return trial.found
 
 
 def _fitting(text: str, pattern: str, shape: SchemaNode) -> dict[str, Any]:
-    """Return what a text that a pattern refuses was meant to be: `suggestion` for the one, `choices` for several."""
+    """Return the values that were probably meant by a text that a pattern refuses: a `suggestion`, or several
+    `choices`.
+    """
     from nodelint.apiserver import value_suggestions
 
     found = [
@@ -411,12 +417,12 @@ def _fitting(text: str, pattern: str, shape: SchemaNode) -> dict[str, Any]:
 
 
 def _names_in_hints(node: Node, shape: SchemaNode) -> set[str]:
-    """Return the fields that the hints at fields of older APIs name: these say what becomes of them."""
+    """Return the fields that hints about fields of older APIs name, because the hints say how to write them."""
     return set(re.findall(r"\w+", " ".join(shape.moved.get(entry.name or "", "") for entry in node.entries)))
 
 
 _MOST_OFFERED = 4
-"""Of more values than these, none is offered: who wrote another one has to read what each means."""
+"""The most values that are suggested: of more, the author must read what each means."""
 
 _FITS = {
     "number": ("integer", "number"),
@@ -425,14 +431,14 @@ _FITS = {
 
 
 def _fill(value: dict[str, Any], shape: SchemaNode) -> None:
-    """Put the defaults of fields that are not there into a value."""
+    """Add the defaults of missing fields to a value."""
     for name, child in shape.defaults:
         if escaped(name) not in value:
             value[escaped(name)] = _filled(child, child.raw["default"])
 
 
 def _filled(shape: SchemaNode, value: Any) -> Any:
-    """Return a default with the defaults of what it holds."""
+    """Return a default value in which missing fields have their defaults."""
     if isinstance(value, dict):
         made = {name: _filled(shape.field(name) or shape.extra or shape, v) for name, v in value.items()}
         for name, child in shape.defaults:

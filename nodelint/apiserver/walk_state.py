@@ -1,4 +1,4 @@
-"""The state of a walk over an object: problems so far, and rules that wait."""
+"""The state of a walk over an object: the problems so far, and the rules to evaluate."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Job:
-    """CEL rules that wait until the structure is known to be sound."""
+    """The CEL rules of a value, which are evaluated after the structure has been checked."""
 
     __slots__ = ("node", "path", "shape", "value")
 
@@ -28,11 +28,11 @@ class Job:
 
 
 class WalkState(ABC):
-    """An object, the schema of its kind at a release, and what was found so far.
+    """An object, the schema of its kind in a release, and the problems so far.
 
-    `partial`: the object may lack what another file adds. `loose`: unknown fields are no problem. `unknowns`: rules
-    see a value that is not known, because it is a placeholder or of the wrong type. `judged` are the collections that
-    were looked into, with what rules see of each.
+    `partial`: another file may add fields to the object. `loose`: unknown fields are no problem. `unknowns`: rules
+    see a value that is not known, because it is a placeholder or has the wrong type. `judged` are the collections
+    that were checked, with the values that rules see.
     """
 
     def __init__(
@@ -53,17 +53,19 @@ class WalkState(ABC):
         self._heads: dict[int, Node] = {}
 
     def head(self, node: Node) -> Node:
-        """Return where a mapping is announced: its key, for an entry of a list the entry itself."""
+        """Return the node to report for a mapping: its key. For an entry of a list, the entry itself; for the object,
+        its name.
+        """
         if node is self.root:
             return self.obj.name_node
         parent = node.parent
         if parent is None or parent.kind != "mapping":
             return node
-        if self._headed is not parent:  # of a long mapping, many values may be wrong
+        if self._headed is not parent:  # cached: many values of a long mapping may be wrong
             self._headed = parent
             self._heads = {id(entry.value): entry.key for entry in reversed((*parent.entries, *parent.merges))}
         return self._heads.get(id(node), node)
 
     @abstractmethod
     def tried(self, node: Node, shape: SchemaNode) -> list[SchemaProblem]:
-        """Return what would be wrong with a value of the object if it had another shape."""
+        """Return the problems that a value of the object would have with another schema."""

@@ -1,8 +1,7 @@
-"""Code that the commands share. Each is a module next to this one, named as the command is and imported when it is
-called.
+"""Code that the commands share. Each command is a module of this package, imported when the command is called.
 
-A module whose name begins with an underscore is not a command. What declares options imports click when it is called:
-`nodelint check PATHS` runs without it (see `commands._fast_argv`).
+A module whose name begins with an underscore is not a command. Functions that declare options import click when they
+are called: `nodelint check PATHS` runs without click (see `commands._fast_argv`).
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ def versions(command: _F) -> _F:
 
 
 def config_options(command: _F) -> _F:
-    """Add the options that name the configuration, or do without any."""
+    """Add the options `--config` and `--isolated` to a command."""
     import click
 
     from nodelint.commands._shell_completion import files
@@ -76,7 +75,7 @@ def config_options(command: _F) -> _F:
 
 
 def exclude(command: _F) -> _F:
-    """Add the options that say which paths are not read."""
+    """Add the options for paths that are not read."""
     import click
 
     command = click.option(
@@ -90,7 +89,7 @@ def exclude(command: _F) -> _F:
 
 
 def include(command: _F) -> _F:
-    """Add the option that names scripts and Markdown files that are read too."""
+    """Add the option for scripts and Markdown files that are read as well."""
     import click
 
     text = "In folders, also read the scripts and Markdown files that match."
@@ -98,7 +97,7 @@ def include(command: _F) -> _F:
 
 
 def values(command: _F) -> _F:
-    """Add the option that names the values files of the chart that is judged."""
+    """Add the option for the values files of the chart that is judged."""
     import click
 
     from nodelint.commands._shell_completion import files
@@ -111,7 +110,7 @@ def values(command: _F) -> _F:
 
 
 def output_format(command: _F) -> _F:
-    """Add the option that names the format of a command's own output."""
+    """Add the option for the format of a command's own output."""
     import click
 
     from nodelint.commands._help import WordChoice
@@ -121,9 +120,8 @@ def output_format(command: _F) -> _F:
 
 
 class ending:
-    """End a run that is interrupted, or whose reader has gone, with the exit code that a shell gives such a program.
-
-    click's own code for both is 1: to whoever waits for the run, that means that something was found.
+    """A context manager that ends an interrupted run, or a run with a closed pipe, with the exit code that shells
+    use. click would use 1 for both, which is the exit code for findings.
     """
 
     def __enter__(self) -> None:
@@ -146,9 +144,9 @@ class ending:
 
 
 def settings_of(flags: Mapping[str, object], paths: Sequence[str] = ()) -> Settings:
-    """Return the configuration with a command's flags over it; ends the run where it cannot be used.
+    """Return the configuration with a command's flags applied; end the run if it is not valid.
 
-    `paths` are those under test: what stands in their repositories runs no code because it says so itself.
+    `paths` are the paths under test: rules in their repositories do not run unless the user allows this.
     """
     from nodelint.config import settings as config
     from nodelint.config.file import ConfigError
@@ -184,8 +182,8 @@ def settings_of(flags: Mapping[str, object], paths: Sequence[str] = ()) -> Setti
         unusable(error)
 
 
-def settings_over_paths(flags: Mapping[str, object], paths: Sequence[str]) -> Settings:
-    """Return the settings for some paths. The run ends where none of the paths is there."""
+def read_settings_for(flags: Mapping[str, object], paths: Sequence[str]) -> Settings:
+    """Return the settings for some paths. End the run if none of the paths exists."""
     stop_where_none_is_there(*paths)
     return settings_of(flags, paths)
 
@@ -198,11 +196,11 @@ def discovered(
     named: str | None = None,
     filtering: bool = False,
 ) -> Discovery:
-    """Return the sources of some paths. If there are many, a terminal shows the progress.
+    """Return the sources of the paths, with progress on a terminal if there are many.
 
-    Files in which the pattern `also` is found are among them, even without the word karpenter. `known` is that of
-    `discover`, `named` the name of the file that standard input stands for. With `filtering` standard output takes
-    what standard input brought even if the run ends here.
+    Files that match the pattern `also` are included, even without the word karpenter. `known` is passed to
+    `discover`, `named` is the file name for standard input. With `filtering`, standard output must get the text of
+    standard input even if the run ends here.
     """
     from nodelint.files.discover import discover
 
@@ -228,10 +226,11 @@ def discovered(
 
 
 def _take_stdin(found: Discovery, named: str | None, filtering: bool) -> Discovery:
-    """Return what was found, with the text of standard input. The run ends where that text is empty: the command in
-    front of the pipe has failed.
+    """Return the discovery with the text of standard input.
 
-    An editor names the file whose text it pipes: such a text may be empty.
+    End the run if it is empty: the command before the pipe failed.
+
+    An editor names the file whose text it pipes; such a text may be empty.
     """
     if found.stdin is None:
         return found
@@ -258,7 +257,10 @@ def _take_stdin(found: Discovery, named: str | None, filtering: bool) -> Discove
 
 
 def _explain_failed_pipe(data: bytes, piped: Source | None) -> str | None:
-    """Return why standard input holds no object of Kubernetes, or not all: an error of kubectl stands in it."""
+    """Return why standard input contains no Kubernetes object, or not all, such as an error of kubectl.
+
+    None if nothing is wrong.
+    """
     import re
 
     from nodelint.model.kubectl_errors import explain_failure, explain_missing_objects, explain_status
@@ -274,14 +276,14 @@ def _explain_failed_pipe(data: bytes, piped: Source | None) -> str | None:
 
 
 def stop_where_none_is_there(*paths: str) -> None:
-    """End the run where none of the paths that are named is there: nothing can be said of any."""
+    """End the run if none of the named paths exists."""
     missing = [path for path in paths if path != "-" and not os.path.lexists(path)]
     if missing and len(missing) == len(paths):
         stop(*map(_missing_text, missing))
 
 
 def _missing_text(path: str) -> str:
-    """Return what is wrong with a path that is not there, with what the user may have meant by it."""
+    """Return the message about a path that does not exist, with the path that was probably meant."""
     import re
 
     if not path.strip():
@@ -297,7 +299,7 @@ def _missing_text(path: str) -> str:
 
 
 def _find_near_path(path: str) -> str:
-    """Return the end of a message about a path that is not there: the path that is most like it, or nothing."""
+    """Return the most similar existing path as the end of a message; empty if there is none."""
     from nodelint.model.messages import nearest_name
 
     folder, rest = os.path.split(os.path.normpath(path))
@@ -310,11 +312,11 @@ def _find_near_path(path: str) -> str:
     except OSError:
         return ""
     meant = os.path.join(folder, near or first, more) if more else os.path.join(folder, near or first)
-    return f", did you mean `{printable(meant)}`?" if near is not None and os.path.exists(meant) else ""
+    return f" (did you mean `{printable(meant)}`?)" if near is not None and os.path.exists(meant) else ""
 
 
 def say_unknown(releases: Iterable[Version]) -> None:
-    """Say of releases that are not known how they are judged, and how old the facts are; each once in a run."""
+    """Print how unknown releases are judged, and the age of the facts; once for each release in a run."""
     from nodelint.commands._run_facts import say_unknown_release
 
     for release in releases:
@@ -322,7 +324,7 @@ def say_unknown(releases: Iterable[Version]) -> None:
 
 
 def say_stated_for_files(found: Discovery, settings: Settings) -> None:
-    """Say that standard input is not judged for the release which the repository around states."""
+    """Print that standard input is not judged for the release that the surrounding repository states."""
     if found.stdin is not None and found.stdin_path == "-":
         from nodelint.commands._run_facts import say_release_of_repository
 
@@ -330,9 +332,9 @@ def say_stated_for_files(found: Discovery, settings: Settings) -> None:
 
 
 def session_of(settings: Settings, runs_rules: bool = True) -> Session:
-    """Return what the settings make of the run; ends it where they cannot be used.
+    """Return the session of the settings; end the run if they are not valid.
 
-    A command that runs no rules does not need the packages of those that the configuration states.
+    A command that runs no rules does not need the packages of rules that the configuration names.
     """
     from nodelint.config.file import ConfigError, PackageMissing
     from nodelint.config.session import Session
@@ -369,7 +371,7 @@ def session_of(settings: Settings, runs_rules: bool = True) -> Session:
 
 
 def _tell_new_names(session: Session) -> None:
-    """Say which names of the configuration are those of rules that have another one today."""
+    """Print which rule names of the configuration have been renamed."""
     from nodelint.config.settings import named_rules
 
     named = named_rules(session.settings)
@@ -383,9 +385,9 @@ def _tell_new_names(session: Session) -> None:
 
 
 def now() -> datetime:
-    """Return the time of the run in UTC, to the second; the same wherever it is asked for.
+    """Return the time of the run in UTC, to the second; the same for all calls.
 
-    NODELINT_NOW (ISO 8601) is another one, for tests and for output that can be made again.
+    NODELINT_NOW (ISO 8601) overrides the time, for tests and reproducible output.
     """
     from nodelint.commands._run_facts import read_time
 
@@ -393,7 +395,7 @@ def now() -> datetime:
 
 
 def today() -> int:
-    """Return the day of the run, in days since 1970; as `now`, without loading datetime."""
+    """Return the date of the run in days since 1970-01-01, without loading datetime."""
     given = os.environ.get("NODELINT_NOW")
     if given:
         return int(now().timestamp()) // 86400
@@ -403,13 +405,16 @@ def today() -> int:
 
 
 def unreadable(found: Discovery) -> None:
-    """Say which paths could not be read."""
+    """Print which paths could not be read."""
     for path, reason in found.unreadable:
         say(_missing_text(path) if reason == "no such file or directory" or not path else f"{path}: {reason}")
 
 
 def say_switched_off(objects: Sequence[Object], done: str) -> list[Object]:
-    """Say which objects Terraform does not create, and why; `done` is what the command does with them."""
+    """Print which objects Terraform does not create, and why; `done` says how they are treated.
+
+    Return these objects.
+    """
     from nodelint.inventory.switched_off import list_switched_off
     from nodelint.report.coverage import switched_off_lines
 
@@ -420,8 +425,9 @@ def say_switched_off(objects: Sequence[Object], done: str) -> list[Object]:
 
 
 def unread(found: Discovery, what: str) -> list[tuple[str, str]]:
-    """Return the places at which a manifest cannot be read, each with a sentence. `what` says what is not done for
-    it: `not asked for`.
+    """Return the places of syntax errors in documents about Karpenter, each with a sentence.
+
+    `what` begins the sentence: `not asked for`.
     """
     places = []
     for source in found.sources:
@@ -433,7 +439,7 @@ def unread(found: Discovery, what: str) -> list[tuple[str, str]]:
 
 
 def misread(sources: Sequence[Source]) -> bool:
-    """Say which documents of Karpenter's could not be read; whether there were any."""
+    """Print which documents about Karpenter could not be parsed. Return whether there were any."""
     bad = False
     for source in sources:
         for problem in source.problems:

@@ -1,4 +1,4 @@
-"""AWS asked for a run, region by region, with progress on a terminal."""
+"""Ask AWS for facts, region by region, with progress on a terminal."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ if TYPE_CHECKING:
     from nodelint.ec2.questions import Ask, ClassesAt
 
 TIMEOUT = 60.0
-"""Seconds that asking a region may take."""
+"""The time limit, in seconds, for the queries to one region."""
 
 
 class Brought(NamedTuple):
-    """What asking a region brought: the whole reply, and the answers of it that are new."""
+    """The result of asking a region: the whole reply, and the new answers."""
 
     reply: Reply
     new: Mapping[Question, Answer]
 
     @property
     def fruitless(self) -> bool:
-        """Whether AWS was asked and answered nothing."""
+        """Return whether AWS was asked and answered nothing."""
         return bool(self.new) and all(answer.failed is not None for answer in self.new.values())
 
 
 @contextmanager
 def account(profile: str | None, timeout: float) -> Iterator[aws.Account]:
-    """Yield the account that is asked, with a line of progress while somebody watches."""
+    """Yield the AWS account to ask, with a line of progress on a terminal."""
     at = now().strftime("%Y-%m-%dT%H:%M:%SZ")
     line = watch_progress()
 
@@ -68,9 +68,9 @@ def ask_region(
     limits: Mapping[FactKind, timedelta],
     prices: bool = False,
 ) -> Brought:
-    """Ask a region what `old` does not answer well enough. Raise CannotAsk where nothing at all can be asked.
+    """Return the answers of a region to the questions that `old` does not answer.
 
-    The `prices` of the region are asked for where they are wanted.
+    Raise CannotAsk if no question can be asked. `prices` are asked for only if wanted.
     """
     new: dict[Question, Answer] = {}
     ask = account.region(name)
@@ -115,9 +115,9 @@ def _known(ask: Ask, name: str, old: Snapshot | None, limits: Mapping[FactKind, 
 
 
 def region_of(account: aws.Account, settings: Settings) -> str:
-    """Return the region where none is named: of the configuration, the environment, or the profile.
+    """Return the region from the configuration, the environment or the AWS profile.
 
-    Ends the run if none.
+    End the run if there is none.
     """
     named = settings.region or os.environ.get("AWS_REGION") or account.default_region
     if not named:
@@ -132,9 +132,11 @@ def live(
     classes: Sequence[ClassesAt],
     limits: Mapping[FactKind, timedelta],
 ) -> tuple[Snapshot, str | None, str]:
-    """Refresh what is cached at `path` and give it back with its file (None: there is none) and region.
+    """Refresh the cached snapshot at `path`.
 
-    What was not answered is an answer that says why. Raise Unusable for a broken cached file.
+    Return the snapshot, its file (None if nothing was cached) and the region.
+
+    A question that AWS did not answer is stored with the reason. Raise UnusableSnapshot for a broken cached file.
     """
     old = cache.read_kept(path) if os.path.lexists(path) else None
     before = path if old is not None else None
@@ -161,7 +163,7 @@ def live(
 
 
 def _in_vain(brought: Brought, known: Region | None) -> list[str]:
-    """Return sentences about facts that AWS was asked for again and did not answer: the older answers stay."""
+    """Return sentences about facts for which AWS was asked again without success: the older answers stay."""
     stays = known.answers if known is not None else {}
     reasons = (
         f"AWS was asked again about {WORDS[question.kind]}: {answer.failed}; the older answer stays"
@@ -172,9 +174,7 @@ def _in_vain(brought: Brought, known: Region | None) -> list[str]:
 
 
 def _unasked(refusal: aws.CannotAsk, name: str, classes: Sequence[ClassesAt], old: Snapshot | None) -> Snapshot:
-    """Return the snapshot of a run that could not ask AWS: the facts known before, and for the others why they are
-    missing.
-    """
+    """Return the snapshot of a run that could not ask AWS: known facts, and the reason why the others are missing."""
     at = now().strftime("%Y-%m-%dT%H:%M:%SZ")
     failed = Answer(at, failed=refusal.reason, transient=refusal.transient)
 

@@ -1,4 +1,4 @@
-"""What `nodelint check` does with its flags and configuration."""
+"""The implementation of `nodelint check`."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 
 class _Run(NamedTuple):
-    """The settings and the findings of a run, for its report.
+    """The settings and findings of a run, for its report.
 
-    `unbuilt` are folders of overlays, `built` is what is built.
+    `unbuilt` are folders of overlays that are not rendered, `built` are the rendered manifests.
     """
 
     found: Discovery
@@ -66,7 +66,7 @@ def check(
     stdin_filename: str | None = None,
     **flags: Unpack[CheckSettingFlags],
 ) -> None:
-    """Read, judge, write and tell, or `show` how alone; ends the run. `flags` are settings, and about facts."""
+    """Read and judge the paths, write fixes, print the report or what `show` names, and end the run."""
     fact_flags, wanted = FactFlags.read(flags), outputs_of(outputs, output)
     if show == "settings":
         _show_settings(flags)
@@ -102,9 +102,9 @@ def check(
 
 
 def _with_stdin(paths: Sequence[str], name: str | None) -> Sequence[str]:
-    """Return the paths of a run that may give standard input a name.
+    """Return the paths of a run; if standard input has a name, it is one of them.
 
-    Ends the run where that is not among the paths.
+    End the run if there are other paths without `-`.
     """
     if name is None or "-" in paths:
         return paths
@@ -114,15 +114,16 @@ def _with_stdin(paths: Sequence[str], name: str | None) -> Sequence[str]:
 
 
 def _read_words(quiet: bool, verbose: bool) -> OutputOptions:
-    """Return how much the text of a run says. Ends the run where the flags contradict."""
+    """Return the options for the amount of text. End the run if the flags contradict each other."""
     if quiet and verbose:
         stop("--quiet and --verbose cannot be used together")
     return OutputOptions(quiet=quiet, verbose=verbose)
 
 
 def _with_streams(words: OutputOptions, settings: Settings, writing: bool, paths: Sequence[str]) -> OutputOptions:
-    """Return the options of the output with where a run writes. With `--fix`, standard output carries the fixed text
-    of standard input.
+    """Return the output options with the stream for the report.
+
+    With `--fix`, standard output carries the fixed text of standard input.
     """
     to_stderr = writing and "-" in paths
     return words._replace(karpenter_named=settings.karpenter_named, writing=writing, to_stderr=to_stderr)
@@ -134,11 +135,11 @@ def _with_inventory(run: _Run, ready: Judging) -> _Run:
 
 
 _NO_SETTINGS = ("live", "aws_profile", "max_age", "isolated")
-"""Flags that no configuration can give."""
+"""Flags that have no setting in the configuration."""
 
 
 def _show_settings(flags: CheckSettingFlags) -> NoReturn:
-    """Print what flags and configuration come to; ends the run."""
+    """Print the settings from flags and configuration, and end the run."""
     from nodelint.config.settings import find
     from nodelint.report.run_setup import setting_lines
 
@@ -156,7 +157,7 @@ def _show_settings(flags: CheckSettingFlags) -> NoReturn:
 
 
 def _show_files(run: _Run, ready: Judging) -> NoReturn:
-    """Print how each file is read, and for which release its objects are judged; ends the run."""
+    """Print how each file is read, and for which release its objects are judged; end the run."""
     from nodelint.model.finding import Span
     from nodelint.report.run_setup import file_lines
     from nodelint.report.skipped import unread_lines
@@ -175,7 +176,7 @@ def _show_files(run: _Run, ready: Judging) -> NoReturn:
 
 
 def _takes_from_elsewhere(found: Discovery) -> bool:
-    """Whether an overlay was asked for whose base was not. Nothing is loaded where no file has such a name."""
+    """Return whether the files include an overlay whose base is elsewhere."""
     from nodelint.forms.registry import TABLE
 
     if not any(path.endswith(TABLE.names) for path in found.seen):
@@ -186,11 +187,11 @@ def _takes_from_elsewhere(found: Discovery) -> bool:
 
 
 _MANY = 2000
-"""Objects above which what was worked out for each is let go once all are judged."""
+"""The number of objects above which the cached results of objects are dropped after the run has judged all."""
 
 
 def _judged(run: _Run, ready: Judging) -> tuple[Report, _Run]:
-    """Return what is wrong, with the fixes that would be written, and the run with what an older release finds."""
+    """Return the report with the fixes that work, and the run with the findings of an older release."""
     report = judge_of(run.settings.jobs, ready.inventory)(run.found.sources, ready.request)
     for obj in report.seen if len(report.seen) > _MANY else ():
         obj.forget()
@@ -205,7 +206,7 @@ def _judged(run: _Run, ready: Judging) -> tuple[Report, _Run]:
 
 
 def _compared(run: _Run, ready: Judging, unsafe: bool) -> tuple[Report, _Run]:
-    """Print the diff of the fixes. Return what is wrong, and the run with the reports that go to files."""
+    """Print the diff of the fixes. Return the report, and the run with the outputs that go to files."""
     report = judge_of(run.settings.jobs, ready.inventory)(run.found.sources, ready.request)
     fixed = _fixed(run, ready, unsafe, report)
     _print_diff(run.found.sources, fixed, report)
@@ -231,7 +232,7 @@ def _fixed(run: _Run, ready: Judging, unsafe: bool, report: Report | None = None
 
 
 def _write_fixes(run: _Run, ready: Judging, fixed: Fixed) -> tuple[Report, Sequence[Result]]:
-    """Write the fixes: what is wrong after it, and the findings whose fixes are in the files."""
+    """Write the fixes. Return the report after them, and the findings whose fixes are in the files."""
     left = _write(run.found, fixed)
     applied = [result for result in fixed.applied if result.span.source.path not in left]
     if not left:
@@ -243,7 +244,7 @@ def _write_fixes(run: _Run, ready: Judging, fixed: Fixed) -> tuple[Report, Seque
 def _less_known(
     report: Report, run: _Run, entries: Sequence[KnownFinding], paths: Sequence[str], ready: Judging
 ) -> tuple[Report, _Run]:
-    """Return the new findings, and the run with the lines about findings that the baseline has."""
+    """Return the report of new findings, and the run with its comparison to the baseline."""
     from nodelint.lint.baseline import split
 
     root = os.path.dirname(os.path.abspath(str(run.settings.baseline)))
@@ -252,7 +253,7 @@ def _less_known(
 
 
 def _hint_at_chart(found: Discovery) -> str | None:
-    """Return what to do with the one file that is named, if it may hold values; nothing is loaded for other paths."""
+    """Return how to judge the one named file if it may be a values file; else None."""
     path = next(iter(found.named), "")
     if len(found.named) != 1 or found.folders or not path.endswith((".yaml", ".yml")):
         return None
@@ -262,7 +263,7 @@ def _hint_at_chart(found: Discovery) -> str | None:
 
 
 def _nothing(run: _Run) -> NoReturn:
-    """End a run that met nothing of Karpenter's, without loading what judges it."""
+    """End a run without Karpenter objects, without loading the modules that judge."""
     if run.words.to_stderr:
         _write(run.found, None)
     if run.outputs == [Output("text")]:
@@ -295,7 +296,7 @@ def _nothing(run: _Run) -> NoReturn:
 
 
 def _unread(run: _Run, report: Report | None = None) -> list[UnreadGroup]:
-    """Return what holds objects, or may hold them, and was not read."""
+    """Return the files that were not read and contain, or may contain, objects."""
     broken = [path for path, _ in run.found.unreadable]
     more = _list_unread_forms(run, report)
     if not broken:
@@ -334,18 +335,19 @@ def _tell(
     around = find_repository_around(run.found, ready.session.rules, ready.session.selection, report.objects)
     about = about._replace(older=run.words.older, unread=_unread(run, report))
     about = about._replace(repository=os.path.relpath(around).replace(os.sep, "/") if around is not None else "")
-    if any(output.form == "html" for output in run.outputs):
-        from nodelint.report.decisions import list_decisions
+    forms = {output.form for output in run.outputs}
+    if forms & {"html", "json"}:
+        from nodelint.report.decisions import Decisions
 
-        decisions = list_decisions(run.found.sources, run.settings, run.words.split)
-        about = about._replace(
-            time=f"{now():%Y-%m-%d %H:%M} UTC", commit=_find_commit(run.found), decisions=decisions
-        )
+        known_findings = run.words.split.known if run.words.split is not None else None
+        about = about._replace(decisions=Decisions(run.settings, known_findings, run.found.sources))
+    if "html" in forms:
+        about = about._replace(time=f"{now():%Y-%m-%d %H:%M} UTC", commit=_find_commit(run.found))
     run.found.unreadable += printed(run.outputs, report, about, run.words)
 
 
 def _find_commit(found: Discovery) -> str:
-    """Return the commit of the repository of a run; empty if git cannot say it."""
+    """Return the commit of the run's repository; empty if git does not know it."""
     from nodelint.files.git.repository import GitError, ask, repository
 
     try:
@@ -355,7 +357,7 @@ def _find_commit(found: Discovery) -> str:
 
 
 def _end(run: _Run, report: Report) -> NoReturn:
-    """End with the exit code that a report asks for, after what must be said on standard error."""
+    """Print the remaining messages on standard error, and end the run with the exit code of the report."""
     unreadable(run.found)
     broken = [gap.fault for gap in report.skipped if gap.fault]
     for fault in (*report.faults, *broken):
@@ -366,9 +368,10 @@ def _end(run: _Run, report: Report) -> NoReturn:
 
         for line in missing_lines(missing):
             say(line)
-    if broken or (report.faults and os.environ.get("NODELINT_FAIL_ON_FAULT")):
+    is_own_fault = bool(report.faults) and _has_broken_own_rule(report)
+    if broken or (report.faults and not is_own_fault and os.environ.get("NODELINT_FAIL_ON_FAULT")):
         sys.exit(FAULT)
-    if run.found.unreadable:
+    if run.found.unreadable or is_own_fault:
         sys.exit(UNUSABLE)
     if missing:
         sys.exit(TRY_AGAIN if all(skip.transient for skip in missing) else LACKING)
@@ -378,8 +381,15 @@ def _end(run: _Run, report: Report) -> NoReturn:
     sys.exit(FOUND if fail_on != "never" and report.at_or_above(fail_on) else CLEAN)
 
 
+def _has_broken_own_rule(report: Report) -> bool:
+    """Whether a rule of the user raised an error: what it would have found is not known."""
+    from nodelint.lint.rule_gaps import OWN_BROKE_DOWN
+
+    return any(skip.reason == OWN_BROKE_DOWN for skip in report.skipped)
+
+
 def _unjudged(run: _Run, report: Report) -> bool:
-    """Say what a gate that wants all to be judged has against a run; whether there is anything."""
+    """Print what was not judged, for `--fail-on-unjudged`. Return whether there is anything."""
     from nodelint.report.skipped import gaps_text
 
     text = gaps_text(report, _unread(run, report))
@@ -405,13 +415,13 @@ def _print_diff(sources: Sequence[Source], fixed: Fixed, report: Report) -> None
 
 
 def _count_later(applied: Sequence[Result], report: Report) -> int:
-    """Return how many of the fixes there are only once others are made: the report of a check does not count them."""
+    """Return how many applied fixes became possible only after others: the report of a check does not count them."""
     first = {(result.rule.name, result.finding.message) for result in report.places if result.fixable}
     return sum((result.rule.name, result.finding.message) not in first for result in applied)
 
 
 def _write(found: Discovery, fixed: Fixed | None) -> set[str]:
-    """Write what has changed; the paths that could not be written, whose files are as they were."""
+    """Write the changed files. Return the paths that could not be written, whose files are unchanged."""
     from nodelint.files.atomic_write import replace
 
     stdin, left = found.stdin, set()

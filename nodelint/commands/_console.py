@@ -1,4 +1,4 @@
-"""What a command prints on standard output and standard error, and the exit codes with which it ends."""
+"""Print on standard output and standard error, and the exit codes of the commands."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ if TYPE_CHECKING:
 CLEAN, FOUND, UNUSABLE, FAULT, TRY_AGAIN, LACKING = 0, 1, 2, 3, 4, 5
 
 INTERRUPTED = 130
-"""What a shell makes of a program that was ended by Ctrl-C."""
+"""The exit code of a program that was ended by Ctrl-C, as shells report it."""
 
 UNHEARD = 141
-"""What a shell makes of a program whose reader has gone, as `head` does when it has enough."""
+"""The exit code of a program whose output is closed, as shells report it, for example by `head`."""
 
 
 def on_terminal() -> bool:
-    """Whether somebody watches standard error, and would see progress."""
+    """Return whether standard error is a terminal that can show progress."""
     return sys.stderr is not None and sys.stderr.isatty()
 
 
 def echo(text: str, *, err: bool = False, nl: bool = True, commands: bool = False) -> None:
-    """Print text on standard output or standard error; of codes for a terminal only colours and our links are left.
+    """Print text on standard output or standard error; of terminal codes only colours and nodelint's own links stay.
 
-    Every command prints by this function, or by one of those below. `commands` works as for `screened`.
+    Every command prints with this function or the ones below. `commands` is passed to `screened`.
     """
     _write(screened(text, True, commands), err, nl)
 
 
 def echo_fitted(text: str) -> None:
-    """Print a report on standard output, its lines broken between words where a terminal is too narrow for them."""
+    """Print a report on standard output, with lines wrapped to the width of a terminal."""
     from nodelint.commands._terminal import look
     from nodelint.report.style import fitted
 
@@ -46,26 +46,26 @@ def echo_fitted(text: str) -> None:
 
 
 def echo_file(content: bytes) -> None:
-    """Print the content of a file that is passed on, byte for byte."""
+    """Print the content of a file unchanged, byte for byte."""
     import click
 
     click.echo(content, nl=False)
 
 
 def clear_screen() -> None:
-    """Clear the terminal and what was scrolled out of it."""
+    """Clear the terminal and its scrollback."""
     _write("\033[2J\033[3J\033[H", err=False, nl=False)
 
 
 def progress(text: str) -> None:
-    """Show how far a run is, in place of what was shown before; for a terminal."""
+    """Print the progress of a run over the previous one, on a terminal."""
     _write(f"\r\033[K{printable(text)}", err=True, nl=False)
 
 
 def watch_progress() -> ProgressLine | None:
-    """Return the line of progress of this run.
+    """Return the progress line of this run.
 
-    None if nobody watches: in a pipe, in CI, on a terminal that is dumb.
+    None if there is no terminal that can show it: a pipe, CI, or a dumb terminal.
     """
     if not on_terminal() or os.environ.get("CI") or os.environ.get("TERM") == "dumb":
         return None
@@ -75,12 +75,15 @@ def watch_progress() -> ProgressLine | None:
 
 
 def say(message: str) -> None:
-    """Print a line on standard error. A file's name can neither break the line nor steer the terminal."""
+    """Print a line on standard error.
+
+    Control characters, such as those of file names, are escaped.
+    """
     _write(f"nodelint: {without_commands(printable(message))}", err=True)
 
 
 def echo_json(value: object, err: bool = False) -> None:
-    """Print a value as JSON, escaped where the stream could not carry it; a long one part by part."""
+    """Print a value as JSON, in parts if it is long; characters that the stream cannot encode are escaped."""
     from nodelint.report.json_text import json_parts
 
     encoding = getattr(sys.stderr if err else sys.stdout, "encoding", None)
@@ -97,16 +100,21 @@ def echo_json(value: object, err: bool = False) -> None:
 
 
 _PRINTED_AT_ONCE = 1 << 16
-"""Characters of JSON that are printed together."""
+"""The number of characters of JSON that are written in one call."""
 
 
 def _carries_all(encoding: str | None) -> bool:
-    """Whether a stream takes every character; those of the names of files that are no UTF-8 are escaped before."""
+    """Return whether a stream can encode every character.
+
+    File names that are not UTF-8 are escaped before.
+    """
     return encoding is not None and encoding.lower().replace("_", "-") in ("utf-8", "utf8")
 
 
 def _write(text: str, err: bool, nl: bool = True) -> None:
-    """What click's `echo` does; click itself is only needed for codes of a terminal and for unusual streams."""
+    """Print as click's `echo` does, without loading click unless there are terminal codes or the stream is
+    unusual.
+    """
     stream = sys.stderr if err else sys.stdout
     if "click" not in sys.modules and "\033" not in text and getattr(stream, "encoding", None) == "utf-8":
         stream.write(f"{text}\n" if nl else text)
@@ -121,14 +129,14 @@ def _write(text: str, err: bool, nl: bool = True) -> None:
 
 
 def unusable(error: ConfigError) -> NoReturn:
-    """Print what is wrong with a configuration, or a file that it names, and exit."""
+    """Print the faults of a configuration, or of a file that it names, and end the run."""
     for message in error.messages:
         say(message)
     sys.exit(UNUSABLE)
 
 
 def stop(*messages: str, code: int = UNUSABLE) -> NoReturn:
-    """Print why the run ends here, and exit."""
+    """Print messages and end the run with an exit code."""
     for message in messages:
         say(message)
     sys.exit(code)

@@ -1,4 +1,4 @@
-"""The time that a run may take, as `--timeout` gives it."""
+"""The time limit of a run: the option `--timeout`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 
 def start_deadline(timeout: str | None) -> None:
-    """End the run after a time such as `90`, `90s` or `5m`. End it at once where the text is no such time."""
+    """Set the time limit of the run, such as `90`, `90s` or `5m`. End the run if the text is not valid.
+
+    None sets no limit.
+    """
     if timeout is None:
         return
     number, unit = (timeout[:-1], timeout[-1]) if timeout[-1:] in _SECONDS else (timeout, "s")
@@ -26,7 +29,7 @@ def start_deadline(timeout: str | None) -> None:
 
 
 def timeout_option(command: _F) -> _F:
-    """Add the option that says how long a run may take."""
+    """Add the option `--timeout` to a command."""
     import click
 
     def take(context: click.Context, _: click.Parameter, value: str | None) -> None:

@@ -1,4 +1,4 @@
-"""What a repository says of the cluster that its manifests are for: releases, styles, and where they are checked."""
+"""Find out how a repository keeps its manifests: releases, forms, and CI."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WORKFLOWS = ".github/workflows/"
 
 
 class Survey(NamedTuple):
-    """What was found below a folder; paths are seen from it."""
+    """The result of surveying a folder; paths are relative to the folder."""
 
     pools: int
     classes: int
@@ -38,7 +38,7 @@ class Survey(NamedTuple):
 
 
 def survey(folder: str) -> Survey:
-    """Read a repository once. Nothing is run, and nothing outside of it is read."""
+    """Return the survey of a repository. No code of the repository runs, and no file outside of it is read."""
     found = discover([folder], Excluded(gitignore=True))
     judged = [obj for source in found.sources for obj in objects(source)]
     styles = Counter(style for obj in judged for style in _styles(obj, folder))
@@ -52,7 +52,10 @@ def survey(folder: str) -> Survey:
             ci.add("GitLab CI, which runs it already" if _names_us(path, folder) else "GitLab CI")
 
     def evidence_about(about: About) -> tuple[Evidence, ...]:
-        """Return the statements of releases that count for the objects. All statements where there are no objects."""
+        """Return the stated releases that count for the objects, with paths relative to the folder.
+
+        If none counts, return all statements about this program.
+        """
         evidence = [e for obj in judged for e in _stating(stated, about, obj)]
         counts = dict.fromkeys(evidence or (e for e in stated.all if e.about == about))
         known = (e for e in counts if about == "kubernetes" or e.karpenter >= OLDEST)
@@ -73,7 +76,7 @@ def survey(folder: str) -> Survey:
 
 def _stating(stated: Stated, about: About, obj: Object) -> tuple[Evidence, ...]:
     if about == "kubernetes":
-        return stated.kubernetes_beside(obj.source.path, None)
+        return stated.list_kubernetes_of_root(obj.source.path, None)
     return stated.for_path(about, obj.source.path, FIRST_SERVING.get(obj.version))
 
 
@@ -93,7 +96,7 @@ def _names_us(path: str, top: str) -> bool:
 
 
 def _styles(obj: Object, top: str) -> Iterator[str]:
-    """Yield the ways in which the repository holds an object: one, or two where a chart stands in an overlay."""
+    """Yield the forms in which the repository keeps an object: one, or two for a chart in an overlay."""
     document, root = obj.document, obj.document.root
     outer = text_of(root.get("kind")) if root is not None and root is not obj.node else ""
     of_block = obj.source.text if document.host == "block" else ""
@@ -118,12 +121,12 @@ def _names_kind(text: str, kinds: Sequence[str]) -> bool:
 
 
 def _is_template_of(row: FormRow, path: str) -> bool:
-    """Whether a file is a template that a form fills in, by the ending of its name."""
+    """Return whether a file is a template of this form, by its file name."""
     return path.endswith((*row.templates, *(f"{ending}.tpl" for ending in row.endings)))
 
 
 def _above(path: str, top: str, names: tuple[str, ...]) -> bool:
-    """Whether a file of one of the names stands next to a path or above it, up to a folder."""
+    """Return whether a file with one of the names is next to the path or above, up to the folder `top`."""
     folder, highest = os.path.dirname(os.path.abspath(path)), os.path.abspath(top)
     while True:
         if any(os.path.isfile(os.path.join(folder, name)) for name in names):

@@ -1,4 +1,4 @@
-"""What a cluster holds, as files, standard input or kubectl give it."""
+"""Read the objects of a cluster from files, standard input or kubectl."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _LARGEST = 1 << 30
-"""Bytes of a file of which more are not read: a dump of a large fleet has a tenth of them."""
+"""The most bytes that are read of a file. The dump of a large fleet has a tenth of this size."""
 
 _SECONDS = 60
-"""How long kubectl may take for one kind, and all kinds together three times as long."""
+"""The time limit, in seconds, of kubectl for one kind. The limit for all kinds is three times as long."""
 
 _NAMES = (".yaml", ".yml", ".json")
 
 
 def read_texts_of(paths: Sequence[str]) -> list[tuple[str, str]]:
-    """Return each text with its path: of files, of YAML and JSON files in folders, and of standard input.
+    """Return path and text of files, of YAML and JSON files in folders, and of standard input.
 
-    Ends the run if one cannot be read. A link in a folder that leads out of it is named and not read.
+    End the run if one cannot be read. A symlink that leads out of its folder is reported and not read.
     """
     found: list[tuple[str, str]] = []
     for path in paths:
@@ -57,7 +57,7 @@ def _texts_in(folder: str) -> Iterator[tuple[str, str]]:
 
 
 def _read_named(path: str) -> bytes:
-    """Return the content of a file of the command line, or of standard input for `-`."""
+    """Return the content of a file named on the command line, or of standard input for `-`."""
     try:
         if path == "-":
             if sys.stdin is None:
@@ -78,7 +78,7 @@ def _read_named(path: str) -> bytes:
 
 
 def _decoded(path: str, content: bytes) -> str:
-    """Return the text of a dump. Ends the run if it is empty or is not UTF-8."""
+    """Return the text of a dump. End the run if it is empty or is not UTF-8."""
     if not content.strip():
         stop(f"{'standard input' if path == '-' else path} is empty: run the command in front of the pipe alone")
     try:
@@ -88,7 +88,10 @@ def _decoded(path: str, content: bytes) -> str:
 
 
 def ask_cluster() -> tuple[list[tuple[str, str]], frozenset[str]]:
-    """Return what kubectl says of a cluster, kind by kind, and the kinds that it has listed in full."""
+    """Return the output of kubectl for each kind, and the kinds that were listed completely.
+
+    End the run if a required kind cannot be listed.
+    """
     from time import monotonic
 
     from nodelint.files import programs
@@ -114,7 +117,7 @@ def ask_cluster() -> tuple[list[tuple[str, str]], frozenset[str]]:
 
 
 def _answer(path: str, kind: str, seconds: float) -> tuple[str] | str:
-    """Return what kubectl prints of a kind, or why it prints nothing."""
+    """Return the output of kubectl for a kind as a one-element tuple, or the reason for a failure as a string."""
     import subprocess
 
     try:

@@ -1,4 +1,4 @@
-"""Where the facts of a run come from: a snapshot that is named or cached, or AWS itself."""
+"""The source of a run's facts: a snapshot that is named or cached, or AWS."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _age(_: click.Context, __: click.Parameter, value: str | None) -> timedelta 
 
 
 def facts_options(command: _F) -> _F:
-    """Add the options that say which facts from AWS a run uses."""
+    """Add the options for facts from AWS to a command."""
     import click
 
     from nodelint.commands._shell_completion import files
@@ -79,9 +79,9 @@ def facts_for(
     classes: Sequence[EC2NodeClass],
     choose: Choose | None,
 ) -> tuple[AwsFacts, str | None]:
-    """Return the facts of a run, and the file they are from; `choose` gives the releases of a class.
+    """Return the facts of a run, and their file; `choose` returns the releases of a class.
 
-    Ends the run where a snapshot cannot be read.
+    End the run if a snapshot cannot be read.
     """
     from nodelint.ec2 import cache
 
@@ -100,20 +100,20 @@ def facts_for(
 
 
 def _say_region_without_facts(region: str | None, facts: AwsFacts) -> None:
-    """Print that there are no facts for the named region, so that what depends on it is not judged."""
+    """Print that there are no facts for the named region, so that rules about it do not run."""
     if region is not None and (facts.region is None or not facts.region.answers):
         what = "what depends on the region (its zones, subnets, images and instance types) is not judged"
         say(f"there are no facts of {region}: {what}; `nodelint refresh --region {region}` asks AWS for them")
 
 
 def home(paths: Sequence[str]) -> str:
-    """Return the folder whose repository the cached facts are of: that of the first path, else the working folder."""
+    """Return the folder whose repository has the cached facts: that of the first path, else the working folder."""
     first = next((path for path in paths if path and path != "-"), os.curdir)
     return first if os.path.isdir(first) else os.path.dirname(first) or os.curdir
 
 
 def basis(facts: AwsFacts, path: str | None) -> Basis:
-    """Return what the run rests on, for its report."""
+    """Return the source of the run's facts, for its report."""
     from nodelint.report.run_info import Basis, SnapshotSummary
 
     catalog = facts.catalog

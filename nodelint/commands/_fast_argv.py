@@ -1,6 +1,7 @@
-"""`nodelint check PATHS`, as hooks and pipelines call it, and `plan` and `fit`: arguments are taken without click.
+"""Parse the arguments of `nodelint check`, `plan` and `fit` without click.
 
-Loading click takes longer than reading ten files that hold nothing. What is not plain here goes by way of click.
+Loading click takes longer than reading ten files without objects. Arguments that this module cannot parse are left to
+click.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ if TYPE_CHECKING:
 
 
 class Syntax(NamedTuple):
-    """What a command takes: options by how they are written, each with the name of its parameter.
+    """The options of a command: option names with the names of their parameters.
 
-    `lists` may be given several times. `defaults` are the parameters of a run without any option.
+    `lists` may be given several times. `defaults` are the parameters of a run without options.
     """
 
     switches: Mapping[str, str]
@@ -69,7 +70,7 @@ _FIT_VALUES = {**_FACTS, "--aws-profile": "aws_profile", "--workload": "workload
 
 
 def _find_syntax(command: str) -> Syntax | None:
-    """Return what a command takes; None for one whose arguments click reads."""
+    """Return the options of `check`, `plan` or `fit`. None for any other command: click parses its arguments."""
     if command == "check":
         return Syntax(
             _CHECK_SWITCHES,
@@ -107,7 +108,7 @@ def _find_syntax(command: str) -> Syntax | None:
 
 
 def plain(arguments: Sequence[str]) -> dict[str, Any] | None:
-    """Return what click would make of the arguments of a program; None if click has to read them."""
+    """Return the parameters that click would return; None if click has to parse the arguments."""
     syntax = _find_syntax(arguments[0]) if arguments else None
     # On Windows, click expands the patterns of paths; with the variable, it completes a command line.
     if syntax is None or os.name == "nt" or "_NODELINT_COMPLETE" in os.environ:
@@ -132,7 +133,9 @@ def plain(arguments: Sequence[str]) -> dict[str, Any] | None:
 
 
 def _takes(argument: str, left: list[str], options: dict[str, Any], syntax: Syntax) -> bool:
-    """Take an option with its value, which may be the next of the arguments left; False where click has to."""
+    """Add an option with its value, which may be the next argument, and return True; False if click has to
+    parse it.
+    """
     name, equals, value = argument.partition("=")
     if not equals:
         if not left or left[-1].startswith("-"):

@@ -1,4 +1,4 @@
-"""What `nodelint fit` does with its flags and configuration."""
+"""The implementation of `nodelint fit`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from nodelint.base.printable import escaped_json
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands import (
     discovered,
+    read_settings_for,
     say_stated_for_files,
     say_switched_off,
     session_of,
-    settings_over_paths,
 )
 from nodelint.commands._console import CLEAN, FOUND, UNUSABLE, echo, echo_json, say, stop
 from nodelint.commands._facts import facts_for
@@ -51,10 +51,13 @@ def fit_workloads(
     cost: bool = False,
     **flags: Unpack[ExplainFlags],
 ) -> None:
-    """Read, hold workloads against pools, and tell; ends the run. `flags` are settings, and about facts."""
+    """Read the paths, compare workloads with NodePools, print the result, and end the run.
+
+    `flags` are settings and flags about facts.
+    """
     wanted = outputs_of(outputs, output)
     fact_flags = FactFlags.read(flags)
-    settings = settings_over_paths(flags, paths)
+    settings = read_settings_for(flags, paths)
     from nodelint.model.cluster_objects import PATTERN, PATTERN_WITH_SCALERS
 
     found = discovered(paths or (".",), settings, PATTERN_WITH_SCALERS if cost else PATTERN)
@@ -76,7 +79,7 @@ def fit_workloads(
 
 
 def cost_of_fits(tree: Tree, fits: Sequence[WorkloadFit]) -> FleetCost:
-    """Return what workloads cost."""
+    """Return the cost of the workloads."""
     from nodelint.fit.cost import cost_of
 
     return cost_of(tree, fits)
@@ -89,9 +92,9 @@ def _give_out(
     cost: FleetCost | None,
     read: tuple[int, Sequence[str]],
 ) -> None:
-    """Print or write which pool takes which workload, and what they cost if that is asked for.
+    """Print or write which NodePool accepts which workload, and the cost if it is requested.
 
-    `read` is the number of files, and the places of those that cannot be read.
+    `read` is the number of files, and the places that cannot be read.
     """
 
     def render(form: str) -> str:
@@ -125,7 +128,7 @@ def _json(fits: Sequence[WorkloadFit], cost: FleetCost | None) -> dict[str, Any]
 
 
 def _rendered(form: str, tree: Tree, fits: Sequence[WorkloadFit], cost: FleetCost | None, style: TextStyle) -> str:
-    """Return a report as text, without the line break at its end."""
+    """Return a report as text, without the final line break."""
     if form == "json":
         import json
 
@@ -146,7 +149,7 @@ def _rendered(form: str, tree: Tree, fits: Sequence[WorkloadFit], cost: FleetCos
 
 
 def _say_left_out(daemons: Sequence[Workload]) -> str:
-    """Return which DaemonSets take no room next to any pod."""
+    """Return which DaemonSets are not counted on any node."""
     from nodelint.model.messages import counted, list_first
 
     shown = list_first([f"{daemon.label} ({daemon.source.path})" for daemon in daemons], 3)
@@ -158,7 +161,7 @@ def _say_left_out(daemons: Sequence[Workload]) -> str:
 
 
 def _list_unread(found: Discovery) -> list[str]:
-    """Return the paths and documents that cannot be read, and why."""
+    """Return the paths and documents that cannot be read, each with the reason."""
     places = [f"{path}: {why}" for path, why in found.unreadable]
     for source in found.sources:
         for problem in source.problems:
@@ -168,12 +171,14 @@ def _list_unread(found: Discovery) -> list[str]:
 
 
 def _find_unread(gaps: Sequence[Gap]) -> Gap | None:
-    """Return the first place at which a pool may stand that is not read; None if there is none."""
+    """Return the first unread place that may contain a NodePool; None if there is none."""
     return next((gap for gap in gaps if gap.decides and gap.object is None), None)
 
 
 def _lacks_a_pool(fit: WorkloadFit) -> bool:
-    """Whether no pool takes a workload that is not meant to stay off Karpenter's nodes, or takes only some pods."""
+    """Return whether no NodePool accepts all pods of a workload, unless the workload avoids Karpenter's nodes on
+    purpose.
+    """
     on_purpose = fit.ignored is not None and fit.ignored.on_purpose
     if fit.crowding is not None and fit.decided:
         return True
@@ -181,7 +186,7 @@ def _lacks_a_pool(fit: WorkloadFit) -> bool:
 
 
 def _say_why_no_pool(there: Sequence[NodePool], newest: Mapping[NodePool, Target]) -> str:
-    """Return why no NodePool of the files can take workloads."""
+    """Return why no NodePool of the files can accept workloads."""
     if RUN.has_left_out:
         from nodelint.model.messages import NOT_IN_TIME
 
@@ -198,7 +203,9 @@ def _say_why_no_pool(there: Sequence[NodePool], newest: Mapping[NodePool, Target
 def _tree(
     found: Discovery, settings: Settings, fact_flags: FactFlags, paths: Sequence[str]
 ) -> tuple[Tree, Callable[[], None]]:
-    """Return the pools and the other objects of the run, and what says which pools cannot launch as written."""
+    """Return the NodePools and the other objects of the run, and a function that prints which pools the API server
+    refuses.
+    """
     from nodelint.fit.other_capacity import OtherCapacity
     from nodelint.fit.tree import Tree
     from nodelint.inventory import read_inventory
@@ -246,7 +253,7 @@ def _tree(
 def _find_contexts(
     newest: Mapping[NodePool, Target], facts: AwsFacts, every: Sequence[Object], of_auto_mode: Sequence[Object]
 ) -> Callable[[NodePool], Context]:
-    """Return what finds the context of a pool: pools of one release share it."""
+    """Return a function that returns the context of a pool. Pools of one release share a context."""
     from nodelint.rule.context import Context
 
     of_releases = {own.releases: own._replace(facts=facts) for own in newest.values()}
@@ -255,7 +262,7 @@ def _find_contexts(
 
 
 def _resolve_built_in(pools: Sequence[NodePool], context_of: Callable[[NodePool], Context]) -> list[EmptyPool]:
-    """Return the pools that are built into EKS Auto Mode, where the files have some of its pools."""
+    """Return the built-in NodePools of EKS Auto Mode, if the files have NodePools of EKS Auto Mode."""
     ours = next((pool for pool in pools if pool.provider == "auto-mode"), None)
     if ours is None:
         return []
@@ -268,7 +275,7 @@ def _resolve_built_in(pools: Sequence[NodePool], context_of: Callable[[NodePool]
 
 
 def _list_unjudged(inventory: Inventory, pools: Sequence[NodePool], absent: Set[int]) -> list[NodePool]:
-    """Return the pools that are not compared with pods, less those that Terraform does not create."""
+    """Return the NodePools that are not compared with pods, without those that Terraform does not create."""
     from nodelint.fit.unjudged import list_unjudged
     from nodelint.model.documents import objects
 
@@ -277,7 +284,7 @@ def _list_unjudged(inventory: Inventory, pools: Sequence[NodePool], absent: Set[
 
 
 def _chosen(tree: Tree, wanted: str | None) -> list[Any]:
-    """Return the requested workloads; ends the run where there is none of that name."""
+    """Return the requested workloads; end the run if there is none with this name."""
     if wanted is None:
         return tree.workloads
     kind, _, name = wanted.rpartition("/")

@@ -1,7 +1,7 @@
-"""Options of the commands by group, as click passes them: `**flags: Unpack[...]`.
+"""Types for the options of the commands, as click passes them: `**flags: Unpack[...]`.
 
-Each group of options has its keys here; a test holds every command's options to them. A flag that was not given is
-None, False or empty, and what is None is left to the configuration (`commands.settings_of`).
+A test compares each command's options with these keys. A flag that was not given is None, False or empty; None means
+that the configuration decides (`commands.settings_of`).
 """
 
 from __future__ import annotations
@@ -18,38 +18,38 @@ if TYPE_CHECKING:
     from nodelint.commands._output import Output
 
     class ConfigFlags(TypedDict):
-        """Of `commands.config_options`."""
+        """The options of `commands.config_options`."""
 
         config: str | None
         isolated: bool
 
     class VersionFlags(ConfigFlags):
-        """Of `commands.versions`."""
+        """The options of `commands.versions`."""
 
         kubernetes_version: str | None
         karpenter_version: str | None
 
     class ExcludeFlags(TypedDict):
-        """Of `commands.exclude`."""
+        """The options of `commands.exclude`."""
 
         exclude: tuple[str, ...]
         respect_gitignore: bool | None
 
     class PathFlags(ExcludeFlags):
-        """Of `commands.exclude` and `commands.include`."""
+        """The options of `commands.exclude` and `commands.include`."""
 
         include: tuple[str, ...]
 
     class ValuesFlags(TypedDict):
-        """Of `commands.values`."""
+        """The options of `commands.values`."""
 
         values: tuple[str, ...]
 
     class RenderingFlags(TypedDict):
-        """Of `commands._lint_setup.rendering_options`."""
+        """The options of `commands._lint_setup.rendering_options`."""
 
     class JudgingFlags(PathFlags, ValuesFlags, RenderingFlags):
-        """Of `commands._lint_setup.judging_options`."""
+        """The options of `commands._lint_setup.judging_options`."""
 
         crds: str | None
         jobs: str | None
@@ -62,26 +62,26 @@ if TYPE_CHECKING:
         profile: str | None
 
     class SnapshotFlags(TypedDict):
-        """Which facts are used, where AWS is not asked."""
+        """The options for facts of a command that does not ask AWS."""
 
         region: str | None
         snapshot: str | None
 
     class AwsFlags(SnapshotFlags):
-        """Of `commands._facts.facts_options`."""
+        """The options of `commands._facts.facts_options`."""
 
         live: bool
         aws_profile: str | None
         max_age: timedelta | None
 
     class CheckSettingFlags(JudgingFlags, AwsFlags, VersionFlags):
-        """Of `nodelint check`: what a configuration may say too, and which facts are used."""
+        """The options of `nodelint check` for settings and facts."""
 
         fail_on: str | None
         baseline: str | None
 
     class CheckFlags(CheckSettingFlags):
-        """All of `nodelint check`."""
+        """All options of `nodelint check`."""
 
         paths: Sequence[str]
         fixing: bool
@@ -99,26 +99,26 @@ if TYPE_CHECKING:
         show: str | None
 
     class BaselineFlags(JudgingFlags, AwsFlags, VersionFlags):
-        """Of `nodelint baseline`."""
+        """The options of `nodelint baseline`."""
 
         baseline: str | None
 
     class ExplainFlags(PathFlags, ValuesFlags, AwsFlags, VersionFlags):
-        """Of `nodelint explain` and `nodelint fit`."""
+        """The options of `nodelint explain` and `nodelint fit`."""
 
     class HashFlags(PathFlags, ValuesFlags, VersionFlags):
-        """The flags of `nodelint hash`."""
+        """The options of `nodelint hash`."""
 
         crds: str | None
 
     class PlanSettingFlags(JudgingFlags, SnapshotFlags, VersionFlags):
-        """Of `nodelint plan`."""
+        """The options of `nodelint plan` for settings and facts."""
 
     class RefreshFlags(ExcludeFlags, VersionFlags):
-        """Of `nodelint refresh`."""
+        """The options of `nodelint refresh` for paths and versions."""
 
     class PolicyFlags(ConfigFlags):
-        """Of `nodelint policy`."""
+        """The options of `nodelint policy`."""
 
         select: tuple[str, ...]
         ignore: tuple[str, ...]
@@ -126,29 +126,29 @@ if TYPE_CHECKING:
         karpenter_version: str | None
 
     class RuleFlags(ConfigFlags):
-        """Of `nodelint rule`."""
+        """The options of `nodelint rule`."""
 
         rules: tuple[str, ...]
         repository_rules: bool | None
 
     class DiffFlags(PathFlags, VersionFlags):
-        """Of `nodelint snapshot diff`."""
+        """The options of `nodelint snapshot diff`."""
 
     class TriageFlags(ExcludeFlags, AwsFlags, VersionFlags):
-        """Of `nodelint triage`."""
+        """The options of `nodelint triage`."""
 
     class WhyFlags(ExcludeFlags, AwsFlags, VersionFlags):
-        """Of `nodelint why`."""
+        """The options of `nodelint why`."""
 
     class UpgradeFlags(PathFlags, ValuesFlags, RenderingFlags, AwsFlags, ConfigFlags):
-        """Of `nodelint upgrade`."""
+        """The options of `nodelint upgrade`."""
 
         kubernetes_version: str | None
         fail_on: str | None
 
 
 class FactFlags(NamedTuple):
-    """The flags about facts from AWS: ask it, with which profile, and how old an answer may be."""
+    """The flags about facts from AWS: whether to ask AWS, the profile, and the maximum age of an answer."""
 
     live: bool
     profile: str | None
@@ -156,9 +156,7 @@ class FactFlags(NamedTuple):
 
     @classmethod
     def read(cls, flags: AwsFlags) -> FactFlags:
-        """Return the flags about facts of a command; its other flags are settings. End the run where they contradict
-        each other.
-        """
+        """Return the flags about facts of a command. End the run if they contradict each other."""
         if flags["live"] and flags["snapshot"]:
             stop("--live and --snapshot cannot be used together: one asks AWS, the other does not")
         return cls(flags["live"], flags["aws_profile"], flags["max_age"])

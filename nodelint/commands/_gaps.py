@@ -19,9 +19,9 @@ def say_gaps(
     providers: Collection[str] = (),
     named_paths: Collection[str] = (),
 ) -> list[Gap]:
-    """Say what could not be read or judged; all of it, with what `unreadable` says at the end of a run.
+    """Print what could not be read or judged, and return all gaps, including those that `unreadable` prints later.
 
-    Objects of some `providers` are not left out by the command. Of files of `named_paths` nothing is added.
+    Gaps about objects of `providers` are left out. Gaps about files of `named_paths` are returned but not printed.
     """
     from nodelint.inventory.gaps import list_gaps
 

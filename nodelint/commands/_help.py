@@ -1,4 +1,4 @@
-"""The help of commands: options stand in groups, and nothing is cut off at 80 columns."""
+"""The help of commands: options in groups, and sentences that are not cut at 80 columns."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ _GROUPS: dict[str, tuple[str, ...]] = {
     ),
     _END: ("--timeout", "--fail-on", "--fail-on-unjudged", "--require-facts"),
 }
-"""The groups by their titles, in the order in which a help shows them; all other options come first."""
+"""The groups of options by their titles, in the order of the help. All other options come first."""
 
 _FEWEST = 9
-"""A command with fewer options shows them in one list."""
+"""The fewest options for which a help shows groups. A command with fewer shows one list."""
 
 _MEANT = {
     "--helm": "charts are rendered without it; to judge helm's own result,"
@@ -89,7 +89,7 @@ _MEANT = {
     "--stdin": "name `-` as a path",
     "--env": "write `--karpenter-version` and `--kubernetes-version`",
 }
-"""What somebody means by an option of other tools."""
+"""Options of other tools, each with what to use instead."""
 
 
 _EXTRA = {
@@ -102,17 +102,17 @@ _EXTRA = {
     "mcp": "the client names the files",
     "completion": "name one shell",
 }
-"""What is meant where a command gets an argument more than it takes."""
+"""Hints for a command that gets too many arguments."""
 
 
 class WordChoice(click.Choice[str]):
-    """A closed list of words, in any case; a word that is not in it is answered with the nearest that is."""
+    """A choice of words in any case. The message about another word names the nearest choice."""
 
     def __init__(self, choices: Sequence[str]) -> None:
         super().__init__(choices, case_sensitive=False)
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the word of the list. Raise BadParameter where there is none."""
+        """Return the word of the list. Raise BadParameter if it is not in the list."""
         word = next((choice for choice in self.choices if choice == value.lower()), None)
         if word is None:
             self.fail(refuse_word(value, self.choices), param, ctx)
@@ -120,17 +120,17 @@ class WordChoice(click.Choice[str]):
 
 
 def refuse_word(value: str, choices: Sequence[str]) -> str:
-    """Return the message about a word that is in no closed list, with the nearest that is."""
+    """Return the message about a word that is not in a list, with the nearest word of the list."""
     from nodelint.model.messages import did_you_mean
 
     return f"`{value}` is not one of {', '.join(choices)}{did_you_mean(value.lower(), choices, 0.65)}"
 
 
 class GroupedCommand(click.Command):
-    """A command whose help has its options by what they are about, and that answers an option it does not have."""
+    """A command whose help groups its options, and whose message about an unknown option suggests one."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Take the arguments. Raise NoSuchOption with what is meant by an option that there is not."""
+        """Parse the arguments. Raise NoSuchOption, with a suggestion, for an unknown option."""
         try:
             return super().parse_args(ctx, args)
         except click.BadOptionUsage as error:
@@ -153,7 +153,7 @@ class GroupedCommand(click.Command):
             raise
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, each group under its title."""
+        """Write the options, each group below its title."""
         params = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
         options = [(option, record) for option in params if (record := option.get_help_record(ctx))]
         if len(options) < _FEWEST:
@@ -177,7 +177,7 @@ class GroupedCommand(click.Command):
 
 
 def _find_meant_option(name: str, own: Collection[str], ctx: click.Context) -> str:
-    """Return the end of a message about an option that a command does not have: one of its own, or whose it is."""
+    """Return the end of a message about an unknown option: the option that is meant, or the command that has it."""
     from nodelint.model.messages import nearest_name
 
     words = _MEANT.get(name)
@@ -195,17 +195,17 @@ def _find_meant_option(name: str, own: Collection[str], ctx: click.Context) -> s
         return f"; {listed} {'has' if len(there) == 1 else 'have'} it"
     longer = [option for option in sorted(own) if option.startswith(name) and len(name) > len("--ab")]
     near = longer[0] if longer else nearest_name(name, sorted(own), 0.75)
-    return f", did you mean `{near}`?" if near is not None else f"; `{ctx.command_path} --help` lists the options"
+    return f" (did you mean `{near}`?)" if near is not None else f"; `{ctx.command_path} --help` lists the options"
 
 
 _OPTION = re.compile(r"(?<=`)--[a-z-]+")
 
 
 class WholeHelp(click.Group):
-    """Commands whose help says in whole sentences what each does: click cuts them off at the width."""
+    """A group of commands whose help shows whole sentences, which click would cut."""
 
     def suggest(self, word: str, commands: list[str]) -> str:
-        """Return the end of a message about a word that is no command."""
+        """Return the end of a message about an unknown command."""
         from nodelint.model.messages import did_you_mean
 
         return did_you_mean(word, commands) or f"; there are {' and '.join(commands)}"
@@ -213,7 +213,7 @@ class WholeHelp(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the arguments name. Raise UsageError with what is meant where there is none."""
+        """Return the command that the arguments name. Raise UsageError, with a suggestion, if there is none."""
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
@@ -221,7 +221,7 @@ class WholeHelp(click.Group):
             raise
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the names of the commands, and what each does."""
+        """Write the names of the commands with their descriptions."""
         commands = [(name, command) for name in self.list_commands(ctx) if (command := self.get_command(ctx, name))]
         with formatter.section("Commands"):
             formatter.write_dl([(name, command.get_short_help_str(limit=1000)) for name, command in commands])

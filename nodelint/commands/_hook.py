@@ -1,5 +1,6 @@
-"""The pre-commit hook that `nodelint init` writes: from the repository that nodelint was installed from, or running
-the `nodelint` that is found on the PATH.
+"""The pre-commit hook that `nodelint init` writes.
+
+It installs nodelint from the repository of this installation, or runs the `nodelint` on the PATH.
 """
 
 from __future__ import annotations
@@ -41,15 +42,14 @@ LOCAL: Mapping[str, Plain] = {
         }
     ],
 }
-"""A hook that starts the nodelint on the path. It takes the same files as the hook of `.pre-commit-hooks.yaml`."""
+"""A pre-commit hook that runs the installed nodelint, for the same files as the hook of `.pre-commit-hooks.yaml`."""
 
 
 def hook() -> Mapping[str, Plain]:
-    """Return an item of `repos` for `.pre-commit-config.yaml`: where this package was installed from, and the
-    version.
+    """Return an item of `repos` for `.pre-commit-config.yaml`.
 
-    That is the repository and commit of an installation from git; for a package from an index the project's address
-    and version, if an address is set. In all other cases (a checkout, an archive) it is `LOCAL`.
+    For an installation from git it names that repository and commit. For a package from an index it names the
+    project's address and version, if there is an address. Otherwise (a checkout, an archive) it is `LOCAL`.
     """
     folder = os.path.dirname(os.path.dirname(os.path.abspath(project.__file__)))
     texts = [
@@ -67,10 +67,9 @@ def hook() -> Mapping[str, Plain]:
 
 
 def installed_from(direct_url: str) -> tuple[str, str] | None:
-    """Return the git address and the commit that a `direct_url.json` (PEP 610) states; None if others cannot clone
-    it.
+    """Return the git address and commit in a `direct_url.json` (PEP 610); None if others cannot clone the address.
 
-    The address is without a user's name and password, except ssh, where the name is part of how one connects.
+    A user name and password are removed, except the user name of ssh.
     """
     try:
         origin = json.loads(direct_url)
@@ -89,7 +88,7 @@ def installed_from(direct_url: str) -> tuple[str, str] | None:
 
 
 def hook_lines(item: Mapping[str, Plain]) -> list[str]:
-    """Return an item of `repos` as lines of YAML, its hooks in a block."""
+    """Return an item of `repos` as lines of YAML, its hooks in block style."""
     lines = []
     for key, value in item.items():
         if key != "hooks":

@@ -1,4 +1,4 @@
-"""Which classes and pools the images of a newer snapshot move."""
+"""NodePools whose nodes drift because a newer snapshot has other images."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ WHAT = "NodePool with other images"
 def moved(
     old: Snapshot, new: Snapshot, paths: Sequence[str], flags: DiffFlags
 ) -> tuple[list[SnapshotDifference], bool]:
-    """Return a difference for each NodePool whose nodes drift to other images; whether some path could not be
-    read.
+    """Return a difference for each NodePool whose nodes drift to other images, and whether a path could not
+    be read.
     """
     settings = settings_of(flags, paths)
     found = discovered(paths, settings)

@@ -1,4 +1,4 @@
-"""Read manifests, references and facts, for the commands that judge manifests."""
+"""Read manifests, references and facts for the commands that judge manifests."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def judging_options(command: _F) -> _F:
-    """Add the options that say what is judged, by which rules, and as what."""
+    """Add the options for rules and for reading manifests to a command."""
     for option in (*_what_is_judged(), *_which_rules()):
         command = option(command)
     return command
@@ -116,7 +116,7 @@ def _which_rules() -> tuple[Callable[[Any], Any], ...]:
 
 
 class Judging(NamedTuple):
-    """All that is needed to judge an inventory; `context_sources` are read for context, `file` holds the facts."""
+    """All input to judge an inventory; `context_sources` are read for context, `file` is the file of the facts."""
 
     session: Session
     target: Target
@@ -126,22 +126,23 @@ class Judging(NamedTuple):
 
     @property
     def request(self) -> LintRequest:
-        """Return what a run over the inventory asks."""
+        """Return the lint request for the inventory."""
         from nodelint.lint.engine import LintRequest
 
         return LintRequest(self.target, self.session.rules, self.session.selection, self.context_sources)
 
     @property
     def reported(self) -> list[str]:
-        """The rules whose findings are reported, by the names that they have and had."""
+        """Return the rules whose findings are reported, with their former names."""
         return self._list_names(self.session.selection.enables)
 
     @property
     def comparing(self) -> list[str]:
-        """The rules that compare pools with workloads of the whole repository, by the names that they have and
-        had.
+        """Return the rules whose findings depend on files of the whole repository, with their former names.
+
+        These rules compare NodePools with workloads, or report a release that another file states.
         """
-        return self._list_names(lambda rule: "workloads" in rule.tags)
+        return self._list_names(lambda rule: not {"workloads", "stated-release"}.isdisjoint(rule.tags))
 
     def _list_names(self, is_meant: Callable[[Rule], bool]) -> list[str]:
         from nodelint.rule.definition import all_names
@@ -151,7 +152,7 @@ class Judging(NamedTuple):
 
 
 def judging(found: Discovery, fact_flags: FactFlags, settings: Settings, paths: Sequence[str]) -> Judging:
-    """Build what is judged; ends the run where rules, CRDs or a snapshot that it names cannot be used."""
+    """Return the input to judge the discovered files; end the run if rules, CRDs or a snapshot cannot be used."""
     from nodelint.inventory import read_inventory
 
     session = session_of(settings)
@@ -164,7 +165,7 @@ def judging(found: Discovery, fact_flags: FactFlags, settings: Settings, paths: 
 def judging_of(
     inventory: Inventory, found: Discovery, fact_flags: FactFlags, session: Session, paths: Sequence[str]
 ) -> Judging:
-    """Build the same of an inventory that was read before."""
+    """Return the input to judge an inventory; end the run if rules, CRDs or a snapshot cannot be used."""
     from nodelint.commands._facts import facts_for
     from nodelint.model.documents import objects
     from nodelint.model.manifest import EC2NodeClass
@@ -179,9 +180,9 @@ def judging_of(
 
 
 def judge_of(jobs: int | None, inventory: Inventory | None = None, memory: ResultCaches | None = None) -> Judge:
-    """Return what judges: the engine, over what is built; `jobs` are the processes that do it.
+    """Return a function that judges sources with `jobs` processes, including their rendered manifests.
 
-    `inventory` is what was built before, and serves where the files are still the same. `memory` is that of `lint`.
+    `inventory` is used instead of rendering again if the sources are the same. `memory` is passed to `lint`.
     """
 
     def judge(sources: Sequence[Source], request: LintRequest) -> Report:
@@ -204,7 +205,7 @@ def judge_of(jobs: int | None, inventory: Inventory | None = None, memory: Resul
 
 
 def prover_of(ready: Judging) -> Prover:
-    """Return what proves the fixes of the files that were read: rules and `plan` judge what each comes to."""
+    """Return a prover of fixes: it judges the edited files with the rules and `plan`."""
     from nodelint.lint.proven_fixes import Prover
     from nodelint.plan.fix_drift import find_moved
 
@@ -217,7 +218,7 @@ def prover_of(ready: Judging) -> Prover:
 
 
 def _as_reported(gap: Gap) -> Gap:
-    """Return what a report says of a gap of the inventory: its sentence, and the command that may close it."""
+    """Return a gap of the inventory with its sentence and the command that judges the skipped part."""
     from nodelint.inventory.unread_forms import PIPED
 
     way = f"; to judge it: {PIPED['overlay']}" if gap.what == "overlay" and not gap.fails else ""
@@ -225,7 +226,7 @@ def _as_reported(gap: Gap) -> Gap:
 
 
 def known(session: Session) -> Sequence[KnownFinding] | None:
-    """Return the findings of the baseline; None without one. Ends the run where the file cannot be read."""
+    """Return the findings of the baseline; None without one. End the run if the file cannot be read."""
     from nodelint.config.file import ConfigError
 
     try:

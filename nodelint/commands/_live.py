@@ -1,4 +1,4 @@
-"""The objects of a cluster, for the commands that compare manifests with it."""
+"""The objects of a cluster, for the commands that compare manifests with a cluster."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TAKES = f"; `--live {_KUBECTL}` asks the cluster that kubectl is set to"
 
 
 def live_option(command: _F) -> _F:
-    """Return the option that names what a cluster holds."""
+    """Add the option `--live` to a command."""
     return click.option(
         "--live",
         metavar="FILE|kubectl",
@@ -37,9 +37,9 @@ def live_option(command: _F) -> _F:
 
 
 def cluster_of(live: str | None, workloads: bool = False) -> Cluster | None:
-    """Return the cluster that --live names; None without it. Ends the run where it cannot be read.
+    """Return the cluster that --live names; None without it. End the run if it cannot be read.
 
-    With `workloads`, kubectl is asked for what can hold nodes back as well, which may be refused.
+    With `workloads`, kubectl is also asked for pods and PodDisruptionBudgets; the cluster may deny that.
     """
     if live is None:
         return None
@@ -80,7 +80,7 @@ def _text(path: str) -> str:
 
 
 def _ask_kubectl(workloads: bool) -> list[str]:
-    """Return what kubectl answers, with the context that it has now."""
+    """Return the output of kubectl with its current context."""
     from nodelint.drift import cluster_pods
     from nodelint.drift.cluster import KINDS
     from nodelint.files import programs

@@ -1,4 +1,4 @@
-"""Where a report goes, and in which format: standard output, files, or several of them."""
+"""The formats of a report, and the destination of each: standard output or a file."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ EXPLAIN_FORMATS = ("text", "json", "html")
 WHY_FORMATS = ("text", "markdown", "html", "json")
 
 _WHOLE = ("json", "sarif", "gitlab", "junit", "html")
-"""Formats that are one document, which nothing may stand beside."""
+"""Output formats that are one document, so that standard output must contain nothing else."""
 
 
 class Output(NamedTuple):
-    """A format and the file that takes it; None for standard output."""
+    """A format and its file; None for standard output."""
 
     form: str
     path: str | None = None
 
 
 def output_options(command: _F) -> _F:
-    """Add the options that say where reports of findings go."""
+    """Add the options for the output of findings to a command."""
     return options_for(FORMATS)(command)
 
 
 def options_for(formats: Sequence[str]) -> Callable[[_F], _F]:
-    """Add the options that say where reports go, in some formats; the first is that of a run that names none."""
+    """Return a decorator that adds options for these output formats; the first is the default."""
 
     def read(_: click.Context, __: click.Parameter, values: Sequence[str]) -> list[Output]:
         import click
@@ -107,7 +107,7 @@ def _options(formats: Sequence[str], read: Any, completed: Any) -> tuple[Callabl
 
 
 def outputs_of(outputs: Sequence[Output], output: str | None) -> list[Output]:
-    """Every format with where it goes. Ends the run where two would go to one place that holds one."""
+    """Return each format with its destination. End the run if two formats have the same destination."""
     wanted = list(outputs) or [Output("text")]
     if output is not None:
         form = output.partition(":")[0]
@@ -131,7 +131,7 @@ def outputs_of(outputs: Sequence[Output], output: str | None) -> list[Output]:
 
 
 class OutputOptions(NamedTuple):
-    """What the text of a run says besides its report."""
+    """Options for the text of a run around its report."""
 
     karpenter_named: bool = True
     writing: bool = False
@@ -145,7 +145,7 @@ class OutputOptions(NamedTuple):
 
 
 def printed(outputs: Sequence[Output], report: Report, run: Run, words: OutputOptions) -> list[tuple[str, str]]:
-    """Give out a report in all formats; the paths that could not be written, with the reason."""
+    """Print or write a report in all formats. Return the paths that could not be written, with the reason."""
     return write_outputs(
         outputs,
         lambda form: _rendered(form, report, run, words),
@@ -154,7 +154,7 @@ def printed(outputs: Sequence[Output], report: Report, run: Run, words: OutputOp
 
 
 def give_out(outputs: Sequence[Output], render: Callable[[str], str], show: Callable[[str], None]) -> None:
-    """Print each format by `show`, or write what `render` makes of it to its file; ends the run where it cannot."""
+    """Print each format with `show`, or write the result of `render` to its file; end the run if this fails."""
     for path, reason in write_outputs(outputs, lambda form: screened(render(form)), show):
         stop(f"{path}: {reason}")
 
@@ -162,7 +162,7 @@ def give_out(outputs: Sequence[Output], render: Callable[[str], str], show: Call
 def write_outputs(
     outputs: Sequence[Output], render: Callable[[str], str], show: Callable[[str], None]
 ) -> list[tuple[str, str]]:
-    """Print each format by `show`, or write what `render` makes of it to its file.
+    """Print each format with `show`, or write the result of `render` to its file.
 
     Return the files that could not be written, with the reason.
     """
@@ -194,10 +194,10 @@ def _print(form: str, report: Report, run: Run, words: OutputOptions) -> None:
 
 
 def _rendered(form: str, report: Report, run: Run, words: OutputOptions) -> str:
-    """Return a report as a file holds it, ending in a line break.
+    """Return a report as the text of a file, ending in a line break.
 
-    What is shown next to the lines of a repository names files as the repository does; people and scripts get the
-    paths that they can open from where they are.
+    Formats for code review name files relative to the repository; formats for people and scripts name paths relative
+    to the working folder.
     """
     if form in ("text", "concise"):
         from nodelint.report.style import PLAIN

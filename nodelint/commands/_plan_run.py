@@ -1,4 +1,4 @@
-"""What `nodelint plan` does with its flags and configuration."""
+"""The implementation of `nodelint plan`."""
 
 from __future__ import annotations
 
@@ -50,7 +50,10 @@ def plan_change(
     gate: str,
     **flags: Unpack[PlanSettingFlags],
 ) -> None:
-    """Read both sides, compare them, and tell; ends the run. `flags` are settings, and which facts are used."""
+    """Read both sides, compare them, print the plan, and end the run.
+
+    `flags` are settings and flags about facts.
+    """
     if against is not None and old is not None:
         stop("--against and --old cannot be used together: both name the old side")
     wanted = outputs_of(outputs, output)
@@ -90,7 +93,7 @@ def plan_change(
 def _compare_paths(
     requested: Sequence[str], against: str | None, old: str | None, session: Session, cluster: Cluster | None
 ) -> tuple[Read, Read, Plan, Findings]:
-    """Read both sides and compare them. Ends the run where git does not know the old one."""
+    """Read both sides and compare them. End the run if git does not know the old revision."""
     from nodelint.config.session import Session
 
     if old is not None:
@@ -118,19 +121,19 @@ def _compare_paths(
 
 
 def _pair_paths(old: str, requested: Sequence[str]) -> tuple[str, str]:
-    """Return the old and the new path whose contents are compared: two files, or the folders of both sides."""
+    """Return the old and the new path to compare: two files, or the root folders of both sides."""
     if os.path.isfile(old) and os.path.isfile(requested[0]):
         return old, requested[0]
     return root_of([old]), root_of(requested)
 
 
 def _settings_of_old(settings: Settings, old: str, new: str) -> Settings:
-    """Return the settings of the old side: those of the new one, whose paths count as those of the old one."""
+    """Return the settings of the new side, applied to the paths of the old side."""
     return settings._replace(seen_as=(os.path.abspath(old), os.path.abspath(new)))
 
 
 def _stop_without_a_side(old: str, paths: Sequence[str]) -> None:
-    """End the run where a side of the comparison is not there: without it there is no plan."""
+    """End the run if one side of the comparison does not exist."""
     if old != "-" and not os.path.lexists(old):
         way = "name the file or folder from before the change; `--against REVISION` takes it from git"
         stop(f"--old {old}: no such file or directory; {way}")
@@ -138,7 +141,7 @@ def _stop_without_a_side(old: str, paths: Sequence[str]) -> None:
 
 
 def _stop_at_a_revision(paths: Sequence[str]) -> None:
-    """End the run where all paths are names of revisions: they belong behind an option."""
+    """End the run if all paths are names of git revisions: these belong to `--against`."""
     from nodelint.files.git.repository import GitError, ask, repository
 
     if not paths or any(os.path.lexists(path) or path.startswith("-") for path in paths):
@@ -180,7 +183,7 @@ def _compare(
     cluster: Cluster | None,
     whole: bool = False,
 ) -> tuple[Read, Plan, Findings]:
-    """Read the new side and compare it with the old one; `whole` is that of `read_side`."""
+    """Read the new side and compare it with the old one; `whole` is passed to `read_side`."""
     from nodelint.lint.workloads import add_workloads
     from nodelint.plan.compare import PlanRequest, compare
 
@@ -204,7 +207,7 @@ def _compare(
 
 
 def _read(paths: Sequence[str], session: Session, root: str, whole: bool = False, other: Read | None = None) -> Read:
-    """Read a side. What the `other` side holds too is read once."""
+    """Read a side. Files with the same content as on the `other` side are parsed once."""
     from nodelint.files.folders import Discovery
 
     known = None
@@ -215,7 +218,7 @@ def _read(paths: Sequence[str], session: Session, root: str, whole: bool = False
 
 
 def _read_old(paths: Sequence[str], session: Session, root: str, new_root: str, whole: bool = False) -> Read:
-    """Read the old side; its values files are those at the places that --values names below the new side's root."""
+    """Read the old side. Its values files are at the paths of --values, relative to the root of each side."""
     from nodelint.files.folders import Discovery
 
     settings, top = session.settings, os.path.realpath(new_root)
@@ -228,7 +231,7 @@ def _read_old(paths: Sequence[str], session: Session, root: str, new_root: str, 
 def _discover_with_workloads(
     paths: Sequence[str], also: str, was: Read, settings: tuple[Settings, Settings]
 ) -> Discovery:
-    """Find the files of a side again, those in which the pattern `also` is found among them."""
+    """Return the files of a side again, with those that match the pattern `also`."""
     if paths is not was.paths:
         return discovered(paths, settings[1], also)
     found = discovered(paths, settings[0]._replace(values=()), also)
@@ -237,7 +240,7 @@ def _discover_with_workloads(
 
 
 def _fails(plan: Plan, findings: Findings, gate: str) -> bool:
-    """Whether a plan is stopped by a gate; each gate is stopped by what the graver ones are, too."""
+    """Return whether a plan fails the gate. Each gate includes the more severe ones."""
     if gate == "never":
         return False
     wrong = any(result.severity == "error" for result in findings.new) or any(pool.refused for pool in plan.pools)

@@ -1,4 +1,4 @@
-"""How far a run is, on a terminal: one line on standard error, from the second second on."""
+"""The progress of a run on a terminal: one line on standard error, shown after the first second."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BETWEEN_SECONDS = 0.1
 
 
 class ProgressLine:
-    """A line that is written over while a run goes on, and gone when it ends."""
+    """A line that is overwritten during a run, and removed at its end."""
 
     def __init__(self, write: Callable[[str], None]) -> None:
         self._write = write
@@ -26,7 +26,7 @@ class ProgressLine:
         self._judged = 0
 
     def tell(self, text: str) -> None:
-        """Show a text where it is time for one; a process that judges a part of the objects shows none."""
+        """Show a text if the last one is old enough. Worker processes show nothing."""
         moment = monotonic()
         if moment >= self._next and os.getpid() == self._process:
             self._next = moment + _BETWEEN_SECONDS
@@ -34,12 +34,12 @@ class ProgressLine:
             self._write(text)
 
     def count_object(self) -> None:
-        """Show how many objects have been judged, this one among them."""
+        """Count one judged object and show the number."""
         self._judged += 1
         self.tell(f"judged {self._judged:,} object{'' if self._judged == 1 else 's'} …")
 
     def clear(self) -> None:
-        """Take the line away; what follows may stand in its place."""
+        """Remove the line."""
         if self._shown:
             self._shown = False
             self._write("")
@@ -47,5 +47,5 @@ class ProgressLine:
 
 @cache
 def start_line(write: Callable[[str], None]) -> ProgressLine:
-    """Return the line of this run, the same wherever it is asked for; `write` shows a text in its place."""
+    """Return the progress line of this run, the same for all calls; `write` shows a text in its place."""
     return ProgressLine(write)

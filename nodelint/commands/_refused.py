@@ -1,4 +1,4 @@
-"""Messages about objects that the API server refuses, so that no cluster has them as written."""
+"""Messages about objects that the API server refuses, so that no cluster can have them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from nodelint.rule.context import Context
 
 _MOST = 5
-"""Objects that are named; `check` names all."""
+"""The most objects that are named. `check` names all."""
 
 
 def say_refused(pools: Iterable[NodePool], context_of: Callable[[NodePool], Context]) -> None:
-    """Say of pools, and of their classes, that the API server refuses them or that nothing is launched, and why."""
+    """Print why the API server refuses a pool or its class, or why Karpenter launches nothing for it."""
     from nodelint.report.locations import place_line
     from nodelint.report.style import fitted
     from nodelint.rule.object_faults import find_object_fault

@@ -1,7 +1,7 @@
-"""The time of a run, and messages about releases that nodelint does not know; each is made once.
+"""The time of a run, and messages about unknown releases; each message is printed once.
 
-A run over files without Karpenter objects does not load this module: a cache needs functools and collections, and
-these are a quarter of such a run's instructions.
+A run over files without Karpenter objects does not load this module: a cache needs functools and collections, which
+are a quarter of such a run's instructions.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @cache
 def say_unknown_release(release: Version, day: int) -> None:
-    """Say how a release that is not known is judged; `day` is that of the run, in days since 1970."""
+    """Print how an unknown release is judged; `day` is the date of the run in days since 1970-01-01."""
     from nodelint.model.releases import is_newer, judged_as
 
     instead = judged_as(release)
@@ -41,7 +41,7 @@ def say_unknown_release(release: Version, day: int) -> None:
 
 @cache
 def say_unknown_kubernetes(version: KubernetesVersion) -> None:
-    """Say that a version of Kubernetes is newer than all that are known."""
+    """Print that a Kubernetes version is newer than all known ones."""
     from nodelint.model.releases import NEWEST, supported
 
     most = supported(NEWEST).most
@@ -54,7 +54,7 @@ def say_unknown_kubernetes(version: KubernetesVersion) -> None:
 
 @cache
 def read_time(given: str | None) -> datetime:
-    """Return a time that is written as in ISO 8601; without one, the time of the run."""
+    """Return the time of an ISO 8601 text; without a text, the current time. End the run if it is not valid."""
     from datetime import UTC, datetime
 
     if not given:
@@ -69,18 +69,18 @@ def read_time(given: str | None) -> datetime:
 
 
 def say_release_of_repository(found: Discovery, settings: Settings) -> None:
-    """Say that the release which the repository states is not that of standard input, and how to name it.
+    """Print that the release of the repository is not used for standard input, and how to name it.
 
-    Objects of a cluster need not be of the repository in which the command runs.
+    Objects from a cluster need not belong to the repository of the working folder.
     """
     is_piped = any(source.path == "-" for source in found.sources)
     if not is_piped or settings.karpenter_named or settings.per_path_versions:
         return
-    from nodelint.files.discover import stating_around
+    from nodelint.files.discover import list_release_files
     from nodelint.model.releases import NEWEST
     from nodelint.releases import evidence_of
 
-    stated = evidence_of(stating_around(".", settings.paths_left_out))
+    stated = evidence_of(list_release_files(".", settings.paths_left_out))
     by_release = {evidence.karpenter: evidence for evidence in reversed(stated.all) if evidence.about == "karpenter"}
     if not by_release or list(by_release) == [NEWEST]:
         return

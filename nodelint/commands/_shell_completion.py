@@ -1,4 +1,4 @@
-"""What a shell's completion offers where click itself cannot know: paths, names of rules and of what files hold."""
+"""Shell completion of values that click does not know: paths, rule names, and names in files."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 def files(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Files and folders, as the shell itself completes them."""
+    """Return a marker that lets the shell complete files and folders."""
     from click.shell_completion import CompletionItem
 
     return [CompletionItem(incomplete, type="file")]
 
 
 def rule_names(_: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Names of rules; where an option takes several, of groups too, and one behind others and a comma."""
+    """Return names of rules; for an option with several values also groups, and names after a comma."""
     from click.shell_completion import CompletionItem
 
     from nodelint.rule.classification import GROUPS, SUBJECTS
@@ -35,7 +35,7 @@ def rule_names(_: click.Context, parameter: click.Parameter, incomplete: str) ->
 
 
 def nodepools(context: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Names of the NodePools in the paths that are typed, or below the working folder."""
+    """Return the names of the NodePools in the typed paths, or below the working folder."""
     from nodelint.model.manifest import NodePool
 
     pools = [obj for obj in _list_objects(context, None) if isinstance(obj, NodePool)]
@@ -43,7 +43,7 @@ def nodepools(context: click.Context, _: click.Parameter, incomplete: str) -> li
 
 
 def workloads(context: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Workloads in the paths that are typed, or below the working folder, as `deployment/web`."""
+    """Return the workloads in the typed paths, or below the working folder, as `deployment/web`."""
     from nodelint.model.cluster_objects import PATTERN, Workload
 
     found = [obj for obj in _list_objects(context, PATTERN) if isinstance(obj, Workload)]
@@ -51,7 +51,7 @@ def workloads(context: click.Context, _: click.Parameter, incomplete: str) -> li
 
 
 def revisions(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Branches and tags of the repository around the working folder."""
+    """Return the branches and tags of the repository around the working folder."""
     from nodelint.files.git.repository import GitError, ask, repository
 
     try:
@@ -65,7 +65,7 @@ _REFS = ("refs/heads", "refs/remotes", "refs/tags")
 
 
 def _list_objects(context: click.Context, also: str | None) -> list[Object]:
-    """Return the objects of the paths that are typed; what cannot be read has no names to offer."""
+    """Return the objects of the typed paths, without files that cannot be read."""
     from nodelint.config.settings import Settings
     from nodelint.files.discover import discover
     from nodelint.inventory import read_inventory

@@ -1,4 +1,4 @@
-"""What the output can show: colours, columns and hyperlinks."""
+"""The abilities of the output: colours, columns and hyperlinks."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _LINKING_TERMS = ("xterm-kitty", "alacritty", "foot", "xterm-ghostty", "contour"
 
 
 def preferred() -> bool | None:
-    """Return what the environment says of colours; None if the stream decides.
+    """Return whether the environment wants colours; None if the stream decides.
 
-    https://no-color.org and https://force-color.org describe the variables; a terminal that is `dumb` has none.
+    The variables are described at https://no-color.org and https://force-color.org; a `dumb` terminal has no colours.
     """
     if os.environ.get("NO_COLOR"):
         return False
@@ -44,7 +44,7 @@ def _chosen(context: click.Context, _: click.Parameter, value: Literal["auto", "
 
 
 def colour_option(command: _F) -> _F:
-    """Return the option that says whether there are colours."""
+    """Add the option `--color` to a command."""
     import click
 
     from nodelint.commands._help import WordChoice
@@ -60,7 +60,7 @@ def colour_option(command: _F) -> _F:
 
 
 def look(err: bool = False, page: bool = False) -> TextStyle:
-    """Return what standard output, or standard error, can show; `page` where files of it are as wide as a page."""
+    """Return the abilities of standard output, or of standard error; `page` gives files the width of a page."""
     from nodelint.report.style import PAGE, PLAIN, TextStyle
 
     stream = sys.stderr if err else sys.stdout

@@ -1,4 +1,4 @@
-"""`--values`: the values files with which the chart of a run is judged, and nothing else of its values."""
+"""The option `--values`: the values files with which the chart of a run is rendered."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_CHARACTERS = 1 << 16
 
 
 def take_values(found: Discovery, values: Sequence[str], paths: Sequence[str]) -> None:
-    """Note the values files of a run. Ends the run if one is not there, or if they are not those of one chart."""
+    """Store the values files of a run. End the run if one does not exist, or if there is not exactly one chart."""
     for path in values:
         if not os.path.isfile(path):
             what = "is a folder: name its files" if os.path.isdir(path) else "no such file"
@@ -39,7 +39,7 @@ def take_values(found: Discovery, values: Sequence[str], paths: Sequence[str]) -
 
 
 def hint_at_chart(path: str) -> str | None:
-    """Return how a file is judged if it holds values of a chart; None if it holds none."""
+    """Return how to judge a file that may be a values file; None if it cannot be one."""
     if not os.path.isfile(path):
         return None
     try:
@@ -55,7 +55,7 @@ def hint_at_chart(path: str) -> str | None:
 
 
 def _find_fault(path: str) -> str | None:
-    """Return why a file holds no values; None if it does. A file without any value is one."""
+    """Return why a file is no values file; None if it is one. An empty file is a values file."""
     from nodelint.text import Source
     from nodelint.text.syntax_errors import Unreadable
     from nodelint.text.yaml.compose import compose
@@ -74,9 +74,9 @@ def _find_fault(path: str) -> str | None:
 
 
 def find_charts(found: Discovery) -> list[str]:
-    """Return the folders of the charts among the files that were read, without those vendored in one of them."""
-    from nodelint.forms.lib.chart_places import chart_around
+    """Return the folders of the charts among the files, without charts vendored in another one."""
+    from nodelint.forms.lib.chart_places import find_outer_chart
 
     folders = sorted(os.path.dirname(path) or os.curdir for path in found.seen if os.path.basename(path) == _CHART)
     read = set(map(os.path.abspath, folders))
-    return [folder for folder in folders if chart_around(folder) not in read]
+    return [folder for folder in folders if find_outer_chart(folder) not in read]

@@ -1,4 +1,4 @@
-"""`check --watch`: the check runs again, in a process of its own, whenever a file changes."""
+"""`check --watch`: run the check again, in a new process, whenever a file changes."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from nodelint.commands._console import clear_screen, say, stop
 
 _PAUSE = 0.3
-"""Seconds between two looks at the files."""
+"""The seconds between two checks for changed files."""
 _UNWATCHED = frozenset({"node_modules", "__pycache__"})
 
 
 def watch_check(paths: Sequence[str], arguments: Sequence[str]) -> None:
-    """Run the check of `arguments` now and after each change below `paths`, until Ctrl-C ends it."""
+    """Run the check with `arguments` now and after each change below `paths`, until Ctrl-C."""
     import subprocess
 
     if "-" in paths:
@@ -34,7 +34,7 @@ def watch_check(paths: Sequence[str], arguments: Sequence[str]) -> None:
 
 
 def _configurations() -> list[str]:
-    """Return the configuration files of the working folder and those above it, up to the repository's root."""
+    """Return the possible configuration files from the working folder up to the repository's root."""
     folder, found = os.getcwd(), []
     while True:
         found += [os.path.join(folder, name) for name in ("nodelint.yaml", ".nodelint.yaml", "pyproject.toml")]
@@ -45,7 +45,7 @@ def _configurations() -> list[str]:
 
 
 def read_stamps(paths: Sequence[str]) -> dict[str, tuple[int, int]]:
-    """Return time and size of each file below the paths by its path. Hidden folders are left out."""
+    """Return modification time and size of each file below the paths, without hidden folders."""
     found: dict[str, tuple[int, int]] = {}
     for path in paths:
         found.update(_below(path))

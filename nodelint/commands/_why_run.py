@@ -1,4 +1,4 @@
-"""What `nodelint why` does with its flags and configuration."""
+"""The implementation of `nodelint why`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     Wanted = tuple[frozenset[str], frozenset[str], tuple[str, ...]]
 
 _PATH = "cluster.yaml"
-"""The name of the text in which the objects of a dump stand as manifests."""
+"""The name of the generated text with the manifests of the objects of a dump."""
 
 
 def explain_nodes(
@@ -50,7 +50,10 @@ def explain_nodes(
     output: str | None,
     **flags: Unpack[WhyFlags],
 ) -> None:
-    """Read the dump, explain its nodes, and print; ends the run. `flags` are settings, and about facts."""
+    """Read the dump, explain its nodes, print the report, and end the run.
+
+    `flags` are settings and flags about facts.
+    """
     from nodelint.why.dump import read_dump
 
     fact_flags = FactFlags.read(flags)
@@ -83,7 +86,7 @@ def explain_nodes(
 
 
 class _Run(NamedTuple):
-    """What one run of `nodelint why` works with.
+    """The input of one run of `nodelint why`.
 
     `complete_kinds`: the kinds whose objects were all fetched from the cluster.
     """
@@ -124,7 +127,7 @@ def _explain(run: _Run, dumps: Sequence[str], wanted: Wanted) -> Answers:
 
 
 def _known(run: _Run, objects: DumpObjects, found: Discovery | None) -> Known:
-    """Return releases, settings and places of a run."""
+    """Return the releases, settings and places of a run."""
     from nodelint.fit.pools import DEFAULT_POLICIES, read_policies
     from nodelint.why import Known
     from nodelint.why.examiner import Places
@@ -154,7 +157,7 @@ def _known(run: _Run, objects: DumpObjects, found: Discovery | None) -> Known:
 
 
 def _manifest_pools(run: _Run, found: Discovery) -> list[NodePool]:
-    """Return the NodePools of the manifests."""
+    """Return the NodePools of the manifests, and print the gaps."""
     from nodelint.inventory import read_inventory
     from nodelint.model.manifest import NodePool
 
@@ -164,7 +167,7 @@ def _manifest_pools(run: _Run, found: Discovery) -> list[NodePool]:
 
 
 def _release_of(run: _Run, found: Discovery | None, pools: Sequence[NodePool]) -> Version | None:
-    """Return the newest release that files state for the pools. None if none does."""
+    """Return the newest release that files state for the pools. None if no file states one."""
     if found is None or not pools:
         return None
     target = run.session.target(choose=run.session.choose(found))
@@ -175,7 +178,7 @@ def _release_of(run: _Run, found: Discovery | None, pools: Sequence[NodePool]) -
 def _facts_of_files(
     run: _Run, found: Discovery | None, pools: Sequence[NodePool], release: Version
 ) -> ControllerFacts | None:
-    """Return the settings of the controller that manifests state. None without manifests."""
+    """Return the controller settings that manifests state. None without manifests."""
     if found is None or not pools:
         return None
     target = run.session.target(choose=run.session.choose(found))
@@ -183,7 +186,7 @@ def _facts_of_files(
 
 
 def _places(pools: Sequence[NodePool]) -> list[tuple[tuple[str, str], str]]:
-    """Return where manifests write the fields of pools that an edit may change."""
+    """Return the places of the pools' fields that a suggestion may edit, by object and field."""
     from nodelint.model.finding import find_object_place, span_of, written_place
 
     found = []
@@ -215,7 +218,7 @@ _FIELDS = (
 def _resolve(
     run: _Run, objects: DumpObjects, release: Version, dumps: Sequence[str]
 ) -> tuple[list[Resolution], tuple[str, ...]]:
-    """Return what each NodePool of the dump can launch, and those of which that is not known."""
+    """Return the resolution of each NodePool of the dump, and the reasons why some are not known."""
     from nodelint.model.manifest import EC2NodeClass, NodePool, served
     from nodelint.rule.context import Context
     from nodelint.why.objects import stated_kubernetes
@@ -239,7 +242,7 @@ def _resolve(
 
 
 def _filter(answers: Answers, wanted: Wanted) -> Answers:
-    """Return the answers with one of the wanted reasons. Ends the run where no reason has the name."""
+    """Return the answers with one of the wanted causes. End the run if a name is no cause."""
     reasons = wanted[2]
     if not reasons:
         return answers

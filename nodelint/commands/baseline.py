@@ -10,7 +10,7 @@ import click
 
 from nodelint.base.printable import printable
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.commands import discovered, settings_over_paths, unreadable, versions
+from nodelint.commands import discovered, read_settings_for, unreadable, versions
 from nodelint.commands._console import CLEAN, FAULT, echo, say, stop, unusable
 from nodelint.commands._facts import facts_options
 from nodelint.commands._flags import FactFlags
@@ -63,7 +63,7 @@ def command(paths: Sequence[str], prune: bool, **flags: Unpack[BaselineFlags]) -
       nodelint baseline --prune clusters/
     """
     fact_flags = FactFlags.read(flags)
-    settings = settings_over_paths(flags, paths)
+    settings = read_settings_for(flags, paths)
     path = settings.baseline or FILE
     if prune and not os.path.exists(path):
         stop(f"{path}: there is no baseline to prune; `nodelint baseline` without --prune writes one")
@@ -98,7 +98,7 @@ def command(paths: Sequence[str], prune: bool, **flags: Unpack[BaselineFlags]) -
 
 
 def _stop_at(faults: Sequence[str]) -> None:
-    """End where a rule broke down: what it would have found is not known."""
+    """End the run if a rule raised an error, because its findings are not known."""
     for fault in faults:
         say(f"internal error, please report it: {fault}")
     if faults:

@@ -26,7 +26,8 @@ Exit codes:
   0  nothing at or above --fail-on
   1  something at or above --fail-on; with --fail-on-unjudged: something could
      not be judged; with --timeout: something was not judged in time
-  2  wrong usage or configuration, or a path that could not be read
+  2  wrong usage or configuration, a path that could not be read, or a rule of
+     your own that raised an error
   3  an error in nodelint itself
   4  with --require-facts: a fact is missing; a retry may help
   5  with --require-facts: a fact is missing; a retry does not help

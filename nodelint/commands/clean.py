@@ -1,4 +1,4 @@
-"""`nodelint clean`: remove what nodelint keeps on this machine."""
+"""`nodelint clean`: remove the files that nodelint stores on this machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`nodelint completion`: the script with which a shell completes what is typed."""
+"""`nodelint completion`: print the completion script of a shell."""
 
 from __future__ import annotations
 

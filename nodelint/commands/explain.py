@@ -1,4 +1,4 @@
-"""`nodelint explain`: what each NodePool can launch."""
+"""`nodelint explain`: the instance types that each NodePool can launch."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from nodelint.commands import (
     discovered,
     exclude,
     include,
+    read_settings_for,
     say_stated_for_files,
     say_switched_off,
     session_of,
-    settings_over_paths,
     unread,
     unreadable,
     values,
@@ -90,7 +90,7 @@ def command(
       nodelint explain clusters/prod --nodepool gpu --karpenter-version 1.3
     """
     wanted, fact_flags = outputs_of(outputs, output), FactFlags.read(flags)
-    settings = settings_over_paths(flags, paths)
+    settings = read_settings_for(flags, paths)
     found = discovered(paths or (".",), settings)
     say_stated_for_files(found, settings)
     from nodelint.inventory import read_inventory
@@ -126,7 +126,7 @@ def command(
 
 
 def _is_replaced(pool: NodePool) -> bool:
-    """Whether a pool is what a chart makes of its defaults, and each release of the chart gives other values."""
+    """Return whether the pool is rendered from a chart's defaults, and each installation has other values."""
     return pool.source.built is not None and pool.source.built.is_installed
 
 
@@ -143,7 +143,10 @@ def _end(found: Discovery) -> None:
 
 
 def _give_out(wanted: Sequence[Output], resolutions: Sequence[Resolution], facts: AwsFacts, most: int | None) -> None:
-    """Print or write what pools can launch, `most` of the cheapest types of each; None for all of them."""
+    """Print or write the instance types that the pools can launch, with the `most` cheapest types of each pool.
+
+    None means all types.
+    """
     from nodelint.report import explain as report
     from nodelint.report.explain_json import explain_json
     from nodelint.report.style import PLAIN
@@ -173,13 +176,13 @@ def _give_out(wanted: Sequence[Output], resolutions: Sequence[Resolution], facts
 
 
 def _resolve(pool: NodePool, context: Context) -> Resolution:
-    """Return what a pool can launch, by the overlays and the settings of its controller."""
+    """Return the resolution of a pool with its NodeOverlays and the settings of its controller."""
     found = context.resolution_with_overlays(pool)
     return found.with_min_values_relaxed() if context.policies(pool).min_values_relaxed else found
 
 
 def _called(name: str, pools: Sequence[NodePool], found: Discovery) -> list[NodePool]:
-    """Return the pools of a name; ends the run where there are none."""
+    """Return the pools with this name; end the run if there are none."""
     called = [pool for pool in pools if pool.name == name]
     if not called:
         names = sorted({pool.name for pool in pools if isinstance(pool.name, str)})

@@ -1,4 +1,4 @@
-"""`nodelint fit`: which NodePool takes which workload."""
+"""`nodelint fit`: which NodePool accepts the pods of which workload."""
 
 from __future__ import annotations
 

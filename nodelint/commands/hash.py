@@ -14,11 +14,11 @@ from nodelint.commands import (
     include,
     misread,
     output_format,
+    read_settings_for,
     say_stated_for_files,
     say_switched_off,
     say_unknown,
     session_of,
-    settings_over_paths,
     unreadable,
     values,
     versions,
@@ -75,7 +75,7 @@ def command(paths: Sequence[str], live: str | None, form: str, **flags: Unpack[H
       nodelint hash pool.yaml class.yaml --karpenter-version 1.6.0 --format json
       nodelint hash clusters/prod --live kubectl
     """
-    settings = settings_over_paths(flags, paths)
+    settings = read_settings_for(flags, paths)
     found = discovered(paths or (".",), settings)
     say_stated_for_files(found, settings)
     session = session_of(settings, runs_rules=False)

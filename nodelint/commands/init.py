@@ -1,4 +1,4 @@
-"""`nodelint init`: a configuration and a pre-commit hook for the repository that one stands in."""
+"""`nodelint init`: write a configuration and a pre-commit hook for the repository of the working folder."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def command(dry_run: bool, force: bool, profile: str | None) -> None:
 
 
 def _configuration(top: str, seen: Survey, dry_run: bool, force: bool, profile: str | None) -> bool:
-    """Write nodelint.yaml; whether that failed."""
+    """Write nodelint.yaml. Return whether this failed."""
     from nodelint.config.file import ConfigError
     from nodelint.config.settings import find
 
@@ -91,7 +91,7 @@ def _configuration(top: str, seen: Survey, dry_run: bool, force: bool, profile: 
 
 
 def _asked_profile() -> str:
-    """Return the profile that the user chooses on a terminal; `default` where nobody can answer."""
+    """Return the profile that the user chooses on a terminal; `default` if there is no terminal."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return "default"
     for name, about in _PROFILES.items():
@@ -101,7 +101,7 @@ def _asked_profile() -> str:
 
 
 def configuration(seen: Survey, profile: str = "default") -> str:
-    """Return a nodelint.yaml that says what was found, and names what all files agree on."""
+    """Return the text of a nodelint.yaml with the results of the survey."""
     schema = project.raw_file("schemas/config.schema.json")
     lines = [f"# yaml-language-server: $schema={schema}"] if schema else []
     lines.append(f"# {_describe_survey(seen)}")
@@ -135,7 +135,9 @@ def _describe_survey(seen: Survey) -> str:
 
 
 def _setting(key: str, name: str, stated: Sequence[Evidence], otherwise: str) -> list[str]:
-    """One setting, left to the files that state it: they change with the release, and the check follows them."""
+    """Return the lines of one setting as comments: the files that state the release decide, so checks follow an
+    upgrade.
+    """
     if not stated:
         example = "1.4" if key.startswith("karpenter") else "1.33"
         return [f"# No file states the release of {name}: {otherwise}.", f'# {key}: "{example}"', ""]
@@ -150,7 +152,7 @@ def _setting(key: str, name: str, stated: Sequence[Evidence], otherwise: str) ->
 
 
 def _hook(top: str, dry_run: bool) -> bool:
-    """Add the hook to the pre-commit configuration, or make one; whether that failed."""
+    """Add the hook to the pre-commit configuration, or create one. Return whether this failed."""
     from nodelint.commands._hook import hook, hook_lines
     from nodelint.text import Source
 
@@ -189,7 +191,10 @@ def _hook(top: str, dry_run: bool) -> bool:
 
 
 def _with_hook(old: Source, item: Mapping[str, Plain]) -> Source | None:
-    """Return the file of hooks with one more repository at the end of its list. None if it holds no such list."""
+    """Return the pre-commit configuration with one more repository.
+
+    None if it has no list `repos` that can be edited.
+    """
     from nodelint.edits import NotEditable, add_item, apply
     from nodelint.text import Source
     from nodelint.text.reading import nodes_of

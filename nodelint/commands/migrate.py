@@ -14,8 +14,8 @@ from nodelint.commands import (
     exclude,
     include,
     output_format,
+    read_settings_for,
     session_of,
-    settings_over_paths,
     unread,
     unreadable,
     versions,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from nodelint.text import Source
 
 _ALSO = r"eks\.amazonaws\.com/(?:instance-|compute-type|nodeclass|capacity-reservation)"
-"""How a file says that it selects nodes of EKS Auto Mode: it may not hold Karpenter's name."""
+"""A pattern of labels of EKS Auto Mode. A file that uses one may not contain the name of Karpenter."""
 
 _EXIT = """
 \b
@@ -88,7 +88,7 @@ def command(paths: Sequence[str], target: MoveTarget, write: bool, form: str, **
     from nodelint.migrate import left_in_rendered, migrate
     from nodelint.migrate.types import list_types
 
-    settings = settings_over_paths(flags, paths)
+    settings = read_settings_for(flags, paths)
     found = discovered(paths or (".",), settings, _ALSO)
     session_of(settings, runs_rules=False)
     inventory = read_inventory(found)
@@ -112,7 +112,7 @@ def _show(
 ) -> None:
     """Print the report. Unless files are written, the diff goes to standard output and the report to standard error.
 
-    `json` is one document.
+    `json` is one document on standard output.
     """
     from nodelint.report import migrate as report
 
@@ -130,7 +130,9 @@ def _show(
 
 
 def _write(made: MovedFiles, found: Discovery) -> bool:
-    """Write the files, or none: where one cannot be written, those before it become what they were."""
+    """Write all files or none, and return whether this succeeded: if one cannot be written, the others are
+    restored.
+    """
     from nodelint.files.atomic_write import replace
     from nodelint.files.safe_read import error_reason
 

@@ -1,4 +1,4 @@
-"""`nodelint refresh`: ask AWS what the manifests depend on, and keep the answers."""
+"""`nodelint refresh`: ask AWS for the facts that the manifests need, and store the answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import click
 from nodelint import __version__
 from nodelint.base.printable import printable
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.commands import discovered, exclude, now, settings_over_paths, unread, unreadable, versions
+from nodelint.commands import discovered, exclude, now, read_settings_for, unread, unreadable, versions
 from nodelint.commands._console import CLEAN, LACKING, TRY_AGAIN, UNUSABLE, echo, echo_json, say, stop
 from nodelint.commands._help import GroupedCommand
 from nodelint.commands._shell_completion import files
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from nodelint.report.snapshot import Asking
 
 _LISTED = 20
-"""Names of instance types in a line."""
+"""The most names of instance types in one line."""
 
 _EXIT = """
 \b
@@ -104,7 +104,7 @@ def command(
         echo_json(policy())
         return
     given = _repeat_flags(flags)
-    settings = settings_over_paths(flags, paths)
+    settings = read_settings_for(flags, paths)
     _check_regions(regions)
     session = Session(settings)
     found, classes = (None, session.classes_at((), None)) if catalog else _manifests(paths, session)
@@ -129,8 +129,9 @@ def command(
 
 
 def _manifests(paths: Sequence[str], session: Session) -> tuple[Discovery, list[ClassesAt]]:
-    """Return what was found, and the classes to ask AWS about: those of the paths, and those that their pools refer
-    to. The run ends where there are none.
+    """Return the discovery, and the classes to ask about: those of the paths and those of their NodePools.
+
+    End the run if there are none.
     """
     from nodelint.inventory import read_inventory
     from nodelint.model.documents import objects
@@ -157,7 +158,7 @@ def _manifests(paths: Sequence[str], session: Session) -> tuple[Discovery, list[
 
 
 def _repeat_flags(flags: RefreshFlags) -> list[str]:
-    """Return the flags that a check has to have too, to look for what was asked."""
+    """Return the flags that a later check needs to look up the same facts."""
     named = (
         (f"--{name.replace('_', '-')}", flags[name]) for name in ("config", "karpenter_version", "kubernetes_version")
     )
@@ -176,9 +177,7 @@ def _releases(classes: Sequence[ClassesAt]) -> str:
 
 
 def _unnamed(classes: Sequence[ClassesAt]) -> list[str]:
-    """Return the aliases whose images were not asked for, as those depend on a version of Kubernetes that is not
-    named.
-    """
+    """Return the aliases whose images were not asked for, because they need a Kubernetes version."""
     from nodelint.ec2.questions import alias_of
 
     without = [node_class for place in classes if place.kubernetes is None for node_class in place.classes]
@@ -195,7 +194,11 @@ def _check_regions(names: Sequence[str]) -> None:
 
 
 def _place(paths: Sequence[str], output: str | None, fresh: bool) -> tuple[str, object, Snapshot | None]:
-    """Return the file for the answers, the mark of what is kept in it and not wanted any more, and what is kept."""
+    """Return the snapshot file to write, the stamp of its content that `fresh` replaces (else None), and the old
+    snapshot.
+
+    The old snapshot is None if there is none to add to.
+    """
     from nodelint.commands._facts import home
     from nodelint.ec2 import cache
 
@@ -208,7 +211,10 @@ def _place(paths: Sequence[str], output: str | None, fresh: bool) -> tuple[str, 
 
 
 def _old(file: str, named: bool, fresh: bool) -> Snapshot | None:
-    """Return what is kept already. A file that is not a snapshot is not written over. Raise Unusable."""
+    """Return the cached snapshot to add to, or None.
+
+    Raise UnusableSnapshot if the file is not a snapshot, which must not be overwritten.
+    """
     from nodelint.ec2 import cache
 
     if named and not os.path.isdir(os.path.dirname(file) or os.curdir):
@@ -232,9 +238,9 @@ def _ask(
     old: Snapshot | None,
     catalog: bool,
 ) -> tuple[list[Asking], Snapshot | None, list[Reply]]:
-    """Ask every region: how that went, the snapshot (None if nothing new was answered), and what is new in it.
+    """Ask every region. Return the results, the snapshot (None if there is no new answer), and the replies.
 
-    For the `catalog` instance types and offerings are asked for again, however new the answers are.
+    With `catalog`, instance types and offerings are asked for again, however new the answers are.
     """
     from datetime import timedelta
     from time import monotonic
@@ -271,7 +277,7 @@ def _ask(
 
 
 def _unbundled(region: Region) -> str | None:
-    """Return a line with the families of a region's instance types that are not bundled. None if there are none."""
+    """Return a line with the families of instance types that are not bundled. None if there are none."""
     from nodelint.ec2.catalog import Catalog
 
     known = Catalog.bundled()
@@ -286,15 +292,13 @@ def _unbundled(region: Region) -> str | None:
 def _end(
     askings: Sequence[Asking], file: str | None, check: Sequence[str], unnamed: Sequence[str], bad: bool
 ) -> NoReturn:
-    """Print what was asked and what comes next, and exit with the code that follows from it."""
+    """Print the answers and the next command, and end the run with the exit code of the result."""
     import shlex
 
     from nodelint.report.snapshot import refresh_text
     from nodelint.rule import definition as rule
 
-    needs = {
-        name: skipped_rule.needs for name, skipped_rule in rule.load(rule.bundled()).items() if skipped_rule.needs
-    }
+    needs = {name: loaded.needs for name, loaded in rule.load_bundled().items() if loaded.needs}
     for asking in askings:
         echo(refresh_text(asking, needs))
         unbundled = _unbundled(asking.region)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import click
 
@@ -72,14 +72,15 @@ def command(name: str | None, subject: str | None, form: str, as_json: bool, **f
         if today is not None:
             say(f"the rule `{name}` has the new name `{today}`")
             name = today
-    found = [] if name is None or name in rules else _rules_about(name, rules.values())
+    found, mentioned = ([], []) if name is None or name in rules else _rules_about(name, rules.values())
+    found, mentioned = (found, mentioned) if found else (mentioned, [])
     if name is None or found:
         named = None if subject is None else _subject_named(subject)
         chosen = sorted(found or rules.values(), key=lambda rule: rule.name)
         if form == "json":
             echo_json([rule_data(chosen_rule) for chosen_rule in chosen if named in (None, chosen_rule.subject)])
             return
-        echo("\n".join(list_lines(chosen, look(page=True), named)).rstrip())
+        echo("\n".join([*list_lines(chosen, look(page=True), named), *_say_mentioned(name, mentioned)]).rstrip())
         return
     if name == "preview":
         echo("No rule is a preview: all rules are stable.")
@@ -92,7 +93,7 @@ def command(name: str | None, subject: str | None, form: str, as_json: bool, **f
 
 
 def _print_page(page: Rule, rules: Mapping[str, Rule], shipped: bool, form: str) -> None:
-    """Print the page of a rule; `shipped` says that it comes with nodelint."""
+    """Print the page of a rule; `shipped`: the rule comes with nodelint."""
     from nodelint.report.page import header, page_with_fixes, sections
     from nodelint.report.rule_text import page_lines, rule_data
     from nodelint.report.style import fitted
@@ -106,24 +107,36 @@ def _print_page(page: Rule, rules: Mapping[str, Rule], shipped: bool, form: str)
     echo("\n".join([style.style(page.name, bold=True), *head, "", *page_lines(whole, style)]))
 
 
-def _rules_about(word: str, rules: Iterable[Rule]) -> list[Rule]:
-    """Return the rules with a word, or words, in what the list says of them: name, subject, sentence, kind of fix,
-    needs.
+def _say_mentioned(word: str | None, rules: Sequence[Rule]) -> Iterator[str]:
+    """Yield the line about rules whose pages name a word, but not what the list says of them."""
+    if rules:
+        from nodelint.report.style import wrap
+
+        names = ", ".join(sorted(rule.name for rule in rules))
+        yield from wrap(f"Pages of other rules that name `{word}`: {names}", look(page=True).width, "")
+
+
+def _rules_about(word: str, rules: Iterable[Rule]) -> tuple[list[Rule], list[Rule]]:
+    """Return the rules about a word, or words, and those that name it only in the text of their pages.
+
+    A rule is about it if the word is in what the list says of the rule: name, subject, sentence, kind of fix, needs.
     """
     from nodelint.report.rule_text import remarks
 
     whole_word = re.compile(rf"\b{re.escape(word)}s?\b", re.IGNORECASE)
-    return [
-        rule
-        for rule in rules
-        if whole_word.search(
-            " ".join((rule.name, rule.subject, rule.summary, rule.group, rule.severity, remarks(rule)))
-        )
-    ]
+    about: list[Rule] = []
+    mentioning: list[Rule] = []
+    for rule in rules:
+        listed = " ".join((rule.name, rule.subject, rule.summary, rule.group, rule.severity, remarks(rule)))
+        if whole_word.search(listed):
+            about.append(rule)
+        elif whole_word.search(rule.page.partition("```")[0]):
+            mentioning.append(rule)
+    return about, mentioning
 
 
 def _subject_named(subject: str) -> str:
-    """Return the subject of that name, whatever its capitals; ends the run where there is none."""
+    """Return the subject with this name, ignoring case; end the run if there is none."""
     from nodelint.model.messages import did_you_mean
     from nodelint.rule.classification import SUBJECTS
 

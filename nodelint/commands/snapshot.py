@@ -1,4 +1,4 @@
-"""`nodelint snapshot`: what a snapshot holds, and what differs between two."""
+"""`nodelint snapshot`: show a snapshot, or the differences between two."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 class _Commands(WholeHelp):
     def suggest(self, word: str, commands: list[str]) -> str:
-        """Return the end of a message about a word that is no command, such as the name of a snapshot."""
+        """Return the end of a message about an unknown command, such as the name of a snapshot."""
         if word.endswith(".json"):
             return f"; to see what it holds: `nodelint snapshot show {word}`"
         return super().suggest(word, commands)
@@ -56,7 +56,7 @@ def show(file: str | None, form: str) -> None:
 
 
 def _in_use(file: str | None, form: str) -> None:
-    """Print the facts that a check without --snapshot uses. Raise Unusable for a broken cached file."""
+    """Print the facts that a check without --snapshot uses. Raise UnusableSnapshot for a broken cached file."""
     from nodelint.ec2 import cache
     from nodelint.report import bundled_facts
     from nodelint.report import snapshot as report

@@ -1,4 +1,4 @@
-"""`nodelint test-rules`: whether rules and policies of a team's own keep the laws of every rule."""
+"""`nodelint test-rules`: test a team's own rules and policies with the tests of nodelint's rules."""
 
 from __future__ import annotations
 
@@ -73,14 +73,14 @@ def command(folders: Sequence[str], config: str | None) -> None:
 
 
 def _broken_text(broken: BrokenLaw) -> str:
-    """Return a broken law: the rule and its example, the law, and what differs below."""
+    """Return a failed test: the rule and its example, the contract, and the difference below."""
     place = "page" if broken.example is None else f"example {broken.example}"
     lines = [f"  {line}".rstrip() for line in broken.difference.splitlines()]
     return "\n".join([f"{broken.rule}: {place}: {broken.law}", *lines, ""])
 
 
 def _verdict(tried: Sequence[Rule], pairs: int, broken: Sequence[BrokenLaw]) -> str:
-    """Return the last line: how many rules were tried with how many pairs of examples, and how many break laws."""
+    """Return the last line: the number of rules and pairs of examples, and how many rules fail."""
     extent = f"{counted(len(tried), 'rule')}, {pairs:,} {'pair' if pairs == 1 else 'pairs'} of examples"
     breaking = len({difference.rule for difference in broken})
     return f"{breaking} of {extent}: tests fail." if breaking else f"{say_all_clear('check', ())}: {extent}."

@@ -130,10 +130,9 @@ def _opened(file: str) -> BinaryIO:
 
 
 def _findings(paths: Sequence[str], fact_flags: FactFlags, settings: Settings, read: Triage) -> tuple[Report, bool]:
-    """Return what the rules say of the manifests for the release that wrote the log, and whether a path is
-    unreadable.
+    """Return the report on the manifests for the release of the log, and whether a path is unreadable.
 
-    The fixes are those that `check` offers, as safe as it says.
+    The fixes are those that `check` offers.
     """
     from nodelint.commands._lint_setup import judge_of, judging, prover_of
     from nodelint.model.releases import OLDEST

@@ -1,4 +1,4 @@
-"""`nodelint upgrade`: what a move between releases of Karpenter means for the manifests."""
+"""`nodelint upgrade`: the effects of an upgrade of Karpenter on the manifests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nodelint.commands import (
     discovered,
     exclude,
     include,
-    settings_over_paths,
+    read_settings_for,
     unread,
     unreadable,
     values,
@@ -98,7 +98,7 @@ def command(
 
     fact_flags = FactFlags.read(flags)
     start = early(old) if old is not None else None
-    settings = settings_over_paths({**flags, "karpenter_version": _name_start(old, start)}, paths)
+    settings = read_settings_for({**flags, "karpenter_version": _name_start(old, start)}, paths)
     after = _release("--to", new)
     found = discovered(paths or (".",), settings)
     before, kubernetes = _stated(settings, found)
@@ -124,10 +124,9 @@ def command(
 
 
 def _stated(settings: Settings, found: Discovery) -> tuple[Version, KubernetesVersion | None]:
-    """Return the release to upgrade from, and the cluster's version where all objects have one: named, or stated by
-    files.
+    """Return the release to upgrade from, and the cluster's Kubernetes version if it is the same for all objects.
 
-    Ends the run where no release is known, or several are.
+    End the run if no release is known, or several are.
     """
     if settings.karpenter_named and settings.kubernetes is not None:
         return settings.karpenter, settings.kubernetes
@@ -156,7 +155,10 @@ def _stated(settings: Settings, found: Discovery) -> tuple[Version, KubernetesVe
 
 
 def _name_start(old: str | None, start: Version | None) -> str | None:
-    """Return the release that `check` begins with: --from, which must be known; the oldest for an early `start`."""
+    """Return the release for which `check` judges the old side: --from, or the oldest known one for an early `start`.
+
+    None if --from is not given.
+    """
     from nodelint.model.releases import OLDEST
 
     if start is not None:
@@ -167,7 +169,7 @@ def _name_start(old: str | None, start: Version | None) -> str | None:
 
 
 def _stop_at_no_upgrade(before: Version, after: Version) -> NoReturn:
-    """End the run where the release to upgrade to is not newer than the one to upgrade from."""
+    """End the run because the new release is not newer than the old one."""
     way = "name an older one by --from"
     if after < before:
         way = f"name them the other way around: --from {after} --to {before}"

@@ -1,1 +1,1 @@
-"""What a configuration and flags make of a run."""
+"""The configuration of a run: settings of the file and of options, and everything that follows from them."""

@@ -1,4 +1,4 @@
-"""The file that holds a configuration: its values, and where each stands."""
+"""The configuration file: its values, and the place of each."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 
 _LARGEST = 1 << 20
-"""Bytes of a configuration."""
+"""The largest size of a configuration file, in bytes."""
 
 
 class ConfigError(Exception):
     """Raised with one line for each invalid setting.
 
-    A line names the file and, where it has one, the place. `str` is the first one.
+    A line names the file and, if it is known, the place. `str` is the first line.
     """
 
     def __init__(self, *messages: str) -> None:
@@ -26,21 +26,23 @@ class ConfigError(Exception):
 
 
 class PackageMissing(ConfigError):
-    """A rule that the configuration states needs a package which is not installed; other commands run without."""
+    """Raised if a policy of the configuration needs a package that is not installed. Commands that run no rules do
+    not need it.
+    """
 
 
 _ON = {"true": "on"}
 
 
 class ConfigFile(NamedTuple):
-    """What a file says, and where in it."""
+    """The values of a configuration file, its path, and its root node (None for TOML)."""
 
     values: dict[str, object]
     path: str
     root: Node | None
 
     def plain(self) -> dict[str, object]:
-        """Return the values with the key `on` of a policy as it is written; YAML 1.1 reads it as true."""
+        """Return the values, with the key `on` of a policy as it is written: YAML 1.1 reads it as true."""
         policies = self.values.get("policies")
         if not isinstance(policies, list):
             return self.values
@@ -54,8 +56,8 @@ class ConfigFile(NamedTuple):
         return self._position(node)
 
     def words(self, key: str) -> dict[str, str]:
-        """Return the texts and keys below a setting, each with the place of the first; of one with commas
-        its parts.
+        """Return the texts and keys below a setting, each with the place of its first use. A text with commas is
+        split.
         """
         node = self.root and self.root.get(key)
         found: dict[str, str] = {}
@@ -67,7 +69,9 @@ class ConfigFile(NamedTuple):
         return found
 
     def place_in(self, key: str, number: int, inner: str, line: int = 1, column: int = 1) -> str:
-        """Return the place of a character (line and column, from 1) of the text at a key, in an item of a list."""
+        """Return the place of a character (line and column, from 1) of the text at the key `inner`, in an item of the
+        list `key`.
+        """
         listed = self.root and self.root.get(key)
         if not listed or number >= len(listed.items):
             return self.place(key)

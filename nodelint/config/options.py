@@ -1,4 +1,4 @@
-"""Thresholds of rules that a configuration sets: `rules: {small-volume: {gib: 30}}`."""
+"""Thresholds of rules in a configuration: `rules: {small-volume: {gib: 30}}`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 
 def read_options(given: ConfigFile) -> dict[str, dict[str, object]]:
-    """Thresholds by rule: what `rules` maps, except its `folders`. Which ones there are is known with the rules."""
+    """Return the thresholds by rule: all keys of `rules` except `folders`. Whether the options exist is checked when
+    the rules are loaded. Raise ConfigError if a rule's value is not a mapping.
+    """
     value = given.values.get("rules")
     if not isinstance(value, dict):
         return {}
@@ -33,9 +35,8 @@ def option_values(
 ) -> dict[str, object]:
     """Return the values of a rule's options.
 
-    Raise ConfigError for an option that it lacks, or a value of another type.
-
-    `placed` puts the place of a name in front of a message about it.
+    Raise ConfigError for an option that the rule does not have, or a value of another type. `placed` adds the place
+    of a name to a message.
     """
     known = {option.name: option for option in rule.options}
     for name, value in values.items():

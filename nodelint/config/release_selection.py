@@ -1,4 +1,6 @@
-"""Which releases an object is judged for: those that the user names, or the files next to it state, or the newest."""
+"""The releases for which an object is judged: those that the user names, else those that nearby files state, else the
+newest.
+"""
 
 from __future__ import annotations
 
@@ -22,16 +24,17 @@ _Key = tuple[str, str, bool, tuple[str, ...], _Names]
 """Path, API version, whether of another provider, root modules, and the kind and name of an object."""
 
 Choose = Callable[[Object], tuple[Chosen, ...] | str]
-"""The releases of an object, oldest first, or why there are none."""
+"""A function that returns the releases of an object, oldest first, or the reason why there are none."""
 
 _OF_VALUES = "values"
-"""In place of the API version of what a chart makes of values."""
+"""Represents the unknown API version of objects that a chart renders from values."""
 
 
 def chooser(settings: Settings, stating: Iterable[Source]) -> Choose | None:
-    """Return the function that finds the releases of an object; None if all objects have the one of the settings.
+    """Return the function that chooses the releases of an object. None if all objects have the release of the
+    settings.
 
-    `stating` are the files that may state a release; one of another repository says nothing about an object.
+    `stating` are the files that may state a release. A file in another repository does not count for an object.
     """
     by_repository: dict[str | None, list[Source]] = {}
     for source in stating:
@@ -106,11 +109,12 @@ class _Targets:
         evidence = tuple(item for item in evidence if not is_about_sibling(item.path, path, names, self.read_folder))
         if api == _OF_VALUES:
             evidence = tuple(item for item in evidence if item.karpenter >= OLDEST) or evidence
-        # An object that some of them serve is taken to be theirs.
+        # An object belongs to the releases that serve it.
         old = next((item for item in evidence if item.karpenter < OLDEST), None)
         if old is not None and (api in FIRST_SERVING or api == _OF_VALUES):
-            return [(only(OLDEST), old)]  # which serves it as well, and does nearly the same with it
-        if old is not None:  # what no release known serves is judged as what it has to become
+            return [(only(OLDEST), old)]  # which serves the object too, and handles it nearly alike
+        # An object that no known release serves is checked for the release to which it must be converted.
+        if old is not None:
             return [(only(self.settings.karpenter), old)]
         return [(only(item.karpenter), item) for item in evidence] or [(only(self.settings.karpenter), None)]
 
@@ -123,7 +127,7 @@ class _Targets:
         if version is not None:
             return [(version, None)]
         stated = self._evidence(path)
-        evidence = stated.of_roots("kubernetes", roots) or stated.kubernetes_beside(path, karpenter)
+        evidence = stated.of_roots("kubernetes", roots) or stated.list_kubernetes_of_root(path, karpenter)
         evidence = tuple(item for item in evidence if not is_about_sibling(item.path, path, names, self.read_folder))
         return [(item.kubernetes, item) for item in evidence] or [(None, None)]
 
@@ -132,16 +136,18 @@ class _Targets:
 
 
 def _module_roots(obj: Object) -> tuple[str, ...]:
-    """Return the root modules, or variable files, with which Terraform builds an object; all those of a file."""
+    """Return the root modules or variable files with which Terraform renders an object. If the object is not
+    rendered, return those of its file.
+    """
     built = obj.source.built
     return (obj.source.cluster,) if built is not None and built.settle is not None else obj.source.roots
 
 
 def _find_written_name(obj: Object) -> str:
-    """Return the name of an object that files hold as it is; empty for a name that is filled in, and in a chart.
+    """Return the name of an object as its file has it. Empty if the name is rendered, and in a chart.
 
-    The objects of a file then have one release, whether it is read as it is written or filled in. A chart is no
-    folder of a cluster: that another cluster has an object of the name says nothing of it.
+    The objects of a file then have the same release, whether the file or the rendered manifest is judged. A chart is
+    not the folder of a cluster, so an object of this name in another folder shows nothing about it.
     """
     built = obj.source.built
     if obj.source.may_be_template or (built is not None and built.by_default):

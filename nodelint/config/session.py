@@ -1,7 +1,8 @@
-"""What a configuration makes of a run: rules, schemas, facts from AWS, baseline, and the releases to judge for.
+"""The parts of a run that follow from a configuration: rules, schemas, AWS facts, baseline, and the releases to judge
+for.
 
-Commands and the language server ask the same session, so that both judge alike. Nothing here prints or ends a run:
-what cannot be used raises ConfigError.
+Commands and the language server use the same session, so that both judge alike. Nothing here prints, or ends the run:
+an unusable setting raises ConfigError.
 """
 
 from __future__ import annotations
@@ -36,19 +37,19 @@ if TYPE_CHECKING:
     from nodelint.text import Source
 
     Reader = Callable[[str, Callable[[str], Any]], Any]
-    """Reads a path by a function; the language server's remembers what has not changed."""
+    """A function that reads a path with another function. The one of the language server caches unchanged files."""
 
 
 _NO_SNAPSHOT = "; `nodelint refresh --output {}` writes a snapshot of what AWS says"
 
 
 class Session:
-    """One configuration, and what follows from it; each part is computed when it is first asked for."""
+    """A configuration, and the parts of a run that follow from it, computed on first use."""
 
     def __init__(self, settings: Settings, read: Reader | None = None) -> None:
         self.settings = settings
         self._read: Reader = read or (lambda path, by: by(path))
-        # What a reader remembers of a file has to serve a configuration that names another region.
+        # A caching reader serves configurations of several regions, so it reads the snapshot of every region.
         self._region = settings.region if read is None else None
         self._found: Discovery | None = None
         self.today: int | None = None
@@ -62,7 +63,7 @@ class Session:
 
     @cached_property
     def rules(self) -> dict[str, Rule]:
-        """Return the rules that come with nodelint, those of the configured folders, and the policies."""
+        """Return the bundled rules, those of the configured folders, and the policies, by name."""
         from nodelint.rule import definition as rule
 
         rules = {**_bundled(), **self._own_rules(rule.load), **self._policies()}
@@ -86,7 +87,7 @@ class Session:
                 loaded = load(folder)
             except OSError as error:
                 raise ConfigError(f"rules: {folder}: {error_reason(error)}; name a folder of rules") from error
-            except Exception as error:  # a rule is code: whatever it raises while it loads is its author's to mend
+            except Exception as error:  # a rule is code that may raise any error while it is loaded
                 raise ConfigError(f"rules: {folder}: {type(error).__name__}: {error}") from error
             if not loaded:
                 raise ConfigError(f"rules: {folder}: there is no rule: each is a file that ends with `.py`")
@@ -114,12 +115,14 @@ class Session:
 
     @cached_property
     def selection(self) -> Selection:
-        """Return which rules report."""
+        """Return the selection of the rules that report findings."""
         return selection(self.settings, self.rules)
 
     @cached_property
     def schemas(self) -> Schemas | None:
-        """Return the CRDs of the user's own cluster; None for the schemas that come with nodelint."""
+        """Return the schemas of the user's CRDs. None for the bundled schemas. Raise ConfigError if
+        they cannot be read.
+        """
         path = self.settings.crds
         if path is None:
             return None
@@ -138,7 +141,7 @@ class Session:
         return None if self.settings.baseline is None else self.baseline(self.settings.baseline)
 
     def baseline(self, path: str) -> tuple[KnownFinding, ...]:
-        """Return what a baseline file holds."""
+        """Return the findings in a baseline file. Raise ConfigError if it cannot be read."""
         from nodelint.lint import baseline
 
         try:
@@ -158,10 +161,11 @@ class Session:
     def facts(
         self, folder: str, now: Callable[[], datetime], max_age: timedelta | None = None
     ) -> tuple[AwsFacts, str | None]:
-        """Return what is known of AWS, and the file that says so: the configured snapshot, else the one that is
-        cached.
+        """Return the AWS facts and the file that has them: the configured snapshot, else the cached one. Empty facts
+        and None if there is none.
 
-        `folder` is one of the repository whose facts are cached. Raise Unusable for a file that is not a snapshot.
+        `folder` is a folder of the repository whose facts are cached. Raise UnusableSnapshot for a file that is not a
+        snapshot.
         """
         from nodelint.ec2 import cache
         from nodelint.ec2.facts import NOTHING
@@ -179,9 +183,9 @@ class Session:
         return cache.facts_of(snapshot, path, self.settings.region, now(), self.limits(max_age)), path
 
     def limits(self, max_age: timedelta | None = None, *, live: bool = False) -> Mapping[FactKind, timedelta]:
-        """Return the greatest age of a fact of each kind.
+        """Return the largest age of a fact of each kind.
 
-        A snapshot that is named has no limit unless `max_age` is set.
+        A snapshot that the user names has no limit, unless `max_age` is set.
         """
         from nodelint.ec2 import cache
         from nodelint.model.fact_kinds import FACT_KINDS
@@ -191,9 +195,11 @@ class Session:
         return {} if self.settings.snapshot and not live else cache.time_to_live()
 
     def beside(self, objects: Sequence[Any], read: Discovery) -> list[Source]:
-        """Other manifests of the repository, read only when a pool points to a class that is not available.
+        """Return the other manifests of the repository, if a pool names a class that is not in the run. Empty
+        otherwise.
 
-        Also where a retired object is available: what it names and is named by has to change with it.
+        They are also read if the run has a Provisioner or AWSNodeTemplate: the objects that it names, or that name
+        it, must be converted together.
         """
         from nodelint.model.manifest import EC2NodeClass, NodePool, Retired
 
@@ -206,7 +212,9 @@ class Session:
         return context(read, self.settings.paths_left_out, self.settings.paths_read_too)
 
     def choose(self, found: Discovery) -> Choose | None:
-        """Return what gives each object the releases that it is judged for. None: those of the settings."""
+        """Return the function that chooses the releases for which an object is judged. None if all have the release
+        of the settings.
+        """
         settings = self.settings
         self._found = found
         stating: Sequence[Source] = ()
@@ -221,7 +229,9 @@ class Session:
         return chooser(settings, stating)
 
     def classes_at(self, classes: Iterable[EC2NodeClass], choose: Choose | None) -> list[ClassesAt]:
-        """Classes by the releases that they are judged for: what AWS is asked depends on these."""
+        """Return classes in groups by the releases for which they are judged: the questions to AWS depend on
+        these.
+        """
         from nodelint.ec2.questions import ClassesAt
 
         target = self.target(choose=choose)
@@ -234,14 +244,14 @@ class Session:
         return [ClassesAt(node_classes, *releases) for releases, node_classes in found.items()]
 
     def target(self, facts: AwsFacts | None = None, choose: Choose | None = None) -> Target:
-        """Return what objects are judged for."""
+        """Return the target for which objects are judged."""
         from nodelint.ec2.facts import NOTHING
         from nodelint.lint.engine import Target
 
         settings, found = self.settings, self._found
         stated = None if found is None else cache(lambda: self._stated(found))
         known = NOTHING if facts is None else facts
-        # Who names the releases in a flag does not ask how long they are supported.
+        # With releases in an option, the end of their support is not checked.
         today = None if choose is None else self.today
         target = Target(settings.karpenter, settings.kubernetes, self.schemas, known, choose, stated, today)
         return target._replace(assumed=not settings.karpenter_named, day=self.today)

@@ -1,4 +1,6 @@
-"""nodelint.yaml or `[tool.nodelint]` of pyproject.toml, and the command's flags, become one frozen Settings."""
+"""Read nodelint.yaml or `[tool.nodelint]` of pyproject.toml, and the options of the command, into an immutable
+Settings.
+"""
 
 from __future__ import annotations
 
@@ -40,10 +42,10 @@ if TYPE_CHECKING:
 FILES = ("nodelint.yaml", "nodelint.yml")
 
 NOTHING: Mapping[str, Any] = {}
-"""What a setting of names is that nobody has set; nobody may write into it."""
+"""The value of a setting with names that is not set. It must not be changed."""
 
 BUNDLED = "bundled"
-"""What stands for a snapshot where only the facts that come with nodelint are wanted."""
+"""The value of the setting `snapshot` with which a run uses only bundled facts."""
 
 _KEYS = (
     "karpenter-version",
@@ -69,31 +71,24 @@ _KEYS = (
 
 
 class Versions(NamedTuple):
-    """The releases that a configuration names for paths; None if it leaves one open."""
+    """The releases that a configuration names for paths. None for a release that it does not name."""
 
     karpenter: tuple[Releases, ...] | None = None
     kubernetes: KubernetesVersion | None = None
 
 
 class Settings(NamedTuple):
-    """The settings of a run. `karpenter_named` is False where no release of Karpenter is named.
+    """The settings of a run. `karpenter_named` is False if no Karpenter release is named.
 
-    Of a range `release` is the newest one, and `karpenter_range` all, parted where something changes.
-    `per_path_versions` maps globs to what they are judged for; the first that matches counts.
-
-    `snapshot` is a path, BUNDLED, or None for the one that is cached, if any. `bounds` are the
-    folders that `baseline`, `crds` and `snapshot` have to lie in, where no flag names them.
-
-    `rules` are folders of rules, each policy comes with what tells the place of one of its keys. `preview` says
-    that preview rules report.
-
-    `values` are the values files with which a chart is judged, as --values names them.
-
-    `jobs` is the number of processes that judge, None for as many as suit.
-
-    Globs of a file are about paths from its folder, `root`; those of a flag about paths as they are printed.
-    Globs match what is at the first path of `seen_as` as if it were at the second one (`Globs`).
-    `places` tells where in the file each name of a rule or option stands, as `path:line:column`.
+    Of a range, `release` is the newest one, and `karpenter_range` has all, split where something changes.
+    `per_path_versions` maps globs to releases; the first glob that matches counts. `snapshot` is a path, BUNDLED, or
+    None for the cached one, if there is one. `bounds` are the folders in which `baseline`, `crds` and `snapshot` must
+    be, if no option names them. `rules` are folders of rules; each policy has a function that returns the place of a
+    key. `preview` is true if preview rules report findings. `values` are the values files with which a chart is
+    judged, as --values names them. `jobs` is the number of processes, None for an automatic number. Globs of the file
+    match paths relative to its folder, `root`; those of an option match paths as they are printed. Globs match a file
+    below the first path of `seen_as` as if it were below the second one (`Globs`). `places` has the place of each
+    rule or option name in the file, as `path:line:column`.
     """
 
     release: Version | None = None
@@ -129,34 +124,32 @@ class Settings(NamedTuple):
 
     @property
     def karpenter(self) -> Version:
-        """Return the release of Karpenter that objects are judged for; the newest that is known where there is no
-        other.
-        """
-        from nodelint.model.releases import NEWEST  # here: a run that meets nothing of Karpenter's needs no release
+        """Return the Karpenter release for which objects are judged: the configured one, else the newest known."""
+        from nodelint.model.releases import NEWEST  # imported here: a run without Karpenter objects needs no release
 
         return self.release or NEWEST
 
     @property
     def paths_left_out(self) -> Excluded:
-        """Return the paths that are not read."""
+        """Return the paths that are excluded."""
         return Excluded(self.exclude, self.exclude_root, self.seen_as, gitignore=self.respect_gitignore)
 
     @property
     def paths_read_too(self) -> Globs:
-        """Return the scripts and Markdown files that are read too."""
+        """Return the globs of scripts and Markdown files that are also read."""
         return Globs(self.include, self.include_root, self.seen_as)
 
     def placed(self, word: str, message: str) -> str:
-        """Return a message about a name, with its place where a file holds it."""
+        """Return a message about a name, preceded by its place if a file has the name."""
         return f"{self.places[word]}: {message}" if word in self.places else message
 
 
 def find(folder: str, passed_over: list[str] | None = None) -> str | None:
     """Return the nearest nodelint.yaml, or pyproject.toml with a `[tool.nodelint]` table, up to the repository's
-    root.
+    root. None if there is none.
 
-    `passed_over` collects, in words, each pyproject.toml that is not opened, for it leads out of the repository.
-    Raise ConfigError for a file that cannot be read, or that is a link out of the repository.
+    `passed_over` collects a message for each pyproject.toml that is a link out of the repository and is therefore not
+    read. Raise ConfigError for a file that cannot be read, and for a nodelint.yaml that is such a link.
     """
     while True:
         for name in FILES:
@@ -165,7 +158,7 @@ def find(folder: str, passed_over: list[str] | None = None) -> str | None:
                 return _own(path)
         path = os.path.join(folder, "pyproject.toml")
         if os.path.isfile(path):
-            # One that leads out of the repository is not opened to see whether it holds settings.
+            # A link to a file outside of the repository is not opened.
             reason = _refusal(path)
             if reason is None and table_of(path) is not None:
                 return path
@@ -193,19 +186,19 @@ def _refusal(path: str) -> str | None:
 
 
 def _top(folder: str) -> str:
-    """Return the folder that what a configuration names has to lie in: the repository, else the configuration's
+    """Return the folder in which all files named by a configuration must be: the repository, else the configuration's
     folder.
     """
     return repository(os.path.abspath(folder)) or os.path.abspath(folder)
 
 
 def load(path: str | None, flags: Mapping[str, object], trusted: bool = False) -> Settings:
-    """Return settings of a file (None for no file) with flags over them; a flag that is None was not given.
+    """Return the settings of a file (None for no file), replaced by those of options. An option that is None was not
+    given.
 
-    `trusted` says that the user named a file of their own, so that what it names may run as code.
-
-    Raise ConfigError for a file or a value that cannot be used. A path that the file names has to lie in its
-    repository, one of a flag may lie anywhere.
+    `trusted` is true if the user named the file, so that rules named in it may run as code. Raise ConfigError for a
+    file or a value that cannot be used. Paths in the file must be in its repository; paths of options may be
+    anywhere.
     """
     given = read_config(path) if path else ConfigFile({}, "", None)
     try:
@@ -270,24 +263,24 @@ def _settings(given: ConfigFile, flags: Mapping[str, object], trusted: bool) -> 
 
 
 def _list_texts(value: object) -> tuple[str, ...]:
-    """Return the texts of a flag that may be repeated; none if it was not given."""
+    """Return the texts of an option that may be repeated. Empty if it was not given."""
     return tuple(map(str, value)) if isinstance(value, tuple | list) else ()
 
 
 def _extended_names(given: ConfigFile, flags: Mapping[str, object]) -> frozenset[str]:
-    """Return the rules that report too: those of the file, and those of the flag."""
+    """Return the additional rules that report findings: those of the file, and those of the option."""
     key = "extend-select"
     return read_names(given.values.get(key), given.place(key)) | read_names(flags.get(key), f"--{key}")
 
 
 def _places(given: ConfigFile, flags: Mapping[str, object]) -> dict[str, str]:
-    """Return where names of rules and options stand in a file, as far as no flag stands for the setting."""
+    """Return the places of rule and option names in the file, for settings that no option replaces."""
     named = [key for key in _NAMING if key == "rules" or not flags.get(key)]
     return {word: place for key in named for word, place in given.words(key).items()}
 
 
 _NAMING = ("select", "extend-select", "ignore", "per-path-ignores", "rules")
-"""The settings that name rules."""
+"""The settings that contain names of rules."""
 
 
 def _hold_to_known(given: ConfigFile) -> None:
@@ -298,9 +291,10 @@ def _hold_to_known(given: ConfigFile) -> None:
 
 
 def selection(settings: Settings, rules: Mapping[str, Rule]) -> Selection:
-    """Return which rules report, the name of a group or subject standing for its rules and `all` for every one.
+    """Return the selection of rules that report findings. A group or subject selects its rules, `all` selects every
+    rule.
 
-    Raise ConfigError for a name that is none of these; in names, capitals do not count.
+    Raise ConfigError for an unknown name, and if no rule is selected. Names are compared without case.
     """
     from nodelint.lint.engine import Selection
     from nodelint.rule.classification import GROUPS, PROFILES, SUBJECTS
@@ -342,25 +336,26 @@ _PREVIEW_HINT = "it reports only with --preview, or with `preview: true` in node
 
 
 def _plain_word(name: str) -> str:
-    """Return a name in small letters, with hyphens for spaces: `user-data`."""
+    """Return a name in lower case with hyphens instead of spaces: `user-data`."""
     return name.lower().replace(" ", "-")
 
 
 def named_rules(settings: Settings) -> list[str]:
-    """Return the rules, groups and subjects that a configuration and its flags name, in no order."""
+    """Return the rules, groups and subjects that a configuration and its options name, in no particular order."""
     per_path = [name for names in settings.per_path.values() for name in names]
     select = (*(settings.select or ()), *settings.extend_select)
     return [*select, *settings.ignore, *per_path, *settings.options]
 
 
 def no_rule(name: str, rules: Iterable[str]) -> str:
-    """Return the error for a name that no rule has."""
-    hint = did_you_mean(name.lower(), rules)
-    return f"there is no rule `{name}`{f'{hint} ' if hint else '; '}`nodelint rule` lists the rules"
+    """Return the error message for a name that no rule has."""
+    return f"there is no rule `{name}`{did_you_mean(name.lower(), rules)}; `nodelint rule` lists the rules"
 
 
 def _path(key: str, text: str, folder: str, where: str) -> str:
-    """Return a path of a configuration, seen from the working folder."""
+    """Return a path of a configuration relative to the working folder. Raise ConfigError if it leaves the
+    repository.
+    """
     path = os.path.join(folder, text)
     if not text:
         raise ConfigError(f"{where}: `{key}` is an empty text, where a path is wanted")
@@ -376,9 +371,10 @@ _PATHS = ("baseline", "crds", "snapshot")
 
 
 def _rules(given: ConfigFile, flags: Mapping[str, object], folder: str, trusted: bool) -> tuple[str, ...]:
-    """Return folders of rules. Rules are code: those that a file of the repository under test names are refused.
+    """Return the folders of rules. Rules are code, so folders that a file of the checked repository names are refused
+    with ConfigError.
 
-    The flag `--no-repository-rules` refuses those in that repository whoever names them, `--repository-rules` none.
+    The option `--no-repository-rules` refuses every folder in that repository, `--repository-rules` allows them.
     """
     folders: Any = flags.get("rules") or ()
     named = tuple(str(path) for path in folders)
@@ -430,7 +426,7 @@ def _policies(given: ConfigFile) -> tuple[tuple[Policy, Callable[..., str]], ...
 
 
 def _per_path_versions(given: ConfigFile, flags: Mapping[str, object]) -> dict[str, Versions]:
-    """Return what the file names for paths, less what a flag names for all."""
+    """Return the releases that the file names for paths, without those that an option names for all paths."""
     value, where = given.values.get("per-path-versions"), given.place("per-path-versions")
     if value is None:
         return {}

@@ -1,4 +1,4 @@
-"""What the values of settings mean, each checked against its type."""
+"""Parse and validate the values of settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def require_text(value: object, where: str) -> str:
-    """Return a value of a configuration that is a text; raise `ConfigError` for any other, with its place."""
+    """Return a value of a configuration if it is a text. Raise ConfigError, with its place, for any other value."""
     # 1.10 without quotes is the number 1.1 to YAML and TOML alike: another release, so it is refused.
     if not isinstance(value, str):
         raise ConfigError(f"{where}: write the version, path or region as a text, in quotes, not `{value}`")
@@ -23,7 +23,10 @@ def require_text(value: object, where: str) -> str:
 
 
 def read_releases(value: object, where: str) -> tuple[Releases, ...]:
-    """Return one release, or a range parted where something changes; none for None."""
+    """Return one release, or a range of releases split into parts in which all releases behave alike. Empty for None.
+
+    Raise ConfigError if the value is no known release or range.
+    """
     if value is None:
         return ()
     text = require_text(value, where)

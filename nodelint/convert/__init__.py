@@ -1,7 +1,7 @@
-"""Objects of retired and old APIs become v1, by edits that leave comments and everything else as they are.
+"""Convert objects of removed and old APIs to v1, with edits that leave comments and all other text unchanged.
 
-`convert` is about one object. Kubelet settings move from a NodePool to the class it names; then the pools and
-the class that have to change together are changed by the same edits, whichever of them is asked about.
+`convert` converts one object. Kubelet settings move from a NodePool to its class. The pools and the class that must
+change together are then changed by the same edits, whichever of them is converted.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ __all__ = [
 
 
 def convert(obj: Object, run_objects: Sequence[Object]) -> Conversion:
-    """Make an object v1, in a world of objects that it may refer to or be referred to by.
+    """Return the conversion of an object to v1. `run_objects` are the objects that it may refer to, or that may refer
+    to it.
 
-    An object that is v1 already, or of an API that never was, has no edits. Nothing is raised.
+    An object that is v1 already, or of an API that never existed, has no edits. Nothing is raised.
     """
     return conversions(obj, Relations([obj, *(other for other in run_objects if not _same_object(other, obj))]))[
         id(obj)
@@ -43,7 +44,7 @@ def convert(obj: Object, run_objects: Sequence[Object]) -> Conversion:
 
 
 def conversions(obj: Object, relations: Relations) -> dict[int, Conversion]:
-    """Return what `convert` makes of an object, and of all that become v1 together with it, by their ids."""
+    """Return the conversions, by `id`, of an object and of all objects that must become v1 together with it."""
     if not is_old(obj):
         return {id(obj): Conversion()}
     pair = relations.pair(obj)
@@ -76,8 +77,8 @@ def _single(obj: Object, relations: Relations) -> Conversion:
 
 
 def _shown_together(obj: Object, relations: Relations) -> Sequence[Edit]:
-    """Return the edits of a class that only lacks a role, and of the pools whose kubelet settings go to it; else
-    none.
+    """Return the edits of a class that only lacks a role, and of the pools whose kubelet settings move to it. Empty
+    otherwise.
     """
     cls = obj if is_class(obj) else relations.class_of(obj)
     pools = [pool for pool in relations.pools_of(cls) if kubelet_to_move(pool)] if cls is not None else []
@@ -91,7 +92,9 @@ def _shown_together(obj: Object, relations: Relations) -> Sequence[Edit]:
 
 
 def _partial_edits(obj: Object) -> Sequence[Edit]:
-    """Return the edits of an object without what blocks it, where the rest can be judged alone; else none."""
+    """Return the edits of an object without the fields that block it, if the rest can be judged alone. Empty
+    otherwise.
+    """
     value = _unblocked(obj)
     if value is None:
         return ()
@@ -102,9 +105,9 @@ def _partial_edits(obj: Object) -> Sequence[Edit]:
 
 
 def _unblocked(obj: Object) -> dict[str, Any] | None:
-    """Return an object without what may block it; None if it has nothing of that.
+    """Return the value of an object without the fields that may block its conversion. None if it has no such fields.
 
-    That is kubelet settings that no class takes; an inline provider, or no class at all; no role.
+    These are kubelet settings that no class accepts, an inline provider, a missing class, and a missing role.
     """
     value = plain_with_placeholders(obj.node)
     spec = value.get("spec")
@@ -124,7 +127,7 @@ def _unblocked(obj: Object) -> dict[str, Any] | None:
 
 
 def _joined(pair: Sequence[Object], edits: Sequence[Sequence[Edit]], relations: Relations) -> Sequence[Edit]:
-    """Return the edits of objects that change together: those of each, where they stand in documents of their own."""
+    """Return the edits of objects that change together: the edits of each, if they are in different documents."""
     if len({(id(obj.source), obj.document.start) for obj in pair}) == len(pair):
         return tuple(dict.fromkeys(edit for edits_of_pair in edits for edit in edits_of_pair))
     pool = next((obj for obj in pair if is_pool(obj) and kubelet_to_move(obj)), None)
@@ -137,8 +140,8 @@ def _joined(pair: Sequence[Object], edits: Sequence[Sequence[Edit]], relations: 
 def settled(obj: Object, source: Path, target: Path) -> list[Edit]:
     """Return the edits that move a field of a v1 object from the path `source` to the path `target`.
 
-    Where `target` is the parent of `source`, what the field holds takes its place. None if its new home is taken, or
-    its text cannot move.
+    If `target` is the parent of `source`, the content of the field replaces the field. Empty if the target is in use,
+    or if the text cannot be moved.
     """
     value = plain_with_placeholders(obj.node)
     parents = [value]
@@ -165,8 +168,8 @@ def settled(obj: Object, source: Path, target: Path) -> list[Edit]:
 
 
 def settled_of_provisioner(obj: Object, path: Path) -> list[Edit]:
-    """Return the edits that make a field of a Provisioner in a v1 NodePool what v1 has for it; none if it has
-    nothing.
+    """Return the edits that replace a field of a Provisioner in a v1 NodePool by its v1 equivalent. Empty if v1 has
+    none.
     """
     value = plain_with_placeholders(obj.node)
     try:
@@ -177,9 +180,9 @@ def settled_of_provisioner(obj: Object, path: Path) -> list[Edit]:
 
 
 def settled_selector(obj: Object, selector: str) -> list[Edit]:
-    """Return the edits that make a selector of an AWSNodeTemplate in an EC2NodeClass the terms that v1 has for it.
+    """Return the edits that replace a selector of an AWSNodeTemplate in an EC2NodeClass by the selector terms of v1.
 
-    None if the terms are there already, or it has none.
+    Empty if the terms exist already, or if the class has no such selector.
     """
     value = plain_with_placeholders(obj.node)
     spec = field(value, "spec")
@@ -193,9 +196,9 @@ def settled_selector(obj: Object, selector: str) -> list[Edit]:
 
 
 def settled_kubelet(pool: Object, run_objects: Sequence[Object]) -> list[Edit]:
-    """Return the edits that move the kubelet settings of a v1 NodePool to the class it names.
+    """Return the edits that move the kubelet settings of a v1 NodePool to its class.
 
-    None if the class has some, is shared with other pools, or is not available.
+    Empty if the class has kubelet settings, is shared with other pools, or is not known.
     """
     value = plain_with_placeholders(pool.node)
     known = Relations([pool, *(other for other in run_objects if not _same_object(other, pool))])
@@ -221,7 +224,7 @@ def _converted(obj: Object, relations: Relations) -> Conversion:
         try:
             return together(obj, _shared(pools[0], obj, relations))
         except (Blocked, NotEditable):
-            # The pools get this note and stay as they are; the class loses nothing without them.
+            # The pools get this note and are not converted. The class can be converted without them.
             return together(obj, [Member(obj)])
     if not kubelet_to_move(obj):
         return together(obj, [Member(obj)])
@@ -241,9 +244,9 @@ def _why_no_class(pool: Object, relations: Relations) -> str:
 
 
 def _shared(pool: Object, cls: Object, relations: Relations, unblocked: dict[str, Any] | None = None) -> list[Member]:
-    """Return the pools that hold kubelet settings for a class, and the class; all of them have to hold the same.
+    """Return the pools with kubelet settings for a class, and the class. Raise Blocked if the settings differ.
 
-    `unblocked` is what the class is to say in place of what it says.
+    `unblocked` replaces the value of the class.
     """
     settings = kubelet_to_move(pool)
     present = kubelet_of_class(cls)

@@ -1,4 +1,4 @@
-"""Objects that change together, and the edits that do it: what only moves is moved as the text that it is."""
+"""Objects that change together, and their edits: a field that only moves keeps its text."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ _PROVISIONER_MOVES: tuple[tuple[str, Path], ...] = (
 
 
 class Conversion(NamedTuple):
-    """The edits that make an object v1, what its owner should know of them, and why there are none.
+    """The edits that convert an object to v1, notes for its owner, and the reason if there are no edits.
 
-    The edits reach into other sources where kubelet settings move to a class there, and where a Provisioner and its
-    AWSNodeTemplate become v1 together. `blocked` names the decision that only the owner can take; then there are no
-    edits. `alone` are those of an object that could be converted, and is not because what it stands with cannot.
-    `shown` are edits for reading on, and for no file: of an object without what blocks it.
+    The edits change other files as well if kubelet settings move to a class there, or if a Provisioner and its
+    AWSNodeTemplate become v1 together. `blocked` names the decision that only the owner can make; then there are no
+    edits. `alone` are the edits of an object that could be converted, but whose partner cannot. `shown` are edits of
+    an object without the fields that block it: they show the result, and are not applied.
     """
 
     edits: Sequence[Edit] = ()
@@ -60,9 +60,9 @@ class Conversion(NamedTuple):
 
 
 class Member:
-    """An object of a group that is changed together, and the kubelet settings that come to it.
+    """An object of a group that is changed together, and the kubelet settings that it receives.
 
-    `value` is what it is to say, where that is known already; `moved` the path of a field of it, and where it goes.
+    `value` is the new value, if it is known already. `moved` are the old and the new path of a field that moves.
     """
 
     def __init__(
@@ -81,8 +81,9 @@ class Member:
 
 
 def together(of_object: Object, members: list[Member]) -> Conversion:
-    """Return the edits that change all members, and the notes for the one asked about. Raise Blocked and
-    NotEditable.
+    """Return the edits that change all members, and the notes about `of_object`.
+
+    Raise Blocked if only the owner can decide how to convert a member, NotEditable if the text cannot be edited.
     """
     drafts: dict[tuple[int, int], tuple[Object, str]] = {}
     notes: list[str] = []
@@ -120,19 +121,21 @@ def together(of_object: Object, members: list[Member]) -> Conversion:
 
 
 def _path(obj: Object) -> str:
-    """Return a path by which the text of the object's document alone is read as what it is."""
+    """Return a file name under which the text of the object's document alone is parsed in its own format."""
     if obj.document.host is None:
         return obj.source.path
     return f"manifest{dialect_of(obj.node).SUFFIX}"
 
 
 def _expressions(node: Node) -> list[str]:
-    """Return what is computed elsewhere, in some order that its place does not change."""
+    """Return the expressions of an object that other code evaluates, sorted."""
     return sorted(descendant.text for descendant in node.walk() if descendant.value is UNKNOWN)
 
 
 def _alone(obj: Object) -> str:
-    """Return the text of the object's document, less what each of its lines begins with in the text around it."""
+    """Return the text of the object's document without the common prefix of its lines. Raise Blocked if the lines
+    differ.
+    """
     document, prefix = obj.document, obj.document.prefix
     if obj.source.flat is not obj.source.text:
         raise Blocked("some lines of the file end in neither `\\n` nor `\\r\\n`: convert it by hand")
@@ -151,7 +154,7 @@ def _back(obj: Object, text: str) -> str:
 
 
 def migration_of(member: Member) -> Migration:
-    """Return what a member is to say in v1. Raise Blocked."""
+    """Return the value of a member in v1. Raise Blocked if only its owner can decide how to convert it."""
     obj = member.obj
     value = plain_with_placeholders(obj.node) if member.value is None else member.value
     if not is_old(obj):
@@ -168,7 +171,7 @@ def migration_of(member: Member) -> Migration:
 
 
 def _carry(member: Member, draft: Draft, target: dict[str, Any]) -> None:
-    """Move as text what only moves. Where the style does not allow it, `reach` writes it again."""
+    """Move the text of fields that only move. If the format does not allow this, `reach` writes them again."""
     kind = member.obj.kind
     if not is_old(member.obj):
         if member.moved is not None:
@@ -231,18 +234,18 @@ def _kubelet_lines(pool: Object) -> EntryLines | None:
 
 
 def kubelet_to_move(pool: Object) -> dict[str, Any] | None:
-    """Return the kubelet settings of a pool of an old API, which go to its class."""
+    """Return the kubelet settings of a pool of an old API, which move to its class. None if there are none."""
     return kubelet_of(pool.kind, plain_with_placeholders(pool.node)) if is_old(pool) else None
 
 
 def kubelet_of_class(cls: Object) -> Any:
-    """Return the kubelet settings that a class has; None if it has none, or no mapping."""
+    """Return the kubelet settings of a class. None if it has none, or if they are no mapping."""
     node = cls.node.find("spec", "kubelet")
     return plain_with_placeholders(node) if node is not None and node.kind == "mapping" else None
 
 
 def _steps(node: Node) -> list[str | int]:
-    """Return the way from a document's root to an object in it, which a `List` holds."""
+    """Return the keys and indexes from the root of a document to an object, which may be in a `List`."""
     steps: list[str | int] = []
     while node.parent is not None:
         parent = node.parent

@@ -1,7 +1,7 @@
-"""What a NodePool and an EC2NodeClass of v1beta1 mean in v1, as plain values.
+"""Convert the plain values of a NodePool and an EC2NodeClass of v1beta1 to v1.
 
-The facts are those of Karpenter's own conversion (core and provider 1.0.x) and of the defaults of v1beta1
-(0.37): where a default differs in v1, the old one is written out, so that the object means what it meant.
+The facts are those of Karpenter's own conversion (core and provider 1.0.x) and of the defaults of v1beta1 (0.37). If
+a default differs in v1, the old one is written out, so that the meaning of the object does not change.
 """
 
 from __future__ import annotations
@@ -18,27 +18,29 @@ Plain = dict[str, Any]
 
 
 class PlaceholderText(str):
-    """A scalar that holds a placeholder, as it is written, quotes left out; `written` has them.
+    """The text of a scalar with a placeholder, without its quotes. `written` is the source text with quotes.
 
-    `written` is None for a text that nodelint made of another, and for one that depends on its indent.
+    `written` is None if nodelint composed the text, or if the text depends on its indent.
     """
 
     __slots__ = ("written",)
     written: str | None
 
     def __new__(cls, text: str, written: str | None = None) -> PlaceholderText:
-        """Return the text, which stands as `written`."""
+        """Return the text with its source text `written`."""
         made = super().__new__(cls, text)
         made.written = written
         return made
 
 
 class Blocked(Exception):
-    """The object cannot be converted without a decision that only its owner can take. The text says which."""
+    """Raised if an object cannot be converted without a decision that only its owner can make. The text names the
+    decision.
+    """
 
 
 class Migration:
-    """What became of an object: its plain value, the kubelet settings that left it, and what to know."""
+    """The converted value of an object, the kubelet settings that were removed from it, and notes for its owner."""
 
     def __init__(self, value: Plain, kubelet: Plain | None = None) -> None:
         self.value = value
@@ -73,7 +75,7 @@ def plain_with_placeholders(node: Node) -> Any:
 
 
 def kubelet_of(kind: str, value: Plain) -> Plain | None:
-    """Return the kubelet settings that a NodePool or Provisioner of an old API holds."""
+    """Return the kubelet settings of a NodePool or Provisioner of an old API. None if it has none."""
     spec = field(value, "spec")
     if kind == "Provisioner":
         found = spec.get("kubeletConfiguration")
@@ -97,9 +99,9 @@ def _amount(value: Any) -> Any:
 
 
 def node_pool(value: Plain, partial: bool) -> Migration:
-    """Return a NodePool of v1beta1.
+    """Return a v1beta1 NodePool converted to v1. Raise Blocked if only its owner can decide how.
 
-    Raise Blocked; a `partial` one gets no defaults, because they may stand elsewhere.
+    A `partial` object gets no defaults, because another file may set them.
     """
     result = Migration(value, kubelet_of("NodePool", value))
     value["apiVersion"] = f"{CORE_GROUP}/v1"
@@ -132,13 +134,13 @@ def _disruption(disruption: Plain, partial: bool, result: Migration) -> None:
     if policy == "WhenUnderutilized":
         disruption["consolidationPolicy"] = "WhenEmptyOrUnderutilized"
     if "consolidateAfter" not in disruption and not partial:
-        # Without it an empty node was left alone; an underused one was looked at without delay.
+        # Without the field, v1beta1 never disrupted empty nodes, and disrupted underutilized ones without delay.
         after = "Never" if policy == "WhenEmpty" else "0s"
         put_after(disruption, "consolidateAfter", after, "consolidationPolicy")
 
 
 def class_reference(old: Plain, partial: bool) -> Plain:
-    """Return a nodeClassRef with group and kind in place of its apiVersion."""
+    """Return a nodeClassRef with group and kind instead of its apiVersion."""
     ref = dict(old)
     api = ref.pop("apiVersion", None)
     group = ref.get("group")
@@ -154,7 +156,7 @@ def class_reference(old: Plain, partial: bool) -> Plain:
 
 
 def template_metadata(template: Plain, result: Migration) -> None:
-    """Labels and annotations of nodes under the names that v1 knows, in place."""
+    """Rename old labels and annotations of the template to those of v1, in place."""
     metadata = field(template, "metadata")
     labels = field(metadata, "labels")
     if labels.pop(OLD_LABEL, None) is not None:
@@ -171,7 +173,10 @@ def template_metadata(template: Plain, result: Migration) -> None:
 
 
 def node_class(value: Plain, partial: bool) -> Migration:
-    """Return an EC2NodeClass of v1beta1. Raise Blocked; a `partial` one gets no defaults."""
+    """Return a v1beta1 EC2NodeClass converted to v1. Raise Blocked if only its owner can decide how.
+
+    A `partial` object gets no defaults.
+    """
     result = Migration(value)
     value["apiVersion"] = f"{AWS_GROUP}/v1"
     spec = field(value, "spec")
@@ -187,7 +192,7 @@ def node_class(value: Plain, partial: bool) -> Migration:
 
 
 def image_terms(spec: Plain, terms: Any, family: Any, result: Migration) -> None:
-    """Image terms that v1 takes, and the family that has none of its own any more, in place."""
+    """Change image terms that v1 does not accept, and the family Ubuntu, which v1 does not have, in place."""
     for term in terms if isinstance(terms, list) else []:
         if isinstance(term, dict) and "id" in term and len(term) > 1:
             for name in [name for name in term if name != "id"]:
@@ -203,7 +208,9 @@ def image_terms(spec: Plain, terms: Any, family: Any, result: Migration) -> None
 
 
 def alias_of(family: Any) -> str:
-    """Return the alias that means what a family without terms meant: its newest image. Raise Blocked."""
+    """Return the alias for the newest image of a family, which v1beta1 selected without terms. Raise Blocked if there
+    is none.
+    """
     if isinstance(family, PlaceholderText):
         raise Blocked("amiFamily is a placeholder: add amiSelectorTerms that name the image")
     if family == "Ubuntu":
@@ -217,7 +224,9 @@ def alias_of(family: Any) -> str:
 
 
 def common(spec: Plain, result: Migration, partial: bool) -> None:
-    """What v1beta1 and v1alpha1 classes share: volumes, tags, and the hop limit whose default changed."""
+    """Convert the fields that v1beta1 and v1alpha1 classes have in common, in place: volumes, tags, and the hop
+    limit, whose default changed.
+    """
     mappings = spec.get("blockDeviceMappings")
     for mapping in mappings if isinstance(mappings, list) else []:
         size = field(field(mapping, "ebs"), "volumeSize", raw=True)
@@ -258,7 +267,9 @@ def _restricted_tag(key: str) -> bool:
 
 
 def field(value: Any, name: str, raw: bool = False) -> Any:
-    """Return a mapping's field where it is a mapping itself (or, `raw`, whatever it is); else an empty one."""
+    """Return a mapping's field if it is a mapping, else an empty mapping. With `raw`, return any value, None if it is
+    missing.
+    """
     found = value.get(name) if isinstance(value, dict) else None
     if raw:
         return found
@@ -266,14 +277,14 @@ def field(value: Any, name: str, raw: bool = False) -> Any:
 
 
 def rename_field(mapping: Plain, old: str, new: str, value: Any) -> None:
-    """Put a value under a new key, in the place of the old one."""
+    """Replace a key of a mapping by another key with a new value, in the same position."""
     items = [(new, value) if key == old else (key, renamed_value) for key, renamed_value in mapping.items()]
     mapping.clear()
     mapping.update(items)
 
 
 def put_after(mapping: Plain, key: str, value: Any, after: str) -> None:
-    """Add a key behind another one, or as the first where that is not there."""
+    """Add a key after another one, or as the first key if there is no such key."""
     items = list(mapping.items())
     place = next((number for number, (name, _) in enumerate(items, 1) if name == after), 0)
     mapping.clear()
@@ -281,7 +292,7 @@ def put_after(mapping: Plain, key: str, value: Any, after: str) -> None:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two plain values mean the same; how a placeholder is quoted makes no difference."""
+    """Return whether two plain values are equal. The quotes of a placeholder do not count."""
     if isinstance(a, dict) and isinstance(b, dict):
         return a.keys() == b.keys() and all(same(value, b[key]) for key, value in a.items())
     if isinstance(a, list) and isinstance(b, list):

@@ -1,7 +1,7 @@
-"""Placeholders that move with the text around them: they stay as they are written, or nothing moves.
+"""Placeholders in text that moves: their text must not change, or nothing is moved.
 
-What a placeholder prints is not known: `${jsonencode(var.age)}` brings quotes of its own, `{{ toYaml .Values.a }}` a
-mapping. In quotes that were not there, or without those that were, it may be something that nobody can read.
+The text that a placeholder prints is not known: `${jsonencode(var.age)}` prints its own quotes, `{{ toYaml .Values.a
+}}` a mapping. With added or removed quotes, the result may be invalid.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ _VALUE = (
     r"\$\{?(?:var\.|local\.|each\.value\.)?\w+\}?"
     r"|\{\{-?\s*\$?(?:\.\w+)+(?:\s*\|\s*(?:int|default\s+\d+))*\s*-?\}\}"
 )
-"""A placeholder that prints a value as it is, without quotes: a unit may be written behind it."""
+"""A pattern for placeholders that print a value without quotes, so that a unit may follow them."""
 
 
 def hold_placeholders(before: Iterable[Node], after: Node) -> None:
-    """Raise Blocked where a scalar with a placeholder is written in another way than in any of the nodes before."""
+    """Raise Blocked if a scalar with a placeholder is written differently from all scalars of the nodes `before`."""
     known = {_mark(scalar) for node in before for scalar in node.walk() if scalar.kind == "scalar"}
     texts = {text for text, _ in known}
     for scalar in after.walk():
@@ -40,7 +40,7 @@ def hold_placeholders(before: Iterable[Node], after: Node) -> None:
 
 
 def _mark(scalar: Node) -> tuple[str, bool]:
-    """Return a scalar as it is written, and whether it stands between brackets without quotes."""
+    """Return a scalar as it is written, and whether it is in a flow collection without quotes."""
     around = scalar.parent
     loose = scalar.style not in ("single", "double") and around is not None and around.style == "flow"
     return " ".join(scalar.text.split()), loose

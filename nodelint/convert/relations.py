@@ -1,4 +1,4 @@
-"""Which pools name which class, as far as files tell, and which objects are converted together."""
+"""Which pool names which class, as far as the files show, and which objects are converted together."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TEMPLATE = ("spec", "template", "spec")
 
 
 class Relations:
-    """The pools and classes of a world, by the names that relate them."""
+    """The pools and classes of a run, indexed by the names that connect them."""
 
     def __init__(self, run_objects: Sequence[Object]) -> None:
         self._classes: dict[str, list[Object]] = {}
@@ -26,9 +26,9 @@ class Relations:
                 self._pools.setdefault(key, []).append(obj)
 
     def classes_of(self, pool: Object) -> list[Object]:
-        """Return the classes that a pool may mean: those of its own file, else its folder, else anywhere.
+        """Return the classes that a pool may mean: those of its file, else of its folder, else of any folder.
 
-        A placeholder means what bears the same one in the file or the folder.
+        A placeholder means a class with the same placeholder in the file or the folder.
         """
         key = _reference(pool)
         named = self._classes.get(key, []) if key is not None else []
@@ -39,20 +39,20 @@ class Relations:
         return in_file or in_folder or ([] if key is not None and key.startswith(_HELD) else named)
 
     def class_of(self, pool: Object) -> Object | None:
-        """Return the class that a pool names; None if it is not available, or one of several."""
+        """Return the class that a pool names. None if there is none, or more than one."""
         found = self.classes_of(pool)
         return found[0] if len(found) == 1 else None
 
     def pools_of(self, cls: Object) -> list[Object]:
-        """Return the pools that name a class, and no other that is as near."""
+        """Return the pools for which this class is the one that they name."""
         return [pool for pool in self._naming(cls) if self.class_of(pool) is cls]
 
     def pair(self, obj: Object) -> list[Object]:
-        """Return the objects of old APIs that are converted together with one, itself among them, in the order of
-        files.
+        """Return the objects of old APIs that must be converted together with one, including this one, in the order
+        of files.
 
-        A Provisioner names an AWSNodeTemplate, and a NodePool names an EC2NodeClass: where one of them is converted
-        and the other is not, the pool names a class that is not there. Parts stand for themselves.
+        A Provisioner names an AWSNodeTemplate, and a NodePool names an EC2NodeClass: if only one of the two is
+        converted, the pool names a class that does not exist. Partial objects are converted alone.
         """
         found = {id(obj): obj}
         pending = [] if obj.partial else [obj]
@@ -64,7 +64,9 @@ class Relations:
         return sorted(found.values(), key=lambda obj: (obj.source.path, obj.node.start))
 
     def _beside(self, obj: Object) -> Iterator[Object]:
-        """Yield the objects that a retired one names or is named by; for another, those of them that are retired."""
+        """Yield the classes that a pool names, or the pools that name a class, if one of the two is of a removed
+        kind.
+        """
         others = self._naming(obj) if is_class(obj) else self.classes_of(obj)
         for other in others:
             if (is_retired(obj) or is_retired(other)) and (is_pool(obj) or obj in self.classes_of(other)):
@@ -76,11 +78,13 @@ class Relations:
 
 
 _HELD = "\0"
-"""What the key of a name that holds a placeholder begins with."""
+"""The prefix of keys for names that contain a placeholder."""
 
 
 def _key(node: Node | None) -> str | None:
-    """Return the part of a name that differs from others; None if there is none."""
+    """Return a key for a name: the name itself, or a prefix and the text of a placeholder. None if there is no
+    name.
+    """
     name = text(node)
     if node is not None and name is UNKNOWN:
         return _HELD + node.unquoted
@@ -92,25 +96,25 @@ def _reference(pool: Object) -> str | None:
 
 
 def reference_path(pool: Object) -> tuple[str, ...]:
-    """Return where a pool names its class."""
+    """Return the path of the field in which a pool names its class."""
     return ("spec", "providerRef") if pool.kind == "Provisioner" else (*_TEMPLATE, "nodeClassRef")
 
 
 def is_retired(obj: Object) -> bool:
-    """Whether the kind is not one of v1."""
+    """Return whether an object has a removed kind: Provisioner or AWSNodeTemplate."""
     return obj.kind in ("Provisioner", "AWSNodeTemplate")
 
 
 def is_old(obj: Object) -> bool:
-    """Whether the object has to change to be v1."""
+    """Return whether an object must be converted to be v1."""
     return is_retired(obj) or obj.version == "v1beta1"
 
 
 def is_pool(obj: Object) -> bool:
-    """Whether the object is a NodePool, or was before there were any."""
+    """Return whether an object is a NodePool or a Provisioner."""
     return isinstance(obj, NodePool) or obj.kind == "Provisioner"
 
 
 def is_class(obj: Object) -> bool:
-    """Whether the object is an EC2NodeClass, or was before there were any."""
+    """Return whether an object is an EC2NodeClass or an AWSNodeTemplate."""
     return isinstance(obj, EC2NodeClass) or obj.kind == "AWSNodeTemplate"

@@ -1,7 +1,7 @@
-"""What a Provisioner and an AWSNodeTemplate mean in v1, as plain values.
+"""Convert the plain values of a Provisioner and an AWSNodeTemplate to v1.
 
-The facts are those of Karpenter 0.31 and 0.32, the last to know them: what the admission webhook filled in,
-how the selector maps became queries, and how the converter of 0.32 carried the rest over.
+The facts are those of Karpenter 0.31 and 0.32, the last releases that know these kinds: the defaults of the admission
+webhook, the queries of the selector maps, and the converter of 0.32 for all other fields.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ from nodelint.convert.migrate import (
 from nodelint.model.gvk import AWS_GROUP, CLASS_KIND, CORE_GROUP
 from nodelint.model.messages import did_you_mean, short
 
-# What the admission webhook of a Provisioner filled in: the keys that made it hold off, and the requirement.
+# The defaults of a Provisioner's admission webhook: the keys whose presence prevents the default, and the
+# requirement.
 _PROVISIONER_DEFAULTS: tuple[tuple[tuple[str, ...], tuple[Plain, ...]], ...] = (
     (
         ("kubernetes.io/os", "beta.kubernetes.io/os"),
@@ -73,7 +74,10 @@ _PROVISIONER_FIELDS = {
 
 
 def provisioner(value: Plain, partial: bool) -> Migration:
-    """Return a Provisioner as a NodePool. Raise Blocked; a `partial` one gets no defaults."""
+    """Return a Provisioner converted to a NodePool. Raise Blocked if only its owner can decide how.
+
+    A `partial` object gets no defaults.
+    """
     old = field(value, "spec")
     _hold_to_provisioner(old, partial)
     result = Migration({}, kubelet_of("Provisioner", value))
@@ -99,7 +103,7 @@ def provisioner(value: Plain, partial: bool) -> Migration:
 
 
 def _hold_to_provisioner(old: Plain, partial: bool) -> None:
-    """Raise Blocked where a Provisioner has no NodePool for an equal."""
+    """Raise Blocked if no NodePool has the meaning of this Provisioner."""
     unknown = next((name for name in old if name not in _PROVISIONER_FIELDS), None)
     if unknown is not None:
         meant = did_you_mean(unknown, _PROVISIONER_FIELDS, 0.8)
@@ -122,7 +126,7 @@ def _hold_to_provisioner(old: Plain, partial: bool) -> None:
 
 
 def _provisioner_template(old: Plain, result: Migration, partial: bool) -> Plain:
-    """Return the template of the NodePool: what a Provisioner says of the nodes that it makes."""
+    """Return the template of the NodePool, from the fields of a Provisioner that concern nodes."""
     metadata = {name: old[name] for name in ("labels", "annotations") if name in old}
     inner: Plain = {}
     requirements = _provisioner_requirements(old, result, partial)
@@ -182,9 +186,10 @@ def _provisioner_disruption(old: Plain, partial: bool) -> Plain:
 
 
 def settle(value: Plain, path: Sequence[str]) -> None:
-    """Move a field of a Provisioner that stands in a v1 NodePool to what v1 has, in place; what is set there stays.
+    """Replace a field of a Provisioner in a v1 NodePool by its v1 equivalent, in place. Fields that are set already
+    do not change.
 
-    Raise Blocked where v1 has nothing for it.
+    Raise Blocked if v1 has no equivalent.
     """
     spec, name, holder = field(value, "spec"), path[-1], value
     for step in path[:-1]:
@@ -226,7 +231,10 @@ def _seconds(value: Any) -> str:
 
 
 def node_template(value: Plain, partial: bool) -> Migration:
-    """Return an AWSNodeTemplate as an EC2NodeClass. Raise Blocked; a `partial` one gets no defaults."""
+    """Return an AWSNodeTemplate converted to an EC2NodeClass. Raise Blocked if only its owner can decide how.
+
+    A `partial` object gets no defaults.
+    """
     result = Migration(value)
     value.update({"apiVersion": f"{AWS_GROUP}/v1", "kind": CLASS_KIND})
     value.pop("status", None)
@@ -259,9 +267,9 @@ def node_template(value: Plain, partial: bool) -> Migration:
 
 
 def selector_terms(selector: Any, selected: str) -> list[Plain]:
-    """Return a selector map as terms: its texts split at commas, special keys as fields.
+    """Return a selector map as selector terms: texts are split at commas, special keys become fields.
 
-    Raise Blocked for a map that terms of v1 cannot say.
+    Raise Blocked for a map that v1 terms cannot express.
     """
     if not isinstance(selector, dict) or not selector:
         raise Blocked(f"{selected} selects nothing")

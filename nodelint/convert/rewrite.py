@@ -1,7 +1,7 @@
-"""Make a document's text say another value, and keep everything else of it.
+"""Rewrite the text of a document so that an object in it gets another value, and keep all other text.
 
 A field that only moves is moved as text, with its comments, quotes and placeholders. All other changes are made by
-`edits`, one by one. Each step is read again; one that breaks the text is undone.
+`edits`, one by one. The text is parsed after each step, and a step that breaks it is undone.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ Path = tuple[str, ...]
 _COMMENT = re.compile(r"(?:^|(?<=\s))#[^\r\n]*", re.M)
 
 _STEPS = 400
-"""More steps than any object of Karpenter needs: what takes longer is going round in circles."""
+"""More steps than any Karpenter object needs: a rewrite that takes more does not end."""
 
 
 _BEHIND = re.compile(r"(?:[ \t]*+,)?[ \t]++((?:#|//)[^\r\n]*)")
 
 
 class EntryComments(NamedTuple):
-    """The comments of an entry, by its key: the lines above it, and what stands behind its value."""
+    """The comments of an entry, with its key: the lines above it, and the comment after its value."""
 
     key: str
     above: list[str]
@@ -41,7 +41,7 @@ class EntryComments(NamedTuple):
 
 
 class EntryLines:
-    """Lines of a block mapping's entry, the column that its key stands at, and the step of what is below."""
+    """The lines of an entry of a block mapping, the column of its key, and the spaces per level of its content."""
 
     def __init__(self, lines: list[str], indent: int, key: str, step: int) -> None:
         self.lines = lines
@@ -61,7 +61,7 @@ class EntryLines:
 
 
 class Draft:
-    """The text of one document on its way to another, and the object in it that changes."""
+    """The text of a document while it is rewritten, and the object in it that changes."""
 
     def __init__(self, path: str, text: str, steps: Sequence[str | int]) -> None:
         self._path = path
@@ -73,18 +73,18 @@ class Draft:
 
     @property
     def text(self) -> str:
-        """Return the document's text as it stands now."""
+        """Return the current text of the document."""
         return self._text
 
     @property
     def node(self) -> Node:
-        """Return the object as the text has it now."""
+        """Return the object in the current text. Raise Blocked if the document cannot be parsed alone."""
         if self._node is None:
             raise Blocked("the document cannot be read on its own")
         return self._node
 
     def rename(self, path: Path, key: str) -> bool:
-        """Give the key at a path another name."""
+        """Rename the key at a path. Return whether this was possible."""
         parent = self.node.find(*path[:-1])
         node = parent.key(path[-1]) if parent is not None else None
         if node is None:
@@ -92,7 +92,9 @@ class Draft:
         return self._take(edits.apply(self._text, edits.set_key(node, key)))
 
     def move(self, source: Path, target: Path) -> bool:
-        """Move an entry, its comments with it, to another path; mappings on the way there are made."""
+        """Move an entry with its comments to another path, with new mappings if necessary. Return whether this was
+        possible.
+        """
         entry = self._entry(source)
         if entry is None or self.node.find(*target) is not None:
             return False
@@ -102,11 +104,11 @@ class Draft:
         return self._put(block, target, (first, last))
 
     def paste(self, block: EntryLines, target: Path) -> bool:
-        """Put an entry of another document at a path."""
+        """Insert an entry of another document at a path. Return whether this was possible."""
         return self.node.find(*target) is None and self._put(block, target, None)
 
     def cut(self, path: Path) -> EntryLines | None:
-        """Return the lines of a block entry; None if it shares its lines with others."""
+        """Return the lines of a block entry, which stays in the text. None if it shares its lines with others."""
         entry = self._entry(path)
         if entry is None:
             return None
@@ -114,7 +116,7 @@ class Draft:
         return EntryLines(self._lines()[first:last], column(entry.key), path[-1], self._step())
 
     def lift(self, path: Path) -> bool:
-        """Put what an entry holds in the place of the entry."""
+        """Replace an entry by its content. Return whether this was possible."""
         entry = self._entry(path)
         if entry is None or not _block(entry.value):
             return False
@@ -128,7 +130,9 @@ class Draft:
         return self._take("".join([*lines[:number], *head, *body, *lines[last:]]))
 
     def nest(self, path: Path, key: str, item: str) -> bool:
-        """Make an entry that holds a mapping one, named `key`, that holds a list of `{item: mapping}`."""
+        """Rename an entry with a mapping to `key`, and make its value a list with the item `{item: mapping}`. Return
+        whether this was possible.
+        """
         entry = self._entry(path)
         if entry is None or not _block(entry.value):
             return False
@@ -141,7 +145,7 @@ class Draft:
         return self._take("".join([*lines[:number], named, *body, *lines[last:]]))
 
     def comments(self, path: Path) -> list[str]:
-        """Return the comments of an entry and of what it holds; none of one that shares its lines with others."""
+        """Return the comments of an entry and its content. Empty if the entry shares its lines with others."""
         entry = self._entry(path)
         if entry is None:
             return []
@@ -150,7 +154,7 @@ class Draft:
         return self._comments(len("".join(lines[:first])), len("".join(lines[:last])))
 
     def comment(self, path: Path, comments: Sequence[str]) -> None:
-        """Put those comments above an entry that the document holds no more."""
+        """Insert those of the comments above an entry that the document lost."""
         entry = self._entry(path)
         lost = list((Counter(comments) - Counter(self._comments(0, len(self._text)))).elements()) if comments else []
         if entry is not None and lost:
@@ -159,7 +163,7 @@ class Draft:
             self._take("".join(lines))
 
     def list_entry_comments(self) -> list[EntryComments]:
-        """Return the comments that stand above entries of HCL and at the end of their lines."""
+        """Return the comments above entries of HCL and at the end of their lines."""
         found = []
         for entry in self._own_lines():
             begin = self._text.rfind("\n", 0, entry.key.start) + 1
@@ -173,7 +177,7 @@ class Draft:
         return found
 
     def keep_entry_comments(self, comments: Sequence[EntryComments]) -> None:
-        """Put comments whose entry was written again in another place where the one entry of its name stands."""
+        """Insert the comments of an entry that was written again in another place, if only one entry has its name."""
         for comment in comments:
             have = Counter(line.strip() for line in self._text.splitlines())
             entries = [entry for entry in self._own_lines() if entry.name == comment.key]
@@ -209,7 +213,7 @@ class Draft:
         return [m[0].rstrip() for m in found if not any(scalar.start <= m.start() < scalar.end for scalar in scalars)]
 
     def reach(self, target: Any) -> None:
-        """Make the object say `target`. Raise Blocked where no edit can."""
+        """Edit the text until the object has the value `target`. Raise Blocked if no edit achieves it."""
         for _ in range(_STEPS):
             found = _difference(self.node, target)
             if found is None:
@@ -242,7 +246,7 @@ class Draft:
         first, last = source
         if at != first and first and last < len(lines) and not lines[last].strip():
             above = lines[first - 1].strip()
-            if not above or above.endswith(":"):  # one blank line of two goes along, and one below a key
+            if not above or above.endswith(":"):  # remove one of two blank lines, and a blank line below a key
                 last += 1
                 at = at if at < first else max(at, last)
         if at <= first:
@@ -250,7 +254,7 @@ class Draft:
         return self._take("".join([*lines[:first], *lines[last:at], *made, *lines[at:]]))
 
     def _place(self, home: Node, key: str, source: tuple[int, int] | None) -> int:
-        """Return the line before which a new entry of a mapping goes."""
+        """Return the number of the line before which a new entry of a mapping is inserted."""
         if key == "metadata":
             return self._extent(home.entries[0])[0]
         spans = [self._extent(entry) for entry in home.entries if not entry.merged]
@@ -271,7 +275,9 @@ class Draft:
         return entry if not self._text[start : entry.key.start].strip(" \ufeff") else None
 
     def _extent(self, entry: MappingEntry) -> tuple[int, int]:
-        """Return the lines of an entry, from the comments right above it to those below that are indented deeper."""
+        """Return the first line of an entry and the line after its last, including comments directly above it and
+        indented comments below.
+        """
         lines = self._lines()
         first = self._line_of(entry.key.start)
         last = self._line_of(max(entry.value.end, entry.key.end)) + 1
@@ -295,7 +301,7 @@ class Draft:
         return line if old == new else line.replace(old, new, 1)
 
     def _step(self) -> int:
-        """By how much a mapping is indented below its key."""
+        """Return the number of spaces by which a mapping is indented below its key."""
         spec = self.node.entry("spec")
         if spec is None or not _block(spec.value):
             return 2
@@ -319,7 +325,7 @@ class Draft:
 
 
 def edits_between(source: SourceText, start: int, old: str, new: str) -> list[Edit]:
-    """Return the edits that make one text, found at `start` of a source, into another, line by line."""
+    """Return the edits that change the text `old`, which begins at `start` of a source, to `new`, line by line."""
     before, after = _lines(old), _lines(new)
     offsets = list(accumulate(map(len, before), initial=start))
     return [
@@ -330,7 +336,7 @@ def edits_between(source: SourceText, start: int, old: str, new: str) -> list[Ed
 
 
 def _difference(node: Node, target: Any) -> list[Edit] | None:
-    """Return the edits for the first place at which a node does not say `target`; None if it does."""
+    """Return the edits for the first place at which a node differs from `target`. None if they are equal."""
     if isinstance(target, dict) and node.kind == "mapping":
         return _mapping_difference(node, target)
     if isinstance(target, list) and node.kind == "sequence":
@@ -378,7 +384,7 @@ def _sequence_difference(node: Node, target: list[Any]) -> list[Edit] | None:
 
 
 def _plain_value(value: Any) -> Any:
-    """Return a plain value as the edits take it: a placeholder stands as it did, quotes and all."""
+    """Return a plain value for the edits, in which a placeholder keeps its source text with its quotes."""
     if isinstance(value, dict):
         return {_plain_value(key): _plain_value(part) for key, part in value.items()}
     if isinstance(value, list):
@@ -389,7 +395,7 @@ def _plain_value(value: Any) -> Any:
 
 
 def _lines(text: str) -> list[str]:
-    """Return the lines of a text with their breaks, as YAML counts them."""
+    """Return the lines of a text with their line breaks, as YAML counts them."""
     return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 
@@ -402,7 +408,7 @@ def _indent(line: str) -> int:
 
 
 def _shift(lines: list[str], by: int) -> list[str]:
-    """Lines indented by more or, where there is room, by less."""
+    """Return lines that are indented by `by` more spaces, or by fewer if it is negative."""
     if by >= 0:
         return [" " * by + line if line.strip() else line for line in lines]
     return [line[min(-by, _indent(line)) :] if line.strip() else line for line in lines]

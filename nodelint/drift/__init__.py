@@ -1,7 +1,8 @@
-"""What replaces running nodes: the hashes that Karpenter compares, worked out from manifests.
+"""The hashes with which Karpenter detects drift, computed from manifests.
 
-An object is taken as the API server of the release stores it (`stored_object`), read as Go does (`go_values`) and
-hashed as Karpenter does (`hashstructure`, `hashes`). `data/hashes.json` says which fields count in which release.
+An object is converted to the form that the API server of the release stores (`stored_object`), read as Go reads it
+(`go_values`) and hashed as in Karpenter (`hashstructure`, `hashes`). `data/hashes.json` lists the fields that each
+release hashes.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ __all__ = ["Hash", "Unhashable", "hash_object", "hash_stored", "stored_object"]
 
 
 def hash_object(obj: Object, release: Version, schemas: Schemas, ca: int | None = None) -> Hash:
-    """Return the hash that Karpenter writes on a NodePool or an EC2NodeClass once the manifest is applied.
+    """Return the hash that Karpenter writes on a NodePool or an EC2NodeClass after the manifest is applied.
 
-    `ca` is the hash of the cluster's CA bundle, for the releases that hash it. Raise Unhashable where the hash cannot
-    be known: a placeholder, a part of an object, a value of the wrong type, an API version not served.
+    `ca` is the hash of the cluster's CA bundle, for the releases that include it. Raise Unhashable if the hash cannot
+    be known: because of a placeholder, a partial object, a value of the wrong type, or an API version that is not
+    served.
     """
     return hash_stored(obj.kind, stored_object(obj, release, schemas), release, ca)

@@ -1,9 +1,9 @@
-"""Disruption budgets of a NodePool: how many nodes Karpenter may disrupt at a moment, and over a week.
+"""Disruption budgets of a NodePool: how many nodes Karpenter may disrupt at a time, and over a week.
 
-The smallest of the budgets that are active and concern the reason counts; a percentage is rounded up. A budget
-without schedule is always active. One with a schedule is active from each of its hits, in UTC, for its duration. A
-budget that cannot be read lets nothing be disrupted at all.
-Source: karpenter pkg/apis/v1/nodepool.go@v1.14.1:352-447.
+Of the budgets that are active and concern the reason, the smallest counts; a percentage is rounded up. A budget
+without schedule is always active. A budget with a schedule is active from each date of the schedule, in UTC, for its
+duration. A budget that cannot be read forbids every disruption. Source: karpenter
+pkg/apis/v1/nodepool.go@v1.14.1:352-447.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ DRIFTED = "Drifted"
 """The disruption reason of nodes that have drifted."""
 
 REASONS = frozenset({DRIFTED, "Empty", "Underutilized"})
-"""The disruption reasons that budgets are about in every release."""
+"""The disruption reasons that budgets can name in every release."""
 
 UNHEALTHY = "Unhealthy"
-"""The disruption reason of node repair, where it keeps to budgets."""
+"""The disruption reason of node repair, in releases in which budgets limit node repair."""
 
 WEEK = timedelta(days=7)
 
@@ -46,13 +46,14 @@ _MONDAY = datetime(2024, 1, 1, tzinfo=UTC)
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _DAY = timedelta(days=1)
 _LONGEST_PAUSE = timedelta(days=9 * 366)
-"""A schedule that has not hit for so long never hits: 29 February is at most eight years away from the next."""
+"""A longer pause between two dates of a schedule is impossible: two 29 February are at most eight years apart."""
 
 
 class Budget(NamedTuple):
     """An entry of `spec.disruption.budgets`: a number of nodes or a percentage, and when it is active.
 
-    `schedule` is None for a budget that always is. `broken` says why the controller cannot read it.
+    `schedule` is None for a budget that is always active. `broken` is the reason why the controller cannot read the
+    budget; None if it can.
     """
 
     nodes: str
@@ -62,13 +63,13 @@ class Budget(NamedTuple):
     broken: str | None = None
 
     def limit(self, nodes: int) -> int:
-        """Return how many of so many nodes it allows; a percentage is rounded up."""
+        """Return how many of `nodes` nodes the budget allows to be disrupted. A percentage is rounded up."""
         if self.nodes.endswith("%"):
             return -(-_count(self.nodes[:-1]) * nodes // 100)
         return _count(self.nodes)
 
     def windows(self, start: datetime, end: datetime) -> Iterator[tuple[datetime, datetime]]:
-        """Yield the times between two moments at which it is active, in order, those that touch joined."""
+        """Yield the times between two moments in which the budget is active, in order. Adjacent times are joined."""
         if self.schedule is None:
             yield start, end
             return
@@ -88,7 +89,7 @@ class Budget(NamedTuple):
 
 
 class Interval(NamedTuple):
-    """A time over which the same budgets are active; none of them means that nothing is limited."""
+    """A time in which the same budgets are active. Without any budget, nothing limits disruption."""
 
     start: datetime
     end: datetime
@@ -96,16 +97,18 @@ class Interval(NamedTuple):
 
     @property
     def closed(self) -> bool:
-        """Whether no node may be disrupted, however many there are."""
+        """Return whether no node may be disrupted, whatever the number of nodes."""
         return any(budget.broken or budget.nodes in ("0", "0%") for budget in self.budgets)
 
     def allowed(self, nodes: int) -> int:
-        """Return how many of a pool's nodes may be under disruption at once."""
+        """Return how many of a pool's `nodes` nodes may be disrupted at once."""
         return allowed(self.budgets, nodes)
 
 
 def budgets(stored: dict[str, Any], reason: str = DRIFTED) -> tuple[Budget, ...]:
-    """Return the budgets of a stored NodePool that concern a disruption reason, and those that break all of them."""
+    """Return the budgets of a stored NodePool that concern a disruption reason, and those that the controller cannot
+    read.
+    """
     entries = inside(stored, "spec", "disruption").get("budgets")
     found = []
     for entry in entries if isinstance(entries, list) else ():
@@ -119,7 +122,7 @@ def budgets(stored: dict[str, Any], reason: str = DRIFTED) -> tuple[Budget, ...]
 
 
 def of_entry(entry: Node) -> Budget | None:
-    """Return one budget of a manifest, if it has a schedule and a duration.
+    """Return one budget of a manifest that has a schedule and a duration.
 
     None if it has none, contains a placeholder or cannot be read.
     """
@@ -131,7 +134,11 @@ def of_entry(entry: Node) -> Budget | None:
 
 
 class RedundantBudget(NamedTuple):
-    """An entry of a list of budgets that never counts, and another that is in force with it and allows no more."""
+    """A budget without effect, and the other budget that causes this: the other one is active at the same times and
+    allows no more nodes.
+
+    `allows_more` is true if the budget without effect allows more nodes than the other one.
+    """
 
     entry: Node
     budget: Budget
@@ -143,11 +150,11 @@ class RedundantBudget(NamedTuple):
 def without_effect(
     node: Node, conditional: Set[int] = frozenset(), release: Version = NEWEST
 ) -> Iterator[RedundantBudget]:
-    """Yield the entries of a list of budgets that change nothing, however many nodes there are; the later of two
-    alike.
+    """Yield the entries of a list of budgets without effect, for any number of nodes. Of two equal ones, the later is
+    yielded.
 
-    The others count without them, so that all of them can go. `conditional` are entries, by the id of their nodes,
-    that may not be there: no other entry is without effect because of them.
+    All of them can be removed together. `conditional` are entries, by the id of their nodes, that a template may
+    omit: no other entry is without effect because of them. Nothing is yielded if the controller cannot read a budget.
     """
     every = REASONS | {UNHEALTHY} if behaves("graceful-repair", release) else REASONS
     known = [(item, budget, reasons) for item in node.items for budget, reasons in _known(item, every)]
@@ -180,9 +187,7 @@ def _first(others: Iterable[_Known], reason: str, budget: Budget) -> tuple[Node,
 
 
 def _known(item: Node, every: frozenset[str]) -> Iterator[tuple[Budget, frozenset[str]]]:
-    """Yield an entry of budgets as the controller reads it, with the reasons that it concerns; none for
-    placeholders.
-    """
+    """Yield a budget as the controller reads it, with the reasons that it concerns. Nothing for placeholders."""
     if item.kind != "mapping" or any(isinstance(e.value, UnknownValue) for e in item.walk() if e.kind == "scalar"):
         return
     plain = item.plain()
@@ -192,7 +197,7 @@ def _known(item: Node, every: frozenset[str]) -> Iterator[tuple[Budget, frozense
 
 
 def _covers(budget: Budget, other: Budget) -> bool:
-    """Whether one budget is in force whenever the other is, and then allows no more nodes."""
+    """Return whether `budget` is active whenever `other` is, and then allows no more nodes."""
     if not _at_most(budget, other):
         return False
     if budget.schedule is None or (budget.schedule == other.schedule and budget.duration >= other.duration):
@@ -208,7 +213,7 @@ def _is_weekly(schedule: Schedule) -> bool:
 
 
 def _at_most(budget: Budget, other: Budget) -> bool:
-    """Whether one budget allows no more nodes than the other, of any number of nodes."""
+    """Return whether `budget` allows no more nodes than `other`, for any number of nodes."""
     a, b = (_count(budget.nodes.removesuffix("%")) for budget in (budget, other))
     shares = budget.nodes.endswith("%"), other.nodes.endswith("%")
     if a == 0 or (shares[1] and b == 100):
@@ -217,7 +222,9 @@ def _at_most(budget: Budget, other: Budget) -> bool:
 
 
 def starts_again(budget: Budget) -> bool:
-    """Whether a schedule hits again before the duration of the hit before is over, so that one window runs on."""
+    """Return whether a schedule begins again before the duration of its previous window is over, so that the windows
+    overlap.
+    """
     hits = _hits(budget.schedule, _MONDAY, _MONDAY + WEEK) if budget.schedule is not None else ()
     return any(later - before < budget.duration for before, later in pairwise(hits))
 
@@ -228,10 +235,10 @@ def typical_of(budget: Budget) -> tuple[Interval, ...]:
 
 
 def local_hours(budget: Budget, region: str) -> tuple[str, bool] | None:
-    """Return the hours of a region's standard time at which a budget's window begins and ends, such as `18:00-02:00`.
+    """Return begin and end of a budget's window in a region's standard time, such as `18:00-02:00`, and whether
+    summer time moves them by an hour.
 
-    With whether summer time moves them by an hour. None if it begins at several times of the day, or the region is
-    not known.
+    None if the window begins at several times of the day, or if the region is not known.
     """
     offset, schedule = table("regions")["offsets"].get(region), budget.schedule
     if offset is None or schedule is None or len(schedule.hours) * len(schedule.minutes) != 1:
@@ -241,7 +248,7 @@ def local_hours(budget: Budget, region: str) -> tuple[str, bool] | None:
 
 
 def inside(stored: dict[str, Any], *steps: str) -> dict[str, Any]:
-    """Return the mapping at the end of a path; an empty one where there is none."""
+    """Return the mapping at the end of a path. Empty if there is none."""
     value: Any = stored
     for step in steps:
         value = value.get(step) if isinstance(value, dict) else None
@@ -249,12 +256,12 @@ def inside(stored: dict[str, Any], *steps: str) -> dict[str, Any]:
 
 
 def allowed(active: Sequence[Budget], nodes: int) -> int:
-    """Return the smallest of the limits of active budgets, at most all nodes."""
+    """Return the smallest limit of active budgets for a number of nodes. Without budgets, all nodes."""
     return min((0 if budget.broken else budget.limit(nodes) for budget in active), default=nodes)
 
 
 def week(found: Sequence[Budget], start: datetime) -> list[Interval]:
-    """Return the seven days from a moment on, split where another set of budgets is active."""
+    """Return seven days from a moment on, as intervals: a new one begins when the active budgets change."""
     end = start + WEEK
     spans = [(budget, list(budget.windows(start, end))) for budget in found]
     begins = [[begin for begin, _ in windows] for _, windows in spans]
@@ -275,9 +282,10 @@ def week(found: Sequence[Budget], start: datetime) -> list[Interval]:
 
 
 def typical_week(pool: NodePool, reason: str = DRIFTED) -> tuple[Interval, ...] | None:
-    """Return a week from Monday 00:00 UTC on under the budgets of a NodePool; None if they are not known.
+    """Return the intervals of a week from Monday 00:00 UTC on, each with the active budgets of a NodePool. None if
+    the budgets are not known.
 
-    Schedules that go by the date or by the month have other weeks too.
+    If a schedule depends on the date or month, other weeks differ.
     """
     node = pool.node.find("spec", "disruption", "budgets")
     entries: object = [{"nodes": "10%"}]  # what the API server fills in
@@ -295,7 +303,9 @@ def typical_week(pool: NodePool, reason: str = DRIFTED) -> tuple[Interval, ...] 
 
 
 def always_closed(pool: NodePool, reason: str) -> bool:
-    """Whether the budgets that a NodePool writes let no node go for a reason, at any time of a week."""
+    """Return whether the budgets in a NodePool forbid every disruption for a reason, at all times of a week. False if
+    the pool has no `budgets`.
+    """
     if pool.node.find("spec", "disruption", "budgets") is None:
         return False
     stretches = typical_week(pool, reason)
@@ -303,7 +313,7 @@ def always_closed(pool: NodePool, reason: str) -> bool:
 
 
 def describe_budget(stretches: Sequence[Interval]) -> str:
-    """Return what is allowed over a week: `Mon-Fri 09:00-17:00 UTC: nothing; otherwise 10 %`."""
+    """Return the limits over a week as text: `Mon-Fri 09:00-17:00 UTC: nothing; otherwise 10 %`."""
     used = list(dict.fromkeys(budget for interval in stretches for budget in interval.budgets))
     always = [budget for budget in used if all(budget in interval.budgets for interval in stretches)]
     times = [f"{describe_times(b, stretches)}: {_least([*always, b])}" for b in used if b not in always]
@@ -312,7 +322,7 @@ def describe_budget(stretches: Sequence[Interval]) -> str:
 
 
 def _least(active: Sequence[Budget]) -> str:
-    """Return the limits that count of those that are active together."""
+    """Return the smallest limits of budgets that are active together, as text."""
     if any(budget.broken or budget.nodes in ("0", "0%") for budget in active):
         return "nothing"
     shares = [_count(budget.nodes[:-1]) for budget in active if budget.nodes.endswith("%")]
@@ -322,7 +332,7 @@ def _least(active: Sequence[Budget]) -> str:
 
 
 def describe_times(budget: Budget, stretches: Sequence[Interval]) -> str:
-    """Return the times at which a budget is active: by days of the week where they are alike, else one by one."""
+    """Return the times at which a budget is active: by weekday if all windows are equal, else one by one."""
     start, end = stretches[0].start, stretches[-1].end
     windows = list(budget.windows(start, end))
     whole = [window for window in windows if window[0] > start and window[1] < end]
@@ -342,14 +352,14 @@ def describe_times(budget: Budget, stretches: Sequence[Interval]) -> str:
 def _restore_cut_windows(
     windows: Sequence[tuple[datetime, datetime]], time: Any, length: timedelta
 ) -> Iterator[tuple[datetime, datetime]]:
-    """Yield the windows with those that the week cuts, as they are as a whole."""
+    """Yield the windows in full length, including those that the begin or end of the week cuts."""
     for begin, finish in windows:
         whole = begin if begin.time() == time else finish - length
         yield whole, whole + length
 
 
 def _days(days: Sequence[int]) -> str:
-    """Return days of the week in words: `Mon-Fri`, `Sat, Sun`, `every day`."""
+    """Return days of the week as text: `Mon-Fri`, `Sat, Sun`, `every day`."""
     if len(days) == len(_DAYS):
         return "every day"
     runs: list[list[int]] = []
@@ -392,14 +402,16 @@ def _length(duration: str) -> timedelta:
 
 
 def _every(nodes: str, text: str, length: timedelta, broken: str | None) -> Budget:
-    """`@every 1h` counts from the moment that is asked about: it is active always or never."""
+    """Return the budget of a schedule such as `@every 1h`. It counts from the time of the check, so the budget is
+    always or never active.
+    """
     delay = _length(text.removeprefix("@every").strip())
     never = Schedule(frozenset(), frozenset(), frozenset(), frozenset(), frozenset(), True)
     return Budget(nodes, text, None if delay <= length else never, length, broken)
 
 
 def _hits(schedule: Schedule, after: datetime, until: datetime) -> Iterator[datetime]:
-    """Yield the minutes that a schedule hits, later than one moment and no later than another."""
+    """Yield the minutes at which a schedule begins, after `after` and not later than `until`."""
     day = after.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     hours, minutes = sorted(schedule.hours), sorted(schedule.minutes)
     while day <= until:
@@ -414,8 +426,8 @@ def _hits(schedule: Schedule, after: datetime, until: datetime) -> Iterator[date
 
 
 def _last_hit(schedule: Schedule, at: datetime, after: datetime) -> datetime | None:
-    """Return the last minute that a schedule hits, no later than one moment and later than another; None
-    without one.
+    """Return the last minute at which a schedule begins, not later than `at` and after `after`. None if there is
+    none.
     """
     day = at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     hours, minutes = sorted(schedule.hours, reverse=True), sorted(schedule.minutes, reverse=True)
@@ -439,7 +451,7 @@ def _includes_day(schedule: Schedule, day: datetime) -> bool:
 
 
 def _count(digits: str) -> int:
-    """Return a number of nodes; one of very many digits is as good as any that no cluster reaches."""
+    """Return a number of nodes. A number with very many digits becomes one that no cluster reaches."""
     return int(digits) if len(digits) < _DIGITS else 10**_DIGITS
 
 

@@ -1,4 +1,6 @@
-"""How the NodeClaims of a cluster compare with manifests: which carry the same hash, and where others differ."""
+"""Compare the NodeClaims of a cluster with manifests: which have the same hash, and in which fields the others
+differ.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,9 @@ if TYPE_CHECKING:
 
 
 class ClaimStatus(NamedTuple):
-    """A NodeClaim and an object of a manifest. `fields`: where they differ; where that cannot be determined, they are
-    empty, and `note` says why and what is known.
+    """The comparison of a NodeClaim with an object of a manifest. `fields` are the fields that differ.
+
+    If they cannot be determined, `fields` is empty, and `note` gives the reason and what is known.
     """
 
     claim: Claim
@@ -33,9 +36,9 @@ class ClaimStatus(NamedTuple):
 
 
 def ca_of(cluster: Cluster, release: Version) -> int | None:
-    """Return the hash of the cluster's CA bundle, from a class that is live; None if no class holds it.
+    """Return the hash of the cluster's CA bundle, computed from a live class. None if no class shows it.
 
-    The hash of a class is that of its spec, its family and the bundle, joined by XOR.
+    The hash of a class is the XOR of the hashes of its spec, its AMI family and the bundle.
     """
     if not behaves("hashes-ca-bundle", release):
         return None
@@ -53,7 +56,7 @@ def ca_of(cluster: Cluster, release: Version) -> int | None:
 
 
 class _Manifest(NamedTuple):
-    """An object as a manifest has it: `stored` is how the API server would store it, `hashed` its hash."""
+    """An object of a manifest: `stored` is the form that the API server would store, `hashed` its hash."""
 
     kind: str
     name: str
@@ -65,7 +68,7 @@ class _Manifest(NamedTuple):
 def standings(
     kind: str, name: str, stored: dict[str, Any], hashed: Hash, cluster: Cluster, release: Version
 ) -> list[ClaimStatus]:
-    """Return for each NodeClaim of a pool or a class whether it matches the object in a manifest."""
+    """Return, for each NodeClaim of a pool or class, whether it matches the object in a manifest."""
     claims = cluster.of_class(name) if kind == CLASS_KIND else cluster.of_pool(name)
     return [_standing(_Manifest(kind, name, stored, hashed, release), cluster, claim) for claim in claims]
 
@@ -85,7 +88,7 @@ def _standing(manifest: _Manifest, cluster: Cluster, claim: Claim) -> ClaimStatu
 
 
 def _say_what_is_known(manifest: _Manifest, cluster: Cluster) -> str:
-    """Return what is known of a difference whose fields are not: a NodeClaim holds only the hash of its class."""
+    """Return what is known about a difference in unknown fields: a NodeClaim has only the hash of its class."""
     kind, name, stored, _, release = manifest
     if kind != CLASS_KIND:
         return "by no field that a NodeClaim shows: a label or an annotation that was removed, for example"
@@ -106,9 +109,7 @@ def _say_what_is_known(manifest: _Manifest, cluster: Cluster) -> str:
 
 
 def _list_differing_fields(manifest: _Manifest, cluster: Cluster, claim: Claim, noted: str) -> Iterator[str]:
-    """Yield the fields that differ: by the live object where the claim was made from it as it is, else by
-    the claim.
-    """
+    """Yield the fields that differ: by the live object if the claim has its hash, else by the claim."""
     kind, _, stored, _, release = manifest
     live = (cluster.classes if kind == CLASS_KIND else cluster.pools).get(manifest.name)
     try:
@@ -121,7 +122,7 @@ def _list_differing_fields(manifest: _Manifest, cluster: Cluster, claim: Claim, 
 
 
 def changed(kind: str, old: dict[str, Any], new: dict[str, Any], release: Version) -> Iterator[str]:
-    """Yield the fields in which the hashes of two stored objects differ."""
+    """Yield the fields in which two stored objects differ, without fields that their hashes do not include."""
     path, struct = root(kind)
     for difference in differences(struct, mapping(old, *path), mapping(new, *path), release, path):
         yield render_path(difference.path)
@@ -130,7 +131,9 @@ def changed(kind: str, old: dict[str, Any], new: dict[str, Any], release: Versio
 
 
 def _by_claim(stored: dict[str, Any], claim: Claim, release: Version) -> Iterator[str]:
-    """Yield fields of a pool's template that a claim was made with otherwise, without labels that were dropped."""
+    """Yield the fields of a pool's template that differ from a claim. Labels that were removed from the template are
+    not found.
+    """
     template = mapping(stored, "spec", "template")
     spec, path = mapping(template, "spec"), ("spec", "template", "spec")
     for field, kind in (

@@ -1,4 +1,4 @@
-"""What a cluster holds, as `kubectl get nodepools,ec2nodeclasses,nodeclaims` prints it."""
+"""The objects of a cluster, as `kubectl get nodepools,ec2nodeclasses,nodeclaims` prints them."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 
 KINDS = ("nodepools.karpenter.sh", "ec2nodeclasses.karpenter.k8s.aws", "nodeclaims.karpenter.sh")
-"""What to ask kubectl for, by names that no other API has."""
+"""The resources to request from kubectl, by names that no other API has."""
 
 NODEPOOL = "karpenter.sh/nodepool"
 _TOO_DEEP = "nested more deeply than kubectl prints anything"
 
 
 class Claim(NamedTuple):
-    """A NodeClaim: a node, or one that is about to be. `drifted` is the reason of its Drifted condition.
+    """A NodeClaim. `drifted` is the reason of its Drifted condition; None if it has not drifted.
 
-    `node` is the name of its node, empty if it has none yet.
+    `node` is the name of its node. Empty if it has none yet.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Claim(NamedTuple):
 class Cluster(NamedTuple):
     """The pools and classes of a cluster by name, as plain objects, and its NodeClaims.
 
-    `nodes` are the annotations of each node. `pods` and `pod_budgets` are None if kubectl's output has none.
+    `nodes` are the annotations of each node, by name. `pods` and `pod_budgets` are None if kubectl's output has none.
     """
 
     pools: dict[str, dict[str, Any]]
@@ -57,9 +57,9 @@ class Cluster(NamedTuple):
         return [claim for claim in self.claims if claim.pool == name]
 
     def usage_of(self, name: str) -> dict[str, str]:
-        """Return what the nodes of a pool hold, by resource (`status.resources`).
+        """Return the resources of the nodes of a pool (`status.resources`).
 
-        Empty if the cluster does not say.
+        Empty if the output of kubectl does not have them.
         """
         resources = mapping(self.pools.get(name), "status", "resources")
         return {str(key): str(value) for key, value in resources.items()}
@@ -70,7 +70,9 @@ class Cluster(NamedTuple):
 
 
 def read(*printed: str) -> Cluster:
-    """Read what kubectl printed, JSON or YAML; ValueError where it is neither, or holds none of the three kinds."""
+    """Return the cluster in the output of kubectl, JSON or YAML. Raise ValueError if it is neither, or has none of
+    the three kinds.
+    """
     cluster = Cluster({}, {}, [], {})
     claims: dict[str, Claim] = {}
     workloads: dict[tuple[str, str, str], dict[str, Any]] = {}

@@ -1,4 +1,4 @@
-"""Pods and PodDisruptionBudgets of a cluster, as far as they hold back the disruption of a node."""
+"""Pods and PodDisruptionBudgets of a cluster, as far as they prevent the disruption of a node."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 KINDS = ("nodes", "pods", "poddisruptionbudgets.policy")
-"""What to ask kubectl for beside NodeClaims, in all namespaces."""
+"""The resources to request from kubectl in addition to NodeClaims, in all namespaces."""
 
 DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
 
@@ -24,7 +24,9 @@ _OVER = ("Succeeded", "Failed")
 
 
 class RunningPod(NamedTuple):
-    """A pod that runs on a node, since when. `static` is one of the kubelet's own, which nothing evicts."""
+    """A pod on a node, with its start time. `static` is true for a static pod of the kubelet, which is never
+    evicted.
+    """
 
     namespace: str
     name: str
@@ -40,12 +42,12 @@ class RunningPod(NamedTuple):
         return f"{self.namespace}/{self.name}"
 
     def is_protected(self, now: datetime | None, release: Version) -> bool:
-        """Whether its annotation keeps its node from disruption."""
+        """Return whether an annotation of the pod prevents the disruption of its node."""
         return is_protected(self.annotations, self.started, now, release)
 
 
 class PodBudget(NamedTuple):
-    """A PodDisruptionBudget. `allowed` is how many evictions it allows now; None if its status is not there."""
+    """A PodDisruptionBudget. `allowed` is the number of evictions that it allows now; None without a status."""
 
     namespace: str
     name: str
@@ -57,16 +59,19 @@ class PodBudget(NamedTuple):
         return f"{self.namespace}/{self.name}"
 
     def selects(self, pod: RunningPod) -> bool:
-        """Whether it covers a pod: of its namespace, by labels and expressions; policy/v1 has `{}` select all."""
+        """Return whether the budget covers a pod: the namespace, labels and expressions match. In policy/v1, `{}`
+        selects all pods.
+        """
         return pod.namespace == self.namespace and meets(pod.labels, self.selector) is True
 
 
 def is_protected(
     annotations: Mapping[str, str], started: datetime | None, now: datetime | None, release: Version
 ) -> bool:
-    """Whether a pod keeps its node from disruption by an annotation: `true`, or a duration that has not ended.
+    """Return whether an annotation of a pod prevents the disruption of its node: `true`, or a duration that has not
+    ended.
 
-    `IsDoNotDisruptActive` of pkg/utils/pod/scheduling.go of core: a pod whose start is not known is protected.
+    `IsDoNotDisruptActive` of pkg/utils/pod/scheduling.go of core. A pod whose start is not known is protected.
     """
     value = annotations.get(DO_NOT_DISRUPT, "")
     if value == "true" or not behaves("reads-durations-of-do-not-disrupt", release):
@@ -78,7 +83,7 @@ def is_protected(
 
 
 def read_pod(obj: Plain) -> RunningPod | None:
-    """Return a pod that runs. None for one without a node, and for one that has ended."""
+    """Return a running pod. None for a pod without a node, and for one that has ended."""
     meta, spec, status = mapping(obj.get("metadata")), mapping(obj.get("spec")), mapping(obj.get("status"))
     node = text(spec.get("nodeName"))
     if not node or status.get("phase") in _OVER:
@@ -96,7 +101,7 @@ def read_pod(obj: Plain) -> RunningPod | None:
 
 
 def read_budget(obj: Plain) -> PodBudget:
-    """Return a PodDisruptionBudget."""
+    """Return the PodDisruptionBudget in an object."""
     meta, selector = mapping(obj.get("metadata")), mapping(obj.get("spec")).get("selector")
     return PodBudget(
         text(meta.get("namespace")) or "default",
@@ -107,7 +112,7 @@ def read_budget(obj: Plain) -> PodBudget:
 
 
 def covering(budgets: list[PodBudget], pods: list[RunningPod]) -> Iterator[PodBudget]:
-    """Yield the budgets that allow no eviction now of one of the pods."""
+    """Yield the budgets that cover one of the pods and allow no eviction now."""
     for budget in budgets:
         if budget.allowed == 0 and any(budget.selects(pod) for pod in pods):
             yield budget

@@ -1,4 +1,6 @@
-"""Durations, quantities and times as Go reads them from JSON. Each raises ValueError where Go would refuse."""
+"""Durations, quantities and times as Go reads them from JSON. Each function raises ValueError if Go would refuse the
+text.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ _LONGEST = 2**63
 
 
 def duration(text: str) -> int:
-    """Nanoseconds of a duration such as `1h30m`, as time.ParseDuration counts them."""
+    """Return the nanoseconds of a duration such as `1h30m`, as time.ParseDuration counts them."""
     rest = text[1:] if text[:1] in ("-", "+") else text
     sign = -1 if text.startswith("-") else 1
     if rest == "0":
@@ -40,7 +42,9 @@ def duration(text: str) -> int:
 
 
 def _part_of(digits: str, unit: int) -> int:
-    """Return a decimal fraction of a unit. Go drops digits that overflow 63 bits, and counts in floats."""
+    """Return the value of a decimal fraction of a unit. Like Go, ignore digits beyond 63 bits, and compute with
+    floats.
+    """
     digits_left = digits
     while digits_left and int(digits_left) >= _LONGEST:
         digits_left = digits_left[:-1]
@@ -95,7 +99,7 @@ def _exponent(sign: str, nanos: int) -> str:
 
 
 def _scale(nanos: int) -> tuple[int, int]:
-    """Return a whole number and the power of ten, a multiple of three, that it is to be multiplied with."""
+    """Return a whole number and a power of ten, a multiple of three, whose product is `nanos` billionths."""
     power, rest = -9, nanos
     while rest % 1000 == 0 and power < 18:
         power, rest = power + 3, rest // 1000
@@ -110,7 +114,8 @@ _TIME = re.compile(
 def time_bytes(text: str) -> bytes:
     """Return a time of RFC 3339 as Go marshals it in a controller whose local time is UTC.
 
-    A version byte, seconds since the year 1, nanoseconds, and the minutes off UTC, which are 0.
+    The bytes are a version, the seconds since the year 1, the nanoseconds, and the offset from UTC in minutes, which
+    is 0.
     """
     from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""The hash annotations by which Karpenter sees that a node no longer matches its NodePool or EC2NodeClass."""
+"""The hash annotations with which Karpenter detects that a node differs from its NodePool or EC2NodeClass."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 class Hash(NamedTuple):
-    """The value of a hash annotation, and the version that stands next to it.
+    """The value of a hash annotation, and the version in the annotation next to it.
 
-    `without_ca`: the release hashes the cluster's CA bundle too, which was not known.
+    `without_ca` is true if the release includes the cluster's CA bundle, whose hash was not known.
     """
 
     annotation: str
@@ -33,13 +33,13 @@ class Hash(NamedTuple):
 
 
 def annotation(kind: str) -> str:
-    """Return the annotation that holds the hash of a kind; KeyError for a kind that has none."""
+    """Return the annotation that contains the hash of a kind. Raise KeyError for a kind without one."""
     name: str = table("hashes")["annotations"][kind]["annotation"]
     return name
 
 
 def version_annotation(kind: str) -> str:
-    """Return the annotation that holds the version of a kind's hash."""
+    """Return the annotation that contains the version of a kind's hash."""
     name: str = table("hashes")["annotations"][kind]["versionAnnotation"]
     return name
 
@@ -51,16 +51,16 @@ def version(kind: str, release: Version) -> str:
 
 
 def root(kind: str) -> tuple[Path, str]:
-    """Return where the hashed part of a kind stands, and its Go type."""
+    """Return the path of the hashed part of a kind, and its Go type."""
     row = table("hashes")["annotations"][kind]
     return tuple(row["root"]), row["type"]
 
 
 def moves_nodes(kind: str, path: str, release: Version) -> bool:
-    """Whether a running node no longer matches its object once a field that it lacked is there.
+    """Return whether running nodes drift if a missing field is added to their object.
 
-    `path` is that of the field, such as `spec.template.spec.expireAfter`. That is so of what is hashed, of what a
-    pool asks of instance types, and of what a class selects by.
+    `path` is that of the field, such as `spec.template.spec.expireAfter`. True for fields that are hashed, for the
+    requirements of a pool, and for the selectors of a class.
     """
     steps = [part for part in re.split(r"\.|\[[^]]*+\]?", path) if part]
     top, struct = root(kind) if kind in table("hashes")["annotations"] else ((), "")
@@ -79,10 +79,11 @@ def moves_nodes(kind: str, path: str, release: Version) -> bool:
 
 
 def hash_stored(kind: str, stored: dict[str, Any], release: Version, ca: int | None = None) -> Hash:
-    """Return the hash of an object as the API server stores it. Raise Unhashable for what Go could not read.
+    """Return the hash of an object in the form that the API server stores. Raise Unhashable for a value that Go
+    cannot read.
 
-    `ca` is the `text_hash` of the cluster's CA bundle as the controller holds it, base64 of PEM, for the releases
-    that hash it.
+    `ca` is the `text_hash` of the cluster's CA bundle as the controller has it, base64 of PEM, for the releases that
+    include it.
     """
     path, struct = root(kind)
     value: Any = stored
@@ -101,9 +102,9 @@ def hash_stored(kind: str, stored: dict[str, Any], release: Version, ca: int | N
 
 
 def family(stored: dict[str, Any]) -> str:
-    """Return the AMI family of a class: as written, else of its alias, else `Custom`.
+    """Return the AMI family of a class: amiFamily, else that of its alias, else `Custom`.
 
-    Raise Unhashable for a placeholder and for an alias of no family.
+    Raise Unhashable for a placeholder, and for an alias of an unknown family.
     """
     spec = stored.get("spec")
     spec = spec if isinstance(spec, dict) else {}
@@ -123,7 +124,8 @@ def family(stored: dict[str, Any]) -> str:
 
 
 def kubelet_text(stored: dict[str, Any]) -> str:
-    """Return a class's kubelet as Go's JSON has it, which is what is hashed where it is an open map; `null` for none.
+    """Return a class's kubelet as Go's JSON. This text is hashed in releases in which kubelet is an open map. `null`
+    if there is none.
 
     Raise Unhashable for a placeholder.
     """
@@ -152,9 +154,9 @@ def _known(value: Any, path: Path) -> str:
 
 
 def kubelet_hash(stored: dict[str, Any], release: Version) -> int | None:
-    """Return the hash of a class's kubelet, which 1.0 keeps apart on its NodeClaims; None from 1.1.0 on.
+    """Return the hash of a class's kubelet, which 1.0 stores separately on its NodeClaims. None from 1.1.0 on.
 
-    An empty kubelet and none have the same hash there.
+    An empty `kubelet` has the same hash as no `kubelet`.
     """
     if not behaves("kubelet-hash", release):
         return None

@@ -1,8 +1,8 @@
-"""A typed value's hash as mitchellh/hashstructure v2 works it out with Karpenter's options.
+"""The hash of a typed value, as mitchellh/hashstructure v2 computes it with Karpenter's options.
 
 FormatV2 with SlicesAsSets, IgnoreZeroValue and ZeroNil: FNV-1 of 64 bits. The names of structs and fields count, and
-so does the order of fields; the order of a list's entries does not, and two equal entries cancel each other out.
-Fields that hold Go's zero value are left out. A list, map or pointer that is present is never zero.
+so does the order of fields. The order of a list's entries does not count, and two equal entries cancel each other
+out. Fields with Go's zero value are left out. A list, map or pointer that is present is never zero.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _BITS = {"int32": 32, "int64": 64}
 
 
 class Unhashable(Exception):
-    """A value that has no hash: where it stands, and why it has none."""
+    """Raised for a value that has no hash, with its path and the reason."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(f"{render_path(path)}: {reason}" if path else reason)
@@ -38,9 +38,10 @@ class Unhashable(Exception):
 
 
 class Field(NamedTuple):
-    """A field of a Go struct: its name there and in JSON, its type, and what its `hash` tag says.
+    """A field of a Go struct: its name there and in JSON, its type, and the value of its `hash` tag.
 
-    The tag `unplaced` is our own: the field is hashed, but its place among the others, which counts, is not known.
+    The tag `unplaced` is nodelint's own: the field is hashed, but its position among the fields, which counts, is not
+    known.
     """
 
     name: str
@@ -50,19 +51,21 @@ class Field(NamedTuple):
     releases: str
 
     def counts(self, release: Version) -> bool:
-        """Whether the release hashes it."""
+        """Return whether the release hashes the field."""
         return self.tag != "ignore" and releases_match(self.releases, release)
 
 
 @cache
 def fields(struct: str) -> tuple[Field, ...]:
-    """Return the fields of a struct of Karpenter's by its Go name, in Go's order; KeyError for no such struct."""
+    """Return the fields of a Karpenter struct by its Go name, in Go's order. Raise KeyError if there is no such
+    struct.
+    """
     rows = table("hashes")["structs"][struct]["fields"]
     return tuple(Field(r["name"], r["json"], r["type"], r.get("hash", ""), r.get("releases", "")) for r in rows)
 
 
 def hash_of(kind: str, value: Any, release: Version, path: Path = ()) -> int:
-    """Return the hash of a value of a Go type. Raise Unhashable where Go could not read the value."""
+    """Return the hash of a value of a Go type. Raise Unhashable for a value that Go cannot read."""
     kind = kind.removeprefix("*")
     if kind.startswith("[]"):
         total = 0
@@ -80,7 +83,7 @@ def hash_of(kind: str, value: Any, release: Version, path: Path = ()) -> int:
 
 
 def contribution(field: Field, value: Any, release: Version, path: Path) -> int | None:
-    """Return what a field that holds a value adds to its struct's hash; None if it adds nothing."""
+    """Return the part of a field in its struct's hash. None if the field does not change the hash."""
     if not field.counts(release) or is_zero(field.type, value, path):
         return None
     if field.tag == "string":
@@ -89,7 +92,7 @@ def contribution(field: Field, value: Any, release: Version, path: Path) -> int 
 
 
 def is_zero(kind: str, value: Any, path: Path = ()) -> bool:
-    """Whether a value that is there is the zero value of its Go type."""
+    """Return whether a present value is the zero value of its Go type."""
     if kind.startswith(("*", "[]", "map[")):
         return False
     if kind == "NillableDuration":
@@ -104,7 +107,7 @@ def is_zero(kind: str, value: Any, path: Path = ()) -> bool:
 
 
 NEVER = "Never"
-"""The duration that is not one."""
+"""The value of a duration field that disables it."""
 
 
 def _struct(name: str, value: dict[str, Any], release: Version, path: Path) -> int:
@@ -131,7 +134,7 @@ def _integer(value: Any, bits: int, path: Path) -> int:
 
 
 def _duration(value: Any, path: Path) -> int:
-    """metav1.Duration: a struct around a count of nanoseconds, which is left out where it is 0."""
+    """Return the hash of a metav1.Duration: a struct with a count of nanoseconds, which is left out if it is 0."""
     name = text_hash("Duration")
     nanoseconds = _read(go_values.duration, value, path)
     if not nanoseconds:
@@ -140,7 +143,9 @@ def _duration(value: Any, path: Path) -> int:
 
 
 def _nillable_duration(value: Any, path: Path) -> int:
-    """Return the hash of a NillableDuration: of its Duration, even if that is 0; of `Never` only the name counts."""
+    """Return the hash of a NillableDuration: of its Duration, even if that is 0. For `Never`, only the struct's name
+    counts.
+    """
     name = text_hash("NillableDuration")
     if value == NEVER:
         return name
@@ -149,7 +154,7 @@ def _nillable_duration(value: Any, path: Path) -> int:
 
 
 def _time(value: Any, path: Path) -> int:
-    """metav1.Time: a struct around a time, which is hashed as it is marshalled."""
+    """Return the hash of a metav1.Time: a struct with a time, which is hashed in its marshalled form."""
     name = text_hash("Time")
     return _finish(name ^ _ordered(name, _fnv(_read(go_values.time_bytes, value, path))))
 

@@ -1,4 +1,4 @@
-"""The hashes of the objects of a run, in each release that they are judged for."""
+"""The hashes of a run's objects, in each release for which they are judged."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class ObjectHash(NamedTuple):
     """An object with its hash in a release, or the `reason` why it has none.
 
-    `stated` is the line that names the release; `nodes` says for each NodeClaim of a cluster whether it still matches
-    the object. `left_out` are fields that only a newer release knows: they are not part of the hash.
+    `stated` is the place that states the release. `nodes` has, for each NodeClaim of a cluster, whether it still
+    matches the object. `left_out` are fields that only a newer release knows: they are not part of the hash.
     """
 
     obj: Object
@@ -39,7 +39,9 @@ class ObjectHash(NamedTuple):
 
 
 def list_hashes(objects: Iterable[Object], target: Target, cluster: Cluster | None) -> list[ObjectHash]:
-    """Return the hashes of each object in every release that it is judged for; what several share is said once."""
+    """Return the hashes of each object in every release for which it is judged. Releases with equal hashes share one
+    row.
+    """
     from nodelint.drift.claim_status import ca_of
 
     rows: list[ObjectHash] = []

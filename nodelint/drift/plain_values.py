@@ -1,4 +1,4 @@
-"""Values of a stranger's objects, each read as the type that it should have: anything else is not there."""
+"""Read fields of untrusted objects. A value of the wrong type counts as missing."""
 
 from __future__ import annotations
 
@@ -17,39 +17,39 @@ _DAYS = 10**9
 
 
 def mapping(value: object, *path: str | int) -> Plain:
-    """Return the mapping at the end of a path. It is empty if there is none."""
+    """Return the mapping at the end of a path. Empty if there is none."""
     for step in path:
         value = value.get(step) if isinstance(value, dict) else None
     return value if isinstance(value, dict) else {}
 
 
 def listed(value: object) -> list[Any]:
-    """Return a list. It is empty if the value is none."""
+    """Return a value if it is a list. Empty otherwise."""
     return value if isinstance(value, list) else []
 
 
 def mappings(value: object) -> list[Plain]:
-    """Return the mappings of a list."""
+    """Return the mappings in a list. Empty if the value is no list."""
     return [item for item in listed(value) if isinstance(item, dict)]
 
 
 def text(value: object) -> str:
-    """Return a text. It is empty if the value is none."""
+    """Return a value if it is a text. Empty otherwise."""
     return value if isinstance(value, str) else ""
 
 
 def texts(value: object) -> dict[str, str]:
-    """Return a mapping of texts, such as labels, without the values that are none."""
+    """Return a mapping of texts, such as labels, without values of another type."""
     return {key: item for key, item in mapping(value).items() if isinstance(key, str) and isinstance(item, str)}
 
 
 def whole(value: object) -> int | None:
-    """Return a whole number. None if the value is none."""
+    """Return a value if it is a whole number. None otherwise."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def moment(value: object) -> datetime | None:
-    """Return a time. None if the value is none; a time without a zone is UTC."""
+    """Return a value as a time in UTC. None if it is no time. A time without a zone is UTC."""
     if isinstance(value, datetime):
         found: datetime | None = value
     else:
@@ -66,7 +66,7 @@ def moment(value: object) -> datetime | None:
 
 
 def length(value: object) -> timedelta | None:
-    """Return a duration such as `1h30m`. None for `Never`, and for what is no duration."""
+    """Return a duration such as `1h30m`. None for `Never`, and for a value that is no duration."""
     number = seconds(value) if isinstance(value, str) else None
     if number is None or abs(number) > _DAYS:
         return None
@@ -74,7 +74,7 @@ def length(value: object) -> timedelta | None:
 
 
 def amounts(value: object) -> dict[str, int]:
-    """Return amounts of resources in billionths, without those that are no quantities."""
+    """Return amounts of resources in billionths, without values that are no quantities."""
     found = {}
     for name, amount in mapping(value).items():
         if isinstance(amount, bool) or not isinstance(amount, (int, float, str)):
@@ -87,7 +87,7 @@ def amounts(value: object) -> dict[str, int]:
 
 
 def condition(obj: Plain, kind: str) -> Plain | None:
-    """Return a condition of an object's status. None if it has none of this type."""
+    """Return the condition of a type in an object's status. None if there is none."""
     for item in mappings(mapping(obj, "status").get("conditions")):
         if item.get("type") == kind:
             return item
@@ -95,13 +95,13 @@ def condition(obj: Plain, kind: str) -> Plain | None:
 
 
 def is_true(obj: Plain, kind: str) -> bool:
-    """Whether a condition of an object is `True`."""
+    """Return whether a condition of an object has the status `True`."""
     found = condition(obj, kind)
     return found is not None and found.get("status") == "True"
 
 
 def meets(labels: dict[str, str], selector: object) -> bool | None:
-    """Whether labels meet a label selector. An empty one meets all; None if it is no selector."""
+    """Return whether labels match a label selector. An empty selector matches all. None if it is no selector."""
     if not isinstance(selector, dict):
         return None
     for key, value in mapping(selector.get("matchLabels")).items():

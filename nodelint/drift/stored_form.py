@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Placeholder(UnknownValue):
-    """A placeholder as it is written: two of the same text stand for the same value."""
+    """A placeholder with its text: two placeholders with equal text have the same value."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -37,18 +37,24 @@ class Placeholder(UnknownValue):
 
 
 class OpenMap(Placeholder):
-    """A map to which template code adds entries. `known` are the entries that the file writes out."""
+    """A map with entries that are not known: template code adds them, or their keys hold placeholders.
 
-    def __init__(self, text: str, known: dict[str, Any]) -> None:
+    `written` are the entries whose keys the file writes out, `known` those of them whose values are known. `keys` are
+    the keys with placeholders; None if code may add any entry.
+    """
+
+    def __init__(self, text: str, written: dict[str, Any], keys: tuple[Placeholder, ...] | None = None) -> None:
         super().__init__(text)
-        self.known = known
+        self.written = written
+        self.known = {name: value for name, value in written.items() if not holds_unknown(value)}
+        self.keys = keys
 
 
 def placeholder_text(node: Node) -> str:
-    """Return how a value that is not known is written; in what is built, with the code that an unknown part comes
-    from.
+    """Return the text of an unknown value. In a rendered manifest, unknown parts are replaced by the code that
+    produces them.
 
-    Two such texts are the same only if the same code stands in both.
+    Two such texts are equal only if both contain the same code.
     """
     text = node.unquoted
     source = node.source
@@ -71,11 +77,11 @@ def placeholder_text(node: Node) -> str:
 
 
 def stored_object(obj: Object, release: Version, schemas: Schemas) -> dict[str, Any]:
-    """Return what the API server keeps of an object that it takes; placeholders stay `Placeholder`.
+    """Return an object as the API server stores it. Placeholders become `Placeholder`.
 
-    Whether it takes the object is for `schema.check` to say. Raise Unhashable where the release does not serve the
-    object's API version, where a key is a placeholder, and where only a part of the object is available. Worked out
-    once for an object: nobody changes it.
+    This function does not check whether the API server accepts the object. Raise Unhashable if the release does not
+    serve the object's API version, if a key is a placeholder, and if only a part of the object is known. The result
+    is cached, so it must not be changed.
     """
     return obj.once("stored", (release, schemas), lambda: _read_stored(obj, release, schemas))
 
@@ -99,7 +105,7 @@ def _read_stored(obj: Object, release: Version, schemas: Schemas) -> dict[str, A
 
 
 def list_open_parts(obj: Object) -> OpenParts | None:
-    """Return the parts of an object on which template code decides; None if it may be any."""
+    """Return the parts of an object that depend on template code. None if any part may."""
     if not obj.partial:
         return NO_OPEN_PARTS
     if obj.of_values:
@@ -108,9 +114,9 @@ def list_open_parts(obj: Object) -> OpenParts | None:
 
 
 def left_out(obj: Object, release: Version, schemas: Schemas) -> dict[str, Any]:
-    """Return the fields of an object, by path, that `stored_object` leaves out although the release may have them.
+    """Return the fields of an object, by path, that `stored_object` drops although the release may have them.
 
-    Those are the fields that no release known here has, where the release is newer than all of them.
+    These are fields that no known release has, if the release is newer than all known ones.
     """
     if not is_newer(release):
         return {}
@@ -129,12 +135,12 @@ def _value(node: Node, shape: SchemaNode | None, path: Path, parts: OpenParts) -
         is_map = shape is not None and not shape.has_fields
         if is_map and (id(node) in parts.gaining or any(entry.name is None for entry in node.entries)):
             gained = parts.gaining.get(id(node))
-            if gained is None:
-                return _make_placeholder(node)
             extra = shape.extra if shape is not None else None
             written = {e.name: _value(e.value, extra, path, parts) for e in node.entries if e.name is not None}
-            known = {name: value for name, value in written.items() if not holds_unknown(value)}
-            return OpenMap(_make_placeholder(node, gained).text, known)
+            if gained is not None:
+                return OpenMap(_make_placeholder(node, gained).text, written)
+            keys = tuple(Placeholder(placeholder_text(e.key)) for e in node.entries if e.name is None)
+            return OpenMap(_make_placeholder(node).text, written, keys)
         return _mapping(node, shape, path, parts)
     if node.kind == "sequence":
         items = shape.items if shape is not None else None
@@ -148,7 +154,7 @@ def _value(node: Node, shape: SchemaNode | None, path: Path, parts: OpenParts) -
 
 
 def _make_placeholder(*places: Node | Span) -> Placeholder:
-    """Return what stands for a value as it is written: two of the same code are the same."""
+    """Return a placeholder for the text of some places: placeholders of the same code are equal."""
     return Placeholder(" ".join(" ".join(at.source.text[at.start : at.end] for at in places).split()))
 
 
@@ -176,7 +182,7 @@ def _mapping(node: Node, shape: SchemaNode | None, path: Path, parts: OpenParts)
 
 
 def _child(shape: SchemaNode | None, name: str) -> SchemaNode | None:
-    """Return the shape of a field, or of a map's value; None for what the release does not know."""
+    """Return the schema of a field, or of a map's value. None if the release does not know the field."""
     if shape is None:
         return None
     field = shape.field(name)
@@ -190,7 +196,7 @@ def _default(shape: SchemaNode) -> Any:
 
 
 def _filled(shape: SchemaNode | None, value: Any) -> Any:
-    """Return a default with the defaults of what it holds."""
+    """Return a default value in which missing fields have their defaults."""
     if shape is None:
         return value
     if isinstance(value, dict):

@@ -1,7 +1,8 @@
-"""Where two values of a Go type differ as their hashes do: order, zero values and ways of writing do not count.
+"""Where two values of a Go type differ in a way that changes their hashes: order, zero values and notation do not
+count.
 
-A value with a placeholder differs where no value of the placeholder would make it the same. Where one would, nothing
-is known, unless another place differs for certain.
+A value with a placeholder differs if no value of the placeholder makes both sides equal. If one does, the result is
+unknown, unless another place certainly differs.
 """
 
 from __future__ import annotations
@@ -24,20 +25,20 @@ if TYPE_CHECKING:
 
 
 class ValueDifference(NamedTuple):
-    """A place at which two values differ: where it is in the old and in the new one, None if it is not there."""
+    """A place at which two values differ: its path in the old and in the new value. None if it is missing there."""
 
     old: Path | None
     new: Path | None
 
     @property
     def path(self) -> Path:
-        """Return where it is now, else where it was."""
+        """Return the new path, or the old one if the place is missing in the new value."""
         return self.new if self.new is not None else self.old or ()
 
 
 def differences(kind: str, old: Any, new: Any, release: Version, path: Path) -> Iterator[ValueDifference]:
-    """Yield the innermost places at which the hashes of two values of a type differ. Raise Unhashable as
-    hashes do.
+    """Yield the innermost places at which the hashes of two values of a type differ. Raise Unhashable as `hash_of`
+    does.
     """
     yield from _between(kind, old, new, release, path, path)
 
@@ -69,7 +70,7 @@ def _between(kind: str, old: Any, new: Any, release: Version, at: Path, to: Path
 
 
 def _known_entries(kind: str, old: Any, new: Any, release: Version, at: Path, to: Path) -> Iterator[ValueDifference]:
-    """Yield the entries that both maps have and that differ, whatever code adds to the maps."""
+    """Yield the entries that both maps have and that differ, whatever entries template code adds."""
     before, after = (value.known if isinstance(value, OpenMap) else value for value in (old, new))
     if not kind.startswith("map[string]") or not isinstance(before, dict) or not isinstance(after, dict):
         return
@@ -80,12 +81,25 @@ def _known_entries(kind: str, old: Any, new: Any, release: Version, at: Path, to
         }
         if len(hashes) > 1:
             yield ValueDifference((*at, key), (*to, key))
+    yield from (ValueDifference((*at, key), None) for key in _list_lacking(old, new))
+    yield from (ValueDifference(None, (*to, key)) for key in _list_lacking(new, old))
+
+
+def _list_lacking(mine: Any, other: Any) -> Iterator[str]:
+    """Yield the keys of a map that another one lacks for certain, whatever its placeholders stand for."""
+    written = mine.written if isinstance(mine, OpenMap) else mine
+    names = other.written if isinstance(other, OpenMap) else other
+    keys = other.keys if isinstance(other, OpenMap) else ()
+    if keys is None:
+        return
+    for key, value in written.items():
+        may_lack = isinstance(value, Placeholder) and is_conditional(value)
+        if key not in names and not may_lack and all(texts_differ(key, open_key) for open_key in keys):
+            yield key
 
 
 def _of_unknown(kind: str, old: Any, new: Any, at: Path, to: Path) -> ValueDifference:
-    """Return the difference of two values one of which is a placeholder. Raise Unhashable where they may be
-    the same.
-    """
+    """Return the difference of two values of which one is a placeholder. Raise Unhashable if they may be equal."""
     texts = all(isinstance(value, str | Placeholder) for value in (old, new))
     if kind == "string" and texts and texts_differ(old, new):
         return ValueDifference(at, to)
@@ -105,9 +119,9 @@ _UNKNOWN = "a placeholder with an unknown value"
 
 
 def _certain(parts: Iterable[Iterable[ValueDifference]]) -> Iterator[ValueDifference]:
-    """Yield what differs in independent parts.
+    """Yield the differences of independent parts.
 
-    One that cannot be read counts only where no other differs for certain.
+    Raise Unhashable if a part cannot be read and no other part differs.
     """
     certain = False
     unread: Unhashable | None = None
@@ -152,16 +166,18 @@ def _of_field(field: Field, old: Any, new: Any, release: Version, at: Path, to: 
 def _of_unknown_field(
     field: Field, old: Any, new: Any, release: Version, was: Path, now: Path
 ) -> Iterator[ValueDifference]:
-    """Yield a field that holds a placeholder on one side at least."""
+    """Yield the difference of a field with a placeholder on at least one side. Raise Unhashable if both may be
+    equal.
+    """
     if field.json in old and field.json in new:
-        if field.tag == "string":  # a quantity: two ways of writing may come to one value
+        if field.tag == "string":  # a quantity: two notations may have the same value
             raise Unhashable(now, _UNKNOWN)
         yield from _between(field.type, old[field.json], new[field.json], release, was, now)
         return
     value = old[field.json] if field.json in old else new[field.json]
     path = was if field.json in old else now
-    # A list or a map that is there counts whatever it holds; so does a text, unless it may come to nothing: a field
-    # of a template whose value is empty is not there.
+    # A list or a map changes the hash whatever its content is. A text does so unless it may be empty: a field of a
+    # template with an empty value is missing.
     counts = field.type.startswith(("*", "[]", "map["))
     if isinstance(value, UnknownValue):
         counts = _is_text(field.type) and isinstance(value, Placeholder) and not may_be_empty(value)
@@ -187,7 +203,9 @@ def _maps(kind: str, old: Any, new: Any, release: Version, at: Path, to: Path) -
 
 
 def _lists(kind: str, old: Any, new: Any, release: Version, at: Path, to: Path) -> Iterator[ValueDifference]:
-    """Entries are paired in order once those that both lists have are set aside."""
+    """Yield the differences of two lists. Entries that both lists have are ignored, and the others are paired in
+    order.
+    """
     gone = _left(kind, old, new, release, at, to)
     come = _left(kind, new, old, release, to, at)
 
@@ -195,7 +213,7 @@ def _lists(kind: str, old: Any, new: Any, release: Version, at: Path, to: Path) 
         return _between(kind, old[before], new[after], release, (*at, before), (*to, after))
 
     def surely_gone(before: int) -> bool:
-        """Whether an entry differs for certain from each that has come: order does not count."""
+        """Return whether an entry certainly differs from each new entry, because order does not count."""
         try:
             return all(next(between(before, after), None) is not None for after in come)
         except Unhashable:
@@ -204,7 +222,7 @@ def _lists(kind: str, old: Any, new: Any, release: Version, at: Path, to: Path) 
     try:
         yield from _certain(between(before, after) for before, after in zip(gone, come, strict=False))
     except Unhashable:
-        # Lists of different lengths differ, and so do those where an entry has nothing that it could have become.
+        # Lists of different lengths differ, and so do lists with an entry that no new entry can equal.
         sure = gone[:1] if len(gone) != len(come) else [index for index in gone if surely_gone(index)]
         if not sure:
             raise
@@ -214,9 +232,9 @@ def _lists(kind: str, old: Any, new: Any, release: Version, at: Path, to: Path) 
 
 
 def _left(kind: str, mine: Any, other: Any, release: Version, at: Path, to: Path) -> list[int]:
-    """Return the indices of the entries that the other list has not.
+    """Return the indexes of the entries that the other list does not have.
 
-    One with a placeholder must be there as written.
+    An entry with a placeholder must have the same text there.
     """
     rest = list(other)
     alike = []

@@ -1,7 +1,6 @@
-"""Texts that hold placeholders: whether two of them differ whatever the placeholders stand for.
+"""Compare texts with placeholders: do they differ for all values of the placeholders?
 
-`Karpenter-${c}` and `KarpenterNodeRole-${c}` do, since the same value is filled into both; `${a}` and `${b}` may be
-the same.
+`Karpenter-${c}` and `KarpenterNodeRole-${c}` do, because both get the same value. `${a}` and `${b}` may be equal.
 """
 
 from __future__ import annotations
@@ -19,19 +18,21 @@ _BLOCK = r"(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(?:if|else|unless|with|range|for|define|
 
 
 class Pattern(NamedTuple):
-    """A text as literals and placeholders in turn: there is one literal more than placeholders."""
+    """A text as alternating literals and placeholders: there is one literal more than placeholders."""
 
     literals: tuple[str, ...]
     placeholders: tuple[str, ...]
 
     @property
     def shortest(self) -> int:
-        """Return how many characters the text has at least."""
+        """Return the smallest number of characters that the text can have."""
         return sum(map(len, self.literals))
 
 
 def pattern_of(value: str | Placeholder) -> Pattern:
-    """Return the pattern of a value. What holds a condition, or no known form of placeholder, may be any text."""
+    """Return the pattern of a value. If it contains a condition, or no known form of placeholder, it may be any
+    text.
+    """
     if not isinstance(value, Placeholder):
         return Pattern((value,), ())
     text = value.text
@@ -45,7 +46,7 @@ def pattern_of(value: str | Placeholder) -> Pattern:
 
 
 def texts_differ(old: str | Placeholder, other: str | Placeholder) -> bool:
-    """Whether two texts differ for certain. False where they are, or may be, the same."""
+    """Return whether two texts certainly differ. False if they are, or may be, equal."""
     left, right = pattern_of(old), pattern_of(other)
     if left.placeholders == right.placeholders:
         if left.shortest != right.shortest:
@@ -65,10 +66,10 @@ def texts_differ(old: str | Placeholder, other: str | Placeholder) -> bool:
 
 
 def may_be_empty(value: str | Placeholder) -> bool:
-    """Whether a text may come to nothing."""
+    """Return whether a text may be empty."""
     return pattern_of(value).shortest == 0
 
 
 def is_conditional(value: Placeholder) -> bool:
-    """Whether the placeholder holds template control flow, so that the text may be absent."""
+    """Return whether the placeholder holds template control flow, so that the text may be absent."""
     return re.search(_BLOCK, value.text) is not None

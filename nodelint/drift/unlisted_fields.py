@@ -1,4 +1,4 @@
-"""Find changed fields that no list of hashed fields names: their nodes may be replaced."""
+"""Find changed fields that the table of hashes does not list: a release that hashes them may replace nodes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 
 def raise_for_unknown_fields(old: Object, new: Object, release: Version, schemas: Schemas) -> None:
-    """Raise Unhashable if a field differs that no release known here has, or that the table of hashes lacks."""
+    """Raise Unhashable if two objects differ in a field that no known release has, or that the table of hashes
+    lacks.
+    """
     was, now = (_list_unknown(obj, release, schemas) for obj in (old, new))
     changed = [path for path in was | now if was.get(path) != now.get(path)]
     if changed:
@@ -35,7 +37,9 @@ def _list_unknown(obj: Object, release: Version, schemas: Schemas) -> dict[str, 
 
 
 def list_unlisted(struct: str, value: Any, release: Version, path: Path) -> Iterator[tuple[Path, Any]]:
-    """Yield the fields of a value that the table of hashes does not have, neither as hashed nor as ignored."""
+    """Yield the fields of a value that the table of hashes lists neither as hashed nor as ignored, with their path
+    and value.
+    """
     if not isinstance(value, dict):
         return
     known = {field.json: field for field in fields(struct)}

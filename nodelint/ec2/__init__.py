@@ -1,1 +1,3 @@
-"""Facts about EC2: as AWS is asked, as a file keeps them, and as Karpenter derives labels from them."""
+"""Facts about EC2: the questions to AWS, the files that store the answers, and the labels that Karpenter derives from
+them.
+"""

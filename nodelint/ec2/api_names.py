@@ -1,7 +1,8 @@
-"""The names of instance types that EC2's API knows, as botocore's description of it lists them.
+"""The names of instance types that EC2's API knows, read from botocore's description of the API.
 
-botocore is installed next to nodelint, and often newer than the catalogue. An entry says that the API takes the name,
-and nothing of sizes, prices and regions. The description is read as a text: loading botocore takes far longer.
+botocore is installed together with nodelint, and often newer than the catalogue. A listed name only shows that the
+API accepts the name, and nothing about sizes, prices and regions. The description is read as text, because loading
+botocore takes far longer.
 """
 
 from __future__ import annotations
@@ -16,13 +17,15 @@ if TYPE_CHECKING:
 _DESCRIPTION = "data/ec2/2016-11-15/service-2.json.gz"
 _SHAPE = b'"InstanceType":{'
 _LONGEST = 1 << 17
-"""Bytes that the list of names may have."""
+"""The largest size of the list of names, in bytes."""
 _AT_ONCE = 1 << 16
 
 
 @cache
 def api_types() -> frozenset[str]:
-    """Return the names; empty if botocore is not there, or describes EC2 in another way."""
+    """Return the names of the instance types that the EC2 API accepts. Empty if botocore is not installed, or if its
+    description has another form.
+    """
     import os
     import zlib
     from importlib.util import find_spec
@@ -41,7 +44,7 @@ def api_types() -> frozenset[str]:
 
 
 def _find_names(file: BinaryIO) -> frozenset[str]:
-    """Return the names that a packed description lists; it is unpacked no further than to them."""
+    """Return the names that a compressed description lists. Only the part up to the list is decompressed."""
     import re
     import zlib
 
@@ -49,7 +52,7 @@ def _find_names(file: BinaryIO) -> frozenset[str]:
     unpack, text = zlib.decompressobj(zlib.MAX_WBITS | 16), b""
     while packed := file.read(_AT_ONCE):
         text = text[-_LONGEST:] + unpack.decompress(packed)
-        # The pattern alone would look at each byte for itself.
+        # Search for a fixed text first: the pattern alone would be slow.
         at = text.find(_SHAPE)
         while at >= 0:
             if (names := listed.match(text, at)) is not None:

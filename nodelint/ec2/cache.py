@@ -1,6 +1,6 @@
-"""Snapshots on disk: the one that is named, and the one that is kept for a repository in the user's cache folder.
+"""Snapshots on disk: the one that the user names, and the one of a repository in the user's cache folder.
 
-Nothing here reads a clock; the time of the run is handed in.
+No function here reads the clock: the caller passes the time of the run.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 
 def time_to_live() -> dict[FactKind, timedelta]:
-    """Return how long a cached fact of each kind is used and not asked again: about as long as the controller keeps
-    it.
+    """Return how long a cached fact of each kind is used before AWS is asked again: about as long as the controller
+    caches it.
     """
     from datetime import timedelta
 
@@ -47,7 +47,7 @@ _ELSEWHERE = "; NODELINT_CACHE_DIR names another folder"
 
 
 class UnusableSnapshot(Exception):
-    """A snapshot that cannot be read or written, a message for each fault. Each names the file."""
+    """Raised if a snapshot cannot be read or written, with a message for each fault. Each message names the file."""
 
     def __init__(self, *messages: str) -> None:
         super().__init__(messages[0])
@@ -55,10 +55,10 @@ class UnusableSnapshot(Exception):
 
 
 def place(folder: str) -> str:
-    """Return the file that keeps the facts for the repository of a folder (for the folder itself where there is
-    none).
+    """Return the path of the cached snapshot for the repository of a folder, or for the folder itself outside of a
+    repository.
 
-    NODELINT_CACHE_DIR stands for the user's cache folder.
+    NODELINT_CACHE_DIR overrides the user's cache folder.
     """
     root = os.path.realpath(repository(os.path.abspath(folder)) or folder)
     from hashlib import sha256
@@ -68,8 +68,8 @@ def place(folder: str) -> str:
 
 
 def find_cached(folder: str) -> str | None:
-    """Return the file of `place` where there is one."""
-    # Whoever has never asked AWS does not pay for the hash.
+    """Return the path of `place` if the file exists. None otherwise."""
+    # Without any cache, the hash of the path is not computed.
     if not os.path.isdir(_home()):
         return None
     path = place(folder)
@@ -81,7 +81,7 @@ def _home() -> str:
     if given:
         return given
     if sys.platform == "linux" and "ANDROID_ROOT" not in os.environ:
-        # What platformdirs says then; to load it would be a tenth of a short run.
+        # The folder is the one that platformdirs returns. Loading platformdirs takes a tenth of a short run.
         given = os.environ.get("XDG_CACHE_HOME", "")
         return os.path.join(given if given.strip() else os.path.expanduser("~/.cache"), "nodelint")
     from platformdirs import user_cache_path
@@ -90,7 +90,7 @@ def _home() -> str:
 
 
 def list_kept() -> tuple[str, list[str]]:
-    """Return the folder of the cache and the snapshots in it; no file of another kind, and no link is among them."""
+    """Return the cache folder and the paths of the snapshots in it, without other files and links."""
     folder = _home()
     try:
         paths = [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".json")]
@@ -108,7 +108,7 @@ def _is_ours(path: str) -> bool:
 
 
 def remove_empty_folder(folder: str) -> None:
-    """Remove the folder of the cache where nothing is left in it."""
+    """Remove the cache folder if it is empty."""
     try:
         os.rmdir(folder)
     except OSError:
@@ -116,10 +116,9 @@ def remove_empty_folder(folder: str) -> None:
 
 
 def read(path: str, hint: str = "", region: str | None = None, within: str | None = None) -> Snapshot:
-    """Return the snapshot of a file. Raise UnusableSnapshot, whose last message ends in the hint.
+    """Return the snapshot of a file. Raise UnusableSnapshot, whose last message ends with `hint`.
 
-    Where a `region` is named that the file holds, the others may be left out, unread. `within` means the same as in
-    `read_bounded`.
+    If the file holds `region`, other regions may be skipped. `within` has the meaning that it has in `read_bounded`.
     """
     try:
         text = read_bounded(path, within)
@@ -137,12 +136,14 @@ def read(path: str, hint: str = "", region: str | None = None, within: str | Non
 
 
 def read_kept(path: str, region: str | None = None) -> Snapshot:
-    """Return the cached snapshot of a file, as `read` reads it. Raise Unusable, which says how to make it again."""
+    """Return the cached snapshot of a file, as `read` reads it. Raise UnusableSnapshot with a hint how to replace the
+    file.
+    """
     return read(path, "; `nodelint refresh --fresh` replaces it", region)
 
 
 def check_ours(path: str) -> None:
-    """Make sure that a file that will be written over is a snapshot, if a broken one, or empty. Raise Unusable."""
+    """Raise UnusableSnapshot unless a file that will be overwritten is empty or begins like a snapshot."""
     try:
         start = safe_read.read(path)[:200]
     except OSError as error:
@@ -152,7 +153,7 @@ def check_ours(path: str) -> None:
 
 
 def check_place(path: str) -> None:
-    """Make sure that a path leads out of its repository by no link. Raise Unusable."""
+    """Raise UnusableSnapshot if a link in a path leaves its repository."""
     from nodelint.files.atomic_write import place
 
     try:
@@ -162,7 +163,7 @@ def check_place(path: str) -> None:
 
 
 def write(path: str, snapshot: Snapshot) -> None:
-    """Write a snapshot whole or not at all. Raise Unusable; an old file is then as it was."""
+    """Write a snapshot as a whole, or leave the old file unchanged and raise UnusableSnapshot."""
     from nodelint.files.atomic_write import replace
 
     try:
@@ -181,14 +182,15 @@ def stamp_of(path: str) -> object:
 
 
 def keep(path: str, replies: Iterable[Reply], now: datetime, nodelint: str, unwanted: object = None) -> Snapshot:
-    """Put what regions replied into a file of the cache, and give back all that it holds then. Raise Unusable.
+    """Add the replies of regions to a cached snapshot, and return its whole content. Raise UnusableSnapshot if
+    the file cannot be read or written.
 
-    Another run may have written the file while this one asked AWS: what it holds is read again, under a lock. It is
-    passed over where it is still the file of the mark `unwanted`.
+    Another run may have written the file in the meantime, so it is read again, under a lock. If its stamp is
+    `unwanted`, its content is replaced.
     """
     try:
         check_place(path)
-        # Names of images and ids of subnets are nobody else's business.
+        # Names of images and ids of subnets are private, so only the user can read the folder.
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         with _Locked(os.path.dirname(path)):
             there = stamp_of(path)
@@ -206,7 +208,7 @@ def keep(path: str, replies: Iterable[Reply], now: datetime, nodelint: str, unwa
 
 
 class _Locked:
-    """Let one run at a time read and write a folder; each needs milliseconds. Without effect on Windows."""
+    """A lock with which only one run at a time reads and writes a folder. No effect on Windows."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
@@ -221,7 +223,7 @@ class _Locked:
         try:
             fcntl.flock(self._handle, fcntl.LOCK_EX)
         except OSError:
-            return  # a file system that knows no locks
+            return  # a file system without locks
 
     def __exit__(self, *_: object) -> None:
         if self._handle is not None:
@@ -229,28 +231,30 @@ class _Locked:
 
 
 def still_good(region: Region, now: datetime, limits: Mapping[FactKind, timedelta]) -> Region:
-    """Return what need not be asked again: answers that are no failures and within the limit of their kind."""
+    """Return a region with only the answers that can still be used: they succeeded and are not older than the limit
+    of their kind.
+    """
     return region._replace(answers={q: a for q, a in region.answers.items() if is_good(q, a, now, limits)})
 
 
 def is_good(question: Question, answer: Answer, now: datetime, limits: Mapping[FactKind, timedelta]) -> bool:
-    """Whether the answer succeeded and is not older than the limit for its kind."""
+    """Return whether the answer succeeded and is not older than the limit for its kind."""
     limit = limits.get(question.kind)
     return answer.failed is None and (limit is None or now - moment(answer.at) <= limit)
 
 
 def same_columns(snapshot: Snapshot) -> bool:
-    """Whether its instance types stand in the columns in which this release writes them."""
+    """Return whether a snapshot has the columns of instance types that this release writes."""
     from nodelint.ec2.instance_types import LABELS, PRICED, RESOURCES
 
     return (snapshot.labels, snapshot.resources, snapshot.priced) == (LABELS, RESOURCES, PRICED)
 
 
 def with_reply(old: Snapshot | None, reply: Reply, now: datetime, nodelint: str) -> Snapshot:
-    """Return a snapshot with what a region replied put into it. `nodelint` is the release that does so.
+    """Return a snapshot to which the reply of a region is added. `nodelint` is the version of nodelint that adds it.
 
-    Old answers of the region stay where nothing newer is known, if they are of the same account, or AWS did not tell
-    which one it is; other regions stay as they are.
+    Old answers of the region stay if the reply has no newer ones, and if both are of one account or the account of
+    the reply is not known. Other regions do not change.
     """
     from nodelint.ec2.catalog import Catalog
     from nodelint.ec2.instance_types import LABELS, PRICED, RESOURCES, changes
@@ -280,8 +284,9 @@ def with_reply(old: Snapshot | None, reply: Reply, now: datetime, nodelint: str)
 def facts_of(
     snapshot: Snapshot, where: str, region: str | None, now: datetime, limits: Mapping[FactKind, timedelta]
 ) -> AwsFacts:
-    """Return the facts of a run: of the region that was named, else of the only one that the snapshot (`where`)
-    holds.
+    """Return the facts of a run: those of the requested region, else those of the only region of the snapshot.
+
+    If there is no such region, the facts are empty and say why. `where` names the snapshot in this reason.
     """
     names = [region.name for region in snapshot.regions]
     chosen = snapshot.region(region) if region else snapshot.regions[0] if len(names) == 1 else None

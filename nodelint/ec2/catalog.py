@@ -1,7 +1,7 @@
-"""Instance types as immutable values, indexed by label.
+"""The catalogue of instance types, immutable and indexed by label.
 
-A requirement is the union of its values' sets (`type_set`), a NodePool the intersection of its requirements. Columns
-and sets are built when first needed.
+A requirement selects the union of the type sets of its values (`type_set`), a NodePool the intersection of its
+requirements. Columns and sets are built on first use.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ _CACHED = 5_000
 
 
 class Catalog:
-    """Every instance type with the labels that one Karpenter release gives it.
+    """All instance types with the labels that one Karpenter release gives them.
 
-    `for_release` and `on_windows` give the same types as another release, or a class of a Windows family, sees them.
-    `prices` are what they cost, `resources` what their nodes have of each resource.
+    `for_release` and `on_windows` return the same types as another release, or a class of a Windows family, sees
+    them. `prices` are their prices, `resources` the resources of their nodes.
     """
 
     __slots__ = (
@@ -90,14 +90,14 @@ class Catalog:
 
     @classmethod
     def bundled(cls) -> Catalog:
-        """Return the catalogue that comes with nodelint; read once."""
+        """Return the catalogue that is part of nodelint. It is read once."""
         return _bundled()
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Catalog:
-        """Return the catalogue of a file that comes with nodelint, whose values the tests have checked.
+        """Return the catalogue of a file that is part of nodelint, whose values the tests have checked.
 
-        Raises OSError, and SnapshotError for what is not a snapshot.
+        Raise OSError if the file cannot be read, SnapshotError if it is not a snapshot.
         """
         with open(path, "rb") as file:
             return cls(read_bundled(file.read()))
@@ -105,8 +105,8 @@ class Catalog:
     def for_release(self, release: Version) -> Catalog:
         """Return the catalogue as the controller of a release sees it.
 
-        A label that the release does not have yet is not a label of any type: requirements on it are ignored there,
-        as those on any custom label are. Values that differed (the bandwidth table is compiled in, Neuron names
+        If the release does not have a label yet, no type has the label, and requirements on it are ignored like those
+        on any custom label. Values that differ between releases (the bandwidth table is compiled in, Neuron names
         changed with 1.1.0) are those of the release.
         """
         if release == self._version:
@@ -121,47 +121,47 @@ class Catalog:
     def on_windows(self, build: str) -> Catalog:
         """Return the catalogue for a class of a Windows family (`build` such as `10.0.20348`).
 
-        amd64 types then run Windows, arm64 types no system at all, and every type has that Windows build.
+        amd64 types then run Windows, arm64 types have no operating system, and every type has that Windows build.
         """
         return Catalog(self._snapshot, self._version, build, self._written, self.prices.answered)
 
     def extended(self, newer: Snapshot) -> Catalog:
-        """These types and those of another snapshot, whose row counts where both have one.
+        """Return the catalogue with the types of a newer snapshot added. If both have a type, the newer row counts.
 
-        What no answer of EC2 holds stays as it is here: bandwidth (a table of the controller's), what labels
-        were before a release, and prices and network limits that the other row lacks.
+        Some facts are not in EC2's answers and stay as they are: bandwidth (a table of the controller), label values
+        before a release, and prices and network limits that the newer row lacks.
         """
         from nodelint.ec2.merge import joined
 
         return Catalog(joined(self._snapshot, newer), self._version, self._windows_build) if newer.rows else self
 
     def with_prices(self, prices: RegionPrices) -> Catalog:
-        """Return a catalogue of the same types with the prices that a region answered."""
+        """Return a catalogue of the same types with prices that AWS answered for a region."""
         return Catalog(self._snapshot, self._version, self._windows_build, self._written, prices)
 
     @property
     def version(self) -> Version:
-        """Return the release whose view this is."""
+        """Return the Karpenter release whose labels the types have."""
         return self._version
 
     @property
     def origin(self) -> str:
-        """Where the facts come from, in a few words."""
+        """Return a short description of the source of the facts."""
         return self._snapshot.origin
 
     @property
     def date(self) -> str:
-        """The day of the instance type facts, ISO 8601."""
+        """Return the date of the instance type facts, ISO 8601."""
         return self._snapshot.date
 
     @property
     def sources(self) -> tuple[Origin, ...]:
-        """Where each part of the facts comes from, with its day."""
+        """Return the source and the date of each group of facts."""
         return self._snapshot.sources
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        """Label values as they were before a release, of the types that are in the catalogue."""
+        """Return the label values that differed before a release, for types of the catalogue."""
         return self._snapshot.changes
 
     @property
@@ -176,7 +176,7 @@ class Catalog:
 
     @property
     def keys(self) -> frozenset[str]:
-        """The labels that types have, or could have, in this release."""
+        """Return the labels that types have, or could have, in this release."""
         if self._keys is None:
             known = {key for key in self._snapshot.labels if self._has_label(key)}
             self._keys = frozenset(known | {WINDOWS_BUILD})
@@ -193,7 +193,7 @@ class Catalog:
         return self._positions().get(name)
 
     def only(self, name: str) -> TypeSet:
-        """Return the set that holds one type; empty if there is none of that name."""
+        """Return the set with only this type. Empty if there is no such type."""
         position = self._positions().get(name)
         return NONE if position is None else TypeSet.from_positions((position,))
 
@@ -206,11 +206,11 @@ class Catalog:
         return types.iterate_names(self._names)
 
     def starting_with(self, prefix: str) -> TypeSet:
-        """Return the types whose names begin with a text: names are sorted, so these stand side by side."""
+        """Return the types whose names begin with a text. The names are sorted, so these types are adjacent."""
         return TypeSet.span(bisect_left(self._names, prefix), bisect_left(self._names, f"{prefix}\U0010ffff"))
 
     def types_of(self, names: Iterable[str]) -> TypeSet:
-        """Return the set of the types of these names; names that are unknown are passed over."""
+        """Return the set of the types with these names. Unknown names are ignored."""
         positions = self._positions()
         return TypeSet.from_positions(sorted(positions[name] for name in names if name in positions))
 
@@ -219,46 +219,48 @@ class Catalog:
         return MappingProxyType(self._by_value(key))
 
     def has_value(self, key: str, value: str) -> bool:
-        """Whether some type has this value of a label."""
+        """Return whether some type has this value of a label."""
         return value in self._by_value(key)
 
     def having(self, key: str) -> TypeSet:
-        """Return the types that have the label, an empty value included."""
+        """Return the types that have a label, even with an empty value."""
         return self.remembered(("having", key), lambda: union(self._by_value(key).values()))
 
     def having_value(self, key: str, *values: str) -> TypeSet:
-        """Return the types whose label has one of these values; unknown values add none."""
+        """Return the types whose label has one of these values. Unknown values add no types."""
         by_value = self._by_value(key)
         return union(by_value.get(value, NONE) for value in values)
 
     def distinct(self, key: str, types: TypeSet) -> frozenset[str]:
-        """Return the values of a label among the types of a set: what minValues counts."""
+        """Return the values of a label among some types, as minValues counts them."""
         return self.remembered(
             ("distinct", key, types),
             lambda: frozenset([value for value, part in self._by_value(key).items() if part & types]),
         )
 
     def label(self, name: str, key: str) -> str | None:
-        """Return the value of a type's label; None if it has none, or where there is no such type."""
+        """Return the value of a type's label. None if the type lacks the label, or if there is no such type."""
         position = self._positions().get(name)
         column = self._column(key)
         return None if position is None or column is None else column[position]
 
     def column(self, key: str) -> tuple[str | None, ...]:
-        """Return the value of a label for each type, in the order of names: what `TypeSet.select` takes."""
+        """Return the value of a label for each type, in the order of names, as `TypeSet.select` needs it. None for
+        types without the label.
+        """
         return self._column(key) or (None,) * len(self._names)
 
     def labels(self, name: str) -> dict[str, str]:
-        """Return all labels of a type; empty if there is no such type."""
+        """Return all labels of a type. Empty if there is no such type."""
         found = ((key, self.label(name, key)) for key in sorted(self.keys))
         return {key: value for key, value in found if value is not None}
 
     def select(self, requirement: Requirement) -> TypeSet:
-        """Return the types that one requirement keeps, as Karpenter asks it: by `Intersects`.
+        """Return the types that meet one requirement, as Karpenter evaluates it (`Intersects`).
 
-        A key that no type has in this release is ignored and keeps all; so are keys of offerings, unless no offering
-        anywhere could meet the requirement. A type that lacks a label that others have is kept by NotIn and
-        DoesNotExist alone.
+        A key that no type has in this release is ignored, so that all types meet the requirement. Keys of offerings
+        are ignored as well, unless no offering at all could meet the requirement. If other types have the label, a
+        type without it meets only NotIn and DoesNotExist.
         """
         known = self._selected.get(requirement)
         if known is None:
@@ -288,16 +290,19 @@ class Catalog:
         return types | (self.all_types - self.having(key)) if requirement.absent_allowed else types
 
     def fitting(self, requirements: Iterable[Requirement]) -> TypeSet:
-        """Return the types that all of these requirements keep, one for each key (a `Requirements`)."""
+        """Return the types that meet all of these requirements, which have one entry for each key (a
+        `Requirements`).
+        """
         types = self.all_types
         for requirement in requirements:
             types &= self.select(requirement)
         return types
 
     def remembered(self, name: object, make: Callable[[], _T]) -> _T:
-        """Return what `make` makes of this catalogue, made when first needed; a name stands for one thing.
+        """Return the result of `make`, which is called on first use and cached under `name`. Each name must stand for
+        one value.
 
-        Of what is asked for each set of types, the notes are dropped when they are many: it can be made again.
+        The cache is cleared when it is full, so the value must be reproducible.
         """
         if name in self._notes:
             known: _T = self._notes[name]
@@ -316,7 +321,7 @@ class Catalog:
         return since is None or since <= self._version
 
     def _column(self, key: str) -> tuple[str | None, ...] | None:
-        """Return a label's value for each type, None if types have no such key at all."""
+        """Return a label's value for each type. None if no type can have the key in this release."""
         if key not in self._columns:
             self._columns[key] = self._build(key)
         return self._columns[key]
@@ -334,7 +339,7 @@ class Catalog:
         if not changes:
             return self._written.column(key)
         column = list(self._written.column(key))
-        # Newest first, so that of two changes the older one, nearer to the release, has the last word.
+        # Newest first, so that of two changes the older one, which is nearer to the release, is applied last.
         for change in sorted(changes, key=lambda c: c.before, reverse=True):
             for name, value in change.values.items():
                 column[self._positions()[name]] = value
@@ -356,6 +361,6 @@ class Catalog:
 def _bundled() -> Catalog:
     path = os.path.join(DATA, "catalog.json")
     written = table("catalog_columns")
-    if written["size"] != os.stat(path).st_size:  # somebody is at work on it
+    if written["size"] != os.stat(path).st_size:  # the folder of the data is being edited
         return Catalog.load(path)
     return Catalog(read_columns(written))

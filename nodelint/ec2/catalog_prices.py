@@ -1,4 +1,4 @@
-"""What instance types cost, by region."""
+"""The prices of instance types, by region."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from nodelint.ec2.label_columns import LabelColumns
 from nodelint.ec2.snapshot import Snapshot
 
 _PRICES = "on-demand prices"
-"""What the sources of prices call them."""
+"""The name of prices in the list of sources."""
 
 
 class RegionPrices(NamedTuple):
-    """What a region answered about prices: of what day, USD an hour by type, and those of spot by type and zone."""
+    """The prices that AWS answered for a region: the date, the on-demand price in USD per hour by type, and the spot
+    prices by type and zone.
+    """
 
     region: str
     date: str
@@ -22,7 +24,7 @@ class RegionPrices(NamedTuple):
 
 
 class CatalogPrices:
-    """The prices of the types of a catalogue: those that a region answered, else those of the snapshot."""
+    """The prices of the types of a catalogue: those that AWS answered for a region, else those of the snapshot."""
 
     __slots__ = ("_on_demand", "_snapshot", "_written", "answered")
 
@@ -33,16 +35,18 @@ class CatalogPrices:
         self._on_demand: tuple[float | None, ...] | None = None
 
     def on_demand(self, name: str, region: str = "us-east-1") -> float | None:
-        """On-demand price in USD per hour; None if none is known.
+        """Return the on-demand price in USD per hour. None if none is known.
 
-        A region without a table of its own has the prices of us-east-1, as Karpenter starts out with; a Chinese
-        region has none, because those are not in USD.
+        A region without prices of its own has the prices of us-east-1, as in Karpenter when it starts. A Chinese
+        region has none, because its prices are not in USD.
         """
         position = self._written.positions.get(name)
         return None if position is None else self.column(region)[position]
 
     def column(self, region: str = "us-east-1") -> tuple[float | None, ...]:
-        """Return the price of each type, in the order of names: what `TypeSet.select` takes."""
+        """Return the on-demand price of each type, in the order of names, as `TypeSet.select` needs it. None for an
+        unknown price.
+        """
         answered = self.answered
         if answered is not None and self._is_answered(region):
             if self._on_demand is None:
@@ -54,7 +58,9 @@ class CatalogPrices:
         return self._written.columns.prices(regions.index(region if region in regions else "us-east-1"))
 
     def region_for(self, region: str | None) -> str:
-        """Return the region whose prices stand for those of a region, or of an unknown one."""
+        """Return the region whose prices are used for a region: us-east-1 if the region is None or has no prices of
+        its own.
+        """
         known = region is not None and (region in self._snapshot.priced or self._is_answered(region))
         return region if known and region is not None else "us-east-1"
 
@@ -63,7 +69,7 @@ class CatalogPrices:
         return answered is not None and answered.region == region and bool(answered.on_demand)
 
     def date(self, region: str | None) -> str | None:
-        """Return the day that the prices of a region are of; None if no source of them states one."""
+        """Return the date of the prices of a region. None if no source of prices states it."""
         if self.answered is not None and self._is_answered(region):
             return self.answered.date
         of_gov = self.region_for(region).startswith("us-gov-")

@@ -1,4 +1,4 @@
-"""What nodes of instance types have of each resource, and their network limits, by release."""
+"""The resources of nodes of instance types, and their network limits, by release."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nodelint.model.releases import NEWEST, Version
 
 
 class CatalogResources:
-    """The resources of the types of a catalogue, as a release of Karpenter has them."""
+    """The resources of the types of a catalogue, as a Karpenter release sees them."""
 
     __slots__ = ("_having", "_snapshot", "_version", "_written")
 
@@ -25,7 +25,9 @@ class CatalogResources:
         self._having: dict[str, TypeSet] = {}
 
     def amounts(self, name: str) -> dict[str, str]:
-        """Kubernetes quantities that are left on a node with the AL2023 family and default settings."""
+        """Return the allocatable Kubernetes quantities of a type's node, for the AL2023 family and default settings.
+        Empty if there is no such type.
+        """
         position = self._written.positions.get(name)
         if position is None:
             return {}
@@ -37,11 +39,13 @@ class CatalogResources:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return the resources of which some type has some."""
+        """Return the resources that some type has."""
         return tuple(self._snapshot.resources)
 
     def column(self, resource: str) -> tuple[str | None, ...]:
-        """Return how much of a resource each type has, in the order of names: what `amounts` says of one type."""
+        """Return the quantity of a resource for each type, in the order of names. None for types that lack the
+        resource.
+        """
         if resource not in self._snapshot.resources:
             return (None,) * len(self._written.names)
         written = self._written.columns.quantities(self._snapshot.resources.index(resource))
@@ -52,7 +56,7 @@ class CatalogResources:
         return tuple([self._pod_enis(name) if name in changes else quantity for name, quantity in pairs])
 
     def having(self, resource: str) -> TypeSet:
-        """Return the types that have some of a resource."""
+        """Return the types that have at least some of a resource."""
         if resource not in self._snapshot.resources:
             return NONE
         found = self._having.get(resource)
@@ -63,19 +67,20 @@ class CatalogResources:
 
     @property
     def _network_changes(self) -> Mapping[str, list[int] | None]:
-        """The types whose network limits the release's own table lacks (None) or has otherwise.
-
-        Each with the IPv4 addresses of an interface and its branch interfaces.
+        """Return the types whose network limits differ in the release's own table: None if the table lacks the type,
+        else the IPv4 addresses of an interface and the number of branch interfaces.
         """
         return _network_changes(self._version) if self._version < NEWEST else {}
 
     def _pod_enis(self, name: str) -> str | None:
-        """Return the branch interfaces that the release gives a type whose limits differ; None if it gives none."""
+        """Return the number of branch interfaces in the release, for a type whose network limits differ. None if it
+        has none.
+        """
         limits = self._network_changes[name]
         return str(limits[1]) if limits is not None and limits[1] else None
 
     def addresses_per_interface(self, name: str) -> int | None:
-        """Return the IPv4 addresses of an interface by the release's own table; None if the table lacks the type."""
+        """Return the IPv4 addresses of an interface in the release's own table. None if the table lacks the type."""
         if name in self._network_changes:
             limits = self._network_changes[name]
             return None if limits is None else limits[0]
@@ -83,7 +88,7 @@ class CatalogResources:
         return None if network is None else network.ipv4_per_interface
 
     def network(self, name: str) -> Network | None:
-        """Return the VPC limits of a type, whatever the release; None if none are published."""
+        """Return the VPC limits of a type, whatever the release. None if none are published."""
         position = self._written.positions.get(name)
         limits = None if position is None else self._written.columns.network(position)
         if limits is None:
@@ -94,9 +99,11 @@ class CatalogResources:
 
 @cache
 def _network_changes(release: Version) -> Mapping[str, list[int] | None]:
-    """Return the network limits that a release's own table has otherwise than the newest one, by instance type."""
+    """Return the network limits that differ between a release's own table and the newest one, by instance type. None
+    if the release lacks the type.
+    """
     found: dict[str, list[int] | None] = {}
-    for change in table("network_limits")["changes"]:  # newest first: the older one has the last word
+    for change in table("network_limits")["changes"]:  # newest first, so that the older change is applied last
         if release < Version.parse(change["before"]):
             found |= change["limits"]
     return found

@@ -1,7 +1,7 @@
-"""What is known of AWS for a run: the answers of one region of a snapshot, and how old they may be.
+"""The facts of AWS for a run: the answers of one region of a snapshot, with a limit for their age.
 
-An empty table is never taken for an answer: what was not asked, was refused or is too old raises `Missing`,
-which the engine turns into a skip that says why.
+A missing answer is no empty answer: if a question was not asked, was refused, or if its answer is too old, `Missing`
+is raised. The engine then skips the check and gives the reason.
 """
 
 from __future__ import annotations
@@ -50,15 +50,15 @@ WORDS: dict[FactKind, str] = {
     "prices": "prices on demand",
     "spot-prices": "spot prices",
 }
-"""Each kind of fact as a message calls it."""
+"""The name of each kind of fact in messages."""
 
 
 NO_SNAPSHOT = "there is no snapshot: run `nodelint refresh` to ask AWS"
-"""Why nothing of AWS is known in a run that was given none of it."""
+"""The reason why a run without a snapshot has no facts of AWS."""
 
 
 class Missing(Exception):
-    """A fact that is not available: of what kind, why, and whether asking again may help (`transient`)."""
+    """Raised if a fact is not available: its kind, the reason, and whether a retry may help (`transient`)."""
 
     def __init__(self, kind: FactKind, reason: str, transient: bool = False) -> None:
         super().__init__(reason)
@@ -68,16 +68,19 @@ class Missing(Exception):
 
 
 class Images(NamedTuple):
-    """What a question about images finds: newest first, `total` in all (only those that can decide are kept)."""
+    """The images that a question finds, newest first. `total` counts all in EC2; only those that can decide are
+    listed.
+    """
 
     images: tuple[MachineImage, ...]
     total: int
 
 
 class AwsFacts:
-    """The answers of one region. `now` is the time of the run, `limits` how old each kind may be (none: any age).
+    """The answers of one region. `now` is the time of the run, `limits` the largest age of each kind (no limit if it
+    is missing).
 
-    Without a region every question raises Missing with the reason `why`.
+    Without a region, every question raises Missing with the reason `why`.
     """
 
     def __init__(
@@ -95,11 +98,11 @@ class AwsFacts:
         self._why = why
 
     def __bool__(self) -> bool:
-        """Whether anything of AWS is available."""
+        """Return whether facts of AWS are available."""
         return self.region is not None
 
     def answer(self, question: Question) -> Answer:
-        """Return the answer to a question that was asked word for word. Raise Missing."""
+        """Return the answer to exactly this question. Raise Missing if the facts lack the answer."""
         kind = question.kind
         if self.region is None:
             raise Missing(kind, self._why)
@@ -114,10 +117,10 @@ class AwsFacts:
         return answer
 
     def images(self, question: Question) -> Images:
-        """Return the images of a question, in every state. Raise Missing.
+        """Return the images of a question, in every state. Raise Missing if the facts lack the answer.
 
-        A question that was not asked itself is answered where it narrows one that was: an id that some answer holds,
-        a name without wildcards that a pattern covers, or fewer owners.
+        The answer to another question is used if it includes the answer to this one: it contains the requested id,
+        its name pattern covers the requested name, or it asks for more owners.
         """
         region = self.region
         if region is None or question in region.answers:
@@ -138,9 +141,9 @@ class AwsFacts:
         )
 
     def _narrowed(self, question: Question, asked_question: Question, answer: Answer) -> list[MachineImage] | None:
-        """Return the images of a question that asks for part of what was asked.
+        """Return the images of a question that another question's answer includes.
 
-        None if it is not, or not certainly.
+        None if the answer does not certainly include them.
         """
         name, pattern = question.value("name"), asked_question.value("name")
         rest = [[pair for pair in q.filters if pair[0] != "name"] for q in (question, asked_question)]
@@ -154,7 +157,8 @@ class AwsFacts:
         assert self.region is not None
         images = [self.region.images[id] for id in answer.found]
         found = [i for i in images if name in (pattern, i.name) and (not owners or i.owner in owners)]
-        # Of each owner the newest are kept, and those decide. Of a whole name an owner has one image at most.
+        # The answer contains the newest images of each owner, which decide. An owner has at most one image of a full
+        # name.
         if name != pattern and answer.total > len(images):
             pruned = pruned_owners(images, answer.at)
             lost = pruned & owners if owners else pruned
@@ -163,59 +167,69 @@ class AwsFacts:
         return found
 
     def _owner(self, owner: str) -> str | None:
-        """Return an owner as images name theirs: `self` for the account that was asked; None if that is not known."""
+        """Return an owner as the images name it: `self` for the account of the snapshot. None if the owner of an
+        account number is not known.
+        """
         if not owner.isdigit():
             return owner
         there = self._known_region
         if there.account is not None and account_hash(owner) == there.account:
             return "self"
-        # The accounts behind `amazon` and other aliases have numbers too, which images do not tell.
+        # The accounts of `amazon` and other aliases have numbers too, which the images do not contain.
         return owner if any(image.owner == owner for image in there.images.values()) else None
 
     def parameter(self, name: str) -> str | None:
-        """Return the value of an SSM parameter; None if there is none. Raise Missing."""
+        """Return the value of an SSM parameter. None if the parameter does not exist. Raise Missing if the facts lack
+        the answer.
+        """
         found = self.answer(Question.make("parameters", ("name", name))).found
         return found[0] if found else None
 
     def subnets(self, question: Question) -> tuple[Subnet, ...]:
-        """Return the subnets of a question. Raise Missing."""
+        """Return the subnets of a question. Raise Missing if the facts lack the answer."""
         found = self.answer(question).found
         return tuple(self._known_region.subnets[id] for id in found)
 
     def groups(self, question: Question) -> tuple[SecurityGroup, ...]:
-        """Return the security groups of a question. Raise Missing."""
+        """Return the security groups of a question. Raise Missing if the facts lack the answer."""
         found = self.answer(question).found
         return tuple(self._known_region.groups[id] for id in found)
 
     def reservations(self, question: Question) -> tuple[CapacityReservation, ...]:
-        """Return the capacity reservations of a question. Raise Missing."""
+        """Return the capacity reservations of a question. Raise Missing if the facts lack the answer."""
         found = self.answer(question).found
         return tuple(self._known_region.reservations[id] for id in found)
 
     def placements(self, question: Question) -> tuple[PlacementGroup, ...]:
-        """Return the placement groups of a question. Raise Missing."""
+        """Return the placement groups of a question. Raise Missing if the facts lack the answer."""
         found = self.answer(question).found
         return tuple(self._known_region.placements[id] for id in found)
 
     def exists(self, question: Question) -> bool:
-        """Whether there is a role, or an instance profile, of a name. Raise Missing."""
+        """Return whether a role or instance profile exists. Raise Missing if the facts lack the answer."""
         return bool(self.answer(question).found)
 
     @property
     def encrypts_volumes(self) -> bool:
-        """Whether EC2 encrypts volumes of the account that do not say so. Raise Missing."""
+        """Return whether EC2 encrypts volumes of the account by default. Raise Missing if the facts lack the
+        answer.
+        """
         return self.answer(Question("volume-encryption")).found == ("true",)
 
     @cached_property
     def offerings(self) -> Mapping[str, Offering]:
-        """Every instance type that the region offers, with its zones and capacity types. Raise Missing."""
+        """Return the instance types that the region offers, with their zones and capacity types. Raise Missing if the
+        facts lack the answer.
+        """
         self.answer(Question("offerings"))
         self.answer(Question("instance-types"))
         return self._known_region.offerings
 
     @cached_property
     def catalog(self) -> Catalog:
-        """Every instance type that is known: those that come with nodelint, and the snapshot's."""
+        """Return the catalogue of all known instance types: the bundled ones and those of the snapshot, with the
+        region's prices.
+        """
         from nodelint.ec2.catalog import Catalog
 
         bundled = Catalog.bundled()
@@ -224,7 +238,9 @@ class AwsFacts:
         return known if prices is None else known.with_prices(prices)
 
     def _prices(self) -> RegionPrices | None:
-        """Return the prices that the region answered, however old: their day is said. None if it answered none."""
+        """Return the prices that AWS answered for the region, however old: they carry their date. None if it answered
+        none.
+        """
         region = self.region
         days = [a.at[:10] for q, a in region.answers.items() if q.kind in PRICE_KINDS and a.found] if region else []
         if region is None or not days:
@@ -252,20 +268,20 @@ class AwsFacts:
             return
         age = self.now - moment(at)
         if age > limit:
-            # Without the kind: what was asked at one time and is good for one time is one line.
+            # Without the kind of fact: all answers of one time and one age limit are reported in one line.
             old = f"AWS was asked {span(age)} ago, which is more than {span(limit)}; `nodelint refresh` asks again"
             raise Missing(kind, old, transient=True)
 
 
 def moment(at: str) -> datetime:
-    """Return the time that an ISO 8601 text with `Z` or an offset means. Raise ValueError."""
+    """Return the time of an ISO 8601 text with `Z` or an offset. Raise ValueError if the text is not a time."""
     from datetime import datetime
 
     return datetime.fromisoformat(at)
 
 
 def span(length: timedelta) -> str:
-    """Return a length of time in its two largest units that say something: `2 d 3 h`, `5 min`."""
+    """Return a length of time in its two largest units that are not 0: `2 d 3 h`, `5 min`."""
     seconds = max(0, int(length.total_seconds()))
     parts = []
     for unit, size in (("d", 86400), ("h", 3600), ("min", 60), ("s", 1)):
@@ -283,7 +299,7 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 def matches(pattern: str, value: str) -> bool:
-    """Whether a value meets one of EC2's filter patterns: `*` any text, `?` one character, `\\` escapes."""
+    r"""Return whether a value matches a filter pattern of EC2: `*` any text, `?` one character, `\` escapes."""
     return _pattern(pattern).fullmatch(value) is not None
 
 
@@ -292,4 +308,4 @@ def _newest_first(images: Iterable[MachineImage]) -> tuple[MachineImage, ...]:
 
 
 NOTHING = AwsFacts()
-"""No fact at all: what a run has without a snapshot."""
+"""Facts without any answer: those of a run without a snapshot."""

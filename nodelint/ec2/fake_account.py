@@ -1,7 +1,7 @@
-"""An AWS account that is imagined for an example: a few things in a text, asked as EC2 would be asked.
+"""An imaginary AWS account for an example: a text lists its resources, and questions are answered as EC2 would do.
 
-A rule's page describes one in a fence "yaml facts"; the laws over all rules and the generated pages judge
-the examples behind it with what this account answers. What a description leaves out was never asked.
+A rule's page describes an account in a fence "yaml facts". The contract tests of all rules, and the generated pages,
+check the examples after the fence with the answers of this account. Kinds that the description omits have no answer.
 
     region: us-east-1
     now: 2026-11-20T12:00:00Z
@@ -9,8 +9,8 @@ the examples behind it with what this account answers. What a description leaves
     parameters: {/golden/amd64: ami-1}
     subnets: [{id: subnet-1, zone: us-east-1a, free: 200, tags: {karpenter.sh/discovery: main}}]
     securityGroups: [{id: sg-1, name: nodes, tags: {karpenter.sh/discovery: main}}]
-    zones: {us-east-1a: use1-az1}              every type is offered in every zone, but for
-    absent: {us-east-1a: ["p5*"], "*": [a1*]}  what a zone, or the region (*), lacks
+    zones: {us-east-1a: use1-az1}              every type is offered in every zone, except
+    absent: {us-east-1a: ["p5*"], "*": [a1*]}  the types that a zone, or the region (*), lacks
     roles: [KarpenterNodeRole-main]
     encryptsVolumes: true
     denied: [images]
@@ -73,7 +73,7 @@ _ID_FILTERS = ("image-id", "subnet-id", "group-id", "capacity-reservation-id", "
 
 
 class FakeAccount:
-    """An account with what a text (see the module) says there is."""
+    """An AWS account with the resources that a text describes (see the module)."""
 
     def __init__(self, text: str) -> None:
         source = Source("facts", text)
@@ -88,14 +88,16 @@ class FakeAccount:
     def facts(
         self, classes: Sequence[EC2NodeClass], release: Version, kubernetes: KubernetesVersion | None = None
     ) -> AwsFacts:
-        """Return what `nodelint refresh` would know of it for some classes."""
+        """Return the facts that `nodelint refresh` would have of this account for some classes."""
         reply = gather(self.ask, self.region, classes, release, kubernetes)
         answered = {q: a for q, a in reply.region.answers.items() if a.failed != ""}
         region = reply.region._replace(answers=answered)
         return AwsFacts(Snapshot("an imagined account", self.now[:10], regions=(region,)), region, moment(self.now))
 
     def ask(self, questions: Sequence[Question]) -> Reply:
-        """Answer as EC2 would; what the text does not speak of fails without a reason."""
+        """Return the answers that EC2 would give. A question about a kind that the text does not mention fails with
+        an empty reason.
+        """
         answers: dict[Question, Answer] = {}
         tables: dict[str, dict[str, Any]] = {}
         for question in questions:

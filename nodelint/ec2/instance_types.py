@@ -1,11 +1,11 @@
-"""What EC2 says of an instance type becomes the labels and resources that Karpenter gives it.
+"""Convert EC2's description of an instance type to the labels and resources that Karpenter gives it.
 
 Follows the controller at 1.14.1: `computeRequirements` and `computeCapacity` of the provider's
-pkg/providers/instancetype/types.go, and the overhead that the published instance type page takes off: family
-AL2023, no block device mappings, no kubelet settings, 7.5 % of memory for the hypervisor. Two facts are no
-answer of EC2 but tables compiled into the controller: network bandwidth, and which types can have branch
-interfaces. They, and prices, come from the catalogue, and from `data/tables.json` for types that it lacks. A
-type in neither has no bandwidth label and no branch interfaces, as in the controller; its prices are unknown.
+pkg/providers/instancetype/types.go, and the overhead that the published instance type page subtracts: family AL2023,
+no block device mappings, no kubelet settings, 7.5 % of memory for the hypervisor. Two facts are not in EC2's answers
+but in tables compiled into the controller: network bandwidth, and which types can have branch interfaces. These
+facts, and prices, come from the catalogue, and for other types from `data/tables.json`. A type in neither has no
+bandwidth label and no branch interfaces, as in the controller; its prices are unknown.
 """
 
 from __future__ import annotations
@@ -40,10 +40,12 @@ TYPES_QUERY: Mapping[str, Any] = {
     ],
     "MaxResults": 100,
 }
-"""What the controller sends with DescribeInstanceTypes, in every release; 100 is the most that EC2 gives at once."""
+"""The arguments of the controller's call of DescribeInstanceTypes, in every release. 100 is the largest page of
+EC2.
+"""
 
 OFFERINGS_QUERY: Mapping[str, Any] = {"LocationType": "availability-zone", "MaxResults": 1000}
-"""What the controller sends with DescribeInstanceTypeOfferings (before 1.1.0 without a page size)."""
+"""The arguments of the controller's call of DescribeInstanceTypeOfferings (before 1.1.0 without a page size)."""
 
 _ACCELERATOR_MANUFACTURER = "karpenter.k8s.aws/instance-accelerator-manufacturer"
 _ACCELERATOR_NAME = "karpenter.k8s.aws/instance-accelerator-name"
@@ -97,18 +99,20 @@ _NEURON_CORE = "aws.amazon.com/neuroncore"
 RESOURCES: tuple[str, ...] = tuple(
     sorted((*_DEVICES.values(), _EFA, _NEURON, _NEURON_CORE, POD_ENI, "cpu", "ephemeral-storage", "memory", "pods"))
 )
-"""The resource names of a row's quantities. The bundled catalogue lacks Gaudi: no type of its page has one."""
+"""The resource names of a row's quantities. The bundled catalogue has no Gaudi: no type of its source has one."""
 
 PRICED: tuple[str, ...] = ("us-east-1", "us-gov-east-1", "us-gov-west-1")
-"""The regions of a row's prices: those with a table in the controller."""
+"""The regions of a row's prices: those with a price table in the controller."""
 
 _ARCHITECTURES = {"x86_64": "amd64", "arm64": "arm64"}
 _NAME = re.compile(r"([a-z0-9-]+)\.([a-z0-9-]+)")
 _SCHEME = re.compile(r"([a-z]+)(?:-[0-9]+tb)?([0-9]+)")
-"""Category and generation in a family's name; `mac-m4` has neither, `u-6tb1` is of category u, generation 1."""
+"""The category and the generation in a family's name. `mac-m4` has neither; `u-6tb1` has category u and
+generation 1.
+"""
 
 _EPHEMERAL_STORAGE = "17Gi"
-"""A root volume of 20 GiB less 1 GiB for the kubelet and a tenth below which pods are evicted."""
+"""A root volume of 20 GiB without 1 GiB for the kubelet and the tenth below which pods are evicted."""
 
 _NEURON_LABELS = Version(1, 1, 0)
 """From this release on accelerator labels come from NeuronInfo. Before, every Inferentia and every type whose
@@ -116,13 +120,14 @@ name starts with `trn1` was `inferentia`, and newer Trainium had no label."""
 
 
 def row(info: Mapping[str, Any], known: Catalog) -> Row | None:
-    """Return a snapshot's row, as the newest release sees the type, for an item of `InstanceTypes` of boto3's answer.
+    """Return the row of an instance type for a snapshot, as the newest release sees the type. `info` is an item of
+    `InstanceTypes` in boto3's answer.
 
-    Its columns are LABELS, RESOURCES and PRICED; `changes` says what older releases saw otherwise. `known` is the
-    catalogue as the newest release sees it. None for a type that the controller does not ask for (`TYPES_QUERY`):
-    Macs, i386 alone, paravirtual ones. Parts that EC2 leaves out read as the controller reads them: no hypervisor is
-    an empty one, no clock speed is 0 MHz. Raise ValueError, naming type and field, for a field of the wrong kind and
-    for a missing one without which the controller would stop.
+    The columns are LABELS, RESOURCES and PRICED; `changes` has the values of older releases. `known` is the catalogue
+    as the newest release sees it. None for a type that the controller does not request (`TYPES_QUERY`): Macs, types
+    with only i386, paravirtual ones. A missing part of EC2's answer is read as in the controller: the hypervisor is
+    empty, the clock speed 0 MHz. Raise ValueError, naming type and field, for a field of the wrong type, and for a
+    missing field without which the controller would crash.
     """
     name = info.get("InstanceType")
     if not isinstance(name, str) or not _NAME.fullmatch(name):
@@ -134,20 +139,21 @@ def row(info: Mapping[str, Any], known: Catalog) -> Row | None:
 
 
 def usage(info: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the capacity types that a type is sold as: `on-demand`, `spot`.
+    """Return the capacity types as which an instance type is offered: `on-demand`, `spot`.
 
-    A type that is sold in capacity blocks alone has none: it is `reserved` by a capacity reservation of the class,
-    which is not a property of the type. Raise ValueError for a field of the wrong kind.
+    Empty for a type that is only offered in capacity blocks: a capacity reservation of the class makes it `reserved`,
+    which is no property of the type. Raise ValueError for a field of the wrong type.
     """
     classes = _texts(info, "SupportedUsageClasses")
     return tuple(kind for kind in ("on-demand", "spot") if kind in classes)
 
 
 def changes(names: Iterable[str], known: Catalog) -> tuple[Change, ...]:
-    """Return how label values of some types differed before a release, for a snapshot that holds rows of these types.
+    """Return the label values of some types that differed before a Karpenter release, for a snapshot with rows of
+    these types.
 
-    Of a Neuron type that the catalogue lacks the labels before 1.1.0 follow from its name, as they did there. What is
-    in neither the catalogue nor `data/tables.json` had no bandwidth in any release.
+    For a Neuron type that the catalogue lacks, the labels before 1.1.0 follow from its name, as in Karpenter. A type
+    that is neither in the catalogue nor in `data/tables.json` had no bandwidth label in any release.
     """
     wanted = set(names)
     found = []
@@ -192,7 +198,7 @@ def _row(name: str, info: Mapping[str, Any], known: Catalog) -> Row | None:
         "ephemeral-storage": _EPHEMERAL_STORAGE,
         **{resource: _decimal(1000 * count) for resource, count in counts.items()},
     }
-    # Nothing of a resource is the same as a type without it: so does the page.
+    # An amount of 0 is left out, as on the documentation page: the type does not have the resource.
     resources = {resource: quantity for resource, quantity in quantities.items() if quantity != "0"}
     return (
         name,
@@ -229,7 +235,9 @@ def _machine_labels(info: Mapping[str, Any]) -> dict[str, str | None]:
 
 
 def _device_labels(info: Mapping[str, Any]) -> dict[str, str]:
-    """GPUs and accelerators, where all are of one kind: a type with two kinds has no such label."""
+    """Return the labels of GPUs and accelerators. A type with two kinds of GPU, or of accelerator, has no such
+    label.
+    """
     labels = {}
     gpus = _items(info, "GpuInfo", "Gpus")
     if len(gpus) == 1:
@@ -272,10 +280,9 @@ def _maker(gpu: Mapping[str, Any]) -> str:
 
 
 def _network(info: Mapping[str, Any], limits: Network | None) -> list[Any] | None:
-    """Return the VPC limits: counts by EC2, whose answer the controller reads for them; branch interfaces by its
-    table.
+    """Return the VPC limits: the counts of EC2's answer, and the branch interfaces of the controller's table.
 
-    None if EC2 leaves out their number, or numbers the cards in a way for which a row has no place.
+    None if EC2 does not state the number of interfaces, or numbers the network cards differently from 0, 1, 2.
     """
     cards = _items(info, "NetworkInfo", "NetworkCards")
     counts = {_whole(card, "NetworkCardIndex"): _whole(card, "MaximumNetworkInterfaces") or 0 for card in cards}
@@ -292,7 +299,7 @@ def _network(info: Mapping[str, Any], limits: Network | None) -> list[Any] | Non
 
 
 def _pods(info: Mapping[str, Any]) -> int:
-    """Return how many pods a type can have by default: as many as the VPC CNI has addresses for on the first network
+    """Return the default number of pods of a type: those for which the VPC CNI has addresses on the default network
     card.
     """
     cards = _items(info, "NetworkInfo", "NetworkCards")
@@ -314,12 +321,12 @@ def _megahertz(info: Mapping[str, Any]) -> int:
 
 
 def _decimal(milli: int) -> str:
-    """Return a quantity as Kubernetes prints it, from thousandths."""
+    """Return a quantity as Kubernetes prints it. `milli` is in thousandths."""
     return _quantity(milli, 1000, ("m", "", "k", "M", "G"))
 
 
 def _binary(count: int) -> str:
-    """Return a quantity as Kubernetes prints it in powers of 1024; below 1024 in decimal."""
+    """Return a quantity as Kubernetes prints it in powers of 1024, or without a suffix if 1024 does not divide it."""
     return _quantity(count, 1024, ("", "Ki", "Mi", "Gi", "Ti", "Pi"))
 
 
@@ -349,7 +356,7 @@ def _neuron_changes(names: Iterable[str]) -> list[Change]:
 
 
 def _value(info: Mapping[str, Any], *path: str) -> Any:
-    """Return the value at a path. None if the path ends early. Raise ValueError where a step is not a mapping."""
+    """Return the value at a path. None if the path ends early. Raise ValueError if a step is not a mapping."""
     value: Any = info
     for index, key in enumerate(path):
         if value is None:

@@ -1,4 +1,4 @@
-"""The labels of a snapshot's types, column by column."""
+"""The labels of a snapshot's instance types, by column."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from nodelint.ec2.type_set import TypeSet
 
 
 class LabelColumns:
-    """The labels of a snapshot's types as its rows have them: what the views of it for all releases share."""
+    """The labels of a snapshot's types as its rows have them. The views of the catalogue for all releases share
+    them.
+    """
 
     __slots__ = ("_positions", "_sets", "columns", "labels", "names")
 
@@ -23,24 +25,24 @@ class LabelColumns:
 
     @property
     def positions(self) -> dict[str, int]:
-        """Return where each type stands."""
+        """Return the position of each type in the order of names."""
         if not self._positions:
             self._positions.update((name, i) for i, name in enumerate(self.names))
         return self._positions
 
     def column(self, key: str) -> tuple[str | None, ...]:
-        """Return the value of a label for each type."""
+        """Return the value of a label for each type, in the order of names."""
         return self.columns.labels(self.labels.index(key))
 
     def sets(self, key: str) -> dict[str, TypeSet]:
-        """Return the types of each value of a label."""
+        """Return the values of a label, each with the set of its types."""
         if key not in self._sets:
             self._sets[key] = types_by_value(self.column(key))
         return self._sets[key]
 
 
 def types_by_value(column: Iterable[str | None]) -> dict[str, TypeSet]:
-    """Return the types of each value of a column."""
+    """Return the values in a column, each with the set of its types."""
     positions: dict[str, list[int]] = {}
     for index, value in enumerate(column):
         if value is not None:

@@ -1,4 +1,4 @@
-"""The instance types of two snapshots as those of one."""
+"""Merge the instance types of two snapshots."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 def joined(old: Snapshot, new: Snapshot) -> Snapshot:
-    """Both snapshots' instance types under the columns of both, which are matched by name, not by position."""
+    """Return a snapshot with the types and columns of both. For a type in both, the facts of `new` count if it has
+    them.
+    """
     labels = _both(old.labels, new.labels)
     resources = _both(old.resources, new.resources)
     priced = _both(old.priced, new.priced)
@@ -69,7 +71,9 @@ def _both(ours: Sequence[str], theirs: Sequence[str]) -> tuple[str, ...]:
 
 
 def _mover(columns: Sequence[str], wanted: Sequence[str]) -> Callable[[list[_T | None]], list[_T | None]]:
-    """Puts the values of some columns under others of the same name; None if there is none."""
+    """Return a function that arranges values of `columns` under the columns `wanted`. None for a column that is
+    missing.
+    """
     if columns == wanted:
         return list
     places = [columns.index(column) if column in columns else None for column in wanted]

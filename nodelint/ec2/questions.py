@@ -1,7 +1,7 @@
-"""What Karpenter would ask AWS for a class, as questions.
+"""The questions that Karpenter would ask AWS about a class.
 
-The same questions are asked by `nodelint refresh` and looked up by what judges the class, so that an answer
-and its use cannot drift apart. Only what follows from the manifest is asked: a placeholder asks nothing.
+`nodelint refresh` asks these questions, and the checks look up their answers, so that both always agree. A question
+is made only of known values: a placeholder makes none.
 """
 
 from __future__ import annotations
@@ -25,19 +25,20 @@ if TYPE_CHECKING:
 
 
 DEFAULT_OWNERS = ("self", "amazon")
-"""Whose images a name without owner finds (Karpenter 1.0.0 and newer)."""
+"""The owners whose images a name without owner finds (Karpenter 1.0.0 and newer)."""
 
 ENCRYPTION = Question("volume-encryption")
-"""Whether the account encrypts volumes that do not say so; asked for classes with such a volume."""
+"""The question whether the account encrypts volumes by default. Asked if a class has a volume without `encrypted`."""
 
 EVERYWHERE = (Question("instance-types"), Question("offerings"))
-"""What is asked of a region whatever the manifests hold."""
+"""The questions that are asked for every region, whatever the manifests contain."""
 
 
 def image_question(term: SelectorTerm) -> Question | None:
-    """Return what an AMI term other than an alias or a parameter asks; None if it asks nothing that is known.
+    """Return the question of an AMI selector term without alias and parameter. None if the term has neither id, name
+    nor tags, or a placeholder.
 
-    An id stands alone, whatever is next to it. Names and tag values are EC2's filter patterns.
+    If a term has an id, the other fields do not count. Names and tag values are filter patterns of EC2.
     """
     if isinstance(term.id, str) and term.id:
         return id_question(term.id)
@@ -51,19 +52,23 @@ def image_question(term: SelectorTerm) -> Question | None:
     if term.name:
         owners = (term.owner,) if term.owner else DEFAULT_OWNERS
         return Question.make("images", ("name", term.name), *tags, owners=owners)
-    # An owner alone is refused by the API server, and would be all that Amazon publishes.
+    # The API server refuses a term with an owner alone. The answer would be all images of the owner.
     if not tags:
         return None
     return Question.make("images", *tags, owners=(term.owner,) if term.owner else ())
 
 
 def subnet_question(term: SelectorTerm) -> Question | None:
-    """Return what a subnet term asks: its id alone, else its tags; None if it asks nothing that is known."""
+    """Return the question of a subnet selector term: by its id only, else by its tags. None for a placeholder, or
+    without both.
+    """
     return _id_or_tags("subnets", "subnet-id", term)
 
 
 def group_question(term: SelectorTerm) -> Question | None:
-    """Return the question that a security group term asks: by its id alone, else by its name, else by its tags."""
+    """Return the question of a security group selector term: by its id only, else by its name, else by its tags. None
+    for a placeholder, or without all of them.
+    """
     if not term.id and term.name:
         return Question.make("security-groups", ("group-name", term.name)) if isinstance(term.name, str) else None
     return _id_or_tags("security-groups", "group-id", term)
@@ -77,7 +82,7 @@ def _id_or_tags(kind: FactKind, id_filter: str, term: SelectorTerm) -> Question 
 
 
 def tag_filters(tags: Iterable[Label]) -> list[tuple[str, str]] | None:
-    """EC2's filters for tags: `"*"` asks for the key alone. None if a placeholder leaves one open."""
+    """Return EC2's filters for tags: for the value `"*"`, only the key counts. None if a tag holds a placeholder."""
     filters = []
     for tag in tags:
         if not isinstance(tag.key, str) or not isinstance(tag.value, str):
@@ -87,16 +92,18 @@ def tag_filters(tags: Iterable[Label]) -> list[tuple[str, str]] | None:
 
 
 class FieldQuestion(NamedTuple):
-    """What a field or an entry of a list asks, and where it stands; None if the file does not say."""
+    """The question of a field or of a list entry, and its node. `question` is None if a placeholder makes it
+    unknown.
+    """
 
     node: Node
     question: Question | None
 
 
 def reservation_questions(node_class: EC2NodeClass, release: Version = NEWEST) -> list[FieldQuestion]:
-    """Return what to ask AWS for each entry of `capacityReservationSelectorTerms`.
+    """Return the questions for each entry of `capacityReservationSelectorTerms`.
 
-    Reservations in every state are asked for, although Karpenter uses only active ones. An entry with an id and tags
+    They find reservations in every state, although Karpenter uses only active ones. An entry with an id and tags
     gives two questions. `instanceMatchCriteria` counts from 1.8.0 on.
     """
     questions = []
@@ -125,8 +132,9 @@ def _reservations(tags: Iterable[Label], owner: Text | None, match: Text | None)
 
 
 def placement_question(node_class: EC2NodeClass) -> FieldQuestion | None:
-    """Return what placementGroupSelector asks, in every state (Karpenter uses an available group): its id, else its
-    name.
+    """Return the question of placementGroupSelector: by its id, else by its name. None if the class has neither.
+
+    It finds groups in every state, although Karpenter uses only an available one.
     """
     node = node_class.node.find("spec", "placementGroupSelector")
     for key, filter in (("id", "group-id"), ("name", "group-name")):
@@ -137,12 +145,12 @@ def placement_question(node_class: EC2NodeClass) -> FieldQuestion | None:
 
 
 def profile_question(node_class: EC2NodeClass) -> FieldQuestion | None:
-    """Return what `instanceProfile` asks; None if the class has none."""
+    """Return the question of `instanceProfile`. None if the class has none."""
     return _field(node_class, "instanceProfile", "instance-profiles")
 
 
 def role_question(node_class: EC2NodeClass) -> FieldQuestion | None:
-    """Return what `role` asks, less the path that may stand before the name; None if the class has none."""
+    """Return the question of `role`, without a path before the name. None if the class has none."""
     question = _field(node_class, "role", "roles")
     name = question.question.value("name") if question is not None and question.question is not None else None
     return (
@@ -163,7 +171,7 @@ def _question_by_name(kind: FactKind, filter: str, value: Text) -> Question | No
 
 
 class AskedAlias(NamedTuple):
-    """The alias of a class: as it is `shown`, and whether its version is `known` (no placeholder)."""
+    """The alias of a class: its text in the file (`shown`), and whether its version is `known` (no placeholder)."""
 
     alias: Alias
     node: Node
@@ -172,9 +180,10 @@ class AskedAlias(NamedTuple):
 
 
 def alias_of(node_class: EC2NodeClass) -> AskedAlias | None:
-    """Return the alias that decides the images of a class: that of a term, however many others there are.
+    """Return the alias of a class: the first alias of its terms, whatever other terms there are. None if there is
+    none.
 
-    A v1beta1 class with a family and no terms is converted to the family's alias at latest (Karpenter 1.0).
+    A v1beta1 class with an AMI family and no terms is converted to the family's alias at latest (Karpenter 1.0).
     """
     for term in node_class.ami_terms:
         if not term.alias:
@@ -182,7 +191,7 @@ def alias_of(node_class: EC2NodeClass) -> AskedAlias | None:
         node = term.node.get("alias") or term.node
         if isinstance(term.alias, str):
             return AskedAlias(parse_alias(term.alias), node, term.alias)
-        # The family stands before the `@`; a placeholder behind it leaves the version open and no more.
+        # The family is before the `@`. A placeholder after the `@` makes only the version unknown.
         written = re.match(r"[\"']?([a-zA-Z0-9]+)@", node.text)
         return AskedAlias(Alias(written[1], "latest"), node, node.unquoted, known=False) if written else None
     field = node_class.node.find("spec", "amiSelectorTerms")
@@ -194,7 +203,7 @@ def alias_of(node_class: EC2NodeClass) -> AskedAlias | None:
 
 
 class AliasImage(NamedTuple):
-    """An image of an alias in a release: for whom it is published, and the SSM parameter that holds its id."""
+    """An image of an alias in a release: architecture, variants, and the SSM parameter that contains its id."""
 
     arch: str
     variants: tuple[str, ...]
@@ -202,7 +211,9 @@ class AliasImage(NamedTuple):
 
 
 def alias_rows(family: str, release: Version, version: str = "latest") -> list[dict[str, Any]]:
-    """Return the images of an alias in a release as `data/images.json` has them. KeyError for no alias family."""
+    """Return the images of an alias in a release as `data/images.json` has them. Raise KeyError if `family` is not an
+    alias family.
+    """
     return [
         image
         for image in alias_families()[family]["images"]
@@ -212,9 +223,9 @@ def alias_rows(family: str, release: Version, version: str = "latest") -> list[d
 
 
 def alias_parameters(alias: Alias, release: Version, kubernetes: KubernetesVersion) -> list[AliasImage]:
-    """Return the images of an alias by their parameters.
+    """Return the images of an alias with their SSM parameters.
 
-    It is empty if the release or Kubernetes does not have the alias.
+    Empty if the release or Kubernetes does not have the alias.
     """
     family: dict[str, Any] | None = alias_families().get(alias.family)
     if (
@@ -236,7 +247,7 @@ def alias_parameters(alias: Alias, release: Version, kubernetes: KubernetesVersi
 
 
 def alias_version_behind(image_name: str) -> str | None:
-    """Return the alias version as which an image of a published name can be pinned: `v20250403`; None for other
+    """Return the alias version to which an image with a published name can be pinned: `v20250403`. None for other
     names.
     """
     for family in alias_families().values():
@@ -249,8 +260,8 @@ def alias_version_behind(image_name: str) -> str | None:
 def latest_version(
     family: str, release: Version, kubernetes: KubernetesVersion | None, facts: AwsFacts
 ) -> str | None:
-    """Return the version that an alias stands for at latest; None if facts do not say it, or do not know it by
-    itself.
+    """Return the version that `<family>@latest` resolves to. None if the Kubernetes version is not known, if the
+    facts have no such image, or if no parameter of that version exists.
     """
     if kubernetes is None:
         return None
@@ -276,20 +287,20 @@ def alias_families() -> dict[str, Any]:
 
 
 def parameter_question(name: str) -> Question:
-    """Return what asks for an SSM parameter."""
+    """Return the question for an SSM parameter."""
     return Question.make("parameters", ("name", name))
 
 
 def id_question(id: str) -> Question:
-    """Return what asks for one image."""
+    """Return the question for the image with an id."""
     return Question.make("images", ("image-id", id))
 
 
 def _alias_questions(
     alias: Alias, release: Version, kubernetes: KubernetesVersion | None, facts: AwsFacts
 ) -> Iterator[Question]:
-    """Yield the parameters of an alias and the images behind them, at latest too, and at the version that latest is
-    now.
+    """Yield the questions for the SSM parameters of an alias and for their images. The alias at latest, and at the
+    version that latest resolves to, is asked for as well.
     """
     if kubernetes is None:
         return
@@ -324,7 +335,7 @@ def _parameter_questions(name: str, facts: AwsFacts) -> Iterator[Question]:
 
 
 def network_questions(node_class: EC2NodeClass) -> Iterator[Question]:
-    """Yield what a class asks about subnets and security groups."""
+    """Yield the questions of a class about subnets and security groups."""
     questions = [
         *map(subnet_question, node_class.subnet_terms),
         *map(group_question, node_class.security_group_terms),
@@ -333,11 +344,11 @@ def network_questions(node_class: EC2NodeClass) -> Iterator[Question]:
 
 
 Ask = Callable[[Sequence[Question]], Reply]
-"""Asks a region some questions at once. Every question gets an answer, if only why there is none."""
+"""A function that sends questions to a region. Every question gets an answer, or the reason why there is none."""
 
 
 class ClassesAt(NamedTuple):
-    """Classes of which the controller of a release asks AWS, in a cluster of a version of Kubernetes."""
+    """The classes of one cluster, with its Karpenter release and Kubernetes version."""
 
     classes: Sequence[EC2NodeClass]
     karpenter: Version
@@ -345,7 +356,7 @@ class ClassesAt(NamedTuple):
 
 
 def gather_all(ask: Ask, region: str, places: Sequence[ClassesAt], known: Region | None = None) -> Reply:
-    """Return what `gather` brings for classes of several releases, nothing asked twice."""
+    """Return the answers that `gather` returns, for classes of several releases. No question is asked twice."""
     found = known or Region(region, None, {})
     rows: tuple[Row, ...] = ()
     for place in places:
@@ -362,10 +373,11 @@ def gather(
     kubernetes: KubernetesVersion | None,
     known: Region | None = None,
 ) -> Reply:
-    """Ask all that the classes give rise to, nothing twice; `known` answers are not asked again.
+    """Return the answers to all questions about some classes. Questions with an answer in `known` are not asked
+    again.
 
-    Some questions follow from answers (the image behind a parameter), so it goes round by round until no
-    new one comes up.
+    Some questions follow from answers (the image of a parameter), so questions are asked in rounds until there is no
+    new one.
     """
     found = known or Region(region, None, {})
     rows: tuple[Row, ...] = ()
@@ -384,14 +396,16 @@ def gather(
 def questions(
     classes: Sequence[EC2NodeClass], release: Version, kubernetes: KubernetesVersion | None, facts: AwsFacts
 ) -> Iterator[Question]:
-    """Yield all that Karpenter would ask for these classes, as far as what is known already allows to say."""
+    """Yield all questions that Karpenter would ask about these classes and that the known facts allow."""
     yield from EVERYWHERE
     if any(map(_leaves_encryption_open, classes)):
         yield ENCRYPTION
     for node_class in classes:
         yield from network_questions(node_class)
         yield from (
-            question.question for question in _named_things(node_class, release) if question.question is not None
+            question.question
+            for question in _list_named_resources(node_class, release)
+            if question.question is not None
         )
         alias = alias_of(node_class)
         if alias is not None:
@@ -412,8 +426,8 @@ def _leaves_encryption_open(node_class: EC2NodeClass) -> bool:
     return any(ebs is not None and ebs.kind == "mapping" and ebs.get("encrypted") is None for ebs in volumes)
 
 
-def _named_things(node_class: EC2NodeClass, release: Version) -> Iterator[FieldQuestion]:
-    """Yield what the release asks for a class besides its network and images."""
+def _list_named_resources(node_class: EC2NodeClass, release: Version) -> Iterator[FieldQuestion]:
+    """Yield the questions about a class's reservations, placement group, instance profile and role."""
     if behaves("reservation-terms", release):
         yield from reservation_questions(node_class, release)
     group = placement_question(node_class) if behaves("checks-placement-group", release) else None

@@ -1,4 +1,4 @@
-"""Which names are those of AWS regions."""
+"""The names of AWS regions."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ _FORM = (
     r"[a-z]{2,4}(-(gov|iso[a-z]?|[a-z]{2}))?"
     r"-((north|south)(east|west)?|east|west|central)-[1-9][0-9]?"
 )
-"""What the name of a region looks like: a geography, at times a part of it, a direction and a number."""
+"""The form of a region's name: a geography, in some cases a part of it, a direction and a number."""
 
 
 def refuse_region(name: str) -> str | None:
-    """Return why a name cannot be that of a region, with the nearest that is one; None if it can.
+    """Return why a name cannot be that of a region, with the nearest known name. None if it can be one.
 
     A name of the right form may be that of a region that is newer than nodelint.
     """
@@ -26,7 +26,7 @@ def refuse_region(name: str) -> str | None:
 
 
 def find_unknown_region_note(name: str) -> str | None:
-    """Return what is said of a region that is not known here; None for one that is."""
+    """Return a note about a region that nodelint does not know. None for a known one."""
     regions = table("regions")["offsets"]
     if name in regions:
         return None

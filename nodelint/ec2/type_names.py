@@ -1,4 +1,6 @@
-"""Names of instance types and families that the catalogue lacks: sold elsewhere, newer, or ended by AWS."""
+"""Names of instance types and families that the catalogue lacks: offered in other regions, newer, or retired by
+AWS.
+"""
 
 from __future__ import annotations
 
@@ -13,27 +15,31 @@ from nodelint.model.keys import CATEGORY, FAMILY, GENERATION, INSTANCE_TYPE, SIZ
 from nodelint.model.requirement import Requirement
 
 MAC = ("mac1", "mac2", "mac-")
-"""How the names of mac types begin. Karpenter asks EC2 for x86_64 and arm64 only, so that it never has these."""
+"""Prefixes of mac types. Karpenter requests only the architectures x86_64 and arm64, and mac types have others."""
 
 
 @cache
 def tables_alone() -> Catalog:
-    """Return the types that the controller's tables know and the catalogue lacks: no region that was asked offers
-    them.
+    """Return the types that the controller's tables have but the catalogue lacks: no region of the catalogue's source
+    offers them.
 
-    They are sold elsewhere, or were. Of labels they have the bandwidth alone.
+    Other regions offer them, or did. Bandwidth is their only label.
     """
     return Catalog.load(f"{DATA}/tables.json")
 
 
 def named_elsewhere(key: str, values: Iterable[str], catalog: Catalog) -> list[str]:
-    """Return the types or families among some values that the catalogue lacks, and Karpenter's tables or EC2 know."""
+    """Return the types or families among some values that the catalogue lacks but Karpenter's tables or EC2's API
+    know.
+    """
     unknown = _unknown_names(key, values, catalog)
     return [value for value in unknown if value in names_elsewhere(key)] if unknown else []
 
 
 def _unknown_names(key: str, values: Iterable[str], catalog: Catalog) -> list[str]:
-    """Return the values of a key that are types or families which the catalogue lacks. Empty for any other key."""
+    """Return the values of a key that the catalogue lacks. Empty unless the key is that of instance types or
+    families.
+    """
     if key not in (INSTANCE_TYPE, FAMILY):
         return []
     known = catalog.values(key)
@@ -42,7 +48,9 @@ def _unknown_names(key: str, values: Iterable[str], catalog: Catalog) -> list[st
 
 @cache
 def names_elsewhere(key: str) -> frozenset[str]:
-    """Return the types or families that Karpenter's tables or EC2 know; none for other keys."""
+    """Return the types or families that Karpenter's tables or the EC2 API contain. Empty unless the key is that of
+    the type or the family.
+    """
     if key not in (INSTANCE_TYPE, FAMILY):
         return frozenset()
     from nodelint.ec2.api_names import api_types
@@ -54,18 +62,17 @@ def names_elsewhere(key: str) -> frozenset[str]:
 
 _SIZE_OF_NUMBER = r"(?:metal-)?[0-9]{1,3}(?:xlarge|xl)"
 _NAME = r"([a-z]{1,30})(?:-[0-9]{1,9}tb)?([0-9]{1,9}).{0,100}\.(.{1,100})"
-"""Karpenter's own expression for the category and the generation in a type's name."""
+"""Karpenter's regular expression for the category and the generation in a type's name."""
 NAME_KEYS = (CATEGORY, GENERATION, FAMILY, SIZE, INSTANCE_TYPE)
 """The labels that follow from a type's name."""
 
 
 def newer_type(requirements: Iterable[Requirement], catalog: Catalog, not_sizes: Collection[str] = ()) -> str | None:
-    """Return a type that is newer than the catalogue and whose name meets the requirements; None if there is none.
+    """Return a type that is newer than the catalogue and whose name meets the requirements. None if there is none.
 
-    EC2 knows such a type by name. Types of `not_sizes` do not count: EKS Auto Mode launches no small ones. Only
-    labels that follow from the name are compared; what else is asked for must leave some type of the catalogue, or it
-    leaves
-    nothing of any.
+    EC2's API knows such a type by name. Types of `not_sizes` do not count: EKS Auto Mode launches no small ones. Only
+    labels that follow from the name are compared. If the other requirements exclude all types of the catalogue, the
+    result is None.
     """
     every = tuple(requirements)
     if not catalog.fitting(requirement for requirement in every if requirement.key not in NAME_KEYS):
@@ -88,9 +95,9 @@ def newer_type(requirements: Iterable[Requirement], catalog: Catalog, not_sizes:
 
 
 def is_newer_name(name: str, catalog: Catalog) -> bool:
-    """Whether a type or family may be newer than the catalogue: of a category that has no later generation.
+    """Return whether a type or family may be newer than the catalogue: its category has no later generation.
 
-    A family of the generation before may still get sizes.
+    A family of the previous generation may still get new sizes.
     """
     found = re.fullmatch(_NAME, name if "." in name else f"{name}.large")
     if found is None:
@@ -109,9 +116,10 @@ _SHAPE_OF_SIZE = r"(?:metal-)?[0-9]{1,3}(?:xlarge|xl)"
 
 
 def may_be_new(key: str, value: str, catalog: Catalog) -> bool:
-    """Return whether a size, family or type has the shape of one that AWS may add: of a new size or category.
+    """Return whether a size, family or type has the form of one that AWS may add, of a category that the catalogue
+    lacks.
 
-    `is_newer_name` knows those of categories that the catalogue has.
+    `is_newer_name` judges categories that the catalogue has.
     """
     if key == SIZE:
         return re.fullmatch(_SHAPE_OF_SIZE, value) is not None
@@ -123,8 +131,8 @@ def may_be_new(key: str, value: str, catalog: Catalog) -> bool:
 
 
 def _newer_types(catalog: Catalog, known: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Return the types that EC2 knows and the catalogue does not have yet, with the labels that follow from their
-    names.
+    """Return the types that EC2's API knows and that are newer than the catalogue, with the labels that follow from
+    their names.
     """
     found = {}
     for name in sorted(known):
@@ -137,7 +145,7 @@ def _newer_types(catalog: Catalog, known: Iterable[str]) -> dict[str, dict[str, 
 
 
 def retired(key: str, values: Iterable[str], catalog: Catalog) -> dict[str, str]:
-    """Return what to look at in the place of those types or families among some values that AWS is ending."""
+    """Return the types or families among some values that AWS is retiring, each with its replacement."""
     unknown = _unknown_names(key, values, catalog)
     if not unknown:
         return {}
@@ -154,5 +162,5 @@ def retired(key: str, values: Iterable[str], catalog: Catalog) -> dict[str, str]
 
 
 def accelerated_once(value: str) -> bool:
-    """Whether a type or family that AWS is ending has GPUs or other devices."""
+    """Return whether a type or family that AWS is retiring has GPUs or other devices."""
     return value.partition(".")[0] in table("retired")["accelerated"]

@@ -1,4 +1,4 @@
-"""A set of the instance types of one catalogue."""
+"""A set of instance types of one catalogue."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class TypeSet:
-    """An immutable set of instance types, with the operators of Python's sets; an empty one is false.
+    """An immutable set of instance types, with the operators of Python's sets. An empty set is false.
 
-    It holds one integer, bit i of which stands for the i-th name of a catalogue: what a pool of many requirements
-    keeps of a thousand types costs one step for each requirement. The names are the catalogue's (`Catalog.names_in`).
+    It is stored as one integer: bit i represents the i-th name of a catalogue. An operation on a thousand types is
+    therefore a single step. The catalogue has the names (`Catalog.names_in`).
     """
 
     __slots__ = ("_bits",)
@@ -27,12 +27,12 @@ class TypeSet:
 
     @classmethod
     def span(cls, begin: int, end: int) -> TypeSet:
-        """Return the types at the positions from `begin` up to `end`, `end` itself left out."""
+        """Return the types at the positions from `begin` up to but without `end`."""
         return cls((1 << end) - (1 << begin))
 
     @classmethod
     def from_positions(cls, positions: Sequence[int]) -> TypeSet:
-        """Return the types at some positions, in ascending order."""
+        """Return the types at some positions, which are in ascending order."""
         if len(positions) < 2:
             return cls(1 << positions[0]) if positions else NONE
         data = bytearray((positions[-1] >> 3) + 1)
@@ -50,7 +50,7 @@ class TypeSet:
         return TypeSet(self._bits & ~other._bits)
 
     def isdisjoint(self, other: TypeSet) -> bool:
-        """Whether two sets share no type, without a set made of those that they share."""
+        """Return whether two sets have no type in common. No intersection is built."""
         return not self._bits & other._bits
 
     def __bool__(self) -> bool:
@@ -90,7 +90,7 @@ NONE = TypeSet()
 
 
 def union(sets: Iterable[TypeSet]) -> TypeSet:
-    """Return the types that are in any of some sets."""
+    """Return the types that are in at least one of some sets."""
     bits = 0
     for types in sets:
         bits |= types._bits

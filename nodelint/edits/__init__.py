@@ -29,7 +29,7 @@ from nodelint.edits.collections import (
 )
 from nodelint.edits.comments import with_comments
 from nodelint.edits.formatting import Plain, Writer, column, dash_gap, leading, line_start
-from nodelint.edits.several import difference, find_again, find_steps, member_at, put_back, set_apart
+from nodelint.edits.several import difference, find_again, find_steps, member_at, parse_alone, put_back
 from nodelint.edits.writer import dialect_of
 from nodelint.forms.registry import TABLE
 from nodelint.model.finding import Edit, NoEdits
@@ -178,7 +178,7 @@ def remove_all(nodes: Sequence[Node]) -> list[Edit]:
     emptied = any(sum(node.parent is parent for node in nodes) == len(members_of(parent)) for parent in around)
     if not emptied and all(before.end <= after.start for before, after in pairwise(single)):
         return single
-    apart = set_apart(nodes)
+    apart = parse_alone(nodes)
     text = apart[0].source.text
     # from the back, so that earlier indices do not change
     for node in sorted(apart, key=lambda node: node.start, reverse=True):
@@ -229,7 +229,7 @@ def set_values(sequence: Node, texts: Sequence[str]) -> list[Edit]:
     within = document_of(sequence)
     if len(changes) == 1 and (edit := _take_out(sequence, within, *changes[0])) is not None:
         return [edit]
-    (apart,) = set_apart([sequence])
+    (apart,) = parse_alone([sequence])
     node, steps, text = apart, find_steps(apart), apart.source.text
     # from the back, so that earlier indices do not change
     for _, a, b, c, d in changes:
@@ -302,7 +302,7 @@ def restructure(place: Node, new: object) -> list[Edit]:
     """Return one edit that makes a mapping or list hold `new`, also if changes are next to each other."""
     from nodelint.edits.restructuring import Operations, Restructuring
 
-    (apart,) = set_apart([place])
+    (apart,) = parse_alone([place])
     document, steps = document_of(apart), find_steps(apart)
 
     def find(root: Node) -> Node:
@@ -336,7 +336,7 @@ def add_document(document: Document, text: str) -> list[Edit]:
     hold_to_line_feeds(source)
     if not dialect_of(document.root).MOVES_TEXT:
         raise NotEditable("an object of HCL is not followed by documents")
-    if document.host in TABLE.embedding and not _among_others(document):
+    if document.host in TABLE.embedding and not _has_more_documents(document):
         raise NotEditable("the heredoc is the one manifest of a resource")
     if document.root.style == "flow" and len(source.documents) == 1 and is_json(source):
         raise NotEditable("a JSON file holds one object")
@@ -351,7 +351,7 @@ def add_document(document: Document, text: str) -> list[Edit]:
     return [Edit(source, end, end, "".join(line + newline for line in lines))]
 
 
-def _among_others(document: Document) -> bool:
+def _has_more_documents(document: Document) -> bool:
     """Return whether a heredoc holds further documents."""
     assert document.root is not None
     text = document.root.source.text

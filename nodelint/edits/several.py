@@ -45,7 +45,7 @@ def _common(part: Callable[[int, int], tuple[str, str]], most: int, known: int) 
     return known
 
 
-def set_apart(nodes: Sequence[Node]) -> Sequence[Node]:
+def parse_alone(nodes: Sequence[Node]) -> Sequence[Node]:
     """Return the nodes as parsed from their document alone. If that is not possible, return the same nodes.
 
     Each edit in a series builds the text again: this way it is the text of one document, not of a file with

@@ -77,9 +77,12 @@ def discover(
                 _take_file(file, path, block, on_file)
     block.sort_in()
     requested = frozenset(found.seen)
-    for file in _list_read_with(found) if found.named else ():
-        if not exclude.match(file):
-            _take_file(file, file, block, on_file)
+    read: set[str] = set()
+    for more in (_list_read_with(found) if found.named else (), _list_users(found) if found.folders else ()):
+        for file in more:
+            read = read or {os.path.abspath(path) for path in found.seen}  # a path may be named in several ways
+            if os.path.abspath(file) not in read and not exclude.match(file):
+                _take_file(file, file, block, on_file)
     block.sort_in()
     found.read_with.update(found.seen - requested)
     return found
@@ -94,6 +97,26 @@ def _list_read_with(found: Discovery) -> Iterator[str]:
         near = {folder: False for folder, is_below in below.items() if not is_below}
         for path in named:
             if _may_be_read_with(row, path, found, near):
+                yield from row.load().list_read_with(path)
+
+
+def _list_users(found: Discovery) -> Iterator[str]:
+    """Yield the files elsewhere in the repository that use a requested folder, such as the overlays of a base.
+
+    What clusters get of the base is what they render. A run over the whole repository has read them.
+    """
+    if not found.sources or all(os.path.exists(os.path.join(folder, ".git")) for folder in found.folders):
+        return
+    holding: set[str] = set()
+    for source in found.sources:
+        folder = os.path.dirname(os.path.normpath(source.path))
+        while folder not in holding:
+            holding.add(folder)
+            folder = os.path.dirname(folder)
+    for row in TABLE.rows:
+        for path in sorted(found.seen) if row.names else ():
+            folder, name = os.path.split(os.path.normpath(path))
+            if name in row.names and folder in holding:
                 yield from row.load().list_read_with(path)
 
 
@@ -315,7 +338,7 @@ def stating(found: Discovery, exclude: Excluded = READ_ALL) -> list[Source]:
     return [*found.stating, *more.stating]
 
 
-def stating_around(folder: str, exclude: Excluded = READ_ALL) -> list[Source]:
+def list_release_files(folder: str, exclude: Excluded = READ_ALL) -> list[Source]:
     """Return the files that may state a release, in the repository around a folder. Empty outside of a repository."""
     root = repository(os.path.abspath(folder))
     found = Discovery()

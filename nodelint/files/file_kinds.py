@@ -39,10 +39,10 @@ GIT_FILES, WORKFLOWS = (".git", ".gitignore"), (".github", ".circleci")
 def may_hold_objects(path: str, include: Globs = NOTHING) -> bool:
     """Return whether a file in a folder may be read, by its path: for manifests, values, or git's ignore rules."""
     read = purpose_of(path, include)
-    return read == READ or (read == GLANCE and not is_text_of_others(path)) or os.path.basename(path) in GIT_FILES
+    return read == READ or (read == GLANCE and not is_unread_text(path)) or os.path.basename(path) in GIT_FILES
 
 
-def is_text_of_others(path: str) -> bool:
+def is_unread_text(path: str) -> bool:
     """Return whether a file is a text or a program that may hold manifests, but is not read."""
     lower = path.lower()
     return lower.endswith(_TEXTS) or lower.endswith(TABLE.aside) or is_template_of_yaml(lower)
@@ -69,7 +69,7 @@ def purpose_of(path: str, include: Globs) -> int:
         return GLANCE
     if path.endswith(TABLE.glanced) and not path.endswith(TABLE.not_glanced):
         return GLANCE
-    return UNREAD if is_text_of_others(path) else 0
+    return UNREAD if is_unread_text(path) else 0
 
 
 def is_readme(path: str) -> bool:

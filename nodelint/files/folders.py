@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.files.file_kinds import GIT_FILES, GLANCE, READ, UNREAD, WORKFLOWS, is_text_of_others, purpose_of
+from nodelint.files.file_kinds import GIT_FILES, GLANCE, READ, UNREAD, WORKFLOWS, is_unread_text, purpose_of
 from nodelint.files.safe_read import error_reason, repository
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def list_files(path: str, exclude: Excluded, include: Globs, found: Discovery) -
 
 
 def _below(folder: str, prefix: str, exclude: Excluded, include: Globs, found: Discovery) -> Iterator[str]:
-    above = _ignored_around(folder, exclude) if exclude.gitignore else None
+    above = _find_ignore_rules(folder, exclude) if exclude.gitignore else None
     excluding = bool(exclude)
     open_folders = [(prefix, *_list_folder(folder, found, above, exclude))]
     while open_folders:
@@ -110,7 +110,7 @@ def _below(folder: str, prefix: str, exclude: Excluded, include: Globs, found: D
 def _is_taken(entry: os.DirEntry[str], path: str, read: int, top: str, found: Discovery) -> bool:
     """Return whether an entry of a folder is read. `found` records the entry if it is of interest but not read."""
     regular = entry.is_file()
-    if (read != READ or not regular) and is_text_of_others(path):
+    if (read != READ or not regular) and is_unread_text(path):
         found.unread.append(path)
     if read == UNREAD or not regular:
         # The lock file of an editor is a link that leads nowhere on purpose.
@@ -148,7 +148,7 @@ def _list_folder(
     return iter(entries), above
 
 
-def _ignored_around(folder: str, exclude: Excluded) -> Ignored | None:
+def _find_ignore_rules(folder: str, exclude: Excluded) -> Ignored | None:
     """Return the ignore rules of git in a folder. None outside of a repository.
 
     In a copy of a repository's folder, the rules of the original folder apply.

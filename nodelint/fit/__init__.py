@@ -1,4 +1,6 @@
-"""Which NodePool takes a workload's pods, decided as Karpenter's scheduler decides it for one pod and empty pools."""
+"""Which NodePools accept a workload's pods, judged as Karpenter's scheduler judges one pod and pools
+without nodes.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from nodelint.base.types import TYPE_CHECKING
 if TYPE_CHECKING:
     from nodelint.fit.admission import may_tolerate, names_taint
     from nodelint.fit.attempt import PoolVerdict
-    from nodelint.fit.intended import find_nearest, is_intended_for, may_be_for_others
+    from nodelint.fit.intended import find_nearest, is_intended_for, may_select_other_nodes
     from nodelint.fit.pods import requests_of
     from nodelint.fit.refusal import PoolRefusal
     from nodelint.fit.tree import Tree, WorkloadFit
@@ -22,7 +24,7 @@ __all__ = [
     "WorkloadFit",
     "find_nearest",
     "is_intended_for",
-    "may_be_for_others",
+    "may_select_other_nodes",
     "may_tolerate",
     "names_taint",
     "requests_of",
@@ -32,14 +34,14 @@ __all__ = [
 _HOMES = {
     "admission": ("may_tolerate", "names_taint"),
     "attempt": ("PoolVerdict",),
-    "intended": ("find_nearest", "is_intended_for", "may_be_for_others"),
+    "intended": ("find_nearest", "is_intended_for", "may_select_other_nodes"),
     "pods": ("requests_of",),
     "refusal": ("PoolRefusal",),
     "tree": ("Tree", "WorkloadFit"),
     "ways_out": ("suggestions",),
     "widening": ("WayOut",),
 }
-"""The modules that hold the names, loaded when one of these is first used; checkers read the imports above."""
+"""The modules that define the names and are imported at first use. Type checkers read the imports above."""
 
 if not TYPE_CHECKING:  # for a checker every name would be one of this package
 

@@ -1,8 +1,8 @@
-"""What admission plugins of the API server may add to a pod before Karpenter sees it.
+"""Find the tolerations that admission plugins of the API server may add to a pod before Karpenter sees the pod.
 
-EKS runs two that let a pod onto nodes that it does not tolerate as it is written (platform versions of EKS 1.19 and
-newer): ExtendedResourceToleration adds a toleration for each extended resource that a pod requests, and RuntimeClass
-adds the tolerations of the pod's runtime class. Karpenter's own answer for the written pod stands next to them.
+EKS runs two plugins that add tolerations (platform versions of EKS 1.19 and newer): ExtendedResourceToleration adds a
+toleration for each extended resource that a pod requests, and RuntimeClass adds the tolerations of the pod's runtime
+class. `fit` reports these nodes in addition to Karpenter's result for the written pod.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from nodelint.model.messages import short
 
 
 def tolerations_for(pod: Pod) -> tuple[Toleration, ...]:
-    """Return the tolerations that may be added: any where a pod has a runtime class, because that is written
-    elsewhere.
+    """Return the tolerations that admission plugins may add to the pod.
+
+    For a pod with a runtime class it is a toleration of all taints, because the RuntimeClass object is not read.
     """
     if pod.runtime_class is not None:
         return (TOLERATES_ALL,)
@@ -30,7 +31,9 @@ def tolerations_for(pod: Pod) -> tuple[Toleration, ...]:
 
 
 def may_tolerate(workload: Workload, taint: Taint) -> bool:
-    """Whether pods of a workload may tolerate a taint, as far as is known, once the API server has admitted them."""
+    """Return whether the workload's pods may tolerate the taint after admission. True if the pod spec is
+    not known.
+    """
     pod = pod_of(workload)
     if pod is None or workload.partial:
         return True
@@ -40,13 +43,16 @@ def may_tolerate(workload: Workload, taint: Taint) -> bool:
 
 
 def names_taint(workload: Workload, key: str) -> bool:
-    """Whether a toleration of a workload's pods names the key of a taint."""
+    """Return whether a toleration of the workload's pods has this taint key."""
     pod = pod_of(workload)
     return pod is not None and any(toleration.key == key for toleration in pod.tolerations)
 
 
 def _is_extended(resource: str) -> bool:
-    """`IsExtendedResourceName` of Kubernetes: a name with a domain that is not Kubernetes' own."""
+    """Return whether the resource is an extended resource: its name has a domain other than kubernetes.io.
+
+    This is `IsExtendedResourceName` of Kubernetes.
+    """
     domain, slash, _ = resource.partition("/")
     return (
         bool(slash)
@@ -57,7 +63,7 @@ def _is_extended(resource: str) -> bool:
 
 
 def say_what_is_added(pod: Pod, pool: str) -> Gap:
-    """Return why a pool may take the pod after all: the API server may add a toleration."""
+    """Return why the pool may accept the pod after all: the API server may add a toleration."""
     if pod.runtime_class is not None:
         text = f"its runtime class may add tolerations: with those of its taints, `{short(pool)}` takes it"
         return unknown_fact(pod.runtime_class, text)

@@ -1,4 +1,4 @@
-"""One try of the scheduler to put a pod on a new node of a pool."""
+"""One attempt of Karpenter's scheduler to put a pod on a new node of a NodePool."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 
 class Surroundings(NamedTuple):
-    """What a pod was judged with: the DaemonSets of a pool's types, and where the pod's volumes can be."""
+    """The DaemonSets of a pool's instance types and the possible places of a pod's volumes, as used for a verdict."""
 
     daemons: tuple[DaemonGroup, ...]
     volumes: tuple[VolumePlace, ...] = ()
 
 
 class Attempt:
-    """One try to put a pod on a new node of a pool."""
+    """An attempt to put one pod on a new node of one pool."""
 
     def __init__(
         self, pod: Pod, pool: EmptyPool, daemons: Sequence[DaemonGroup], volumes: Sequence[VolumePlace]
@@ -92,7 +92,7 @@ class Attempt:
                 return PoolVerdict(pool, NONE, lacking)
         types, refusal = self._filtered(requirements, expressions)
         if refusal is not None and volume is not None and volume.apart is not None:
-            refusal = self._with_volumes_apart(refusal, *volume.apart)
+            refusal = self._with_volume_conflict(refusal, *volume.apart)
         if refusal is None and types and not pool.pool.static:
             refusal = too_few_types(pool, types)
         return PoolVerdict(pool, NONE if refusal is not None else types, refusal)
@@ -104,7 +104,7 @@ class Attempt:
             from nodelint.fit import lacking
 
             if volume.apart is not None:
-                return lacking.explain_volumes_apart(*volume.apart)
+                return lacking.explain_volume_conflict(*volume.apart)
             return lacking.explain_volume_clash(expressions, clash, volume.requirements, volume.node)
 
         found = clash_refusal(clash, volume.requirements, self.pool, (), existing)
@@ -112,18 +112,20 @@ class Attempt:
         at = self.pod.node.get("volumes")
         return found._replace(message=text, at_workload=at, explain=explain)
 
-    def _with_volumes_apart(self, refusal: PoolRefusal, first: VolumePlace, then: VolumePlace) -> PoolRefusal:
+    def _with_volume_conflict(self, refusal: PoolRefusal, first: VolumePlace, then: VolumePlace) -> PoolRefusal:
         def explain() -> Explanation | None:
-            from nodelint.fit.lacking import explain_volumes_apart
+            from nodelint.fit.lacking import explain_volume_conflict
 
-            return explain_volumes_apart(first, then)
+            return explain_volume_conflict(first, then)
 
         return refusal._replace(at_workload=self.pod.node.get("volumes"), daemons=(), explain=explain)
 
     def _filtered(
         self, requirements: Requirements, expressions: Sequence[LabelExpression]
     ) -> tuple[TypeSet, PoolRefusal | None]:
-        """Return the types that meet requirements, have room and an offer; else the refusal in the words of core."""
+        """Return the types that meet the requirements and have room and an offering; else the refusal in core's
+        words.
+        """
         pool = self.pool
         if requirements is pool.requirements:
             meeting, offered = pool.own_types
@@ -149,7 +151,7 @@ class Attempt:
     def _explain(
         self, types: TypeSet, requirements: Requirements, expressions: Sequence[LabelExpression]
     ) -> Explanation | None:
-        """Return the resource of which the types left have too little, or what leaves no type."""
+        """Return which resource the remaining types have too little of, or which conditions leave no type."""
         from nodelint.fit import lacking
 
         pool = self.pool
@@ -160,8 +162,9 @@ class Attempt:
         return found._replace(text=f"{found.text}; {beyond}") if found is not None and beyond is not None else found
 
     def _refusal(self, meeting: TypeSet, offered: TypeSet, rooms: Sequence[tuple[TypeSet, TypeSet]]) -> PoolRefusal:
-        """Return why no type is left. `rooms` are the types of each group of daemons, and of these the types with
-        room.
+        """Return why no type remains.
+
+        `rooms` has a pair for each group of DaemonSets: the group's types, and those of its types that have room.
         """
         pool, in_pairs = self.pool, set[str]()
         for types, room in rooms:
@@ -173,14 +176,14 @@ class Attempt:
         asking = self.pod.node.get("containers") if reason == "resources" else None
         text = f"{text}, resources={shown_requests(self.pod.requests)}"
         alone = meeting & offered & pool.sizes.holding(self.pod.requests, pool.allowed)
-        in_the_way = daemons_in_the_way(self.pod, [group for group in self.daemons if group.types & alone])
+        in_the_way = find_blocking_daemons(self.pod, [group for group in self.daemons if group.types & alone])
         return PoolRefusal(reason, text, None, asking, *in_the_way)
 
 
 class PoolVerdict(NamedTuple):
-    """What a pool makes of a pod: the types that hold it, with an image, or why there is none.
+    """Whether a pool accepts a pod: the instance types that can run the pod and have an image, or the refusal.
 
-    `surroundings` are what the pod was refused with. None if it was not refused.
+    `surroundings` are the DaemonSets and volumes with which the pod was refused. None if the pool accepts the pod.
     """
 
     pool: EmptyPool
@@ -188,17 +191,17 @@ class PoolVerdict(NamedTuple):
     refusal: PoolRefusal | None
     surroundings: Surroundings | None = None
     preferences_open: bool = False
-    """Whether the types depend on `preferencePolicy`, which is not known."""
+    """Whether the instance types depend on the setting `preferencePolicy`, which is not known."""
     takes_if_ignored: bool = False
-    """Whether the pool takes the pod under one value of `preferencePolicy` alone, which is not known."""
+    """Whether the pool accepts the pod only with one value of the setting `preferencePolicy`, which is not known."""
 
     @property
     def fits(self) -> bool:
-        """Whether the pool takes it."""
+        """Return whether the pool accepts the pod."""
         return self.refusal is None
 
     def in_own_labels(self) -> PoolVerdict:
-        """Return the verdict with the labels of instance types as the pool's provider names them."""
+        """Return the verdict with the label keys of the pool's provider: `eks.amazonaws.com/` for EKS Auto Mode."""
         if self.refusal is None or not self.pool.is_of_auto_mode:
             return self
         message = self.refusal.message.replace(f"{AWS_GROUP}/instance-", f"{AUTO_MODE_GROUP}/instance-")
@@ -206,7 +209,9 @@ class PoolVerdict(NamedTuple):
 
 
 class PodState(NamedTuple):
-    """A pod as the scheduler tries it: one required term, one preferred, tolerations, and what it is spread over."""
+    """A variant of a pod that the scheduler tries: one required and one preferred term, tolerations and
+    topologies.
+    """
 
     required: Term | None
     preferred: Term | None
@@ -214,9 +219,10 @@ class PodState(NamedTuple):
     topologies: tuple[TopologyKey, ...]
 
 
-def daemons_in_the_way(pod: Pod, groups: Sequence[DaemonGroup]) -> tuple[tuple[Daemon, ...], HostPort | None]:
-    """Return the daemons that keep a pod from types that would hold it alone, and the port that one of them has
-    taken.
+def find_blocking_daemons(pod: Pod, groups: Sequence[DaemonGroup]) -> tuple[tuple[Daemon, ...], HostPort | None]:
+    """Return the daemons whose requests leave too little for a pod on some types.
+
+    If a daemon uses a host port of the pod, return only this daemon, and the port.
     """
     for group in groups:
         taken = group.port_taken_from(pod)
@@ -236,7 +242,7 @@ def _pairs(meets: TypeSet, room: TypeSet, offers: TypeSet) -> Iterator[str]:
 
 
 def _explain(met: bool, fitting: bool, with_offer: bool, pairs: set[str]) -> tuple[Reason, str]:
-    """Return the text of `InstanceTypeFilterError`, and the first of the reasons that it names."""
+    """Return a text, and the first reason in it, in the words of core's `InstanceTypeFilterError`."""
     none = "no instance type"
     failed: list[tuple[bool, Reason, str]] = [
         (met, "requirements", "met the scheduling requirements"),

@@ -1,4 +1,4 @@
-"""The NodePools that every cluster of EKS Auto Mode has, unless it turns them off: no file holds them."""
+"""The NodePools that EKS creates in each Auto Mode cluster unless the cluster turns them off; they are in no file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PATH = "built into EKS Auto Mode"
 
 
 def built_in_pools() -> list[NodePool]:
-    """Return the pools as objects, made of what AWS says of them."""
+    """Return the built-in pools as NodePool objects, from the table `auto_mode` (source: the EKS user guide)."""
     texts = [json.dumps(_manifest(name, **stated)) for name, stated in table("auto_mode")["built_in"].items()]
     source = Source.from_text(PATH, "\n---\n".join(texts))
     return [obj for obj in objects(source, foreign=True) if isinstance(obj, NodePool)]

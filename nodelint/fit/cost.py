@@ -1,6 +1,6 @@
-"""What the pods of a tree cost, packed as Karpenter packs one batch of pods onto empty pools.
+"""The cost of a tree's pods, packed as Karpenter packs one batch of pods onto NodePools without nodes.
 
-Prices are on demand. What is not known is left out and named, and the amount is then the least that it can be.
+Prices are on-demand prices. Unknown amounts are left out and listed, so that the total is a lower bound.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from nodelint.karpenter.resolve.node_size import Resources
 
 MOST_PODS = 50_000
-"""More pods than these are not packed."""
+"""The most pods that are packed onto nodes."""
 
 
 class NodeCost(NamedTuple):
-    """Nodes of one pool and one type: the cheapest on demand that holds the pods, None if no price is known.
+    """Nodes of one pool and one type: the cheapest on-demand type that can run the pods.
 
-    `price` is of one node for an hour, in USD, with the fee of EKS Auto Mode; `spot` is the least that it can be as
-    spot, None if AWS answered no such price.
+    `type` is None if no price is known. `price` is USD per hour for one node, with the fee of EKS Auto Mode. `spot`
+    is the lowest possible spot price in USD per hour; None if it is not known. `cpu` is in vCPUs, `memory` in MiB.
     """
 
     pool: EmptyPool
@@ -49,17 +49,21 @@ class NodeCost(NamedTuple):
 
     @property
     def least_price(self) -> float | None:
-        """The price of one node for an hour if it is spot where that costs less; None if that is not known."""
+        """Return USD per hour for one node: the spot price if the pool allows spot and spot is cheaper.
+
+        None if a price is not known.
+        """
         if "spot" not in self.pool.resolution.capacity_types:
             return self.price
         return None if self.price is None or self.spot is None else min(self.price, self.spot)
 
 
 class Bill(NamedTuple):
-    """The nodes for so many pods. Amounts are in billionths; those requested hold what DaemonSets ask for.
+    """The nodes for a number of pods, and their cost.
 
-    `unpriced` are nodes whose price is not known. `shares` are what the pods of each workload cost an hour, by the
-    workload's id: a node's price is divided by what its pods ask of it.
+    `requested_cpu` and the like are in billionths (1e-9) of a core or byte and include the DaemonSets. `shares` has
+    USD per hour by workload id: the price of a node is divided by the requests of its pods. `left` has the number of
+    pods without a node.
     """
 
     nodes: tuple[NodeCost, ...]
@@ -73,39 +77,41 @@ class Bill(NamedTuple):
 
     @property
     def node_count(self) -> int:
-        """Return how many nodes there are."""
+        """Return the number of nodes."""
         return sum(node.number for node in self.nodes)
 
     @property
     def unpriced(self) -> int:
-        """How many nodes have a price that is not known."""
+        """Return the number of nodes whose price is not known."""
         return sum(node.number for node in self.nodes if node.price is None)
 
     @property
     def hourly(self) -> float:
-        """USD an hour for all nodes whose price is known."""
+        """Return USD per hour for all nodes whose price is known."""
         return sum(node.price * node.number for node in self.nodes if node.price is not None)
 
     @property
     def least_hourly(self) -> float | None:
-        """USD an hour if nodes are spot where their pool has spot; None if the price of one is not known."""
+        """Return USD per hour if pools that allow spot run on spot; None if the price of a node is not known."""
         prices = [(node.least_price, node.number) for node in self.nodes]
         known = [price * number for price, number in prices if price is not None]
         return sum(known) if len(known) == len(prices) else None
 
     @property
     def cpus(self) -> int:
-        """The vCPUs of all nodes whose type is known."""
+        """Return the vCPUs of all nodes whose type is known."""
         return sum(node.cpu * node.number for node in self.nodes)
 
     @property
     def memory_mib(self) -> int:
-        """The memory of all nodes whose type is known, in MiB."""
+        """Return the memory in MiB of all nodes whose type is known."""
         return sum(node.memory * node.number for node in self.nodes)
 
     @property
     def idle(self) -> tuple[float, float] | None:
-        """The part of CPU and memory for pods that nothing asks for; None without such nodes."""
+        """Return the unrequested fractions of the allocatable CPU and memory; None if no allocatable amount
+        is known.
+        """
         if not self.allocatable_cpu or not self.allocatable_memory:
             return None
         return (
@@ -115,18 +121,18 @@ class Bill(NamedTuple):
 
 
 class WorkloadCost(NamedTuple):
-    """A workload whose pods are packed, and how many it has."""
+    """A workload whose pods are packed, and the bounds on its number of pods."""
 
     fit: WorkloadFit
     replicas: Replicas
 
 
 class FleetCost(NamedTuple):
-    """What a tree costs with the fewest pods and with the most.
+    """The cost of a tree with the fewest and with the most pods.
 
-    `not_counted` are reasons why the amounts are the least that they can be, `notes` what they do not hold by design.
-    `least` and `most` are None if nothing could be packed. `left_out` are those of `not_counted` that are about whole
-    workloads.
+    `least` and `most` are None if nothing could be packed. `not_counted` are reasons why the amounts are lower
+    bounds; `left_out` are the reasons among these that concern whole workloads. `notes` name costs that are excluded
+    by design.
     """
 
     workloads: tuple[WorkloadCost, ...]
@@ -140,12 +146,12 @@ class FleetCost(NamedTuple):
 
     @property
     def complete(self) -> bool:
-        """Whether everything that decides is known."""
+        """Return whether every fact that decides the cost is known."""
         return not self.not_counted
 
 
 def cost_of(tree: Tree, fits: Sequence[WorkloadFit]) -> FleetCost:
-    """Return what the workloads of a tree cost together."""
+    """Return the cost of all workloads of a tree together."""
     counted_workloads, not_counted = _choose(tree, fits)
     left_out = tuple(not_counted)
     wanted = [sum(workload.replicas.most or 0 for workload in counted_workloads)]
@@ -172,7 +178,7 @@ def cost_of(tree: Tree, fits: Sequence[WorkloadFit]) -> FleetCost:
 
 
 def _choose(tree: Tree, fits: Sequence[WorkloadFit]) -> tuple[list[WorkloadCost], list[str]]:
-    """Return the workloads that can be packed, and what is said of the others."""
+    """Return the workloads that can be packed, and a reason for each group of the others."""
     scalers = Scalers(tree.objects)
     found: list[WorkloadCost] = []
     reasons: dict[str, list[str]] = {}
@@ -197,7 +203,7 @@ def _why_left_out(fit: WorkloadFit, replicas: Replicas) -> str | None:
     if not fit.verdicts:
         return fit.unknown[0].reason if fit.unknown else "no NodePool is near to it"
     if not any(verdict.fits for verdict in fit.verdicts):
-        return "left to the nodes of a static pool" if fit.static_pools else "no NodePool takes its pods for certain"
+        return "left to the nodes of a static pool" if fit.static_pools else "no NodePool certainly accepts the pods"
     if fit.unknown:
         return fit.unknown[0].reason
     return replicas.why if replicas.least is None else None
@@ -216,7 +222,7 @@ def _bill(tree: Tree, workloads: Sequence[WorkloadCost], counts: Sequence[int]) 
 
 
 class _Reckoning:
-    """The nodes of a packing with their types and prices."""
+    """Computes the instance types and prices of packed nodes."""
 
     def __init__(self, tree: Tree, packing: Packing) -> None:
         self._tree = tree
@@ -226,7 +232,7 @@ class _Reckoning:
         self._shares: dict[int, float] = {}
 
     def bill(self) -> Bill:
-        """Return the bill."""
+        """Return the bill for the packed nodes."""
         lines: dict[tuple[int, str | None, float | None], NodeCost] = {}
         for node in self._packing.nodes:
             price, name = cheapest_node(node.pool, node)
@@ -246,7 +252,9 @@ class _Reckoning:
         return Bill(nodes, pods, cpu, memory, whole_cpu, whole_memory, self._shares, left)
 
     def _divide(self, node: LaunchedNode, name: str, price: float) -> None:
-        """Divide the price of a node among its pods, by the resource of which each asks the largest part."""
+        """Divide the price of a node among its pods, each by the resource of which it requests the largest
+        fraction.
+        """
         allocatable = node.pool.sizes.of_type(name).allocatable
         whole = [allocatable.get(resource) or 0 for resource in ("cpu", "memory")]
         parts = {}
@@ -268,8 +276,9 @@ class _Reckoning:
 
 
 def cheapest_node(pool: EmptyPool, node: LaunchedNode | None = None) -> tuple[float | None, str | None]:
-    """Return the price an hour and the name of the cheapest type of a node, or of all types that a pool can
-    launch.
+    """Return USD per hour and the name of the cheapest type for a node, or for the whole pool without a node.
+
+    (None, None) if no price is known.
     """
     resolution = pool.resolution
     types = (node.types if node is not None else pool.candidates) & resolution.launchable
@@ -278,7 +287,9 @@ def cheapest_node(pool: EmptyPool, node: LaunchedNode | None = None) -> tuple[fl
 
 
 def _spot_price(pool: EmptyPool, types: TypeSet) -> float | None:
-    """Return the least that a node of some types costs an hour as spot; None if the pool has no spot, or no price."""
+    """Return the lowest spot price of the types in USD per hour; None if the pool has no spot, or no price
+    is known.
+    """
     resolution = pool.resolution
     if "spot" not in resolution.capacity_types:
         return None
@@ -288,20 +299,20 @@ def _spot_price(pool: EmptyPool, types: TypeSet) -> float | None:
 
 
 def surcharge_of(pool: EmptyPool) -> float:
-    """Return the part of the price on demand that EKS Auto Mode takes on top."""
+    """Return the fee of EKS Auto Mode as a fraction of the on-demand price; 0 for other pools."""
     part: float = table("auto_mode")["fee"]["part"] if pool.is_of_auto_mode else 0.0
     return part
 
 
 def _size_of(pool: EmptyPool, name: str | None) -> tuple[int, int]:
-    """Return the vCPUs and the MiB of memory of a type; 0 where they are not known."""
+    """Return the vCPUs and the memory in MiB of a type. An unknown amount is 0."""
     labels = [pool.resolution.catalog.label(name, key) if name is not None else None for key in (CPU, MEMORY)]
     cpu, memory = (int(label) if label is not None and label.isdigit() else 0 for label in labels)
     return cpu, memory
 
 
 def _static_nodes(pools: Iterable[EmptyPool]) -> Iterator[NodeCost]:
-    """Yield the nodes that static pools keep, each the cheapest type of its pool."""
+    """Yield the nodes of static pools, each of the cheapest type of its pool."""
     for pool in pools:
         count = _static_count(pool)
         if count:
@@ -311,7 +322,7 @@ def _static_nodes(pools: Iterable[EmptyPool]) -> Iterator[NodeCost]:
 
 
 def _static_count(pool: EmptyPool) -> int | None:
-    """Return how many nodes a static pool keeps. None if that is not known, and for a pool that is not static."""
+    """Return the number of nodes of a static pool. None if it is not known, or if the pool is not static."""
     replicas = pool.pool.node.find("spec", "replicas") if pool.pool.static else None
     value = replicas.value if replicas is not None else None
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
@@ -323,7 +334,7 @@ def _say_static(pools: Iterable[EmptyPool]) -> list[str]:
 
 
 def _prices_of(pools: Sequence[EmptyPool]) -> tuple[str, str | None]:
-    """Return the region whose prices are used, in words, and the day that they are of."""
+    """Return the region whose prices are used, and the date of these prices."""
     resolution = pools[0].resolution if pools else None
     if resolution is None:
         return "us-east-1", None
@@ -332,7 +343,7 @@ def _prices_of(pools: Sequence[EmptyPool]) -> tuple[str, str | None]:
 
 
 def _notes(tree: Tree, workloads: Sequence[WorkloadCost], bill: Bill | None) -> Iterator[str]:
-    """Yield what a reader has to know about the amounts."""
+    """Yield the notes about the prices and about costs that are not included."""
     used = {id(node.pool): node.pool for node in bill.nodes} if bill is not None else {}
     region = tree.pools[0].resolution.prices.region if tree.pools else None
     if region is not None and tree.pools[0].resolution.catalog.prices.region_for(region) != region:
@@ -381,15 +392,19 @@ def _asks(fit: WorkloadFit) -> bool:
 
 
 def _say_types(bill: Bill) -> list[str]:
-    """Return the pools of nodes whose types are not known in full: what is not known can only take types away."""
+    """Return a reason that names the pools whose set of instance types is not fully known.
+
+    The unknown requirements can only remove types.
+    """
     names = sorted({str(node.pool.name) for node in bill.nodes if not node.pool.resolution.complete})
     shown = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
     return [f"which of the types of {shown} are left by what is not known of it"] if names else []
 
 
 def _say_not_packed(workloads: Sequence[WorkloadCost]) -> list[str]:
-    """Return what of the pods' spreads and affinities the cost leaves out, in one sentence: it can only need more
-    nodes.
+    """Return reasons about topology spreads and affinities that packing ignores: they can only need more nodes.
+
+    The last reason names pools whose allocatable resources are not exact.
     """
     found: dict[str, int] = {}
     exact = True

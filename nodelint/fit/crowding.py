@@ -1,7 +1,7 @@
-"""Whether all pods of a workload find a node: enough domains for `minDomains`, and room within the limits of pools.
+"""Whether all pods of a workload get a node: enough domains for `minDomains`, and room within the pools' limits.
 
-While there are fewer domains than `minDomains`, the domain with the fewest pods counts as having none (Kubernetes'
-topology spread constraints): each one that is there takes `maxSkew` pods, and no more.
+If there are fewer domains than `minDomains`, Kubernetes counts the domain with the fewest pods as empty: each
+existing domain then gets at most `maxSkew` pods.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FEWER = "let the pools have more of them, or lower `minDomains`"
 
 
 class Crowding(NamedTuple):
-    """That only so many of a workload's pods find a domain, and where that is written."""
+    """A workload of which only `most` of its `pods` get a node, with the field that causes this."""
 
     node: Node
     most: int
@@ -35,10 +35,10 @@ class Crowding(NamedTuple):
 
 
 def find_beyond_limits(workload: Workload, pod: Pod, taking: Sequence[PoolVerdict]) -> Crowding | None:
-    """Replicas for which the limits of all pools that take them leave no room; None if they may.
+    """Return a Crowding if the limits of all accepting pools leave no room for all replicas; None if they may.
 
-    Compared are limits of CPUs and devices. Those of memory are not, since what a type has is not known to the byte,
-    nor those of nodes: what one run of the scheduler launches is not counted, so that such a limit may be overrun.
+    Limits of CPUs and devices are compared. Memory limits are not, because the memory of a type is not known to the
+    byte. Node limits are not, because one scheduling run can exceed them.
     """
     replicas = workload.node.find("spec", "replicas")
     count = replicas.value if replicas is not None else None
@@ -55,8 +55,9 @@ def find_beyond_limits(workload: Workload, pod: Pod, taking: Sequence[PoolVerdic
 
 
 def _room_within_limits(pod: Pod, verdict: PoolVerdict, enough: int) -> int:
-    """Return the most pods that nodes within the limits of a pool hold; `enough` where that is as many, or not
-    known.
+    """Return the most pods that fit on nodes within the pool's limits.
+
+    Return `enough` if at least that many fit, or if the capacity is not known.
     """
     pool, most = verdict.pool, enough
     limits = {} if pool.pool.static else pool.limits
@@ -75,7 +76,7 @@ def _room_within_limits(pod: Pod, verdict: PoolVerdict, enough: int) -> int:
 
 
 def _pods_on(size: NodeSize, pod: Pod) -> int | None:
-    """Return how many of the pods a node holds at most, without DaemonSets. None if that is not known."""
+    """Return the most of these pods that fit on one node without DaemonSets. None if the node's size is not known."""
     counts = []
     for resource, amount in pod.requests.items():
         allocatable = size.allocatable.get(resource, 0)
@@ -87,9 +88,10 @@ def _pods_on(size: NodeSize, pod: Pod) -> int | None:
 
 
 def find_crowding(workload: Workload, pod: Pod, pools: Sequence[EmptyPool]) -> Crowding | None:
-    """Return the first spread whose domains, on the nodes of pools that take the pods, are too few; None if none is.
+    """Return the first spread or anti-affinity for which the pools' nodes have too few domains; None if there is
+    none.
 
-    What is not known is enough.
+    Unknown domains count as enough.
     """
     replicas = workload.node.find("spec", "replicas")
     count = replicas.value if replicas is not None else None
@@ -124,7 +126,9 @@ def find_crowding(workload: Workload, pod: Pod, pools: Sequence[EmptyPool]) -> C
 
 
 def _find_apart(topology: TopologyKey, pod: Pod, pools: Sequence[EmptyPool], count: int) -> Crowding | None:
-    """Return why pods that keep away from each other find fewer domains than there are pods; None if they may."""
+    """Return a Crowding if an anti-affinity has fewer domains than the workload has pods; None if there may be
+    enough.
+    """
     constraint = topology.constraint
     elsewhere = constraint is not None and any(constraint.get(f) for f in ("namespaces", "namespaceSelector"))
     key = normalize(topology.key)
@@ -149,7 +153,7 @@ def _find_apart(topology: TopologyKey, pod: Pod, pools: Sequence[EmptyPool], cou
 
 
 def domains_of_pools(pod: Pod, pools: Sequence[EmptyPool], key: str) -> set[str] | None:
-    """Return the domains that nodes of pools can be in for a pod; None if they are not known."""
+    """Return the domains (label values) that the pools' nodes can have for a pod; None if they are not known."""
     found: set[str] = set()
     for pool in pools:
         for term in pod.terms or (None,):
@@ -178,7 +182,7 @@ def _domains_of(pool: EmptyPool, key: str, expressions: Requirements) -> set[str
 
 
 def counts_itself(workload: Workload, topology: TopologyKey) -> bool:
-    """Whether the pods of a workload are certainly among those that a spread or an anti-affinity is about."""
+    """Return whether the label selector of a spread or an anti-affinity certainly matches the workload's own pods."""
     selector = topology.constraint.get("labelSelector") if topology.constraint is not None else None
     wanted = selector.get("matchLabels") if selector is not None else None
     metadata = workload.pod_metadata

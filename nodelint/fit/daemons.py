@@ -1,4 +1,4 @@
-"""Which DaemonSets of a run take room on the nodes of a pool, for certain."""
+"""Which DaemonSets of a run certainly take resources on the nodes of a NodePool."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from nodelint.model.folders import REGION, path_in_repository
 from nodelint.text import SourceText
 
 _STDIN = "-"
-"""The path of what standard input brought: whoever hands it over means the pools beside it."""
+"""The path of standard input. Its DaemonSets belong to the pools of the same input."""
 
 
 class Daemons:
-    """The DaemonSets of a run, and for each pool those that certainly go to its cluster.
+    """The DaemonSets of a run, and for each pool the DaemonSets that certainly run in its cluster.
 
-    Repositories hold DaemonSets of other clusters and of other examples. One counts for the pools that stand nearest
-    to it, where no folder that leads to only one of them is of examples or for another environment or region. What
-    is built of a chart by its own defaults counts for the pools of that chart: whether anybody installs it elsewhere
-    is not known. Nor does one count that may stay off the nodes, as what it selects or tolerates is a placeholder.
+    A repository may hold DaemonSets of other clusters and of examples. A DaemonSet counts for the pools with the most
+    folders in common, unless the other folders name examples, or differ in environment or region. A DaemonSet that is
+    rendered from a chart's defaults counts only for pools of that chart. A DaemonSet with a placeholder in its
+    selectors or tolerations does not count.
     """
 
     def __init__(self, workloads: Iterable[Workload], pools: Sequence[EmptyPool]) -> None:
@@ -39,9 +39,7 @@ class Daemons:
         self._of_pool: dict[int, dict[tuple[str | None, object], Daemon]] = {}
 
     def beside(self, workload: Workload | None, pool: EmptyPool) -> list[Daemon]:
-        """Return the daemons on a pool's nodes, next to a pod of a workload where one is named: never the workload
-        itself.
-        """
+        """Return the DaemonSets on the pool's nodes, without the workload itself."""
         found = self._of_pool.get(id(pool))
         if found is None:
             found = self._of_pool[id(pool)] = self._choose(pool)
@@ -49,9 +47,7 @@ class Daemons:
         return [daemon for name, daemon in found.items() if name != own]
 
     def left_out(self) -> list[Workload]:
-        """Return the DaemonSets that count for no pool, as they may be for another cluster, or for nodes of
-        others.
-        """
+        """Return the DaemonSets that count for no pool: they may be for another cluster or for other nodes."""
         return [
             daemon.workload
             for same in self._by_name.values()
@@ -60,7 +56,10 @@ class Daemons:
         ]
 
     def _choose(self, pool: EmptyPool) -> dict[tuple[str | None, object], Daemon]:
-        """Return the daemons of a pool's cluster: of several with one name the nearest, and of these the smallest."""
+        """Return the DaemonSets of the pool's cluster.
+
+        Of several with one name, the nearest counts, then the smallest.
+        """
         found = {}
         for name, same in self._by_name.items():
             near = [daemon for daemon in same if self._share_a_cluster(daemon.workload.source, pool.pool.source)]
@@ -72,7 +71,7 @@ class Daemons:
         return -self._common(daemon.workload.source, pool.pool.source), daemon.pod.requests.get("cpu", 0)
 
     def _share_a_cluster(self, daemon: SourceText, pool: SourceText) -> bool:
-        """Whether what two texts hold goes to one cluster, for certain."""
+        """Return whether objects of the two texts certainly go to one cluster."""
         if daemon.path in (pool.path, _STDIN) or (daemon.cluster and daemon.cluster == pool.cluster):
             return True
         if daemon.built is not None and daemon.built.by_default:
@@ -82,10 +81,10 @@ class Daemons:
         if nearest is None:
             nearest = max(self._common(daemon, other.pool.source) for other in self._pools)
             self._nearest[daemon.path] = nearest
-        return common == nearest and not _are_apart(self._parts(daemon), self._parts(pool), common)
+        return common == nearest and not _are_of_two_clusters(self._parts(daemon), self._parts(pool), common)
 
     def _parts(self, source: SourceText) -> tuple[str, ...]:
-        """Return the folders of a text's file in its repository, and the file's name."""
+        """Return the folders of a text's path within its repository, and the file name, in lower case."""
         found = self._paths.get(source.path)
         if found is None:
             path = os.path.normpath(path_in_repository(source.path)).lower()
@@ -93,13 +92,15 @@ class Daemons:
         return found
 
     def _common(self, source: SourceText, other: SourceText) -> int:
-        """Return how many folders two texts' files have in common."""
+        """Return the number of leading folders that the paths of two texts have in common."""
         folders = zip(self._parts(source)[:-1], self._parts(other)[:-1], strict=False)
         return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], folders))
 
 
-def _are_apart(path: Sequence[str], other: Sequence[str], common: int) -> bool:
-    """Whether two files with so many folders in common may be for two clusters, by the words of the others."""
+def _are_of_two_clusters(path: Sequence[str], other: Sequence[str], common: int) -> bool:
+    """Return whether two files with `common` leading folders may be for two clusters: their other folders name
+    examples, or other environments or regions.
+    """
     if path[:-1] == other[:-1]:
         return False
     examples = table("vocabulary")["example_folders"]
@@ -110,7 +111,7 @@ def _are_apart(path: Sequence[str], other: Sequence[str], common: int) -> bool:
 
 
 def _stages(parts: Sequence[str]) -> set[str]:
-    """Return the environments and regions that parts of a path name."""
+    """Return the environments and regions that the parts of a path name."""
     text = "/".join(parts)
     words = set(re.split(r"[^a-z0-9]+", text))
     return words.intersection(table("vocabulary")["environments"]).union(re.findall(REGION, text))

@@ -1,7 +1,7 @@
-"""Pods that Karpenter launches nothing for, whatever the pools: `Validate` of the provisioner of Karpenter core.
+"""Pods that Karpenter ignores, whatever the NodePools: `Validate` of the provisioner of Karpenter core.
 
-pkg/controllers/provisioning/provisioner.go and `ValidateRequirement` of pkg/apis/v1/nodeclaim_validation.go, 1.0.0 to
-1.14.1.
+Sources: pkg/controllers/provisioning/provisioner.go and `ValidateRequirement` of pkg/apis/v1/nodeclaim_validation.go,
+1.0.0 to 1.14.1.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ _BOUNDS = ("Gt", "Lt", "Gte", "Lte")
 
 
 class IgnoredPod(NamedTuple):
-    """Why Karpenter ignores a pod, and where that is written.
+    """The reason why Karpenter ignores a pod, and the node of the file that causes it.
 
-    `on_purpose`: the pod is to stay off its nodes. `for_auto_mode`: it is to run on those of EKS Auto Mode.
+    `on_purpose`: the pod's author keeps it off Karpenter's nodes. `for_auto_mode`: the pod selects nodes of EKS Auto
+    Mode.
     """
 
     at: Node
@@ -49,12 +50,13 @@ class IgnoredPod(NamedTuple):
 
 
 _OF_NODE_GROUPS = ("eks.amazonaws.com", "alpha.eksctl.io")
-"""Domains of labels that EKS and eksctl set on the nodes of their groups, and EKS on those of Auto Mode."""
+"""Domains of labels that EKS and eksctl set on nodes of node groups, and EKS on nodes of Auto Mode."""
 
 
 def requirements_of(expressions: Iterable[LabelExpression], release: Version) -> Requirements:
-    """Return what expressions ask, folded into requirements. Expressions that no release reads, such as a bound
-    without a value, are left out.
+    """Return label expressions folded into requirements.
+
+    Expressions that no release accepts, such as a bound without a value, are skipped.
     """
     found = Requirements()
     for expression in expressions:
@@ -66,13 +68,13 @@ def requirements_of(expressions: Iterable[LabelExpression], release: Version) ->
 
 
 _IGNORES_CLAIMS = Version(1, 7, 0)
-"""The first release that leaves pods with resource claims alone, unless IGNORE_DRA_REQUESTS says otherwise."""
+"""The first release that ignores pods with resource claims, unless IGNORE_DRA_REQUESTS is off."""
 
 
 def ignored_because(pod: Pod, release: Version, claims_ignored: bool = True) -> IgnoredPod | None:
-    """Return the first reason for which Karpenter ignores a pod; None if it tries to place it.
+    """Return the first reason for which Karpenter ignores a pod; None if Karpenter tries to schedule the pod.
 
-    A pod with a node is none that waits for one (`IsProvisionable` of pkg/utils/pod/scheduling.go).
+    A pod with `nodeName` is not pending (`IsProvisionable` of pkg/utils/pod/scheduling.go).
     """
     if pod.node_name is not None:
         return IgnoredPod(pod.node_name, "`nodeName` binds the pod to a node, and no scheduler places it", True)
@@ -90,9 +92,9 @@ def ignored_because(pod: Pod, release: Version, claims_ignored: bool = True) -> 
 
 
 def wanted_elsewhere(pod: Pod) -> IgnoredPod | None:
-    """Return what asks for nodes of EKS Auto Mode, a node group or Fargate.
+    """Return the expression with which a pod selects nodes of EKS Auto Mode, a node group or Fargate.
 
-    None if the pod does not, in each term.
+    None if a required term of the pod has no such expression.
     """
     for term in pod.terms or (None,):
         expressions = (*pod.selector, *(term.expressions if term is not None else ()))
@@ -108,7 +110,7 @@ def wanted_elsewhere(pod: Pod) -> IgnoredPod | None:
 
 
 def _is_of_auto_mode(expression: LabelExpression) -> bool:
-    """Whether an expression is about a label that the nodes of EKS Auto Mode have, with one of their values."""
+    """Return whether an expression selects a label that nodes of EKS Auto Mode have, with a value that they have."""
     start, _, name = expression.key.partition("/")
     facts = table("auto_mode")
     if start != AUTO_MODE_GROUP or name not in (*facts["labels_of_every_type"], *facts["labels_of_some_types"]):
@@ -127,7 +129,7 @@ def _refused(pod: Pod, release: Version) -> Iterator[IgnoredPod]:
 
 
 def _faults(expression: LabelExpression, release: Version) -> Iterator[tuple[str, str]]:
-    """Yield what Karpenter finds wrong with an expression: in its words, and in few."""
+    """Yield each reason for which Karpenter rejects an expression: Karpenter's own message, and a short text."""
     key, name = normalize(expression.key), short(expression.key, 36)
     if expression.operator not in OPERATORS:
         fault = f"key {key} has an unsupported operator {short(expression.operator)}"
@@ -158,11 +160,11 @@ def _faults(expression: LabelExpression, release: Version) -> Iterator[tuple[str
 
 
 _OF_ONE_NODE = ("karpenter.sh/registered", "karpenter.sh/initialized", "karpenter.k8s.aws/ec2nodeclass")
-"""Labels of Karpenter's nodes by which people mean to choose a pool."""
+"""Labels of single nodes of Karpenter, which people use by mistake to select a NodePool."""
 
 
 def is_restricted(key: str, release: Version) -> bool:
-    """Whether pods may not ask for a label: those of Karpenter's domains that it does not know, and the hostname."""
+    """Return whether pods may not select a label: unknown labels of Karpenter's domains, and the hostname."""
     if key in well_known(release):
         return False
     domain = key.partition("/")[0] if "/" in key else ""

@@ -1,4 +1,4 @@
-"""For which nodes a workload is written, as far as its file tells."""
+"""For which nodes a workload is written, judged by its own file."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def is_intended_for(workload: Workload, pools: Sequence[EmptyPool]) -> bool:
-    """Whether a workload is written for nodes of some pools, as far as its file tells.
+    """Return whether a workload is written for nodes of the pools.
 
-    It selects a label of Karpenter's own, or one that a pool brings, or tolerates a pool's taint by its key.
+    It is if it selects a label of Karpenter or a custom label of a pool, or tolerates the key of a pool's taint.
     """
     pod = pod_of(workload)
     if pod is None:
@@ -37,10 +37,10 @@ def is_intended_for(workload: Workload, pools: Sequence[EmptyPool]) -> bool:
     return selects or any(toleration.key in taints for toleration in pod.tolerations if toleration.key)
 
 
-def may_be_for_others(workload: Workload, pools: Sequence[EmptyPool]) -> bool:
-    """Whether what a workload selects may be of nodes that others than Karpenter launch, and that are not known here.
+def may_select_other_nodes(workload: Workload, pools: Sequence[EmptyPool]) -> bool:
+    """Return whether the labels that a workload selects may be those of nodes that Karpenter does not launch.
 
-    A label of Karpenter's own is on no other node; one with a value that a pool gives speaks of that pool.
+    False for a label of Karpenter's domains, and for a label that one of the pools sets to a selected value.
     """
     pod = pod_of(workload)
     terms = pod.terms if pod is not None else ()
@@ -58,19 +58,23 @@ def may_be_for_others(workload: Workload, pools: Sequence[EmptyPool]) -> bool:
 
 
 _REASONS = ("resources", "minValues", "limits", "offering", "requirements", "taint")
-"""Reasons, the one first that says most of what the workload asks."""
+"""Reasons of refusals. The first ones say most about the demands of the workload."""
 
 
 def find_nearest(found: WorkloadFit) -> PoolVerdict:
-    """Return the verdict of the pool that a workload is written for, as far as its file tells: the one that it names,
-    else the one whose taint it tolerates by its key, of which it meets the most, and whose refusal says most.
+    """Return the verdict of the pool for which the workload is most probably written.
+
+    It is the pool that the pod names, then the one with the fewest unmet labels, then the one whose taint it
+    tolerates.
     """
     pod = pod_of(found.workload)
     return min(found.verdicts, key=lambda verdict: (*_distance_of_labels(pod, verdict.pool), *_distance(verdict)))
 
 
 def _distance_of_labels(pod: Pod | None, pool: EmptyPool) -> tuple[bool, int, bool, int]:
-    """Whether the pod does not name the pool, what it asks that the pool's nodes lack, and the taints in its way."""
+    """Return a sort key: whether the pod does not name the pool, its unmet expressions, and its
+    untolerated taints.
+    """
     if pod is None:
         return True, 0, True, 0
     expressions = (*pod.selector, *(pod.terms[0].expressions if pod.terms else ()))
@@ -87,7 +91,7 @@ def _is_unmet(expression: LabelExpression, pool: EmptyPool) -> bool:
 
 
 def _distance(verdict: PoolVerdict) -> tuple[int, int]:
-    """Sorts verdicts: those first whose refusal is about the very thing that the workload asks."""
+    """Return a sort key that puts a refusal about the pod's own conditions first."""
     refusal = verdict.refusal
     if refusal is None or refusal.reason not in _REASONS:
         return 0, 0

@@ -1,4 +1,4 @@
-"""What exactly keeps a pod from all types of a pool: the resource that lacks, or two conditions that clash."""
+"""Why no instance type of a NodePool can run a pod: the resource that is short, or two conditions that clash."""
 
 from __future__ import annotations
 
@@ -17,11 +17,14 @@ from nodelint.model.requirement import Requirement, Requirements, normalize
 from nodelint.text import Node
 
 _LONGEST_BRIEF = 76
-"""Characters of an explanation that fit into a message, behind the name of the pool."""
+"""The most characters of an explanation that fit into a message after the name of the pool."""
 
 
 class Lack(NamedTuple):
-    """A resource of which no type left has enough: what the pod and DaemonSets ask, what the largest type offers."""
+    """A resource of which no remaining type has enough, in billionths (1e-9).
+
+    `requested` is the pod's amount, `by_daemons` that of the DaemonSets, `offered` that of the largest type.
+    """
 
     resource: str
     requested: int
@@ -31,7 +34,7 @@ class Lack(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """A sentence about a refusal, the same in few words, the places that it is about, and the resources that lack."""
+    """A sentence about a refusal, a short form, the nodes of the files that it names, and the lacking resources."""
 
     text: str
     brief: str
@@ -40,7 +43,9 @@ class Explanation(NamedTuple):
 
 
 def explain_lack(pod: Pod, pool: EmptyPool, groups: Sequence[DaemonGroup], types: TypeSet) -> Explanation | None:
-    """Return which resource none of some types has enough of, besides the daemons that run on them."""
+    """Return which resource no type has enough of for the pod and the DaemonSets; None if no single fact
+    explains it.
+    """
     parts = [(group, types & group.types) for group in groups if group.port_taken_from(pod) is None]
     parts = [(group, left) for group, left in parts if left]
     if not parts:
@@ -56,7 +61,7 @@ def explain_lack(pod: Pod, pool: EmptyPool, groups: Sequence[DaemonGroup], types
 def _lack_of(
     resource: str, requested: int, pool: EmptyPool, parts: Sequence[tuple[DaemonGroup, TypeSet]]
 ) -> Lack | None:
-    """Return how much of a resource every type lacks. None if some type has enough, or where that is not known."""
+    """Return the lack of one resource on all types. None if a type has enough, or if an amount is not known."""
     best: tuple[int, Lack] | None = None
     for group, types in parts:
         largest = pool.sizes.largest(resource, types)
@@ -70,7 +75,7 @@ def _lack_of(
 
 
 def _brief_lack(lack: Lack) -> str:
-    """Return what types lack in a few words: `cpu 2, m7i.large offers 1930m`."""
+    """Return a lack in a few words: `cpu 2, m7i.large offers 1930m`."""
     amount = f"{short(lack.resource, 30)} {format_quantity(lack.resource, lack.requested + lack.by_daemons)}"
     amount += " with DaemonSets" if lack.by_daemons else ""
     if lack.instance_type is None:
@@ -79,7 +84,9 @@ def _brief_lack(lack: Lack) -> str:
 
 
 def _say_lack(lack: Lack) -> str:
-    """`cpu: the pod asks for 2, and the largest type left, m7i.large, offers 1930m`."""
+    """Return a lack as a sentence: `cpu: the pod asks for 2, and the largest allowed type, m7i.large,
+    offers 1930m`.
+    """
     amount = format_quantity(lack.resource, lack.requested + lack.by_daemons)
     who = "the pod and the DaemonSets ask" if lack.by_daemons else "the pod asks"
     if lack.instance_type is None:
@@ -90,8 +97,9 @@ def _say_lack(lack: Lack) -> str:
 
 
 def _explain_together(pod: Pod, pool: EmptyPool, parts: Sequence[tuple[DaemonGroup, TypeSet]]) -> Explanation | None:
-    """Return that some type has enough of each resource and no type of all of them, with the type that has most. None
-    where that is not so.
+    """Return an explanation if each resource fits on some type, but no type fits all of them.
+
+    It names the type that comes nearest. None if a type fits all of them.
     """
     nearest: tuple[int, float, str, list[str]] | None = None
     for group, types in parts:
@@ -115,9 +123,9 @@ def _explain_together(pod: Pod, pool: EmptyPool, parts: Sequence[tuple[DaemonGro
 
 
 def explain_limits(pod: Pod, pool: EmptyPool, groups: Sequence[DaemonGroup], types: TypeSet) -> str | None:
-    """Return the types that would hold the pod and that the limits of the pool rule out, as a sentence.
+    """Return a sentence about instance types that could run the pod but exceed the pool's limits.
 
-    None if there are none.
+    None if there are no such types.
     """
     beyond = pool.candidates & types - pool.allowed
     holding = union(pool.sizes.holding(add_requests((pod.requests, g.requests)), g.types & beyond) for g in groups)
@@ -129,7 +137,7 @@ def explain_limits(pod: Pod, pool: EmptyPool, groups: Sequence[DaemonGroup], typ
 
 
 def explain_empty_pool(pool: EmptyPool) -> Explanation | None:
-    """Return the requirements that leave the pool no type for any pod. None if no one or two of them do."""
+    """Return the one or two requirements that exclude all instance types for any pod; None if there are none."""
     dead, clash = pool.resolution.dead_lines, pool.resolution.clash
     if dead:
         text = f"the pool launches nothing for any pod: no type meets {_say_line(dead[0])}"
@@ -142,7 +150,11 @@ def explain_empty_pool(pool: EmptyPool) -> Explanation | None:
 
 
 def explain_clash(pool: EmptyPool, expressions: Sequence[LabelExpression]) -> Explanation | None:
-    """Return which of a pod's conditions leaves no type of a pool, and which line of the pool it clashes with."""
+    """Return which expression of the pod excludes all types of a pool, and which requirement of the pool it clashes
+    with.
+
+    None if no one or two expressions explain it.
+    """
     for expression in expressions:
         requirement = _requirement(expression, pool)
         if requirement is None or not _selecting(pool, requirement):
@@ -167,7 +179,10 @@ def explain_clash(pool: EmptyPool, expressions: Sequence[LabelExpression]) -> Ex
 
 
 def explain_label_clash(expressions: Sequence[LabelExpression], key: str, pool: EmptyPool) -> Explanation | None:
-    """Two conditions of one pod on one label that no value meets, or one of the pod and one of the pool."""
+    """Return two expressions on one label that clash: two of the pod, or one of the pod and one of the pool.
+
+    None if no two clash.
+    """
     same = [expression for expression in expressions if normalize(expression.key) == key]
     for number, first in enumerate(same):
         for second in same[number + 1 :]:
@@ -197,7 +212,7 @@ def explain_label_clash(expressions: Sequence[LabelExpression], key: str, pool: 
     return None
 
 
-def explain_volumes_apart(first: VolumePlace, then: VolumePlace) -> Explanation | None:
+def explain_volume_conflict(first: VolumePlace, then: VolumePlace) -> Explanation | None:
     """Return an explanation if a pod's two volumes need different values of a label, so that no node reaches both.
 
     None if they do not.
@@ -215,7 +230,7 @@ def explain_volumes_apart(first: VolumePlace, then: VolumePlace) -> Explanation 
 def explain_volume_clash(
     expressions: Sequence[LabelExpression], key: str, volume: Requirements, at: Node | None
 ) -> Explanation:
-    """Return that a pod's volume is in one place, and the pod or the pool in another."""
+    """Return an explanation: the pod's volume is in one place, but the pod or the pool requires another."""
     values = ", ".join(sorted(volume[key].values)[:3]) if key in volume else "another place"
     places = (at,) if at is not None else ()
     for expression in expressions:
@@ -239,7 +254,7 @@ def _requirement(expression: LabelExpression, pool: EmptyPool) -> Requirement | 
 
 
 def _selecting(pool: EmptyPool, requirement: Requirement) -> bool:
-    """Whether a requirement is about types or their offers."""
+    """Return whether a requirement is about instance types or their offerings."""
     keys = pool.resolution.catalog.keys
     places = pool.resolution.places
     return requirement.key in keys or (places is not None and requirement.key in places.keys)

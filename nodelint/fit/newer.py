@@ -1,4 +1,6 @@
-"""Instance types that are newer than the catalogue, and may hold a pod that no known type holds."""
+"""Instance types that the catalogue does not have yet, and that may run a pod for which no known type is large
+enough.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,9 @@ from nodelint.model.gap import Gap
 
 
 def find_newer(pod: Pod, verdict: PoolVerdict) -> Gap | None:
-    """Return why a type that the catalogue lacks may let a pool take a pod that it refuses. None if none may.
+    """Return why a type that the catalogue lacks may make a pool accept a pod that it refuses. None if none may.
 
-    A pod that known types of the names it asks for do not hold is still refused.
+    The refusal stays if the pod names only types or families that the catalogue knows.
     """
     pool, refusal = verdict.pool, verdict.refusal
     if refusal is None or refusal.reason in ("taint", "limits", "static", "not-ready") or not pool.pool.has_ec2_types:

@@ -1,6 +1,4 @@
-"""What may take the pods of a run besides its NodePools: node groups, pools that are not judged, or cannot be
-read.
-"""
+"""Capacity that may accept pods besides the NodePools of a run: node groups, unjudged pools and unread files."""
 
 from __future__ import annotations
 
@@ -19,11 +17,10 @@ from nodelint.model.requirement import well_known
 
 
 class OtherCapacity(NamedTuple):
-    """What may take pods besides the pools of a run.
+    """Capacity that may accept pods besides the pools of a run.
 
-    `node_groups` are texts that state node groups, `unread` is what could not be read and may hold another pool,
-    `unjudged` are pools that may take pods, too, and `built_in` those that EKS Auto Mode has where nobody turns them
-    off.
+    `node_groups` are texts that define node groups. `unread` is a text that could not be read and may define a pool.
+    `unjudged` are pools of which only a part is known. `built_in` are the pools that EKS Auto Mode creates.
     """
 
     node_groups: Sequence[str] = ()
@@ -32,9 +29,9 @@ class OtherCapacity(NamedTuple):
     built_in: Sequence[EmptyPool] = ()
 
     def find_pool(self, pod: Pod, release: Version, takes: Callable[[EmptyPool], bool]) -> Gap | None:
-        """Return a reason why a pool besides those of the run may accept a pod. None if none may.
+        """Return a reason why a pool besides those of the run may accept a pod. None if there is no such pool.
 
-        `takes` says whether a pool that is built in takes the pod.
+        `takes` decides whether a built-in pool accepts the pod.
         """
         if self.unread is not None:
             return unknown_fact(
@@ -51,9 +48,9 @@ class OtherCapacity(NamedTuple):
         return None
 
     def may_have_group_for(self, pod: Pod, release: Version) -> bool:
-        """Whether a text that states node groups names all labels that a pod selects, for some required term.
+        """Return whether a node group's text contains all labels that a required term of the pod selects.
 
-        Keys of Karpenter's own are on its nodes alone; those that every node has say nothing.
+        Labels of Karpenter are only on Karpenter's nodes. Labels that every node has are skipped.
         """
         for text in self.node_groups:
             for term in pod.terms or (None,):

@@ -1,4 +1,4 @@
-"""Resources that NodeOverlays bring to nodes, where it is not known whether they are in effect."""
+"""Resources that NodeOverlays add to nodes, if it is not known whether these overlays are in effect."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nodelint.model.manifest import NodeOverlay
 
 
 class BroughtResources:
-    """The resources that the NodeOverlays of a run bring, each with its overlays."""
+    """The resources that the NodeOverlays of a run add to nodes, each with its overlays."""
 
     def __init__(self, overlays: Iterable[NodeOverlay]) -> None:
         self._bringing: dict[str, list[NodeOverlay]] = {}
@@ -22,7 +22,7 @@ class BroughtResources:
         return bool(self._bringing)
 
     def without_unsure(self, pod: Pod, pool: EmptyPool) -> Pod:
-        """Return a pod without the requests of which overlays may bring more to a pool's nodes than is known."""
+        """Return the pod without requests for resources that an overlay may add to the pool's nodes."""
         pod = pool.in_karpenters_labels(pod)
         if not self._bringing:
             return pod
@@ -32,7 +32,7 @@ class BroughtResources:
         return pod._replace(requests=requests)
 
     def list_unsure(self, pod: Pod, pools: Sequence[EmptyPool]) -> dict[str, NodeOverlay]:
-        """Return the resources that a pod requests and overlays may bring, each with an overlay that brings it."""
+        """Return the resources that a pod requests and an overlay may add, each with such an overlay."""
         unsure: dict[str, NodeOverlay] = {}
         brought = [request for request in pod.requests if request in self._bringing]
         for pool in pools if brought else ():
@@ -42,7 +42,10 @@ class BroughtResources:
         return unsure
 
     def _find_unsure(self, resource: str, pool: EmptyPool) -> NodeOverlay | None:
-        """Return an overlay that may bring a resource to a pool's nodes. None if each is known to be applied."""
+        """Return an overlay that may add a resource to a pool's nodes.
+
+        None if each such overlay certainly applies or does not apply, or if NodeOverlays are off.
+        """
         settled = pool.resolution.settled_overlays
         if pool.policies.overlays_in_effect is False:
             return None
@@ -50,6 +53,6 @@ class BroughtResources:
 
 
 def _brings(overlay: NodeOverlay) -> list[str]:
-    """Return the resources that an overlay gives to nodes."""
+    """Return the resources in `spec.capacity` of an overlay."""
     capacity = overlay.node.find("spec", "capacity")
     return [entry.name for entry in capacity.entries if entry.name] if capacity is not None else []

@@ -1,9 +1,9 @@
-"""The nodes that Karpenter launches for all pods of a tree at once, as if they were one batch and nothing ran.
+"""Compute the nodes that Karpenter launches for all pods of a tree, as one batch in a cluster without nodes.
 
-`Solve`, `add`, `addToInflightNode` and `addToNewNodeClaim` of scheduler.go, `byCPUAndMemoryDescending` of queue.go,
-`CanAdd` of nodeclaim.go and `nextDomainTopologySpread` of topologygroup.go in
-pkg/controllers/provisioning/scheduling of Karpenter core, 1.14.1: the largest pod first, on the new node with the
-fewest pods that takes it, else on a new node of the first pool that takes it.
+Sources: `Solve`, `add`, `addToInflightNode` and `addToNewNodeClaim` of scheduler.go, `byCPUAndMemoryDescending` of
+queue.go, `CanAdd` of nodeclaim.go and `nextDomainTopologySpread` of topologygroup.go in
+pkg/controllers/provisioning/scheduling of Karpenter core, 1.14.1. The largest pod comes first. It is placed on the
+new node with the fewest pods that accepts it, else on a new node of the first pool that accepts it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class PodGroup(NamedTuple):
-    """Pods that are alike: `number` of a workload's, the pools that may take them, and where their volumes can be."""
+    """`number` equal pods of a workload, the pools that may accept them, and the possible places of their volumes."""
 
     workload: Workload
     pod: Pod
@@ -43,7 +43,7 @@ class PodGroup(NamedTuple):
 
 
 class LaunchedNode:
-    """A node that is to be launched: its pool, the types that hold its pods, and how many of each group are there."""
+    """A node to be launched: its pool, the types that can run its pods, and the number of pods of each group."""
 
     __slots__ = ("groups", "order", "pods", "pool", "ports", "requests", "requirements", "types")
 
@@ -59,7 +59,7 @@ class LaunchedNode:
 
 
 class Packing(NamedTuple):
-    """The nodes, and how many pods of each group found none, by the place of the group."""
+    """The nodes, and `left`: the number of pods without a node, by the index of their group."""
 
     groups: Sequence[PodGroup]
     nodes: Sequence[LaunchedNode]
@@ -67,7 +67,7 @@ class Packing(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """What a node becomes if it takes a pod, and the zone that a spread chose for it."""
+    """The state of a node after it accepts a pod, and the zone that a topology spread chose."""
 
     requirements: Requirements
     types: TypeSet
@@ -76,7 +76,7 @@ class _Place(NamedTuple):
 
 
 class Packer:
-    """Puts pods on nodes. `daemons` are the groups of types of each pool by the DaemonSets on their nodes."""
+    """Packs pods on nodes. `daemons` are the groups of types with equal DaemonSets, by the id of the pool."""
 
     def __init__(self, daemons: dict[int, list[DaemonGroup]]) -> None:
         self._daemons = daemons
@@ -89,7 +89,7 @@ class Packer:
         self._meeting: dict[tuple[int, int], tuple[Requirements, TypeSet]] = {}
 
     def pack(self, groups: Sequence[PodGroup]) -> Packing:
-        """Pack the pods of all groups. Of pods that ask for as much, those of the first group come first."""
+        """Pack the pods of all groups. Among pods of equal size, the earlier group comes first."""
         order = sorted(range(len(groups)), key=lambda place: _size(groups[place].pod))
         smallest = _smallest_after([groups[place].pod.requests for place in order])
         left: dict[int, int] = {}
@@ -104,14 +104,16 @@ class Packer:
         return Packing(groups, self._nodes, left)
 
     def _add(self, batch: _Batch) -> bool:
-        """Put one pod on a node that is to be launched anyway, or on a new one, relaxed as far as it has to be."""
+        """Put one pod on a node of this batch or on a new one, with as few relaxed preferences as possible; False if
+        none accepts it.
+        """
         for state in range(len(batch.states)):
             if self._add_to_inflight(batch, state) or self._add_to_new(batch, state):
                 return True
         return False
 
     def _add_to_inflight(self, batch: _Batch, state: int) -> bool:
-        """Put a pod on the node with the fewest pods that takes it; of several, the one that was filled last."""
+        """Put a pod on the accepting node with the fewest pods; if several have as few, on the one filled last."""
         heap = batch.candidates.get(state)
         if heap is None:
             heap = batch.candidates[state] = [(node.pods, node.order, id(node), node) for node in self._open]
@@ -160,7 +162,7 @@ class Packer:
         return False
 
     def _new_node(self, pool: EmptyPool) -> LaunchedNode | None:
-        """Return an empty node of a pool, of the types that its limits still allow; None if it launches none."""
+        """Return an empty node with the types that the pool's limits still allow; None if the pool launches none."""
         if not pool.candidates or pool.pool.static or pool.unmet is not None:
             return None
         if not pool.limits:
@@ -173,13 +175,13 @@ class Packer:
         return LaunchedNode(pool, types) if types else None
 
     def _take_from_limits(self, pool: EmptyPool, types: TypeSet) -> None:
-        """Count the most that a node can be against the limits of its pool: `subtractMax`."""
+        """Subtract the largest capacity that the node can have from the pool's limits (core's `subtractMax`)."""
         remaining = self._remaining.get(id(pool), {})
         for resource in remaining:
             remaining[resource] -= ONE if resource == NODES else pool.sizes.most_capacity(resource, types)
 
     def _try_node(self, node: LaunchedNode, batch: _Batch, state: int) -> _Place | None:
-        """Return what a node becomes with one pod more; None if it does not take it."""
+        """Return the state of the node with one more pod; None if the node does not accept the pod."""
         most = batch.most_on_a_node[state]
         if id(node.pool) not in batch.pools or (most is not None and node.groups.get(batch.place, 0) >= most):
             return None
@@ -201,7 +203,7 @@ class Packer:
         return None
 
     def _merge(self, pool: EmptyPool, existing: Requirements, wanted: Requirements) -> Requirements | None:
-        """Return what a node and a pod ask together; None if they clash. Nodes of one history share the answer."""
+        """Return the combined requirements of a node and a pod; None if they clash. The result is cached."""
         if not len(wanted):
             return existing
         key = id(existing), id(wanted)
@@ -216,7 +218,7 @@ class Packer:
         return found[2]
 
     def _holding(self, node: LaunchedNode, pod: Pod, requirements: Requirements, requests: Resources) -> TypeSet:
-        """Return the types of a node that meet requirements and have room and an offer for its pods."""
+        """Return the types of a node that meet the requirements and have room and an offering for its pods."""
         key = id(node.pool), id(requirements)
         meeting = self._meeting.get(key)
         if meeting is None:
@@ -244,7 +246,7 @@ class Packer:
                 spread.counts[found.zone] += 1
 
     def _close_full_nodes(self, smallest: Resources) -> None:
-        """Forget nodes that have no room for any pod that is still to come."""
+        """Remove the nodes that have no room for any later pod from the open nodes."""
         self._open = [
             node
             for node in self._open
@@ -258,7 +260,7 @@ class Packer:
 
 
 class ZoneSpread:
-    """A spread of a group's pods over zones, and how many of them each zone has. All states of the pods share it."""
+    """A topology spread of a group's pods over zones, with the number of pods in each zone."""
 
     def __init__(self, topology: TopologyKey, zones: Sequence[str]) -> None:
         self.counts = dict.fromkeys(sorted(zones), 0)
@@ -267,7 +269,7 @@ class ZoneSpread:
         self._chosen: dict[str, Requirements] = {}
 
     def next_zone(self, requirements: Requirements) -> str | None:
-        """Return the zone with the fewest pods that requirements admit, and that another pod leaves even enough."""
+        """Return the admitted zone with the fewest pods. None if one more pod there would exceed `maxSkew`."""
         least = min(self.counts.values()) if self._has_enough else 0
         wanted = requirements.get(ZONE)
         able = [zone for zone in self.counts if wanted.admits(zone)]
@@ -275,7 +277,7 @@ class ZoneSpread:
         return zone if zone is not None and self.counts[zone] + 1 - least <= self._skew else None
 
     def in_zone(self, zone: str) -> Requirements:
-        """Return the requirements that keep a node in a zone."""
+        """Return the requirements that restrict a node to a zone."""
         found = self._chosen.get(zone)
         if found is None:
             found = self._chosen[zone] = Requirements([Requirement.parse(ZONE, "In", (zone,))])
@@ -283,7 +285,9 @@ class ZoneSpread:
 
 
 class _Batch:
-    """The pods of a group while they are packed: what each state asks, and the nodes that may take one more."""
+    """The pods of a group while they are packed: the requirements of each state, and the nodes that may accept one
+    more.
+    """
 
     def __init__(self, place: int, group: PodGroup) -> None:
         self.place = place
@@ -304,7 +308,9 @@ class _Batch:
         self._wanted: dict[tuple[int, int], list[Requirements]] = {}
 
     def asks(self, pool: EmptyPool, number: int) -> list[Requirements]:
-        """Return what a state asks of a pool, for each place of its volumes; nothing if a taint is not tolerated."""
+        """Return the requirements of a state on a pool, one for each volume place; empty if a taint is not
+        tolerated.
+        """
         found = self._wanted.get((id(pool), number))
         if found is None:
             states = self._of_pool[id(pool)]
@@ -324,8 +330,9 @@ class _Batch:
 
 
 def zone_spread(group: PodGroup, topology: TopologyKey) -> ZoneSpread | None:
-    """Return the spread over zones of a workload that counts its own pods. None for any other constraint, and where
-    no zone of its pools is known.
+    """Return the workload's spread over zones, if its selector matches the workload's own pods.
+
+    None for any other constraint, and if no zone of the pools is known.
     """
     if not topology.is_spread or normalize(topology.key) != ZONE or not counts_itself(group.workload, topology):
         return None
@@ -334,10 +341,9 @@ def zone_spread(group: PodGroup, topology: TopologyKey) -> ZoneSpread | None:
 
 
 def _most_on_a_node(group: PodGroup, state: PodState) -> int | None:
-    """Return how many pods of a group one node takes, by spreads over nodes and by pods that stay apart; None: any
-    number.
+    """Return the most pods of a group on one node, by spreads and anti-affinity over hostnames.
 
-    What is preferred counts as long as it is not given up: another node always meets it.
+    None if there is no such bound. Preferred constraints count until they are relaxed: a new node always meets them.
     """
     limits = [
         topology.max_skew if topology.is_spread else 1
@@ -353,8 +359,9 @@ def _size(pod: Pod) -> tuple[int, int]:
 
 
 def _smallest_after(requests: Sequence[Resources]) -> list[Resources]:
-    """Return for each pod the least of each resource that any later pod asks for. For the last pod it is more than
-    there is.
+    """Return for each pod the smallest amount of each resource that any later pod requests.
+
+    For the last pod it is an amount that no node has.
     """
     found: list[Resources] = [{"pods": 1 << 80}]
     smallest: dict[str, int] | None = None

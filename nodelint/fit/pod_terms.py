@@ -1,4 +1,4 @@
-"""What pods ask of nodes: tolerations, labels, host ports and topologies."""
+"""Types for a pod's scheduling fields: tolerations, label expressions, host ports and topologies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SPREAD, AFFINITY, ANTI_AFFINITY = "topology spread", "pod affinity", "pod anti-a
 
 
 class Toleration(NamedTuple):
-    """An entry of `tolerations`; None if a field is not written."""
+    """An entry of `tolerations`. `key` and `effect` are None if the field is not written."""
 
     key: str | None
     operator: str
@@ -22,7 +22,9 @@ class Toleration(NamedTuple):
     effect: str | None
 
     def tolerates(self, key: str, value: str, effect: str) -> bool:
-        """Whether it tolerates a taint: `ToleratesTaint` of Kubernetes' core/v1, comparisons included."""
+        """Return whether it tolerates a taint, as `ToleratesTaint` of Kubernetes' core/v1 does, with `Lt`
+        and `Gt`.
+        """
         if self.effect and self.effect != effect:
             return False
         if self.key and self.key != key:
@@ -34,7 +36,7 @@ class Toleration(NamedTuple):
         return self._compares(value)
 
     def _compares(self, value: str) -> bool:
-        """`Lt` and `Gt` of Kubernetes 1.35: the taint's number against the toleration's."""
+        """Return whether the taint's number is below (`Lt`) or above (`Gt`) the toleration's (Kubernetes 1.35)."""
         if self.operator not in ("Lt", "Gt"):
             return False
         try:
@@ -48,7 +50,7 @@ TOLERATES_ALL = Toleration(None, "Exists", "", None)
 
 
 class LabelExpression(NamedTuple):
-    """What is asked of one label: an entry of `matchExpressions` or of `nodeSelector`, and where it stands."""
+    """A condition on one label: an entry of `matchExpressions` or of `nodeSelector`, and its node in the file."""
 
     node: Node
     key: str
@@ -57,7 +59,7 @@ class LabelExpression(NamedTuple):
 
 
 class Term(NamedTuple):
-    """A term of node affinity: its expressions, and whether it also matches fields."""
+    """A term of node affinity: its expressions, and whether it has `matchFields`."""
 
     node: Node
     expressions: tuple[LabelExpression, ...]
@@ -65,7 +67,7 @@ class Term(NamedTuple):
 
 
 class HostPort(NamedTuple):
-    """A port of the node that a container takes."""
+    """A port of the node that a container uses."""
 
     ip: str
     port: int
@@ -75,7 +77,7 @@ class HostPort(NamedTuple):
         return f"{self.port}/{self.protocol}"
 
     def clashes(self, other: HostPort) -> bool:
-        """Whether one node cannot give both."""
+        """Return whether one node cannot provide both ports."""
         if (self.port, self.protocol) != (other.port, other.protocol):
             return False
         return self.ip == other.ip or self.ip in _ANY_ADDRESS or other.ip in _ANY_ADDRESS
@@ -85,10 +87,10 @@ _ANY_ADDRESS = ("0.0.0.0", "::")
 
 
 class TopologyKey(NamedTuple):
-    """A label over whose values pods are to be spread, or to be near to other pods or away from them.
+    """A label key over whose values pods are spread, or near other pods, or apart from them.
 
-    `what` is core's name of the constraint. `preferred`: the scheduler gives it up where nothing meets it.
-    `honors_taints`: domains of nodes that the pod does not tolerate are none. `constraint` is the whole entry.
+    `what` is core's name of the constraint. `preferred`: the scheduler may drop the constraint. `honors_taints`:
+    domains of nodes with untolerated taints do not count. `constraint` is the whole entry.
     """
 
     node: Node
@@ -100,17 +102,17 @@ class TopologyKey(NamedTuple):
 
     @property
     def min_domains(self) -> int:
-        """The domains that there have to be, before one of them may have more pods than `maxSkew`; 0 for any."""
+        """Return `minDomains` of the constraint; 0 if it is not set or not known."""
         return _whole_number(self.constraint, "minDomains") or 0
 
     @property
     def max_skew(self) -> int | None:
-        """Return how many more pods one domain may have than another. None if that is not known."""
+        """Return `maxSkew` of the constraint. None if it is not set or not known."""
         return _whole_number(self.constraint, "maxSkew")
 
     @property
     def is_spread(self) -> bool:
-        """Whether pods are to be spread, not near to pods or away from them."""
+        """Return whether the constraint is a topology spread, not an affinity or anti-affinity."""
         return self.what == SPREAD
 
 

@@ -1,7 +1,7 @@
-"""What a pod asks of a node: its requests, tolerations, node selectors, volumes and host ports.
+"""The scheduling constraints of a pod: requests, tolerations, node selectors, volumes and host ports.
 
-Read as the API server stores a pod: limits stand in for requests that are missing, TCP for a missing protocol. What a
-placeholder stands for is not known; it is read as whatever makes the pod easiest to place, and told in `unknown`.
+A pod is read as the API server stores it: limits replace missing requests, TCP a missing protocol. A placeholder is
+read as the value that is easiest to schedule, and recorded in `unknown`.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
     from nodelint.karpenter.resolve.node_size import Resources
 
 POD_LEVEL = ("cpu", "memory")
-"""Resources, beside huge pages, that a pod can state for all of its containers together."""
+"""Resources, besides huge pages, that a pod can state for all of its containers together."""
 
 
 class Pod(NamedTuple):
-    """What a pod template asks of a node. `requests` are in billionths and hold the pod itself as one of `pods`.
+    """The scheduling constraints of a pod template.
 
-    `terms` are the required terms of node affinity, any of which is enough; `preferred` those that are preferred, the
-    heaviest first. `claims` are the names of persistent volume claims, `own_claims` the claims that its ephemeral
-    volumes make. `runtime_class` is the value of `runtimeClassName`. `placement_known`: no placeholder stands where
-    its tolerations, selectors and terms are.
+    `requests` are in billionths (1e-9) of the unit and count the pod itself as 1 of `pods`. `terms` are the required
+    terms of node affinity: one must match. `preferred` are the preferred terms, the heaviest first. `claims` are
+    names of persistent volume claims, `own_claims` the claim templates of ephemeral volumes. `runtime_class` is the
+    node of `runtimeClassName`. `placement_known`: tolerations, selectors and terms contain no placeholder.
     """
 
     node: Node
@@ -63,31 +63,31 @@ class Pod(NamedTuple):
 
 
 class Daemon(NamedTuple):
-    """A DaemonSet, and what its pods ask."""
+    """A DaemonSet and the scheduling constraints of its pods."""
 
     workload: Workload
     pod: Pod
 
 
 def pod_of(workload: Workload) -> Pod | None:
-    """Return what the pods of a workload ask; None if their spec is written elsewhere, or is a placeholder."""
+    """Return the scheduling constraints of a workload's pods; None if the pod spec is missing or a placeholder."""
     spec = workload.pod_spec
     return None if spec is None else workload.once("pod", (), lambda: read_pod(spec, _is_filled_by_script(workload)))
 
 
 def requests_of(workload: Workload) -> Resources:
-    """Return what one pod of a workload requests, as far as is known."""
+    """Return the requests of one pod of a workload in billionths (1e-9) of the unit; empty if they are not known."""
     pod = pod_of(workload)
     return pod.requests if pod is not None else {}
 
 
 def _is_filled_by_script(workload: Workload) -> bool:
-    """Whether a script replaces words in capitals: no name of an object has any."""
+    """Return whether the name has capital letters, which no object name may have: a script replaces them."""
     return not isinstance(workload.name, str) or workload.name != workload.name.lower()
 
 
 def unknown_of(workload: Workload) -> tuple[Gap, ...]:
-    """Return what of a workload's pods is not known from the file."""
+    """Return a gap for each fact about a workload's pods that the file does not state."""
     pod = pod_of(workload)
     if pod is None:
         return (unknown_fact(workload.name_node, "the template of its pods is not in this object"),)
@@ -97,7 +97,10 @@ def unknown_of(workload: Workload) -> tuple[Gap, ...]:
 
 
 def read_pod(spec: Node, filled_by_script: bool = False) -> Pod:
-    """Return what the spec of a pod asks. Values in capitals are placeholders where a script fills the file in."""
+    """Return the scheduling constraints of a pod spec.
+
+    `filled_by_script`: values in capitals are placeholders.
+    """
     reader = _Reader(spec, filled_by_script)
     if any(entry.name is None for entry in spec.entries):
         reader.note(spec, "a placeholder stands for fields of the pod")
@@ -131,7 +134,7 @@ def read_pod(spec: Node, filled_by_script: bool = False) -> Pod:
 
 
 class _Reader:
-    """Reads a pod's spec, and notes what of it is not known."""
+    """Reads a pod spec and records unknown values."""
 
     def __init__(self, spec: Node, filled_by_script: bool) -> None:
         self.spec = spec
@@ -142,11 +145,11 @@ class _Reader:
         self.unknown.append(unknown_fact(node, what))
 
     def is_replaced(self, value: str) -> bool:
-        """Whether a script writes another value in the place of this one."""
+        """Return whether a script replaces the value."""
         return self.filled_by_script and value.isupper()
 
     def mapping(self, node: Node | None, what: str) -> Node | None:
-        """Return a node where it is a mapping; a placeholder in its place is noted."""
+        """Return the node if it is a mapping, else None. A placeholder is recorded."""
         if node is None or node.kind == "mapping":
             return node
         if node.value is not None:
@@ -154,7 +157,7 @@ class _Reader:
         return None
 
     def items(self, node: Node | None, what: str) -> Iterator[Node]:
-        """Yield the mappings of a list; placeholders among them, or in its place, are noted."""
+        """Yield the mappings of a list. Placeholders among the items, or instead of the list, are recorded."""
         if node is None:
             return
         if node.kind != "sequence":
@@ -238,7 +241,7 @@ class _Reader:
                     yield HostPort(ip or "0.0.0.0", port.value, protocol or "TCP")
 
     def requests(self) -> dict[str, int]:
-        """Return what one pod asks: `PodRequests` of k8s.io/component-helpers, and the pod itself."""
+        """Return the requests of one pod, as `PodRequests` of k8s.io/component-helpers, and 1 of `pods`."""
         total = sum_containers(
             map(self._of_container, self.items(self.spec.get("containers"), "containers")),
             (
@@ -252,7 +255,7 @@ class _Reader:
         return total
 
     def _of_pod(self, total: dict[str, int]) -> None:
-        """Replace the sums of the containers in `total` by the amounts that the pod states for all its containers."""
+        """Replace amounts in `total` with the amounts that the pod states for all its containers together."""
         stated = self.mapping(self.spec.get("resources"), "the resources of the pod")
         if stated is None:
             return
@@ -283,7 +286,7 @@ class _Reader:
 
 
 def _own_claims(spec: Node) -> Iterator[Node]:
-    """Yield the templates of claims that ephemeral volumes make."""
+    """Yield the claim templates of ephemeral volumes."""
     volumes = spec.get("volumes")
     for item in volumes.items if volumes is not None else ():
         template = item.find("ephemeral", "volumeClaimTemplate")
@@ -292,7 +295,7 @@ def _own_claims(spec: Node) -> Iterator[Node]:
 
 
 def _topologies(spec: Node) -> Iterator[TopologyKey]:
-    """Yield the labels over which a pod is spread, or is near to pods or away from them, as far as they are known."""
+    """Yield the topology spreads, affinities and anti-affinities of a pod that contain no placeholder."""
     constraints = spec.get("topologySpreadConstraints")
     for item in constraints.items if constraints is not None else ():
         stated = item.get("whenUnsatisfiable")
@@ -322,7 +325,9 @@ def _topology(item: Node, what: str, preferred: bool, honors_taints: bool = True
 
 
 def _plain(node: Node | None) -> str | None:
-    """Return the text of a scalar, also of a number or a boolean that should be one; None for what is not known."""
+    """Return the text of a scalar, also of a number or boolean in place of a text; None if it is missing or not
+    known.
+    """
     if node is None or node.kind != "scalar" or node.value is None:
         return None
     found = text(node)
@@ -338,9 +343,9 @@ def _for_key(key: str | None) -> str:
 def sum_containers(
     containers: Iterable[Resources], init_containers: Iterable[tuple[dict[str, int], bool]]
 ) -> dict[str, int]:
-    """Return what the containers of a pod request together; of an init container it is given whether it is a sidecar.
+    """Return the total requests of a pod's containers. `init_containers` are (requests, whether it is a sidecar).
 
-    Init containers run one by one before the others, together with the sidecars that were started before them.
+    Init containers run one after another before the others, with the sidecars that started earlier.
     """
     total: dict[str, int] = {}
     for requests in containers:
@@ -370,7 +375,7 @@ def _raise(total: dict[str, int], least: Resources) -> None:
 
 
 def add_requests(amounts: Iterable[Resources]) -> dict[str, int]:
-    """Requests of several pods together."""
+    """Return the sum of several requests."""
     total: dict[str, int] = {}
     for requests in amounts:
         add_to(total, requests)

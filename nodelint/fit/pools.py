@@ -1,4 +1,4 @@
-"""A NodePool as the scheduler has it: an empty pool with its types, limits, taints, and the daemons of each type."""
+"""A NodePool without nodes as the scheduler sees it: types, limits, taints, and the DaemonSets of each type."""
 
 from __future__ import annotations
 
@@ -32,27 +32,27 @@ if TYPE_CHECKING:
     from nodelint.releases.settings import ControllerFacts
 
 DAEMONS_BY_TYPE = Version(1, 14, 0)
-"""The first release that reserves room for daemons type by type, and counts room only where there is an offer."""
+"""The first release that reserves resources for daemons per instance type, and only for types with an offering."""
 
 NODES = "nodes"
 _LIMITS_NODES = Version(1, 11, 0)
-"""The first release whose scheduler launches nothing once a dynamic pool has as many nodes as it may have."""
+"""The first release whose scheduler launches nothing once a dynamic pool has reached its limit of nodes."""
 _OF_OFFERS = PLACE_KEYS | RESERVATION_KEYS | {CAPACITY_TYPE}
 
 
 def _holds_placeholder(node: Node) -> bool:
-    """Whether a placeholder stands in a node's place, or for entries of it."""
+    """Return whether the node is a placeholder, or has a placeholder among its entries or items."""
     if node.value is UNKNOWN or any(entry.name is None for entry in node.entries):
         return True
     return any(item.value is UNKNOWN for item in node.items)
 
 
 class Policies(NamedTuple):
-    """What the controller's settings decide, as far as files state them; else its defaults.
+    """The controller settings that affect scheduling; a setting that no file states has Karpenter's default.
 
-    `preferences_ignored`: whether pods are tried without their preferences alone; None if that is not known.
-    `overlays_in_effect`: whether the feature gate of NodeOverlays is on; None if no file says so. `claims_ignored`:
-    whether pods with resource claims are ignored, as they are by default since 1.7.0.
+    `preferences_ignored`: pods are scheduled without their preferences; None if this is not known.
+    `overlays_in_effect`: the feature gate NodeOverlay is on; None if no file sets it. `claims_ignored`: pods with
+    resource claims are ignored (the default since 1.7.0).
     """
 
     min_values_relaxed: bool = False
@@ -63,8 +63,9 @@ class Policies(NamedTuple):
 
 @lru_cache(maxsize=64)
 def read_policies(settings: ControllerFacts) -> Policies:
-    """Return the policies that settings state. Values that could not be read leave a policy open: nothing is
-    impossible because of them.
+    """Return the policies of the settings.
+
+    A value that could not be read counts as the setting that accepts more pods.
     """
     return Policies(
         settings.setting("MIN_VALUES_POLICY") == "BestEffort" or settings.is_open("MIN_VALUES_POLICY"),
@@ -80,14 +81,16 @@ DEFAULT_POLICIES = Policies()
 
 
 class DaemonGroup(NamedTuple):
-    """Types on whose nodes the same daemons run, and what these ask together."""
+    """Types on whose nodes the same DaemonSets run, and the total requests of these."""
 
     types: TypeSet
     requests: Resources
     daemons: tuple[Daemon, ...]
 
     def port_taken_from(self, pod: Pod) -> tuple[HostPort, Daemon] | None:
-        """Return a port of the node that a pod needs and a daemon has taken."""
+        """Return a host port that a DaemonSet uses and the pod needs too, with the DaemonSet; None if there
+        is none.
+        """
         ports = ((port, daemon) for daemon in self.daemons for port in daemon.pod.ports)
         return next((taken for taken in ports if any(port.clashes(taken[0]) for port in pod.ports)), None)
 
@@ -95,10 +98,10 @@ class DaemonGroup(NamedTuple):
 class EmptyPool:
     """A NodePool without nodes, as the scheduler sees it.
 
-    `template` are the requirements with which daemons are looked for, `requirements` those of its NodeClaims, which
-    have a hostname, too. `candidates` are the types that meet them and have room for pods at all, `allowed` those of
-    them that the limits let through. Where something is not known, both are upper bounds. `beside` are the pools of
-    its run, itself among them.
+    `template` are the requirements for DaemonSets; `requirements` are those of NodeClaims, with a hostname.
+    `candidates` are the types that meet the requirements and have allocatable resources; `allowed` are the candidates
+    within the limits. Unknown facts leave both larger than they may be. `beside` are all pools of the run, including
+    this one.
     """
 
     def __init__(self, resolution: Resolution, policies: Policies = DEFAULT_POLICIES) -> None:
@@ -116,32 +119,38 @@ class EmptyPool:
 
     @property
     def name(self) -> str:
-        """Return the name of the pool, or the placeholder in its place."""
+        """Return the name of the pool, or the placeholder that replaces it."""
         return self.pool.name if isinstance(self.pool.name, str) else self.pool.name_node.unquoted
 
     @cached_property
     def blocker(self) -> tuple[Object, ControllerProblem] | None:
-        """Return the pool or class with which nothing is launched, and why. None if nothing speaks against both."""
+        """Return the NodePool or class that keeps Karpenter from launching nodes, and the problem; None if nothing
+        does.
+        """
         return find_pool_blocker(self.pool, self.resolution.node_class, self.release)
 
     @property
     def is_of_auto_mode(self) -> bool:
-        """Whether EKS Auto Mode launches its nodes."""
+        """Return whether EKS Auto Mode launches the pool's nodes."""
         return self.pool.provider == "auto-mode"
 
     @property
     def order(self) -> tuple[int, list[int]]:
-        """Sorts pools as Karpenter tries them: by weight, then names that are later in the alphabet first."""
+        """Return a sort key in the order in which Karpenter tries pools: highest weight first, then names in reverse
+        order.
+        """
         return -(self.pool.weight or 0), [*(-ord(character) for character in self.name), 1]
 
     @property
     def exact(self) -> bool:
-        """Whether everything about what the pool can launch is known."""
+        """Return whether the pool's types and their allocatable resources are fully known."""
         return self.resolution.complete and self.sizes.exact
 
     @cached_property
     def any_key(self) -> bool:
-        """Whether its nodes may have labels that are not written here: a key is a placeholder, or it is a part."""
+        """Return whether nodes may have labels that the file does not show: a key is a placeholder, or the pool is a
+        fragment.
+        """
         keys = (*(line.key for line in self.pool.requirements), *(label.key for label in self.pool.template_labels))
         if self.pool.partial or UNKNOWN in keys:
             return True
@@ -152,19 +161,21 @@ class EmptyPool:
 
     @cached_property
     def _open_keys(self) -> frozenset[str]:
-        """The keys of its labels and requirements whose values are not known."""
+        """Return the keys of the pool's labels and requirements whose values are not known."""
         labels = (label.key for label in self.pool.template_labels if not isinstance(label.value, str))
         lines = (line.key for line in self.pool.requirements if not line.known)
         return frozenset(normalize(key) for key in (*labels, *lines) if isinstance(key, str))
 
     def clash(self, existing: Requirements, requirements: Requirements) -> str | None:
-        """Return the first key on which pods' requirements do not go with existing ones (`Compatible`), for
-        certain.
+        """Return the first key on which the requirements are certainly incompatible with the existing ones
+        (`Compatible`).
+
+        None if they may be compatible.
         """
         return existing.compatible(requirements, self.known | requirements.keys() if self.any_key else self.known)
 
     def lacks(self, key: str, requirements: Requirements) -> bool:
-        """Whether nodes that meet requirements have no label of this key, for certain."""
+        """Return whether nodes that meet the requirements certainly have no label with this key."""
         key = normalize(key)
         return not self.any_key and key not in requirements and key not in self.known
 
@@ -182,7 +193,10 @@ class EmptyPool:
         return found
 
     def in_karpenters_labels(self, pod: Pod) -> Pod:
-        """Return a pod that asks for Karpenter's labels of instance types where it asks EKS Auto Mode for its own."""
+        """Return the pod with EKS Auto Mode's label keys replaced by Karpenter's.
+
+        Pods for other pools are unchanged.
+        """
         if not self.is_of_auto_mode:
             return pod
 
@@ -197,28 +211,30 @@ class EmptyPool:
 
     @cached_property
     def node_requirements(self) -> Requirements:
-        """Return the labels of the pool's nodes once they are registered and initialized, whatever the release."""
+        """Return the labels of the pool's nodes after registration and initialization, whatever the release."""
         found = self.requirements.copy()
         found.add(*Requirements.from_labels({"karpenter.sh/registered": "true", "karpenter.sh/initialized": "true"}))
         return found
 
     @cached_property
     def taints(self) -> tuple[Taint, ...]:
-        """Return the taints of the pool, without those that hold a placeholder."""
+        """Return the taints of the pool whose key and effect are no placeholders."""
         return tuple(t for t in self.pool.taints if isinstance(t.key, str) and isinstance(t.effect, str))
 
     @cached_property
     def candidates(self) -> TypeSet:
-        """The types that meet its requirements and have less than nothing of no resource."""
+        """Return the types that meet the pool's requirements and whose allocatable resources are not negative."""
         return self.sizes.holding({}, self.resolution.candidates)
 
     @cached_property
     def unmet(self) -> str | None:
-        """The first key whose minValues its own types do not meet; None if they do."""
+        """Return the first key whose minValues the pool's own types do not meet; None if they meet all."""
         return self.unmet_among(self.candidates)
 
     def unmet_among(self, types: TypeSet) -> str | None:
-        """Return the first key whose minValues some types do not meet, where the controller does not relax them."""
+        """Return the first key whose minValues the types do not meet; None if they do or the controller relaxes
+        minValues.
+        """
         for least in self.resolution.min_values if types and not self.policies.min_values_relaxed else ():
             if not self.resolution.meets(least, types):
                 return least.key
@@ -226,12 +242,12 @@ class EmptyPool:
 
     @cached_property
     def limits(self) -> dict[str, int]:
-        """Return the limits of the pool in billionths, as far as they are known."""
+        """Return the known limits of the pool in billionths (1e-9) of the unit, by resource."""
         return {limit.resource: limit.amount for limit in limits(self.pool) if limit.amount is not None}
 
     @property
     def exhausted(self) -> bool:
-        """Whether `limits.nodes` is 0, so that the pool may launch no node.
+        """Return whether `limits.nodes` is 0, so that the pool may launch no node.
 
         False for a static pool, which keeps its number of nodes whatever the limit.
         """
@@ -239,12 +255,15 @@ class EmptyPool:
 
     @cached_property
     def allowed(self) -> TypeSet:
-        """Return the candidates that its limits let through."""
+        """Return the candidates within the pool's limits."""
         most = {r: amount for r, amount in self.limits.items() if r != NODES}
         return self.candidates if not most or self.pool.static else self.sizes.within(most, self.candidates)
 
     def untolerated(self, tolerations: Sequence[Toleration], soft: bool) -> Taint | None:
-        """Return the first of its taints that is not tolerated; PreferNoSchedule counts where `soft`."""
+        """Return the first untolerated taint of the pool; None if there is none.
+
+        PreferNoSchedule counts if `soft` is true.
+        """
         for taint in self.taints:
             effect, value = str(taint.effect), taint.value if isinstance(taint.value, str) else ""
             if effect == "PreferNoSchedule" and not soft:
@@ -257,7 +276,7 @@ class EmptyPool:
 
     @cached_property
     def own_types(self) -> tuple[TypeSet, TypeSet]:
-        """The types that meet its own requirements, and those with such an offer: most pods ask for nothing else."""
+        """Return the types that meet the pool's own requirements, and the types with an offering that meets them."""
         return self.meeting(self.requirements, self.allowed), self.offered(self.requirements, self.allowed)
 
     def meeting(self, requirements: Iterable[Requirement], types: TypeSet) -> TypeSet:
@@ -274,7 +293,7 @@ class EmptyPool:
         return types
 
     def offered(self, requirements: Iterable[Requirement], types: TypeSet) -> TypeSet:
-        """Return the types that have one offer that meets all that is asked of offers."""
+        """Return the types with one offering that meets all requirements on zone, capacity type and reservation."""
         supply, places = self.resolution.supply, self.resolution.places
         of_offers = [
             requirement
@@ -288,10 +307,10 @@ class EmptyPool:
         return types
 
     def daemon_types(self, pod: Pod) -> TypeSet:
-        """Return the types on whose nodes a daemon's pod certainly runs, as Karpenter reckons it.
+        """Return the types on whose nodes Karpenter certainly counts a DaemonSet's pod.
 
-        Type by type, `isDaemonPodCompatible` of scheduler.go takes from the pod each required term that a type does
-        not meet, for all types that come later. Their order is not known: the last term stays, or one that all meet.
+        `isDaemonPodCompatible` of scheduler.go drops required terms that a type does not meet, also for the types
+        that follow. The order of the types is not known, so the last term counts, or one that all types meet.
         """
         if self.untolerated(pod.tolerations, soft=False) is not None:
             return NONE
@@ -306,7 +325,7 @@ class EmptyPool:
         return found
 
     def _meeting_daemon(self, expressions: Sequence[LabelExpression]) -> TypeSet:
-        """Return the types that certainly meet what a daemon asks by one of its terms."""
+        """Return the types that certainly meet the expressions of one term of a DaemonSet's pod."""
         if any(self._may_have(normalize(expression.key)) for expression in expressions):
             return NONE
         requirements = requirements_of(expressions, self.release)
@@ -316,19 +335,21 @@ class EmptyPool:
         return self.meeting(requirements, self.candidates) if by_type else self.candidates
 
     def _may_have(self, key: str) -> bool:
-        """Whether its nodes may have a label that is not known here, or one with a value that is not."""
+        """Return whether nodes may have a label with this key that the file does not show, or with an
+        unknown value.
+        """
         return key in self._open_keys or (self.any_key and key not in well_known(self.release))
 
     @cached_property
     def _any_taint(self) -> bool:
-        """Whether it may have taints that are not known here."""
+        """Return whether the pool may have taints that the file does not show."""
         taints = self.pool.find_field("spec", "template", "spec", "taints")
         if self.pool.partial or (taints is not None and _holds_placeholder(taints)):
             return True
         return any(UNKNOWN in (taint.key, taint.value, taint.effect) for taint in self.pool.taints)
 
     def groups(self, daemons: Iterable[Daemon]) -> list[DaemonGroup]:
-        """Return the candidates by the daemons that run on their nodes."""
+        """Return the candidates, grouped by the DaemonSets that run on their nodes."""
         parts: list[tuple[TypeSet, tuple[Daemon, ...]]] = [(self.candidates, ())]
         for daemon in daemons:
             types = self.daemon_types(daemon.pod)

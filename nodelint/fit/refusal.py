@@ -1,4 +1,4 @@
-"""Why a pool does not take a pod, in the words of Karpenter's scheduler."""
+"""Why a NodePool refuses a pod, in the words of Karpenter's scheduler."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
 
 
 MORE_TYPES = Version(1, 7, 0)
-"""The first release whose scheduler hands on 600 types, not 60."""
+"""The first release whose scheduler passes on 600 instance types instead of 60."""
 
 VOLUME_CLASH = "incompatible volume requirements"
 
 
 class PoolRefusal(NamedTuple):
-    """Why a pool does not take a pod: one word, Karpenter's text, and where pool and workload say so, if they do.
+    """Why a pool refuses a pod: a reason, Karpenter's message, and the nodes in pool and workload that cause it.
 
-    `daemons` are the DaemonSets without which some type of the pool would take it, `port` the port of the node that
-    the pod needs and one of them has taken. `for_certain`: nodes that are there already change nothing about it.
-    `explain` works out what exactly lacks or clashes: few refusals are shown.
+    `daemons` are the DaemonSets without which a type could run the pod; `port` is the host port that a DaemonSet uses
+    and the pod needs. `for_certain`: existing nodes do not change the refusal. `explain` computes the details; it is
+    called only for refusals that are shown.
     """
 
     reason: Reason
@@ -53,7 +53,7 @@ class PoolRefusal(NamedTuple):
 
     @property
     def brief(self) -> str:
-        """Karpenter's text in at most 70 characters, the deciding word in it."""
+        """Return Karpenter's message in at most 70 characters that include the deciding word."""
         taint = self.message.partition("(taint=")[2].rstrip(")")
         if self.reason == "taint" and taint:
             return f"the taint {short(taint, 50)} is not tolerated"
@@ -62,7 +62,7 @@ class PoolRefusal(NamedTuple):
 
     @property
     def explanation(self) -> Explanation | None:
-        """What exactly lacks or clashes, where Karpenter's text does not say it."""
+        """Return the details that Karpenter's message lacks; None if there are none."""
         return self.explain() if self.explain is not None else None
 
 
@@ -79,7 +79,10 @@ def limits_refusal(pool: EmptyPool) -> PoolRefusal | None:
 
 
 def too_few_types(pool: EmptyPool, types: TypeSet) -> PoolRefusal | None:
-    """Whether minValues are not met by the types left, or by the cheapest of them that are handed on."""
+    """Return a refusal if the types, or the cheapest ones that Karpenter passes on, do not meet minValues.
+
+    None if they meet them.
+    """
     resolution = pool.resolution
     if not resolution.min_values:
         return None
@@ -106,7 +109,7 @@ def clash_refusal(
     expressions: Sequence[LabelExpression],
     existing: Requirements | None = None,
 ) -> PoolRefusal:
-    """Return the refusal of requirements that exclude existing ones: the pool's, or those of pool and pod."""
+    """Return the refusal for requirements that are incompatible with the existing ones (default: the pool's)."""
     at = next((expression.node for expression in expressions if normalize(expression.key) == key), None)
     existing = existing if existing is not None else pool.requirements
     if key not in existing:
@@ -128,10 +131,11 @@ def clash_refusal(
 
 
 def label_hint(key: str, pool: EmptyPool) -> str | None:
-    """Return the label that is taken for the one meant where a pool has none of a key: `labelHint` of core.
+    """Return the known label that core suggests instead of a key that no pool has (`labelHint`); None if there is
+    none.
 
-    The first of Karpenter's own labels, then of the pool's, that holds the key, ends alike, or differs little. Core
-    goes through them in no order; of several the shortest is named.
+    It is a label of Karpenter, then of the pool, that contains the key, has the same end, or differs little. Core's
+    order is random; this returns the shortest.
     """
     end = key.rpartition("/")[2]
     for known in (pool.known, pool.requirements.keys()):
@@ -151,7 +155,7 @@ def _differs_little(key: str, label: str) -> bool:
 
 
 def _requirement_text(requirement: Requirement) -> str:
-    """Return a requirement as core prints it: the key, the operator and at most five values."""
+    """Return a requirement as core prints it: key, operator and at most five values."""
     words = [requirement.key, requirement.operator]
     values = sorted(requirement.values)
     if values:
@@ -165,7 +169,7 @@ def _requirement_text(requirement: Requirement) -> str:
 
 
 def shown_requests(requests: Resources) -> str:
-    """Amounts of resources in the form of a log: `{cpu: 500m, memory: 1Gi, pods: 1}`."""
+    """Return resources in the form of a log: `{cpu: 500m, memory: 1Gi, pods: 1}`."""
     return (
         "{"
         + ", ".join(f"{name}: {quantities.format_quantity(name, requests[name])}" for name in sorted(requests))

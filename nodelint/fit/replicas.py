@@ -1,4 +1,4 @@
-"""How many pods a workload has: by its replicas, and by what scales it."""
+"""The number of a workload's pods: its replicas, or the bounds of its autoscaler."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nodelint.text import Node
 
 
 class Replicas(NamedTuple):
-    """The fewest and the most pods of a workload, and what decides between them; None if no number is known."""
+    """The fewest and the most pods of a workload, None if they are not known, and the reason for these numbers."""
 
     least: int | None
     most: int | None
@@ -34,7 +34,7 @@ class Scalers:
                 self._by_target.setdefault((obj.namespace, target, name.value), []).append(obj)
 
     def replicas_of(self, workload: Workload) -> Replicas:
-        """Return the bounds of a workload's pods: those of its scaler where it has one, else its own number."""
+        """Return the bounds on a workload's pods: those of its autoscaler if it has one, else its own replicas."""
         scalers = self._by_target.get((workload.namespace, workload.kind, workload.name), ())
         if scalers and isinstance(workload.name, str):
             return _scaled_replicas(_nearest(workload, scalers))
@@ -42,8 +42,9 @@ class Scalers:
 
 
 def _nearest(workload: Workload, scalers: Sequence[ClusterObject]) -> list[ClusterObject]:
-    """Return the scalers that stand nearest to a workload: overlays of several clusters may have one of a name
-    each.
+    """Return the autoscalers with the most folders in common with the workload.
+
+    Overlays of several clusters may each have one with this name.
     """
     near = [nearness(workload.source.path, scaler.source.path) for scaler in scalers]
     return [scaler for scaler, common in zip(scalers, near, strict=True) if common == max(near)]
@@ -53,7 +54,7 @@ _FIELDS = {
     "HorizontalPodAutoscaler": (("minReplicas", 1), ("maxReplicas", None)),
     "ScaledObject": (("minReplicaCount", 0), ("maxReplicaCount", 100)),
 }
-"""The fields of the bounds with their defaults; None: there is none."""
+"""The fields of the lower and the upper bound, with their defaults. The default None means no bound."""
 
 
 def _scaled_replicas(scalers: Sequence[ClusterObject]) -> Replicas:
@@ -89,7 +90,7 @@ def _occasional_replicas(count: int | None, why: str) -> Replicas:
 
 
 def _number(node: Node | None, default: int | None) -> int | None:
-    """Return a whole number of a field, or its default; None if it is not known."""
+    """Return the non-negative integer of a field, or the default if it is not set; None if it is not known."""
     if node is None or (node.kind == "scalar" and node.value is None):
         return default
     return (

@@ -1,4 +1,4 @@
-"""The fewest changes to a NodePool with which it would take a pod, where one is not enough, or why none would do."""
+"""The fewest changes to a NodePool with which it accepts a pod, or why no instance type can run the pod."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ _MOST_CHANGES = 5
 
 
 def find_changes(pod: Pod, verdicts: Sequence[PoolVerdict]) -> WayOut | None:
-    """Return the fewest changes to one of the pools that refuse a pod, or why no instance type is one for the pod."""
+    """Return the fewest changes to one of the pools that refuse a pod, or why no instance type can run the pod.
+
+    None if no short list of changes is enough.
+    """
     found: list[tuple[int, WayOut]] = []
     for verdict in verdicts:
         attempt = _Attempt(pod, verdict)
@@ -47,7 +50,7 @@ def find_changes(pod: Pod, verdicts: Sequence[PoolVerdict]) -> WayOut | None:
 
 
 class _Change(NamedTuple):
-    """A change in a few words, where it is made, and what it is: a requirement as it is then, a label, a taint."""
+    """A change in a few words, the node of the file where it is made, and its new requirement, label or taint."""
 
     text: str
     at: Node
@@ -72,7 +75,7 @@ class _Attempt:
 
     @property
     def is_open(self) -> bool:
-        """Whether what the pool would have to allow is not known, or not its own to allow."""
+        """Return whether the necessary changes are not known, or cannot be made in the pool."""
         pool, reason = self.pool, self.pool.blocker
         lines_known = all(line.requirement is not None for line in pool.resolution.lines)
         return self._has_volumes or pool.pool.static or pool.any_key or reason is not None or not lines_known
@@ -83,7 +86,7 @@ class _Attempt:
         return self.pool.meeting(own, self._all)
 
     def explain_no_type(self) -> WayOut | None:
-        """Return why no instance type at all is one for the pod; None if there is one."""
+        """Return why no instance type at all can run the pod; None if one can, or if this is not known."""
         if not self._meeting(self.expressions):
             return self._explain_contradiction()
         types = self._meeting(self.expressions)
@@ -114,7 +117,7 @@ class _Attempt:
         return None
 
     def list_changes(self) -> list[_Change] | None:
-        """Return the fewest changes; None if there are too many, or if they would not be enough."""
+        """Return the fewest changes; None if they are too many or not enough."""
         pool, catalog = self.pool, self.pool.resolution.catalog
         types = pool.sizes.holding(self._requests, self._meeting(self.expressions))
         most = {name: amount for name, amount in pool.limits.items() if name != "nodes"}
@@ -133,7 +136,7 @@ class _Attempt:
         return changes
 
     def _choose_type(self, types: TypeSet, lines: Sequence[LineEffect]) -> tuple[str, list[LineEffect]]:
-        """Return the type that the fewest lines exclude, the cheapest of these, and the lines."""
+        """Return the cheapest of the types that the fewest requirements exclude, and these requirements."""
         groups: list[tuple[list[LineEffect], TypeSet]] = [([], types)]
         for line in lines:
             parted = []
@@ -145,7 +148,7 @@ class _Attempt:
         return (cheapest[1] if cheapest is not None else self.pool.resolution.catalog.names_in(group)[0]), excluding
 
     def _list_other_lines(self) -> Iterator[LineEffect]:
-        """Yield the lines that the pod clashes with and that are about other labels: the capacity type, say."""
+        """Yield the requirements that clash with the pod and are not about types, such as the capacity type."""
         keys = self.pool.resolution.catalog.keys
         for line in self.pool.resolution.lines:
             key = normalize(line.key)
@@ -155,17 +158,17 @@ class _Attempt:
                 yield line
 
     def _list_labels(self) -> Iterator[_Change]:
-        """Yield the labels that nodes of the pool lack and the pod asks for."""
+        """Yield the labels that the pod selects and nodes of the pool lack."""
         for expression in self.expressions:
             if self.pool.lacks(expression.key, self.pool.requirements) and expression.operator == "In":
                 if not expression.values:
                     continue
                 label = f"{short(expression.key)}: {short(expression.values[0])}"
-                text = f"add `{label}` to the labels of its template, if it is meant to take these pods"
+                text = f"add `{label}` to the labels of its template, if the pool may take these pods"
                 yield _Change(text, self.pool.pool.name_node, label=expression)
 
     def _list_tolerations(self) -> Iterator[_Change]:
-        """Yield the tolerations that the pod lacks."""
+        """Yield a toleration for each taint of the pool that the pod does not tolerate."""
         for taint in list_untolerated(self.pod, self.pool):
             value = f"={taint.value}" if isinstance(taint.value, str) and taint.value else ""
             text = f"tolerate `{taint.key}{value}:{taint.effect}` in the workload"
@@ -176,15 +179,16 @@ class _Attempt:
         return _Change(change.text, line.node, change.line, is_of_line=True)
 
     def _is_enough(self, changes: Sequence[_Change]) -> bool:
-        """Whether the pool takes the pod once all changes are made."""
+        """Return whether the pool accepts the pod after all changes."""
         lines = {id(change.at): change.line for change in changes if change.is_of_line}
         labels = [change.label for change in changes if change.label is not None]
         pod = tolerate(self.pod, [change.taint for change in changes if change.taint is not None])
         return takes(pod, change_pool(self.pool, lines, labels), self._surroundings)
 
     def say(self, changes: Sequence[_Change]) -> WayOut:
-        """Return the changes as one suggestion, each with its place; that of the last one is printed with the
-        whole.
+        """Return the changes as one suggestion.
+
+        It is reported at the place of the last change and names the other places.
         """
         *first, last = changes
         name = short(self.pool.name)

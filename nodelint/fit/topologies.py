@@ -1,8 +1,8 @@
-"""Whether a first pod finds a domain to be spread over, or to be near to pods or away from them in.
+"""Whether a topology spread, affinity or anti-affinity of a first pod has any domain on the pools' nodes.
 
-`buildDomainGroups`, `Update` and `AddRequirements` of topology.go and `ForEachDomain` of topologydomaingroup.go in
-pkg/controllers/provisioning/scheduling of Karpenter core, 1.0.0 to 1.14.1. Domains are the values that pools and
-instance types state. Which of them other pods leave open is not known here.
+Sources: `buildDomainGroups`, `Update` and `AddRequirements` of topology.go and `ForEachDomain` of
+topologydomaingroup.go in pkg/controllers/provisioning/scheduling of Karpenter core, 1.0.0 to 1.14.1. Domains are the
+values that pools and instance types define. Which domains other pods exclude is not known here.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirements, normalize
 
 _HONORS_TAINTS = Version(1, 3, 0)
-"""The first release for which domains of nodes that a pod does not tolerate are none."""
+"""The first release that ignores topology domains of nodes whose taints the pod does not tolerate."""
 
 
 class NoDomain(NamedTuple):
-    """That no domain is left. `for_certain`: nodes that are there already cannot bring one, either."""
+    """A topology without any domain. `for_certain`: existing nodes cannot provide a domain either."""
 
     for_certain: bool
 
@@ -33,10 +33,10 @@ def find_no_domain(
     written: Sequence[Toleration],
     relaxed: Sequence[Toleration],
 ) -> NoDomain | None:
-    """Return why nodes of a pool that meet requirements are in no domain of a topology; None if one may be.
+    """Return a NoDomain if nodes of the pool that meet the requirements are in no domain; None if they may be in one.
 
-    Affinity to pods is looked at with the tolerations that are `written` and keeps what it found, a spread with those
-    to which a pod is `relaxed`: the hash of its group holds them.
+    Affinities use the `written` tolerations; spreads use the `relaxed` ones, because the hash of their group includes
+    them.
     """
     if pool.any_key or topology.key == HOSTNAME:
         return None
@@ -55,7 +55,9 @@ def find_no_domain(
 
 
 def _domains_of(pool: EmptyPool, key: str, tolerations: Sequence[Toleration] | None) -> Sequence[str] | None:
-    """Return the domains that a pool brings for a pod; None if some may be of instance types, or are not known."""
+    """Return the domains that a pool defines for a pod; None if instance types define them, or if they are
+    not known.
+    """
     if tolerations is not None and pool.untolerated(tolerations, soft=True) is not None:
         return ()
     if normalize(key) != key or key == NODE_POOL:

@@ -1,4 +1,4 @@
-"""The workloads of a tree against its NodePools."""
+"""The workloads of a tree compared with its NodePools."""
 
 from __future__ import annotations
 
@@ -34,14 +34,13 @@ if TYPE_CHECKING:
 
 
 class WorkloadFit(NamedTuple):
-    """What the pools make of the pods of a workload, in the order in which Karpenter tries them.
+    """The verdicts of the pools on a workload's pods, in the order in which Karpenter tries the pools.
 
-    `unknown` is what was left open where that may change the answer: a pool that takes the pods may not, once it is
-    known. That no pool takes them is still certain. `ignored` says why Karpenter launches nothing for them.
-    `elsewhere`: nodes that others than Karpenter launch may take them. `admission`: what the API server may add for
-    which a pool would take them, though none takes them as they are written. `unread_pool`: none that was read takes
-    them, and one more may stand here. `crowding`: pools take only some of them. `newer_types`: no known type holds
-    them, and one that the catalogue lacks may.
+    `unknown`: unknown facts for which a pool that accepts the pods may refuse them; a refusal by all pools stays
+    certain. `ignored`: why Karpenter ignores the pods. `elsewhere`: nodes that Karpenter does not launch may accept
+    them. `admission`: an addition of the API server with which a pool accepts them. `unread_pool`: a pool that was
+    not read may accept them. `crowding`: the pools accept only some of them. `newer_types`: a type that the catalogue
+    lacks may run them.
     """
 
     workload: Workload
@@ -56,30 +55,30 @@ class WorkloadFit(NamedTuple):
 
     @property
     def possible(self) -> bool:
-        """Whether some pool, or a node of others, takes the pods, as far as is known."""
+        """Return whether a pool or another node may accept the pods."""
         known = self.elsewhere or self.admission is not None or any(verdict.fits for verdict in self.verdicts)
         unread = self.unread_pool is not None or self.newer_types is not None
         return known or unread or bool(self.static_pools)
 
     @property
     def static_pools(self) -> tuple[EmptyPool, ...]:
-        """The static pools whose nodes may have room for the pods, though none is launched for them."""
+        """Return the static pools whose existing nodes may have room; they launch no node for the pods."""
         return tuple(v.pool for v in self.verdicts if v.refusal is not None and v.refusal.reason == "static")
 
     @property
     def ruled_out(self) -> bool:
-        """Whether nothing takes the pods, whatever nodes are there already."""
+        """Return whether neither new nor existing nodes can accept the pods."""
         refusals = (verdict.refusal for verdict in self.verdicts)
         return not self.possible and all(refusal is None or refusal.for_certain for refusal in refusals)
 
     @property
     def decided(self) -> bool:
-        """Whether the answer stands, whatever is not known."""
+        """Return whether unknown facts cannot change the answer."""
         return not self.unknown or not self.possible
 
 
 class Tree:
-    """The NodePools of a run as `resolutions`, and the other objects of the clusters that they go to."""
+    """The NodePools of a run as `resolutions`, and the other objects of their clusters."""
 
     def __init__(
         self,
@@ -112,14 +111,14 @@ class Tree:
         self._pool_lists: dict[tuple[int, ...], list[EmptyPool]] = {}
 
     def fit(self, workload: Workload) -> WorkloadFit:
-        """Return what each pool of the workload's cluster makes of its pods."""
+        """Return the verdict of each pool of the workload's cluster on its pods."""
         found = self._fits.get(id(workload))
         if found is None:
             found = self._fits[id(workload)] = self._fit(workload)
         return found
 
     def is_possible(self, workload: Workload) -> bool:
-        """Whether some pool, or a node of others, may take its pods; asked once for pods that ask the same."""
+        """Return whether a pool or another node may accept all pods of the workload. Equal pods are judged once."""
         pod = pod_of(workload)
         if pod is None or pod.claims or pod.own_claims or workload.kind == "StatefulSet" or workload.is_daemon:
             return self._is_taken(workload)
@@ -134,7 +133,7 @@ class Tree:
         return found
 
     def _is_taken_at_once(self, workload: Workload, pod: Pod) -> bool:
-        """Whether one pool alone takes all pods of a workload: the others are then not asked."""
+        """Return whether one pool alone accepts all pods of a workload, so that the others need no check."""
         if pod.topologies or self._overlay_resources:
             return False
         for pool in self.pools_for(workload):
@@ -188,11 +187,11 @@ class Tree:
     def _ask_pools(
         self, workload: Workload, pod: Pod, pools: Sequence[EmptyPool]
     ) -> tuple[list[PoolVerdict], IgnoredPod | None, Gap | None]:
-        """Return what each pool makes of a pod, why Karpenter ignores it, and what the API server may add so that one
-        fits.
+        """Return the verdict of each pool, why Karpenter ignores the pod, and an addition of the API server that
+        helps.
 
-        Pods that ask alike and find room on the same types share the verdicts of the pools that take them: a refusal
-        names places of its own pod.
+        Pods with equal constraints and room on the same types share the verdicts of accepting pools. Refusals are not
+        shared: they name nodes of the pod's own file.
         """
         if workload.is_daemon:
             return [self._judge_daemon(workload, pod, pool) for pool in pools], None, None
@@ -229,9 +228,7 @@ class Tree:
         return verdict if verdict.fits else verdict._replace(surroundings=Surroundings(tuple(groups)))
 
     def _list_known(self, pod: Pod, pools: Sequence[EmptyPool]) -> dict[int, PoolVerdict]:
-        """Return the verdicts of pools, by their ids, that take pods which ask alike and find room on the same
-        types.
-        """
+        """Return the cached verdicts of accepting pools, by pool id, for pods with equal constraints and room."""
         sizes = self._sizes.get(id(pools))
         if sizes is None:
             found: dict[object, tuple[NodeSizes, Resources]] = {}
@@ -245,7 +242,7 @@ class Tree:
         return self._taking.setdefault((id(pools), _shape_of(pod), room), {})
 
     def _find_other_pool(self, pod: Pod, release: Version) -> Gap | None:
-        """Return a reason why a pool besides those of the run may accept the pod. None if none may."""
+        """Return a reason why a pool besides those of the run may accept a pod. None if there is no such pool."""
 
         def takes(pool: EmptyPool) -> bool:
             sure_pod = self._overlay_resources.without_unsure(pod, pool)
@@ -255,14 +252,17 @@ class Tree:
 
     @staticmethod
     def _find_other_values(workload: Workload) -> Gap | None:
-        """Return that the chart of a workload is installed with other values than its defaults. None if it is not."""
+        """Return a gap if the workload's chart is installed with values other than its defaults; else None."""
         built = workload.source.built
         if built is None or not built.is_installed:
             return None
         return unknown_fact(workload.name_node, "the chart is installed with other values than its defaults")
 
     def pools_for(self, workload: Workload) -> list[EmptyPool]:
-        """Return the pools of the workload's cluster: of several with one name, those that are nearest to it."""
+        """Return the pools of the workload's cluster.
+
+        Of several with one name, those with the most common folders count.
+        """
         folder = os.path.dirname(workload.source.path)
         found = self._pools_near.get(folder)
         if found is None:
@@ -276,7 +276,7 @@ class Tree:
         return found
 
     def _left_open(self, workload: Workload, pod: Pod, pools: Sequence[EmptyPool]) -> Iterator[Gap]:
-        """Yield what of a workload may keep its pods from a pool that takes them as far as is known."""
+        """Yield unknown facts about a workload for which an accepting pool may refuse its pods."""
         yield from unknown_of(workload)
         if pod.dynamic_resources:
             at = pod.node.get("resourceClaims") or pod.node
@@ -286,7 +286,7 @@ class Tree:
             yield unknown_fact(overlay.name_node, text)
 
     def daemon_groups(self, pool: EmptyPool, workload: Workload | None) -> list[DaemonGroup]:
-        """Return the types of a pool by the daemons on their nodes, less the workload itself."""
+        """Return the types of a pool, grouped by their DaemonSets, without the workload itself."""
         key = id(pool), (workload.namespace, workload.name) if workload is not None and workload.is_daemon else None
         found = self._groups.get(key)
         if found is None:
@@ -301,8 +301,9 @@ _PREFERENCES = "whether Karpenter ignores the pod's preferences is not known (se
 
 
 def _find_unknown_room(pod: Pod, verdicts: Sequence[PoolVerdict]) -> Iterator[Gap]:
-    """Yield a gap for a resource of which the room is not known on any type that is taken to hold the pod, and known
-    on others.
+    """Yield a gap for a resource whose amount is unknown on all types that count as able to run the pod.
+
+    No gap if the amount is not known for any type of the pool.
     """
     first = None
     for verdict in verdicts:
@@ -324,7 +325,7 @@ def _find_unknown_room(pod: Pod, verdicts: Sequence[PoolVerdict]) -> Iterator[Ga
 
 
 def _shape_of(pod: Pod) -> object:
-    """Return what decides whether a pool takes a pod, without its requests and without places in files."""
+    """Return the facts that decide whether a pool accepts a pod, as a key without requests and places in files."""
 
     def plain(expressions: Iterable[LabelExpression]) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
         return tuple((expression.key, expression.operator, expression.values) for expression in expressions)
@@ -338,15 +339,13 @@ def _shape_of(pod: Pod) -> object:
 
 
 def _is_given_other_values(pool: NodePool) -> bool:
-    """Whether a pool is what the defaults of a chart make, and each release of the chart gives other values."""
+    """Return whether the pool is rendered from a chart's defaults, and each installation has other values."""
     built = pool.source.built
     return built is not None and built.is_installed
 
 
 def _unread_values(pool: EmptyPool) -> Gap | None:
-    """Return why the pool is not known for certain: the chart that makes it takes values that cannot be read. None
-    where they can.
-    """
+    """Return a gap if the pool's chart takes values that cannot be read. None if they can be read."""
     built = pool.pool.source.built
     unread = built.unread if built is not None else None
     if built is None or unread is None:
@@ -355,9 +354,7 @@ def _unread_values(pool: EmptyPool) -> Gap | None:
 
 
 def _added_to(pool: EmptyPool) -> Gap | None:
-    """Return why the pool is not known for certain: it stands in values of a chart, and the chart may add to it. None
-    for other pools.
-    """
+    """Return a gap if the pool is written in a values file: the chart may add fields. None for other pools."""
     if not pool.pool.of_values:
         return None
     return unknown_fact(pool.pool.name_node, f"{pool.pool.label} stands in values, and the chart may add to it")

@@ -1,4 +1,4 @@
-"""A pool as a change would make it: what is advised is judged as it would be once it is done."""
+"""A NodePool with a suggested change, so that the suggestion can be checked before it is made."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ _NO_LINES: Mapping[int, RequirementLine | None] = MappingProxyType({})
 
 
 class LineChange(NamedTuple):
-    """A change of a requirement in words, and the line as it is then; None if it is removed."""
+    """A change of a requirement in words, and the changed requirement; None if it is removed."""
 
     text: str
     line: RequirementLine | None
 
 
 def with_value(line: LineEffect, value: str) -> RequirementLine | None:
-    """Return a requirement with one more value."""
+    """Return a requirement with one more value; None for a template label."""
     at = line.at
     return None if isinstance(at, Label) else at._replace(values=(*at.values, Value(value, at.node)))
 
 
 def without_value(line: LineEffect, value: str) -> RequirementLine | None:
-    """Return a requirement without a value; None if it has no other."""
+    """Return a requirement without a value; None if it has no other value."""
     at = line.at
     left = () if isinstance(at, Label) else tuple(item for item in at.values if item.text != value)
     return at._replace(values=left) if isinstance(at, RequirementLine) and left else None
 
 
 def with_bound(line: LineEffect, bound: int) -> RequirementLine | None:
-    """Return a requirement with another bound."""
+    """Return a requirement with another bound; None for a template label."""
     at = line.at
     return None if isinstance(at, Label) else at._replace(values=(Value(str(bound), at.node),))
 
@@ -53,7 +53,7 @@ def change_pool(
     lines: Mapping[int, RequirementLine | None] = _NO_LINES,
     labels: Iterable[LabelExpression] = (),
 ) -> EmptyPool:
-    """Return a pool with other requirements and more labels. `lines` are by the ids of the requirements' nodes."""
+    """Return a pool with changed requirements and more labels. `lines` are by the ids of the requirements' nodes."""
     from copy import copy
 
     twin = copy(pool.pool)
@@ -76,7 +76,7 @@ def without_limits(pool: EmptyPool) -> EmptyPool:
 
 
 def tolerate(pod: Pod, taints: Iterable[Taint]) -> Pod:
-    """Return a pod that tolerates some taints as well."""
+    """Return a pod that also tolerates these taints."""
     more = (Toleration(str(taint.key), "Exists", "", str(taint.effect)) for taint in taints)
     return pod._replace(tolerations=(*pod.tolerations, *more))
 
@@ -90,7 +90,10 @@ def list_untolerated(pod: Pod, pool: EmptyPool) -> list[Taint]:
 
 
 def most_of_daemons(surroundings: Surroundings) -> dict[str, int]:
-    """Return the most of each resource that the DaemonSets take on some type: which run on another is not known."""
+    """Return the most of each resource that DaemonSets request on any type, in billionths (1e-9).
+
+    It is used for types whose DaemonSets are not known.
+    """
     most: dict[str, int] = {}
     for group in surroundings.daemons:
         for resource, amount in group.requests.items():
@@ -99,9 +102,9 @@ def most_of_daemons(surroundings: Surroundings) -> dict[str, int]:
 
 
 def takes(pod: Pod, pool: EmptyPool, surroundings: Surroundings, resource: str | None = None) -> bool:
-    """Return whether a pool takes a pod wherever all DaemonSets run that are known of, once it launches nodes.
+    """Return whether the pool accepts the pod, with all known DaemonSets on each type, if it could launch nodes.
 
-    What is asked of `resource` does not count: the change brings enough of it.
+    Requests for `resource` do not count: the suggested change provides enough.
     """
     most = most_of_daemons(surroundings)
     daemons = {id(daemon): daemon for group in surroundings.daemons for daemon in group.daemons}
@@ -113,7 +116,7 @@ def takes(pod: Pod, pool: EmptyPool, surroundings: Surroundings, resource: str |
 
 
 def say_blocker(pool: EmptyPool) -> str:
-    """Return what else has to change before a pool launches nodes, as the end of an advice; empty for nothing."""
+    """Return the other change that the pool needs before it launches nodes, as the end of a sentence; else ""."""
     if pool.blocker is None:
         return ""
     obj, problem = pool.blocker

@@ -1,4 +1,4 @@
-"""NodePools that are not compared with pods as Karpenter does it, but may accept some."""
+"""NodePools that are not judged as Karpenter does, but that may accept pods."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirement, Requirements, normalize, well_known
 
 _AUTO_MODE = "eks.amazonaws.com/"
-"""The domain of the labels that nodes of EKS Auto Mode have beside Karpenter's."""
+"""The domain of labels that nodes of EKS Auto Mode have in addition to those of Karpenter."""
 
 
 def list_unjudged(objects: Iterable[object], judged: Sequence[NodePool]) -> list[NodePool]:
-    """Return the pools of which only a part is known; patches of judged pools are none.
+    """Return the pools of which only a part is known. Patches of judged pools are excluded.
 
-    What patches a pool of its own file is one: it stands in a release of a chart that is not rendered.
+    A fragment in the file of a judged pool is included: it is in an installation of a chart that is not rendered.
     """
     paths: dict[object, set[str]] = {}
     for pool in judged:
@@ -29,7 +29,7 @@ def list_unjudged(objects: Iterable[object], judged: Sequence[NodePool]) -> list
 
 
 def may_take(pool: NodePool, pod: Pod, release: Version) -> bool:
-    """Whether such a pool may take a pod, by its taints and by the labels of its nodes."""
+    """Return whether the pool may accept the pod, by its taints and labels. True for a fragment of a pool."""
     if pool.partial or pool.of_values:
         return True
     for taint in pool.taints:
@@ -47,7 +47,7 @@ def may_take(pool: NodePool, pod: Pod, release: Version) -> bool:
 
 
 def _read_labels(pool: NodePool, release: Version) -> tuple[Requirements, set[str]]:
-    """Return what is known of the labels of a pool's nodes, and the keys of those whose values are not."""
+    """Return the known labels of a pool's nodes, and the keys of the labels whose values are not known."""
     found = Requirements.from_labels({NODE_POOL: pool.name} if isinstance(pool.name, str) else {})
     unknown = set()
     for item in requirements_of_pool(pool):

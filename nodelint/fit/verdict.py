@@ -1,9 +1,9 @@
-"""Whether an empty NodePool takes one pod of a workload, and if not, why: in the order in which the scheduler asks.
+"""Whether a NodePool without nodes accepts one pod, and if not, why: in the scheduler's order of checks.
 
-`addToNewNodeClaim` of scheduler.go, `CanAdd`, `filterInstanceTypesByRequirements` and `InstanceTypeFilterError` of
-nodeclaim.go, and `Relax` of preferences.go in pkg/controllers/provisioning/scheduling of Karpenter core, 1.0.0 to
-1.14.1. Of `AddRequirements` of topology.go, what no other pod decides: nodes that lack a label are no domain to
-spread over, or to be near to a pod in. Left out is the rest of it, and dynamic resources.
+Sources: `addToNewNodeClaim` of scheduler.go, `CanAdd`, `filterInstanceTypesByRequirements` and
+`InstanceTypeFilterError` of nodeclaim.go, and `Relax` of preferences.go in pkg/controllers/provisioning/scheduling of
+Karpenter core, 1.0.0 to 1.14.1. Of `AddRequirements` of topology.go, only the part that no other pod affects is
+included. Dynamic resources are not included.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.type_set import NONE, TypeSet
-from nodelint.fit.attempt import Attempt, PodState, PoolVerdict, daemons_in_the_way
+from nodelint.fit.attempt import Attempt, PodState, PoolVerdict, find_blocking_daemons
 from nodelint.fit.ignored import IgnoredPod, requirements_of
 from nodelint.fit.pod_terms import SPREAD, LabelExpression, Term, Toleration
 from nodelint.fit.pods import Pod, add_requests
@@ -37,10 +37,10 @@ _TOLERATES_SOFT = Toleration(None, "Exists", "", "PreferNoSchedule")
 
 
 def relaxations(pod: Pod, pool: EmptyPool, ignored: bool) -> Iterator[PodState]:
-    """Yield the states that the scheduler tries, each with less than the one before.
+    """Yield the states of a pod that the scheduler tries, each with fewer preferences than the one before.
 
-    Required terms go first, then preferred affinity to pods, preferred terms, and spreads that are preferred. None of
-    these is tried where preferences are `ignored`.
+    Required terms are dropped first, then preferred affinity to pods, preferred terms and preferred spreads. With
+    `ignored`, the preferences are never tried.
     """
     terms: Sequence[Term | None] = pod.terms or (None,)
     wanted = () if ignored else pod.preferred
@@ -67,7 +67,7 @@ def judge_pod(
     ignored: IgnoredPod | None = None,
     volumes: Sequence[VolumePlace] = (),
 ) -> PoolVerdict:
-    """Whether the pool takes the pod. Never says no where that depends on what is not known."""
+    """Return whether the pool accepts the pod. An unknown fact never causes a refusal."""
     found = judge_mended(pod, pool, daemons, ignored, volumes)
     is_static = found.refusal is not None and found.refusal.reason == "static"
     if (found.fits or is_static) and pool.blocker is not None:
@@ -84,7 +84,7 @@ def judge_mended(
     ignored: IgnoredPod | None = None,
     volumes: Sequence[VolumePlace] = (),
 ) -> PoolVerdict:
-    """Whether the pool would take the pod if nothing in itself or its class kept it from launching nodes."""
+    """Return whether the pool would accept the pod if nothing in the pool or its class blocked launches."""
     refusal = _refuse_at_once(pool, ignored)
     if refusal is not None:
         return PoolVerdict(pool, NONE, refusal)
@@ -96,7 +96,7 @@ def judge_mended(
 
 
 def _relax(attempt: Attempt, ignored: bool) -> PoolVerdict:
-    """Return what comes of the first state with which the pool takes the pod, or of the last."""
+    """Return the verdict of the first state with which the pool accepts the pod, or else of the last state."""
     found = PoolVerdict(attempt.pool, NONE, None)
     for state in relaxations(attempt.pod, attempt.pool, ignored):
         found = attempt.judge(state)
@@ -106,7 +106,7 @@ def _relax(attempt: Attempt, ignored: bool) -> PoolVerdict:
 
 
 def _either(respected: PoolVerdict, ignored: PoolVerdict) -> PoolVerdict:
-    """Return the verdict where it is not known whether the controller respects preferences or ignores them."""
+    """Return the combined verdict if it is not known whether the controller ignores preferences."""
     if respected.fits == ignored.fits and respected.types == ignored.types:
         return respected
     verdict = respected if respected.fits else ignored
@@ -115,7 +115,7 @@ def _either(respected: PoolVerdict, ignored: PoolVerdict) -> PoolVerdict:
 
 
 def _left_to_nodes(found: PoolVerdict) -> PoolVerdict:
-    """Return the verdict on a static pool: it launches nothing for a pod that its nodes may hold."""
+    """Return the refusal of a static pool: it launches no node for a pod that its existing nodes may accept."""
     pool = found.pool
     at = pool.pool.node.find("spec", "replicas")
     count = f"`replicas: {at.value}`" if at is not None and isinstance(at.value, int) else "`replicas`"
@@ -125,8 +125,9 @@ def _left_to_nodes(found: PoolVerdict) -> PoolVerdict:
 
 
 def _with_image(found: PoolVerdict) -> PoolVerdict:
-    """Return the verdict for the types that have an image. The scheduler does not ask for one, and relaxes nothing
-    for it.
+    """Return the verdict restricted to types with an image.
+
+    The scheduler does not check images, so no preference is relaxed for them.
     """
     pool, types = found.pool, found.types & found.pool.resolution.launchable
     if not found.fits or types:
@@ -138,7 +139,7 @@ def _with_image(found: PoolVerdict) -> PoolVerdict:
 
 
 def _refuse_at_once(pool: EmptyPool, ignored: IgnoredPod | None) -> PoolRefusal | None:
-    """Return what keeps the pod from each pool, and what keeps each pod from this one."""
+    """Return a refusal that applies to each pool (`ignored`) or to each pod of this pool. None if there is none."""
     if ignored is not None:
         return PoolRefusal("requirements", ignored.message, None, ignored.at)
     at = pool.pool.requirements_node or pool.pool.name_node
@@ -156,9 +157,9 @@ def _refuse_at_once(pool: EmptyPool, ignored: IgnoredPod | None) -> PoolRefusal 
 
 
 def judge_daemon(pod: Pod, pool: EmptyPool, others: Sequence[DaemonGroup]) -> PoolVerdict:
-    """Whether a daemon runs on some type that the pool can launch, together with the other daemons of that type.
+    """Return whether a DaemonSet's pod fits on some type of the pool, with the other DaemonSets of that type.
 
-    Karpenter launches nothing for it: minValues, preferences and soft taints do not count.
+    Karpenter launches no node for a DaemonSet: minValues, preferences and soft taints do not count.
     """
     if not pool.candidates:
         return PoolVerdict(pool, NONE, _refuse_at_once(pool, None))
@@ -178,7 +179,7 @@ def judge_daemon(pod: Pod, pool: EmptyPool, others: Sequence[DaemonGroup]) -> Po
     if not room:
         text = f"no instance type has enough resources, resources={shown_requests(pod.requests)}"
         alone = pool.sizes.holding(pod.requests, types)
-        daemons, port = daemons_in_the_way(pod, [group for group in others if group.types & alone])
+        daemons, port = find_blocking_daemons(pod, [group for group in others if group.types & alone])
 
         def explain() -> Explanation | None:
             from nodelint.fit.lacking import explain_lack
@@ -191,7 +192,7 @@ def judge_daemon(pod: Pod, pool: EmptyPool, others: Sequence[DaemonGroup]) -> Po
 
 
 def _daemon_types(pod: Pod, pool: EmptyPool) -> tuple[TypeSet, PoolRefusal | None]:
-    """Return the types within the limits that some required term goes with, and why the last term goes with none."""
+    """Return the types within the limits that meet a required term, and why the last failing term meets none."""
     found, refusal = NONE, None
     for term in pod.terms or (None,):
         expressions = (*pod.selector, *(term.expressions if term is not None else ()))

@@ -1,7 +1,7 @@
-"""What a pod's persistent volume claims ask of the place of its node: topologies of volumes and of storage classes.
+"""Where a pod's persistent volumes require its node to be: topologies of volumes and storage classes.
 
-`GetRequirements` of pkg/controllers/provisioning/scheduling/volumetopology.go of Karpenter core: from 1.13.0 on any
-term may be met, before that the first one counts.
+Source: `GetRequirements` of pkg/controllers/provisioning/scheduling/volumetopology.go of Karpenter core. From 1.13.0
+on any term may be met; before, only the first one counts.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ ALTERNATIVES = Version(1, 13, 0)
 
 
 _NAMESPACE = "default"
-"""That of objects that state none."""
+"""The namespace of objects that state none."""
 
 
 class VolumePlace(NamedTuple):
-    """Where the volumes of a pod are or can be, and where that is written of the last of them.
+    """A place of the volumes of a pod, and the node of the file that states the place of the last volume.
 
-    `apart` are two of the volumes of which no node reaches both. None if there are no such two.
+    `apart` are two volumes that no node can reach both. None if there are no such two.
     """
 
     requirements: Requirements
@@ -47,9 +47,9 @@ class Volumes:
         self._classes = objects_by_name(cluster_objects, "StorageClass")
 
     def alternatives(self, workload: Workload, release: Version) -> list[VolumePlace]:
-        """Return the combinations of topologies that the volumes of a workload's pods can be in.
+        """Return the combinations of topologies in which the volumes of a workload's pods can be.
 
-        It is empty if any place will do. A volume that is not in the files, or not known, restricts nothing.
+        Empty if any place is possible. A volume that is not in the files, or not known, restricts nothing.
         """
         found: list[VolumePlace] = []
         for terms in self._topologies(workload):

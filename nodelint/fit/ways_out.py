@@ -1,4 +1,4 @@
-"""What would let a pool take a workload that none takes."""
+"""Suggestions for a workload that no NodePool accepts."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from nodelint.model.requirement import Requirement, normalize
 
 
 def suggestions(fit: WorkloadFit) -> list[WayOut]:
-    """Return what would help, each way once; that of the pool which the workload is written for comes first.
+    """Return suggestions without duplicates, those for the most probable pool first.
 
-    Nothing if a pool takes the pods, or where they are to stay off nodes.
+    Empty if a pool accepts the pods, or if the pods must not run on Karpenter's nodes.
     """
     pod = pod_of(fit.workload)
     if fit.possible or pod is None or (fit.ignored is not None and fit.ignored.on_purpose):
@@ -60,7 +60,7 @@ def _for_pool(pod: Pod, verdict: PoolVerdict, fit: WorkloadFit) -> Iterator[WayO
 
 
 def _tolerate(pod: Pod, verdict: PoolVerdict, fit: WorkloadFit) -> Iterator[WayOut]:
-    """Yield the taints that a pod has to tolerate, and what else keeps the pool from launching a node for it."""
+    """Yield a suggestion to tolerate the pool's taints, if the pool would then accept the pod."""
     pool, surroundings = verdict.pool, surroundings_of(verdict)
     taints = list_untolerated(pod, pool)
     tolerant = tolerate(pod, taints)
@@ -78,7 +78,7 @@ def _tolerate(pod: Pod, verdict: PoolVerdict, fit: WorkloadFit) -> Iterator[WayO
 
 
 def _has_values(key: str, expression: LabelExpression, pool: EmptyPool) -> bool:
-    """Whether a pool can have nodes with a label of what is asked, as it has none of the key that is written."""
+    """Return whether the pool's nodes can have this label key with a value that the expression asks for."""
     if expression.operator != "In" or not expression.values:
         return False
     if key in pool.requirements:
@@ -87,11 +87,11 @@ def _has_values(key: str, expression: LabelExpression, pool: EmptyPool) -> bool:
 
 
 _ONCE_OF_POOLS = "karpenter.sh/provisioner-name"
-"""The label by which nodes named their Provisioner, before there were NodePools."""
+"""The label with the name of the Provisioner, which nodes had before there were NodePools."""
 
 
 def _respelt(expression: LabelExpression, pool: EmptyPool) -> Iterator[WayOut]:
-    """Yield a key or value that a pool has, where the pod asks for one that is near to it and that it has not."""
+    """Yield a suggestion if the pod's label key or value is probably a misspelled one of the pool."""
     key = normalize(expression.key)
     if expression.key == _ONCE_OF_POOLS and expression.values == (pool.name,):
         text = f"did you mean `{NODE_POOL}`? Nodes of NodePools have no `{_ONCE_OF_POOLS}`"

@@ -1,4 +1,4 @@
-"""The smallest change to a NodePool, or to its class, with which it would take a pod."""
+"""The smallest change to a NodePool or its class with which the pool accepts a pod."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ if TYPE_CHECKING:
 _STORAGE = "ephemeral-storage"
 _PODS = "pods"
 _RESERVED = (".kubernetes.io", ".k8s.io", ".karpenter.sh", ".karpenter.k8s.aws", ".eks.amazonaws.com")
-"""Domains of labels that are not one's own."""
+"""Domains of labels that users must not define."""
 
 _GIB = 1024**3 * ONE
 
 
 class WayOut(NamedTuple):
-    """A suggestion, and where it would be written. `key` and `value` are what to write in the place of what is there.
+    """A suggestion, and the node of the file to change. `key` and `value` replace the existing key or value.
 
-    `taint` is the taint that a toleration is to be added for.
+    `taint` is the taint for which the workload needs a toleration.
     """
 
     message: str
@@ -63,12 +63,12 @@ class WayOut(NamedTuple):
 
 
 def surroundings_of(verdict: PoolVerdict) -> Surroundings:
-    """Return what a pod was judged with: no DaemonSets and no volumes if the verdict does not know."""
+    """Return the DaemonSets and volumes of a verdict; without DaemonSets and volumes if the verdict has none."""
     return verdict.surroundings or Surroundings(tuple(verdict.pool.groups(())))
 
 
 def widening(pod: Pod, verdict: PoolVerdict) -> Iterator[WayOut]:
-    """Yield what a pool that refuses a pod would have to allow, where one change is enough."""
+    """Yield a suggestion if one change lets the pool accept the pod."""
     pool, refusal = verdict.pool, verdict.refusal
     explanation = refusal.explanation if refusal is not None else None
     if refusal is None or pool.pool.static or refusal.message.startswith(VOLUME_CLASH):
@@ -99,7 +99,7 @@ def widening(pod: Pod, verdict: PoolVerdict) -> Iterator[WayOut]:
 
 
 def _add_label(pod: Pod, pool: EmptyPool, surroundings: Surroundings) -> Iterator[WayOut]:
-    """Yield the one label that nodes of the pool lack: where the pool would take the pod with it."""
+    """Yield a suggestion to add the only label that the pool's nodes lack, if the pool would then accept the pod."""
     lacking = [e for e in pod.selector if pool.lacks(e.key, pool.requirements)]
     domains = [e.key.partition("/")[0] for e in lacking if "/" in e.key]
     if any(f".{domain}".endswith((*_RESERVED,)) for domain in domains):
@@ -110,12 +110,14 @@ def _add_label(pod: Pod, pool: EmptyPool, surroundings: Surroundings) -> Iterato
     rest = pod._replace(selector=tuple(e for e in pod.selector if e is not expression))
     if judge_pod(rest, pool, surroundings.daemons, volumes=surroundings.volumes).fits:
         label = f"`{short(expression.key)}: {short(expression.values[0])}`"
-        text = f"add {label} to the labels of the template of pool `{short(pool.name)}`, if it is meant to take them"
+        text = (
+            f"add {label} to the labels of the template of pool `{short(pool.name)}`, if the pool may take the pods"
+        )
         yield WayOut(text, pool.pool.name_node, pool)
 
 
 def _more_storage(pod: Pod, explanation: Explanation, pool: EmptyPool) -> Iterator[WayOut]:
-    """Yield a larger volume, or the disks of the types themselves."""
+    """Yield a suggestion of a larger volume, or of the types' local disks."""
     node_class = pool.resolution.node_class
     if node_class is None:
         return
@@ -147,9 +149,7 @@ def _name_of(pool: EmptyPool) -> str:
 
 
 def _allow_more(pod: Pod, pool: EmptyPool, surroundings: Surroundings) -> Iterator[WayOut]:
-    """Yield the line of the pool without which a type would hold the pod, with the cheapest such type or the
-    value.
-    """
+    """Yield a suggestion to change one requirement, with the cheapest type that could then run the pod."""
     expressions = [*pod.selector, *(pod.terms[0].expressions if pod.terms else ())]
     asks = requirements_of(expressions, pool.release)
     if surroundings.volumes:
@@ -177,7 +177,7 @@ def _allow_more(pod: Pod, pool: EmptyPool, surroundings: Surroundings) -> Iterat
 
 
 def _if_imaged(name: str, pool: EmptyPool) -> str:
-    """Return the condition for types of another architecture, if it is not known which images the class has."""
+    """Return a condition, if the type has another architecture and the images of the class are not known; else ""."""
     catalog, images = pool.resolution.catalog, pool.resolution.images
     arches = {catalog.label(other, ARCH) for other in catalog.names_in(pool.candidates)}
     arch = catalog.label(name, ARCH)
@@ -195,9 +195,9 @@ def change_line(
     expressions: Sequence[LabelExpression],
     types: TypeSet | None = None,
 ) -> LineChange:
-    """Return how a line has to change so that a type meets it: `add arm64 to kubernetes.io/arch`.
+    """Return the change with which a type meets a requirement: `add arm64 to kubernetes.io/arch`.
 
-    A value that the pod asks for comes first, then that of a sibling of the families in the line, among `types`.
+    A value that the pod selects comes first, then a sibling, among `types`, of the families in the requirement.
     """
     key, catalog = normalize(line.key), pool.resolution.catalog
     requested = next((e.values for e in expressions if normalize(e.key) == key and e.operator == "In"), ())
@@ -222,16 +222,18 @@ def change_line(
 
 
 def _find_bound(line: LineEffect, own: str | None) -> int | None:
-    """Return the nearest bound that lets a type's own value through; None if the line has no bound, or no number."""
+    """Return the nearest bound that admits a type's own value; None if the line has no bound, or the value
+    no number.
+    """
     if own is None or not own.isdigit() or not line.values:
         return None
     return {"Gt": int(own) - 1, "Lt": int(own) + 1, "Gte": int(own), "Lte": int(own)}.get(line.operator)
 
 
 def _types_without(line: LineEffect, requests: Resources, pool: EmptyPool, wanted: Requirements) -> TypeSet:
-    """Return the types that would hold a pod if a pool lacked one of its lines.
+    """Return the types that could run a pod if the pool lacked this requirement.
 
-    None if others are in the way, too.
+    Empty if the label, or another line, keeps them excluded in any case.
     """
     nothing = pool.candidates - pool.candidates
     key = normalize(line.key)

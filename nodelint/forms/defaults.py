@@ -21,7 +21,7 @@ find_remote_values = list_inputs = find_lost_inputs = state_releases = resolve_r
 find_installs = find_plain_values = list_unread_values = find_including_templates = find_kindless_templates = (
     read_roots
 ) = _nothing
-find_addresses = list_owners = list_moves = list_applied_folders = list_remote_uses = list_folders_around = (
+find_addresses = list_owners = list_moves = list_applied_folders = list_remote_uses = list_related_folders = (
     list_read_with
 ) = _nothing
 
@@ -44,7 +44,7 @@ def _none(*_: Any) -> None:
 
 
 apply_folder = find_fault = find_root_fault = find_missing_path = _none
-read_beside = render = note_gaps = forget = find_patched_folder = _none
+read_needed_files = render = note_gaps = forget = find_patched_folder = _none
 make_input_finder = find_variables_elsewhere = read_files_taken = _none
 
 

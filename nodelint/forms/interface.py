@@ -175,13 +175,13 @@ class Form(Protocol):
     def owns(self, path: str) -> bool:
         """Return whether a file in one of the form's folders belongs to the form."""
 
-    def read_beside(self, run: FormRun) -> None:
+    def read_needed_files(self, run: FormRun) -> None:
         """Add files to `run.sources` that are needed although they do not name Karpenter."""
 
     def find_including_templates(self, sources: Sequence[Source], seen: Collection[str]) -> Iterable[Source]:
         """Yield the templates that include a named template of a source, but do not name Karpenter themselves."""
 
-    def list_folders_around(self, path: str, text: str, top: str | None) -> Iterator[str]:
+    def list_related_folders(self, path: str, text: str, top: str | None) -> Iterator[str]:
         """Yield the folders whose files may be rendered together with a file of the form. `top` is the repository."""
 
     def list_read_with(self, path: str) -> Iterator[str]:

@@ -165,10 +165,10 @@ class Built(NamedTuple):
             return self.find_object(obj)
         kind = obj.node.get("kind")
         origin = self.find_origin(kind if kind is not None else obj.node)
-        return None if origin is None else object_around(origin.at, obj.kind)
+        return None if origin is None else find_object_at(origin.at, obj.kind)
 
 
-def object_around(at: Node | Span, kind: str) -> Object | None:
+def find_object_at(at: Node | Span, kind: str) -> Object | None:
     """Return the object of a kind at a place of a file. None if there is none."""
     span = span_of(at)
     for other in objects(span.source, foreign=True):

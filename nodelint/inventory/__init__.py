@@ -94,7 +94,11 @@ def _left_out(path: str, line: int, reason: str, fault: str) -> Gap:
 
 
 def _render(files: Sequence[Source], folder_files: Sequence[str], each_release: bool) -> Inventory:
-    rows = [row for row in TABLE.rows if _may_render(row, files, folder_files)]
+    rows = [
+        row
+        for row in TABLE.rows
+        if _may_render(row, files, folder_files) or (each_release and _holds_plain_files(row, files))
+    ]
     built: Sequence[Built] = ()
     unbuilt: Sequence[Gap] = ()
     if rows:
@@ -145,6 +149,12 @@ def _may_render(row: FormRow, files: Sequence[Source], folder_files: Sequence[st
             if word in source.text:
                 return True
     return False
+
+
+def _holds_plain_files(row: FormRow, files: Sequence[Source]) -> bool:
+    """Return whether some of the files are in a folder of templates of a form: an outer chart may disable them."""
+    inside = [f"/{folder}/" for folder in row.folders]
+    return any(folder in f"/{source.path}" for folder in inside for source in files)
 
 
 def _list_remote_values(files: Sequence[Source], built: Sequence[Built]) -> tuple[Gap, ...]:
@@ -210,7 +220,7 @@ def build_found(found: Discovery, each_release: bool = False) -> Inventory:
 
 
 def _read_and_build(found: Discovery, each_release: bool) -> Inventory:
-    read_beside(found)
+    read_needed_files(found, each_release)
     inventory = build(found.sources, list_folder_files(found), each_release)
     if found.also is None:  # only a caller that asks for workloads reports workloads that are not known
         inventory = inventory._replace(gaps=tuple(gap for gap in inventory.gaps if gap.decides))
@@ -225,12 +235,12 @@ def _read_and_build(found: Discovery, each_release: bool) -> Inventory:
     return inventory
 
 
-def read_beside(found: Discovery) -> None:
+def read_needed_files(found: Discovery, each_release: bool = False) -> None:
     """Add to the sources the files without Karpenter's name that forms need to render."""
     applying = found.applying if found.sources else []
     for row in TABLE.rows:
         inside = [f"/{folder}/" for folder in row.folders] if found.sources else []
-        if any(folder in path for folder in inside for path in found.seen):
+        if any(folder in f"/{path}" for folder in inside for path in found.seen):
             found.sources += row.load().find_kindless_templates(found.sources, found.seen)
     for row in reversed(TABLE.rows):  # first forms that install charts, then those that apply the result
         if row.applies and applying:
@@ -240,14 +250,14 @@ def read_beside(found: Discovery) -> None:
             more = (read(path) for path in applying if os.path.abspath(path) not in have)
             found.sources += [source for source in more if source is not None]
             applying = []
-        if _may_render(row, found.sources):
+        if _may_render(row, found.sources) or (each_release and _holds_plain_files(row, found.sources)):
             from nodelint.forms.interface import FormRun
 
             run = FormRun(found.sources)
             run.seen, run.installing, run.also = found.seen, found.installing, found.also
             run.named, run.values = found.named, found.values
             with _noted(found.sources, row):
-                row.load().read_beside(run)
+                row.load().read_needed_files(run)
 
 
 def read_named_templates(found: Discovery) -> None:

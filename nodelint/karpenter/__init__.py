@@ -1,1 +1,1 @@
-"""How the controller of a release treats a NodePool and its EC2NodeClass."""
+"""How the controller of a Karpenter release treats a NodePool and its EC2NodeClass."""

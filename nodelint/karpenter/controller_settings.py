@@ -1,4 +1,4 @@
-"""The values that Karpenter's chart reads, release by release."""
+"""The values that Karpenter's Helm chart reads, release by release."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.forms.lib.chart_commands import HELM_COMMAND, namespace_of_command
 from nodelint.karpenter.spelling import one_slip, squash
-from nodelint.model.controller_settings import ControllerInstall, WrittenSetting
+from nodelint.model.controller_settings import ControllerInstall, WrittenSetting, chart_leaves
 from nodelint.model.finding import Span
 from nodelint.model.releases import RELEASES, Version, releases_match
 from nodelint.releases.settings import INSTALLING
@@ -23,6 +23,7 @@ __all__ = [
     "ControllerInstall",
     "UnreadValue",
     "WrittenSetting",
+    "chart_leaves",
     "helm_release_of",
     "namespace_of",
     "place_in",
@@ -31,7 +32,7 @@ __all__ = [
 ]
 
 MENTIONS = INSTALLING
-"""Texts of which a file that installs the controller holds one."""
+"""Texts of which a file that installs the controller contains at least one."""
 
 _OF_CONTAINER = ("env", "envFrom", "extraVolumeMounts", "image", "resources", "sidecarContainer")
 _OF_POD = (
@@ -48,7 +49,7 @@ _OF_POD = (
     *("podLabels", "podSecurityContext", "priorityClassName", "replicas", "serviceAccount", "serviceMonitor"),
     *("strategy", "terminationGracePeriodSeconds", "tolerations", "topologySpreadConstraints"),
 )
-"""Values of the chart that stand at its root, and easily below `controller`."""
+"""Values at the root of the chart's values, which are easily written below `controller` by mistake."""
 _OF_RESOURCES = ("requests", "limits", "claims")
 _GATES = ("featureGates", "awsFeatureGates")
 _FORMER = {
@@ -63,12 +64,12 @@ _FORMER = {
 
 
 def _shown_paths(source: Source, files: Sequence[Source]) -> set[str]:
-    """Return the paths of the files in which a rule about installations can point at a value."""
+    """Return the paths of the files in which a rule about installations can report a value."""
     return {source.path, *(file.path for file in files if any(word in file.text for word in MENTIONS))}
 
 
 class UnreadValue(NamedTuple):
-    """A value that a chart does not read: its path, the key, and what to do."""
+    """A value that the chart does not read: its path, the node of its key, and an advice."""
 
     path: str
     node: Node
@@ -76,7 +77,9 @@ class UnreadValue(NamedTuple):
 
 
 def unread_values(values: Node, release: Version | None) -> Iterator[UnreadValue]:
-    """Yield the values that the chart of a release does not read; None stands for all releases since 1.0."""
+    """Yield the values that the chart of a release does not read. If `release` is None, yield those that no chart
+    since 1.0 reads.
+    """
     reads = _charts()
     below = {path.partition(".")[2].partition(".")[0] for path in reads if path.startswith("settings.")}
     for entry in values.entries:
@@ -91,6 +94,10 @@ def unread_values(values: Node, release: Version | None) -> Iterator[UnreadValue
         name = entry.name or ""
         if entry.name is None:
             continue
+        if name == "aws" and entry.value.entries:
+            for former in entry.value.entries:
+                yield from _unread_of_aws(former.name or "", former.key, reads, release)
+            continue
         if name not in _GATES:
             yield from _unread(f"settings.{name}", entry.key, reads, release)
             continue
@@ -99,8 +106,17 @@ def unread_values(values: Node, release: Version | None) -> Iterator[UnreadValue
                 yield from _unread(f"settings.{name}.{gate.name}", gate.key, reads, release)
 
 
+def _unread_of_aws(name: str, key: Node, reads: dict[str, str], release: Version | None) -> Iterator[UnreadValue]:
+    """Yield a value below `settings.aws`, where charts before 1.0 had their settings."""
+    path, charts = f"settings.aws.{name}", reads.get(f"settings.{name}")
+    if name not in _FORMER and charts is not None and (release is None or releases_match(charts, release)):
+        yield UnreadValue(path, key, f"write it as `settings.{name}`")
+    else:
+        yield from _unread(path, key, reads, release)
+
+
 def _unread_of_controller(values: Node, settings: Collection[str]) -> Iterator[UnreadValue]:
-    """Yield what stands below `controller`, and belongs at the root of the values or below `settings`."""
+    """Yield the keys below `controller` that belong at the root of the values or below `settings`."""
     controller = values.get("controller")
     for entry in controller.entries if controller is not None else ():
         name = entry.name or ""
@@ -112,7 +128,9 @@ def _unread_of_controller(values: Node, settings: Collection[str]) -> Iterator[U
 
 
 def refused_resources(values: Node) -> Iterator[tuple[str, Node]]:
-    """Yield keys of the container's resources that Kubernetes does not know: the chart copies them as they are."""
+    """Yield the keys of `controller.resources` that Kubernetes does not know. The chart copies them into the manifest
+    unchanged.
+    """
     resources = values.find("controller", "resources")
     for entry in resources.entries if resources is not None else ():
         if entry.name is not None and entry.name not in _OF_RESOURCES:
@@ -120,7 +138,7 @@ def refused_resources(values: Node) -> Iterator[tuple[str, Node]]:
 
 
 def _charts() -> dict[str, str]:
-    """Return the values below `settings` that charts read, each with the releases of these."""
+    """Return the values below `settings` that charts read, each with the range of releases whose charts read it."""
     rows = (*table("settings")["settings"], *table("settings")["gates"])
     return {row["value"]: row.get("chart", row["releases"]) for row in rows if "value" in row}
 
@@ -133,23 +151,23 @@ def _unread(path: str, key: Node, reads: dict[str, str], release: Version | None
     if name in _FORMER:
         yield UnreadValue(path, key, _FORMER[name])
     elif path == "settings.featureGates.drift":
-        yield UnreadValue(path, key, "remove it: drift is always on since 1.0")
+        yield UnreadValue(path, key, "remove the value: drift is always on since 1.0")
     elif charts is not None:
         since = next((known for known in RELEASES if releases_match(charts, known)), None)
-        yield UnreadValue(path, key, f"charts from {since} on read it" if since is not None else "remove it")
+        yield UnreadValue(path, key, f"charts from {since} on read it" if since is not None else "remove the value")
     else:
         names = {known: known.rpartition(".")[2] for known in reads}
         near = (known for known, own in names.items() if squash(own) == squash(name) or one_slip(own, name))
         meant = next(near, None)
-        yield UnreadValue(path, key, f"did you mean `{meant}`?" if meant else "remove it, or correct its name")
+        yield UnreadValue(path, key, f"did you mean `{meant}`?" if meant else "remove the value, or correct its name")
 
 
 def place_in(
     source: Source, files: Sequence[Source], install: ControllerInstall, node: Node | None = None
 ) -> Span | None:
-    """Return where a text holds a setting: at its node, or at the installation if no judged file has the node.
+    """Return the span of a setting in a file: its node, or the installation if no judged file has the node.
 
-    None if another text holds it. What is rendered of a file has the file's path and other offsets.
+    None if the span is in another file. A rendered manifest has the path of its source file and other offsets.
     """
     is_shown = node is not None and node.source.path in _shown_paths(source, files)
     at = node if node is not None and is_shown else install.at
@@ -159,7 +177,7 @@ def place_in(
 
 
 _LISTS = ("releases", "helmCharts")
-"""Where a helmfile and a kustomization list the charts that they install."""
+"""The fields of a helmfile and of a kustomization that list the charts to install."""
 
 
 def _items_of(node: Node | None) -> Sequence[Node]:
@@ -167,7 +185,7 @@ def _items_of(node: Node | None) -> Sequence[Node]:
 
 
 def namespace_of(install: ControllerInstall, blocks: TerraformBlocks) -> str | None:
-    """Return the namespace in which a chart is installed; None if no file plainly says so."""
+    """Return the namespace into which a chart is installed. None if no file states it as a literal."""
     from nodelint.forms.terraform.terraform_trace import find_arguments
 
     at = install.at
@@ -196,7 +214,7 @@ def namespace_of(install: ControllerInstall, blocks: TerraformBlocks) -> str | N
 
 
 def helm_release_of(install: ControllerInstall, blocks: TerraformBlocks) -> BlockText | None:
-    """Return the `helm_release` that an installation is; None if it is none."""
+    """Return the `helm_release` block that makes an installation. None if the installation has another form."""
     at = install.at
     return next(
         (

@@ -1,8 +1,8 @@
-"""Which label keys and values there are for a release, and which of them a slip was meant to be.
+"""The label keys and values that a release knows, and the probable meaning of misspelled ones.
 
-Facts come from the catalogue and, for what is not a property of an instance type, from `data/vocabulary.json`. A
-nearest match is only given where nothing else is as near: names of families and numbers are too dense for guesses
-(`c7id` is one letter away from six families), words such as `on_demand` are not.
+Properties of instance types come from the catalogue, all other values from `data/vocabulary.json`. A correction is
+suggested only if it is the only near one. Names of families and numbers are too similar to guess (`c7id` is one
+letter from six families); words such as `on_demand` are not.
 """
 
 from __future__ import annotations
@@ -30,30 +30,32 @@ if TYPE_CHECKING:
 
 
 EVERYTHING = ("*", "**", ".*")
-"""Patterns that were meant to stand for every value."""
+"""Patterns that people write to mean every value."""
 
 
 def name_of(key: str) -> str:
-    """Return a key without its domain, for messages."""
+    """Return a label key without its domain, for messages."""
     return key.rpartition("/")[2]
 
 
 def is_pattern(value: str) -> bool:
-    """Whether a value is written as a pattern; to Karpenter it is plain text, and not a legal label value either."""
+    """Return whether a value is written as a pattern. Karpenter reads it as plain text, which is no valid label
+    value.
+    """
     return "*" in value or "?" in value or ("[" in value and "]" in value)
 
 
 def patterns_among(values: Sequence[str]) -> list[str]:
-    """Return those of some values that are written as patterns."""
-    letters = "".join(values)  # one look at all of them: hardly any list holds a pattern
+    """Return the values that are written as patterns."""
+    letters = "".join(values)  # test all values at once: few lists contain a pattern
     return [value for value in values if is_pattern(value)] if any(map(letters.__contains__, "*?[")) else []
 
 
 def standing_for(pattern: str, values: Iterable[str]) -> list[str]:
-    """Return the values that a pattern was meant to stand for; `m5.2xlarge` comes before `m5.12xlarge`.
+    """Return the values that the author of a pattern probably meant; `m5.2xlarge` comes before `m5.12xlarge`.
 
-    Shell patterns; `.*` and `.+` at the end are read as a regular expression has them, where nothing stands behind a
-    dot.
+    The pattern is read as a shell pattern. If it matches nothing, `.*` or `.+` at its end is read as in a regular
+    expression.
     """
     from fnmatch import translate
 
@@ -67,29 +69,31 @@ def standing_for(pattern: str, values: Iterable[str]) -> list[str]:
 
 
 def natural(value: str) -> tuple[tuple[int, int, str], ...]:
-    """Return a sort key under which numbers in a text count as numbers."""
+    """Return a sort key that orders numbers within a text by their value."""
     parts = re.split(r"(\d+)", value)
     return tuple((1, int(part), "") if part.isdigit() else (0, 0, part) for part in parts)
 
 
 def since(key: str, value: str) -> Version | None:
-    """Return the release that brought a value which is not a property of instance types; None for all others."""
+    """Return the release that introduced a value that is not a property of instance types. None for all other
+    values.
+    """
     text = _facts()["values"].get(key, {}).get(value)
     return None if text is None else Version.parse(text)
 
 
 def words_of(name: object) -> tuple[str, ...]:
-    """Return the words of an object's name, which hyphens and dots part; none of a placeholder."""
+    """Return the words of an object's name, separated at hyphens and dots. Empty for a placeholder."""
     return tuple(name.lower().replace(".", "-").split("-")) if isinstance(name, str) else ()
 
 
 def fallback_words() -> frozenset[str]:
-    """Words by which people name a NodePool that stands in for another one."""
+    """Return the words that people put into the name of a NodePool that is a fallback for another."""
     return frozenset(_facts()["fallbacks"])
 
 
 def known_values(key: str, catalog: Catalog) -> Collection[str] | None:
-    """Every value that a key can have in the catalogue's release; None if that is not known offline."""
+    """Return every value that a key can have in the catalogue's release. None if the values are not known offline."""
     return catalog.remembered(("known values", key), lambda: _known_values(key, catalog))
 
 
@@ -104,20 +108,23 @@ def _known_values(key: str, catalog: Catalog) -> Collection[str] | None:
 
 
 def can_have(key: str, value: str, catalog: Catalog) -> bool | None:
-    """Whether a key can have a value; None if that is not known offline.
-
-    A region's or zone's name is judged by its form alone.
+    """Return whether a key can have a value. None if the answer is not known offline. The name of a region or zone is
+    judged by its form only.
     """
     return _spelling(key, catalog).can_have(value)
 
 
 def nearest_value(key: str, value: str, catalog: Catalog) -> str | None:
-    """Return the value of a key that a slip was meant to be; None if it is one, nothing is near, or several are."""
+    """Return the correct value that was probably meant by a misspelled value of a key. None if the value is correct,
+    or if no value or several are near.
+    """
     return _spelling(key, catalog).nearest(value)
 
 
 def slips_of(pool: NodePool, catalog: Catalog) -> tuple[tuple[PoolRequirement, dict[str, Slip]], ...]:
-    """Return what a pool asks by lists in which some values are none of their key's, each with these."""
+    """Return the `In` and `NotIn` requirements of a NodePool with values that their key cannot have, each with these
+    values.
+    """
 
     def find() -> Iterator[tuple[PoolRequirement, dict[str, Slip]]]:
         for item in requirements_of(pool):
@@ -128,7 +135,7 @@ def slips_of(pool: NodePool, catalog: Catalog) -> tuple[tuple[PoolRequirement, d
 
 
 def slips_among(key: str, values: Iterable[str], catalog: Catalog) -> dict[str, Slip]:
-    """Return those of some values that are none of their key's, each with what it was meant to be."""
+    """Return the values that a key cannot have, each with what was probably meant."""
     return _spelling(key, catalog).slips(values)
 
 
@@ -143,7 +150,9 @@ def _spelling(key: str, catalog: Catalog) -> ValueSpelling:
 
 
 def _homes(catalog: Catalog) -> dict[str, list[str]]:
-    """Return the keys that have a value, and whose values tell them."""
+    """Return the keys of each label value. Only keys whose values identify the key are included, such as
+    `karpenter.k8s.aws/instance-family`.
+    """
     facts, served = _facts(), well_known(catalog.version)
     homes: dict[str, list[str]] = {}
     for key in facts["telling"]:
@@ -154,49 +163,51 @@ def _homes(catalog: Catalog) -> dict[str, list[str]]:
 
 
 def form_of(key: str) -> str | None:
-    """Return how the values of a region's or zone's key are formed, in words; None for other keys."""
+    """Return in words the form of the values of a region or zone key. None for other keys."""
     found = table("vocabulary")["examples"].get(key)
     return None if found is None else str(found)
 
 
 def unit_of(key: str) -> str | None:
-    """Return what the numbers of a key count, where that is not plain: `MiB`, `Mbit/s`."""
+    """Return the unit of a key's numbers if it is not obvious: `MiB`, `Mbit/s`. None otherwise."""
     unit = _facts()["units"].get(key)
     return None if unit is None else str(unit["name"])
 
 
 class NearKey(NamedTuple):
-    """The well-known key that was meant; `sure` where it is one slip away, so that it can be written."""
+    """The well-known key that was probably meant. `sure` is true if the fault is small enough to correct the key."""
 
     key: str
     sure: bool
 
 
 def nearest_key(item: PoolRequirement, catalog: Catalog) -> NearKey | None:
-    """Return the well-known key that a key of no meaning to Karpenter was meant to be.
+    """Return the well-known key that was probably meant by a key that Karpenter does not know.
 
-    None for keys that are well known in any release, and for keys of one's own: a domain that is neither Kubernetes'
-    nor AWS's, or a bare name, unless the values are those of the well-known key.
+    None for keys that are well known in any release, and for custom keys: those of another domain than Kubernetes' or
+    AWS's. A key without a domain is custom too, unless its values are those of the well-known key.
     """
     written = item.written
     if well_known_since(item.key) is not None:
         return None
-    return _near_bare_key(item, catalog) if "/" not in written else _near_key(written, catalog.version)
+    return _find_near_key(item, catalog) if "/" not in written else _near_key(written, catalog.version)
 
 
 @lru_cache(maxsize=1 << 15)
 def _near_key(written: str, release: Version) -> NearKey | None:
-    """Return the well-known key that a key with a domain was meant to be."""
+    """Return the well-known key that was probably meant by a key with a domain. None if it is a custom key, or if
+    none is near.
+    """
     served = _served(release)
     domain, _, name = written.rpartition("/")
     same = _same_key(written, release)
     kin = _kin(domain, release)
     if kin is None:
-        # `karpenter.aws/instance-family`: nobody's own label is called so
+        # a key such as `karpenter.aws/instance-family` is not a label of the user
         own = "karpenter" not in domain or not name.startswith("instance-") or len(same) != 1
         return None if own else NearKey(same[0], True)
     if domain.endswith("amazonaws.com") and not name.startswith("instance-"):
-        return None  # node groups bear labels of this domain: eks.amazonaws.com/capacityType
+        return None  # node groups have labels of this domain: eks.amazonaws.com/capacityType
     if same:
         return NearKey(same[0], True)
     near = _names(domain, release).nearest(name, abbreviated=kin and len(name) > LEAST_FOR_A_GUESS)
@@ -211,7 +222,7 @@ def _near_key(written: str, release: Version) -> NearKey | None:
 
 @cache
 def _served(release: Version) -> tuple[str, ...]:
-    """Return the well-known keys of a release that people write."""
+    """Return the well-known keys of a release, except the one that only Karpenter sets."""
     return tuple(sorted(well_known(release) - {"karpenter.sh/nodepool"}))
 
 
@@ -222,7 +233,9 @@ def _close_names(release: Version) -> CloseNames:
 
 @cache
 def _by_spelling(release: Version) -> dict[str, list[str]]:
-    """Return the label keys of a release by their names without signs and capitals."""
+    """Return the well-known keys of a release by their name, and by their whole key without separators and
+    capitals.
+    """
     found: dict[str, list[str]] = {}
     for key in _served(release):
         for spelling in {name_of(key), f"/{squash(key)}"}:
@@ -231,7 +244,9 @@ def _by_spelling(release: Version) -> dict[str, list[str]]:
 
 
 def _same_key(written: str, release: Version) -> list[str]:
-    """Return the keys of this name; of several those that differ in case and separators alone."""
+    """Return the well-known keys with the name of a written key. If there are several, return those that differ only
+    in case and separators.
+    """
     spelt = _by_spelling(release)
     alike = spelt.get(f"/{squash(written)}", [])
     same = sorted({*spelt.get(name_of(written), ()), *alike})
@@ -240,31 +255,34 @@ def _same_key(written: str, release: Version) -> list[str]:
 
 @lru_cache(maxsize=256)
 def _names(domain: str, release: Version) -> Words:
-    """Return the names that keys of a domain can be near to: short ones count in their own domain alone."""
+    """Return the names that a misspelled name of a domain may mean. Short names count only in their own domain."""
     return Words(name_of(key) for key in _served(release) if not _short(key) or key.startswith(f"{domain}/"))
 
 
 def installs_driver(script: str, variant: str) -> bool:
-    """Whether a script names a package or an installer of a driver, of `nvidia` or `neuron` devices."""
+    """Return whether a script names a package or an installer of a driver for `nvidia` or `neuron` devices."""
     lines = [line for line in script.lower().split("\n") if not line.lstrip().startswith("#")]
     return any(word in line for line in lines for word in _facts()["drivers"].get(variant, ()))
 
 
 def is_shared_tag(key: str) -> bool:
-    """Whether a tag's key is one that all kinds of resources bear: `Environment`, `team`, `ManagedBy`."""
+    """Return whether resources of all kinds have a tag with this key: `Environment`, `team`, `ManagedBy`."""
     return re.sub(r"[-_: ]", "", key).lower() in _facts()["shared_tags"]
 
 
-def says_ready(tag: str) -> bool:
-    """Whether a word of a tag's key is one that people give images that are done: `ImageStatus`, `image-verified`."""
+def means_ready(tag: str) -> bool:
+    """Return whether a tag key contains a word that people use for images that are ready: `ImageStatus`,
+    `image-verified`.
+    """
     return any(word.lower() in _facts()["ready"] for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", tag))
 
 
 def find_sibling_families(families: Iterable[str], types: TypeSet, catalog: Catalog) -> list[str]:
-    """Return for each family the one of `types` that is nearest to it: `m7g` for `m7i`, if arm64 types are asked for.
+    """Return for each family the most similar one of `types`: `m7g` for `m7i`, if `types` are arm64.
 
-    A sibling has the same category, as `m`, and no more letters than a processor behind its generation. Of these, it
-    is the one of the next generation that is at least as new, else the newest. Families without one are left out.
+    A sibling has the same category, such as `m`, and no letters after its generation except the processor's. The
+    sibling of the next generation that is at least as new comes first, else the newest. Families without a sibling
+    are omitted.
     """
     known = [
         match for name, of in catalog.values(FAMILY).items() if of & types and (match := re.fullmatch(_FAMILY, name))
@@ -288,17 +306,22 @@ _FAMILY = rf"{_CATEGORY}([iga]?)"
 
 
 def flex_families(catalog: Catalog) -> frozenset[str]:
-    """Return the families of flex types, for every release: an older one merely has no label for them."""
+    """Return the families of flex types in the catalogue. They are the same for every release, although older
+    releases have no label for them.
+    """
     return catalog.distinct(FAMILY, flex_types(catalog))
 
 
 def flex_types(catalog: Catalog) -> TypeSet:
-    """Return the set of the flex types, as `flex_families`."""
+    """Return the flex types of the catalogue. They are the same for every release."""
     return catalog.for_release(NEWEST).having_value(FLEX, "true")
 
 
-def _near_bare_key(item: PoolRequirement, catalog: Catalog) -> NearKey | None:
-    """Return a name without a domain is a legal label of one's own, unless what is asked is of a well-known one."""
+def _find_near_key(item: PoolRequirement, catalog: Catalog) -> NearKey | None:
+    """Return the well-known key that was probably meant by a key without a domain.
+
+    None if it is a custom label, which is valid: the values must be those of the well-known key.
+    """
     if item.is_label:
         return None
     served = _served(catalog.version)
@@ -325,7 +348,9 @@ def _near_bare_key(item: PoolRequirement, catalog: Catalog) -> NearKey | None:
 
 @lru_cache(maxsize=256)
 def _kin(domain: str, release: Version) -> bool | None:
-    """Whether a domain is Karpenter's own (True), another of Kubernetes or AWS or a slip of one (False)."""
+    """Return True for Karpenter's own domains, False for another domain of Kubernetes or AWS or a misspelled one,
+    None for all others.
+    """
     if domain in ("karpenter.k8s.aws", "karpenter.sh"):
         return True
     if any(domain == kin or domain.endswith("." + kin) for kin in _facts()["kin_domains"]):

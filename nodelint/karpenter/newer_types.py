@@ -1,4 +1,4 @@
-"""Values of requirements that no known type has, and that AWS may have added since the facts are of."""
+"""Values of requirements that no known instance type has, and that AWS may have added after the date of the facts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from nodelint.model.messages import short
 
 
 def list_perhaps_new(pool: NodePool, catalog: Catalog) -> Iterator[Gap]:
-    """Yield the values of a pool that have the shape of a new type, family or size, and are near to no known one."""
+    """Yield a gap for each value of a NodePool that has the form of a new instance type, family or size, and is no
+    misspelled known one.
+    """
     for item, slips in slips_of(pool, catalog):
         if item.operator == "In" and item.key in (INSTANCE_TYPE, FAMILY, SIZE):
             for value in item.values:

@@ -1,9 +1,9 @@
-"""Which NodeOverlays count, and for which offers, as the controller decides it.
+"""Which NodeOverlays the controller accepts, and to which offerings they apply.
 
-From pkg/controllers/nodeoverlay (controller.go, store.go) of Karpenter core 1.7.0 to 1.14.1: overlays are taken by
-weight, the heaviest first, of one weight those first whose names are later in the alphabet. Each is accepted whole or
-not at all: it conflicts where an accepted one of the same weight prices the same offer in any pool, or where the last
-one accepted for an instance type has the same weight and brings the same resource.
+From pkg/controllers/nodeoverlay (controller.go, store.go) of Karpenter core 1.7.0 to 1.14.1. The controller reads the
+overlays by weight, the largest first, and of equal weight by name, in reverse order of the alphabet. It accepts or
+rejects an overlay as a whole. An overlay conflicts if an accepted one of the same weight sets the price of the same
+offering in any pool, or if the last one accepted for an instance type has the same weight and sets the same resource.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
 
 POOL_KEY = "karpenter.sh/nodepool"
 _OF_CLASS = frozenset({"karpenter.k8s.aws/placement-group-id", "karpenter.k8s.aws/placement-group-partition"})
-"""Keys of offers that depend on placement groups, of which nothing is known here."""
+"""Keys of offerings that depend on placement groups, which nodelint does not know."""
 
 _OTHER = "\0"
-"""In place of the zones and pools that no overlay names."""
+"""Represents all zones and pools that no overlay names."""
 
 
 class OverlaidPool:
     """A NodePool as overlays see it: its name, the labels of its template, and what its class can offer.
 
-    The pool's own requirements do not count: the controller asks for all types of the class. `offers` are the places
-    and capacity types in which types are offered; where they are not known, zones are those that overlays name.
+    The pool's own requirements do not count: the controller considers all types of the class. `offers` are the zones
+    and capacity types in which types are offered. If they are not known, the zones are those that overlays name.
     """
 
     def __init__(
@@ -67,7 +67,9 @@ class OverlaidPool:
         self._open = open_keys | unknown | (frozenset() if name is not None else {POOL_KEY})
 
     def find_offers(self, requirements: Requirements, release: Version) -> tuple[TypeSet, ...] | None:
-        """Return the types that requirements mean, for each offer; None if that is not known."""
+        """Return the instance types that match the requirements, for each of `offers`. None if they depend on labels
+        of the pool that are not known.
+        """
         types, of_offers = self.types, []
         defined = well_known(release) - {POOL_KEY}
         for wanted in requirements:
@@ -94,8 +96,9 @@ class OverlaidPool:
         )
 
     def _with_label(self, label: Requirement, wanted: Requirement, defined: frozenset[str]) -> TypeSet:
-        """Return the types that go with a requirement on a label of the template: one that types have, too, is
-        narrowed.
+        """Return the types that match a requirement on a key that the template has as a label.
+
+        If instance types have the key as well, the label narrows them.
         """
         if label.key not in defined or label.key in _OFFER_KEYS:
             return self.types if label.intersects(wanted) else NONE
@@ -105,7 +108,7 @@ class OverlaidPool:
 
 
 def _is_for_reserved(wanted: Requirement) -> bool:
-    """Whether a requirement leaves reserved capacity alone."""
+    """Return whether a requirement allows the capacity type `reserved` and no other."""
     return wanted.key == CAPACITY_TYPE and [kind for kind in CAPACITY_TYPES if wanted.admits(kind)] == ["reserved"]
 
 
@@ -114,8 +117,8 @@ _OFFER_KEYS = frozenset({CAPACITY_TYPE, ZONE, ZONE_ID}) | RESERVATION_KEYS
 
 
 def view_pool(resolution: Resolution, zones: Iterable[str]) -> OverlaidPool:
-    """Return a NodePool as overlays see it; `zones` are those that overlays name, for a class whose zones are not
-    known.
+    """Return a NodePool as overlays see it. `zones` are the zones that overlays name: they are used if the zones of
+    the class are not known.
     """
     pool, places = resolution.pool, resolution.places
     labels: dict[str, str | None] | None = {}
@@ -143,7 +146,9 @@ def view_pool(resolution: Resolution, zones: Iterable[str]) -> OverlaidPool:
 
 
 def view_unseen_pools(catalog: Catalog, names: Iterable[str], zones: Iterable[str]) -> list[OverlaidPool]:
-    """Pools of any class for overlays whose pools are not among the files: one of each name, and another one."""
+    """Return a pool with any class for each of `names`, and one for all other names. They represent the pools that
+    are not in the files.
+    """
     offers = _unplaced(catalog.all_types, zones)
     open_keys = _OF_CLASS | RESERVATION_KEYS | {ZONE_ID}
     return [
@@ -153,7 +158,9 @@ def view_unseen_pools(catalog: Catalog, names: Iterable[str], zones: Iterable[st
 
 
 def _unplaced(types: TypeSet, zones: Iterable[str]) -> list[Offer]:
-    """Return what is offered where no zone is known: everything, in each zone that is named and in another one."""
+    """Return the offerings of `types` if no zone is known: in each of `zones` and in another one, on-demand and
+    spot.
+    """
     return [
         Offer({**dict.fromkeys(_OFFER_KEYS), ZONE: zone, ZONE_ID: True, CAPACITY_TYPE: kind}, types)
         for zone in (*sorted(zones), _OTHER)
@@ -162,9 +169,9 @@ def _unplaced(types: TypeSet, zones: Iterable[str]) -> list[Offer]:
 
 
 def requirements_of(overlay: NodeOverlay, release: Version) -> Requirements | None:
-    """Return what an overlay asks of types and offers.
+    """Return the requirements of an overlay on types and offerings.
 
-    None if it holds a placeholder, or the API server refuses it.
+    None if it holds a placeholder, or if the API server refuses it.
     """
     spec = overlay.node.get("spec")
     if overlay.partial or spec is None or any(entry.name is None for entry in spec.entries):
@@ -176,7 +183,7 @@ def requirements_of(overlay: NodeOverlay, release: Version) -> Requirements | No
 
 
 def read_requirements(lines: Iterable[RequirementLine], release: Version) -> Requirements | None:
-    """Requirements as a release reads them; None if one holds a placeholder, or cannot be read."""
+    """Return the requirements as a release reads them. None if one holds a placeholder or cannot be read."""
     found = Requirements()
     for line in lines:
         if not line.known or not isinstance(line.key, str) or not isinstance(line.operator, str):
@@ -189,7 +196,7 @@ def read_requirements(lines: Iterable[RequirementLine], release: Version) -> Req
 
 
 def named_values(overlays: Iterable[NodeOverlay], key: str) -> set[str]:
-    """Return the values of a label that overlays name."""
+    """Return the values of a label that the requirements of overlays name."""
     lines = (
         line
         for overlay in overlays
@@ -200,10 +207,11 @@ def named_values(overlays: Iterable[NodeOverlay], key: str) -> set[str]:
 
 
 class NodeOverlayVerdict(NamedTuple):
-    """What the controller makes of an overlay: whether it counts, and the types that it means.
+    """The decision of the controller about an overlay, and the types to which the overlay applies.
 
-    `reach` has, for each pool, the types of each offer; None if that is not known. Of one in conflict `other` is the
-    accepted overlay that is in its way, `shared` the types on which they meet, `over` the price or a resource.
+    `reach` has, for each pool, the types of each offering; None if these are not known. If the overlay is in
+    conflict, `other` is the accepted overlay with which it conflicts, `shared` the types that both concern, and
+    `over` is `price` or a resource.
     """
 
     overlay: NodeOverlay
@@ -215,7 +223,7 @@ class NodeOverlayVerdict(NamedTuple):
 
     @property
     def types(self) -> TypeSet:
-        """Return the types that it means in some pool."""
+        """Return the instance types to which the overlay applies in some pool."""
         return union(types for pool in self.reach or () for types in pool)
 
 
@@ -225,10 +233,10 @@ def decide(
     release: Version,
     is_refused: Callable[[NodeOverlay], bool],
 ) -> list[NodeOverlayVerdict]:
-    """Accept or reject overlays of one cluster one by one, in the controller's order.
+    """Return a verdict for each overlay of one cluster, in the controller's order.
 
-    Of the weight of an overlay that is not known, those behind it are not known either, unless they conflict with
-    an accepted one.
+    After an overlay whose verdict is unknown, the verdicts of overlays of its weight are unknown too, unless they
+    conflict with an accepted one.
     """
     found: list[NodeOverlayVerdict] = []
     hidden: set[int | None] = set()
@@ -297,7 +305,9 @@ def _find_price_conflicts(verdict: NodeOverlayVerdict, accepted: Sequence[NodeOv
 def _find_capacity_conflicts(
     verdict: NodeOverlayVerdict, accepted: Sequence[NodeOverlayVerdict]
 ) -> Iterator[_Conflict]:
-    """Only the last overlay accepted for a type is compared: it hides what those before it bring."""
+    """Yield the accepted overlays that set the same resource for the same types. Only the last overlay accepted for a
+    type is compared, as in the controller.
+    """
     own = verdict.overlay
     for index, offers in enumerate(verdict.reach or () if own.capacity is not None else ()):
         left = union(offers)
@@ -314,8 +324,9 @@ def _find_capacity_conflicts(
 def apply_node_overlays(
     resolution: Resolution, view: OverlaidPool, index: int, verdicts: Sequence[NodeOverlayVerdict]
 ) -> Resolution:
-    """Return a resolution with the prices and the capacity that accepted overlays give its types. `view` is its pool
-    among those with overlays, `index` the number of the pool.
+    """Return a resolution with the prices and capacities that accepted overlays give its types.
+
+    `view` is its pool as overlays see it, `index` the index of the pool in `reach`.
     """
     settled = tuple(
         str(verdict.overlay.name)
@@ -359,4 +370,4 @@ def apply_node_overlays(
 
 
 _HEAVIER_WINS = Version(1, 9, 0)
-"""The first release in which the heavier of two overlays that bring one resource wins."""
+"""The first release in which the overlay with the larger weight wins if two set one resource."""

@@ -1,4 +1,4 @@
-"""What a NodePool asks of nodes: its requirements, and the labels of its template, which count as such."""
+"""The requirements of a NodePool, including the labels of its template, which count as requirements."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from nodelint.text import Node
 
 
 class PoolRequirement(NamedTuple):
-    """What a requirement or a label of the template asks: both count as requirements.
+    """A requirement of a NodePool, or a label of its template, which counts as a requirement.
 
-    `key` is the key as Karpenter normalises it (of a pool of Auto Mode: Karpenter's label of that name), `written`
-    the one that stands there. `values` are all
-    that are written, those that hold a placeholder too.
+    `key` is the key as Karpenter normalises it (for a pool of Auto Mode, Karpenter's label of that name), `written`
+    the key in the file. `values` are all values in the file, including those that hold a placeholder.
     """
 
     at: RequirementLine | Label
@@ -28,32 +27,34 @@ class PoolRequirement(NamedTuple):
 
     @property
     def node(self) -> Node:
-        """Return the requirement's entry, or the label's value."""
+        """Return the node of the requirement, or of the label's value."""
         return self.at.node
 
     @property
     def key_node(self) -> Node:
-        """Return where the key stands."""
+        """Return the node of the key."""
         return self.at.key_node
 
     @property
     def is_label(self) -> bool:
-        """Whether it is a label of `spec.template.metadata.labels`."""
+        """Return whether this is a label of `spec.template.metadata.labels`."""
         return isinstance(self.at, Label)
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """Return the values that are known texts."""
+        """Return the values without those that hold a placeholder."""
         return tuple([value.text for value in self.values if isinstance(value.text, str)])
 
     @property
     def known(self) -> bool:
-        """Whether every value is a known text."""
+        """Return whether all values of the requirement are known: none holds a placeholder."""
         return all(isinstance(value.text, str) for value in self.values)
 
 
 def requirements_of(pool: NodePool) -> tuple[PoolRequirement, ...]:
-    """Return what a pool asks in the order written, as far as key and operator are known."""
+    """Return the requirements and template labels of a pool in the order of the file, if their key and operator are
+    known.
+    """
     return pool.once("asked", (), lambda: tuple(_iterate_requirements(pool)))
 
 
@@ -67,7 +68,7 @@ def _iterate_requirements(pool: NodePool) -> Iterator[PoolRequirement]:
 
 
 def asks(pool: NodePool, written: str) -> str:
-    """Return the normalised label that a key of a pool stands for.
+    """Return the normalised label of a key that a pool writes.
 
     For a pool of EKS Auto Mode it is Karpenter's label of the same name.
     """
@@ -75,12 +76,12 @@ def asks(pool: NodePool, written: str) -> str:
 
 
 def key_in_domain(pool: NodePool, key: str) -> str:
-    """Return a label key as a pool writes it: Auto Mode has those of instance types in its own domain."""
+    """Return a label key as a pool must write it: Auto Mode has the labels of instance types in its own domain."""
     return providers_key(key, pool.provider)
 
 
-def last_asking(pool: NodePool, key: str) -> PoolRequirement | None:
-    """Return the last requirement or label of a pool on a key, which is the one that narrows.
+def find_last_requirement(pool: NodePool, key: str) -> PoolRequirement | None:
+    """Return the last requirement or label of a pool for a key.
 
     None if there is none.
     """
@@ -88,5 +89,5 @@ def last_asking(pool: NodePool, key: str) -> PoolRequirement | None:
 
 
 def values_at(item: PoolRequirement) -> Node:
-    """Return where the values of what is asked stand; the whole entry where there are none."""
+    """Return the node of a requirement's values, or of the whole requirement if it has none."""
     return item.node if isinstance(item.at, Label) else item.at.values_node

@@ -1,6 +1,7 @@
 """What the selector terms of a class find: its subnets, security groups and reservations, term by term.
 
-A placeholder, or a fact that is not available, leaves a term open; nothing is concluded from it.
+If a term has a placeholder, or if an AWS fact is not available, its result is unknown and nothing is concluded from
+it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from nodelint.ec2.questions import (
     subnet_question,
 )
 from nodelint.ec2.snapshot import CapacityReservation, PlacementGroup, Question, SecurityGroup, Subnet
-from nodelint.karpenter.pool_requirements import PoolRequirement, last_asking, requirements_of
+from nodelint.karpenter.pool_requirements import PoolRequirement, find_last_requirement, requirements_of
 from nodelint.model.fact_kinds import FactKind
 from nodelint.model.gap import Skip
 from nodelint.model.keys import REGION, ZONE, ZONE_ID
@@ -36,7 +37,9 @@ if TYPE_CHECKING:
 
 
 class TermFinds(NamedTuple, Generic["_Found"]):
-    """What the term at `node` finds; None if a placeholder, or a fact that is `missing`, leaves that open."""
+    """The resources that the term at `node` finds. `found` is None if a placeholder, or a `missing` fact, makes them
+    unknown.
+    """
 
     node: Node
     question: Question | None
@@ -45,7 +48,7 @@ class TermFinds(NamedTuple, Generic["_Found"]):
 
     @property
     def place(self) -> Node:
-        """Return where to point at: the one value that the term selects by, else the whole entry."""
+        """Return the node to report: the only value by which the term selects, else the whole term."""
         values = [node for key in ("id", "name") if (node := self.node.get(key)) is not None]
         tags = self.node.get("tags")
         if not values and tags is not None:
@@ -54,25 +57,25 @@ class TermFinds(NamedTuple, Generic["_Found"]):
 
     @property
     def selector_kind(self) -> str:
-        """Return how it selects: by `id`, by `name`, else by `tags`."""
+        """Return by which field the term selects: `id`, `name`, else `tags`."""
         first = self.question.filters[0][0] if self.question is not None and self.question.filters else ""
         return "id" if first.endswith("-id") and first != "owner-id" else "name" if first == "group-name" else "tags"
 
     @property
     def is_open(self) -> bool:
-        """Whether the term holds a placeholder."""
+        """Return whether the result is unknown because the term holds a placeholder."""
         return self.found is None and any(node.value is UNKNOWN for node in self.node.walk())
 
     @property
     def description(self) -> str:
-        """Return what the term selects by, for messages: an id, a name, or tags."""
+        """Return the id, the name or the tags by which the term selects, for messages."""
         return describe_question(self.question) if self.question is not None else ""
 
 
 class Finds(NamedTuple, Generic["_Found"]):
-    """What the terms of one selector find. `at` is its key in the class, None if the class has none.
+    """The resources that all terms of one selector find. `at` is its key in the class, None if the class has none.
 
-    `whole` is False where a placeholder may hold further terms.
+    `whole` is False if a placeholder or template code may hold further terms.
     """
 
     at: Node | None
@@ -81,22 +84,24 @@ class Finds(NamedTuple, Generic["_Found"]):
 
     @property
     def known(self) -> tuple[_Found, ...]:
-        """Return what is certainly found, each thing once, in the order of the terms."""
+        """Return the resources that are certainly found, without duplicates, in the order of the terms."""
         return tuple({group.id: group for term in self.terms for group in term.found or ()}.values())
 
     @property
     def nothing(self) -> bool:
-        """Whether there are terms, all are known, and none finds anything."""
+        """Return whether all terms are known and none finds anything. False if there are no terms."""
         return self.whole and bool(self.terms) and all(term.found == () for term in self.terms)
 
     def skips(self) -> Iterator[Skip]:
-        """Yield what is not available, each at its term."""
+        """Yield the AWS facts that are missing, each at its term."""
         for term in self.terms:
             if term.missing is not None:
                 yield Skip(term.place, term.missing.reason, term.missing.transient, term.missing.kind)
 
     def everything(self) -> tuple[_Found, ...] | None:
-        """Return all that is found, each thing once; None if a placeholder leaves that open. Raise Missing."""
+        """Return all resources that the terms find, without duplicates. None if a placeholder makes this unknown.
+        Raise Missing if an AWS fact is missing.
+        """
         for term in self.terms:
             if term.missing is not None:
                 raise term.missing
@@ -116,8 +121,8 @@ def groups_of(node_class: EC2NodeClass, facts: AwsFacts) -> Finds[SecurityGroup]
 
 
 def reservations_of(node_class: EC2NodeClass, facts: AwsFacts, release: Version) -> Finds[CapacityReservation]:
-    """Return the capacity reservations that each term of a class finds and Karpenter uses: active and not at their
-    end.
+    """Return the capacity reservations that each term of a class finds and Karpenter uses: they are active and have
+    not ended.
     """
 
     def usable(question: Question) -> tuple[CapacityReservation, ...]:
@@ -129,7 +134,7 @@ def reservations_of(node_class: EC2NodeClass, facts: AwsFacts, release: Version)
 
 
 def placements_of(node_class: EC2NodeClass, facts: AwsFacts, release: Version) -> Finds[PlacementGroup]:
-    """Return the placement group that a class finds, if it is available: Karpenter passes over others."""
+    """Return the placement group that a class finds, if it is available: Karpenter ignores others."""
 
     def usable(question: Question) -> tuple[PlacementGroup, ...]:
         return tuple(group for group in facts.placements(question) if group.state == "available")
@@ -160,15 +165,15 @@ def _finds(
 
 
 def describe_question(question: Question) -> str:
-    """Return what a question asks for, as it is written in a manifest: an id, a name, or tags."""
+    """Return the id, the name or the tags for which a question asks, as a manifest writes them."""
     return ", ".join(f"{name[4:]}: {value}" if name.startswith("tag:") else value for name, value in question.filters)
 
 
 def spelt_right(question: Question | None, facts: AwsFacts) -> Question | None:
-    """Return the one question that differs from this in capitals and punctuation only, and found something; else
-    None.
+    """Return the question of the snapshot that differs from this one only in case and punctuation, and whose answer
+    is not empty.
 
-    It was asked for another class of the snapshot.
+    None if there is none, or more than one. The snapshot has it because of another class.
     """
     if question is None or facts.region is None:
         return None
@@ -186,11 +191,10 @@ def _plain(question: Question) -> list[tuple[str, ...]]:
 
 
 def elsewhere(pools: Iterable[NodePool], facts: AwsFacts) -> str | None:
-    """Return why the facts say nothing about NodePools and their class: they are plainly for another region.
+    """Return why the AWS facts do not apply to NodePools and their class: the pools are for another region. None if
+    the facts apply.
 
-    Else None.
-
-    One of them says so by the zones or regions that it lists, and none is for the region of the facts.
+    At least one pool must list zones or regions of another region, and none may be for the region of the facts.
     """
     if facts.region is None:
         return None
@@ -201,14 +205,14 @@ def elsewhere(pools: Iterable[NodePool], facts: AwsFacts) -> str | None:
 
 
 def check_region(pools: Iterable[NodePool], facts: AwsFacts, kind: FactKind) -> None:
-    """Make sure that the facts are about where NodePools and their class are. Raise Missing (see `elsewhere`)."""
+    """Raise Missing if the AWS facts are for another region than NodePools and their class (see `elsewhere`)."""
     why = elsewhere(pools, facts)
     if why is not None:
         raise Missing(kind, why)
 
 
 def _pool_in_region(pool: NodePool, region: str) -> bool | None:
-    """Whether a pool is for a region; None if it does not say."""
+    """Return whether a pool is for a region. None if the pool lists neither zones nor regions."""
     answers: list[bool] = []
     for item in requirements_of(pool):
         if item.key in (REGION, ZONE) and item.operator == "In" and item.known and item.texts:
@@ -219,11 +223,11 @@ def _pool_in_region(pool: NodePool, region: str) -> bool | None:
 
 
 def region_of_zones(pool: NodePool) -> tuple[str, PoolRequirement] | None:
-    """Return the one region of the zones that a pool asks for, with the requirement that lists them.
+    """Return the only region of the zones that a pool requires, with the requirement that lists them.
 
-    None if they are not known, or lie in several regions.
+    None if the zones are not known or are in several regions.
     """
-    item = last_asking(pool, ZONE)
+    item = find_last_requirement(pool, ZONE)
     if item is None or item.operator != "In" or not item.known:
         return None
     regions = {region_of(text) for text in item.texts}
@@ -232,7 +236,7 @@ def region_of_zones(pool: NodePool) -> tuple[str, PoolRequirement] | None:
 
 
 def region_of(zone: str) -> str | None:
-    """Return the region that a zone's name holds, local zones' too (`us-east-1-bos-1a`); None for what is no such
+    """Return the region in the name of a zone, also of a Local Zone (`us-east-1-bos-1a`). None if the text is no such
     name.
     """
     forms = table("vocabulary")["forms"]
@@ -241,9 +245,7 @@ def region_of(zone: str) -> str | None:
 
 
 def zones_left(pool: NodePool, subnets: Iterable[Subnet]) -> dict[str, str]:
-    """Return the zones of subnets, each with its id, that the pool's requirements allow, as far as these
-    are known.
-    """
+    """Return the zones of subnets that the pool's known requirements allow, each with its zone id."""
     wanted = [
         Requirement.parse(item.key, item.operator, item.texts)
         for item in requirements_of(pool)

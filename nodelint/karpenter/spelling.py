@@ -1,4 +1,4 @@
-"""Which of some words a slip of the pen was meant to be."""
+"""Find the word that was probably meant by a misspelled word."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 LEAST_FOR_A_GUESS = 4
-"""Letters of a word below which nothing is guessed: short codes are too near to each other."""
+"""The fewest letters of a word that is corrected: short codes are too similar to each other."""
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz-._/"
 _NO_DIGITS = re.compile(r"\D+").sub
@@ -14,7 +14,7 @@ _NO_LETTER_OR_DIGIT = re.compile(r"[^a-z0-9]").sub
 
 
 class Words:
-    """Words to choose from, with an index of those that may be near a text."""
+    """The possible words, with an index of those that may be near a text."""
 
     __slots__ = ("_by_digits", "_by_squashed", "_one_begun", "words")
 
@@ -28,12 +28,14 @@ class Words:
         self._one_begun: dict[str, str | None] | None = None
 
     def same(self, text: str) -> list[str]:
-        """Return the words that differ from a text in case and separators alone."""
+        """Return the words that differ from a text only in case and separators."""
         return self._by_squashed.get(squash(text), [])
 
     def nearest(self, text: str, abbreviated: bool) -> str | None:
-        """Return the one word that is a slip or two away, its digits the same; with `abbreviated` the one
-        it begins.
+        """Return the only word within one or two letters of a text, with equal digits. None if there are none or
+        several.
+
+        With `abbreviated`, the only word that begins with the text comes first.
         """
         word = text.strip().lower().replace("_", "-")
         if abbreviated and len(word) > 1 and (begun := self._begun_by(word)) is not None:
@@ -52,7 +54,7 @@ class Words:
         return best[0] if len(best) == 1 else None
 
     def _begun_by(self, head: str) -> str | None:
-        """Return the one word that a text begins; None if there are none or several."""
+        """Return the only word that begins with a text. None if there are none or several."""
         if self._one_begun is None:
             found: dict[str, str | None] = {}
             for word in self.words:
@@ -63,7 +65,9 @@ class Words:
 
 
 def distance(a: str, b: str, most: int) -> int:
-    """Letters dropped, added, changed or swapped between two texts; `most + 1` for anything above `most`."""
+    """Return the number of letters dropped, added, changed or swapped between two texts; `most + 1` for anything
+    above `most`.
+    """
     if abs(len(a) - len(b)) > most:
         return most + 1
     before: list[int] = []
@@ -81,18 +85,20 @@ def distance(a: str, b: str, most: int) -> int:
 
 
 def one_slip(a: str, b: str) -> bool:
-    """Whether two names are one letter apart, their digits the same: short codes and numbers never are."""
+    """Return whether two names differ in one letter and have equal digits. False for names below
+    `LEAST_FOR_A_GUESS`.
+    """
     return min(len(a), len(b)) >= LEAST_FOR_A_GUESS and digits(a) == digits(b) and distance(a, b, 1) == 1
 
 
 def digits(text: str) -> str:
-    """Return the digits of a text, all else taken out."""
+    """Return the digits of a text."""
     inner = text.strip(_LETTERS)
     return inner if inner.isascii() and (not inner or inner.isdigit()) else _NO_DIGITS("", text)
 
 
 def squash(text: str) -> str:
-    """Return a text without case and separators."""
+    """Return a text in lower case without separators."""
     text = text.lower()
     bare = text.replace("-", "").replace(".", "").replace("_", "").replace("/", "")
     return bare if bare.isascii() and bare.isalnum() else _NO_LETTER_OR_DIGIT("", text)

@@ -1,4 +1,4 @@
-"""Taints by their keys: who sets, removes and tolerates them, and which of them a slip was meant to be."""
+"""Taint keys: which programs set, remove and tolerate them, and the probable meaning of misspelled ones."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
 
 class TaintOwner(NamedTuple):
-    """Who sets and removes a taint, and the effects that it has then."""
+    """The program that sets and removes a taint, and the effects with which it sets the taint."""
 
     name: str
     effects: tuple[str, ...]
 
 
 def owner_of_taint(key: str) -> TaintOwner | None:
-    """Who sets and removes the taint of a key on nodes itself; None for taints of one's own."""
+    """Return the program that itself sets and removes the taint of a key on nodes. None for other taints."""
     fact = _facts()["owned_taints"].get(key)
     return None if fact is None else TaintOwner(fact["owner"], tuple(fact["effects"]))
 
 
 def remover_of_taint(key: str) -> str | None:
-    """Return the known program that takes a startup taint of a key off nodes; None if none is known."""
+    """Return the known program that removes a startup taint of a key from nodes. None if none is known."""
     facts = _facts()["startup_taints"]
     found = facts["removed"].get(key)
     if found is None:
@@ -37,7 +37,9 @@ def remover_of_taint(key: str) -> str | None:
 
 
 def meant_taint(key: str, startup: bool) -> str | None:
-    """Return the taint that programs remove (`startup`) or tolerate, and that a key was meant to be; else None."""
+    """Return the taint that was probably meant by a key: one that programs remove (`startup`) or tolerate. None if
+    the key is one, or resembles none.
+    """
     known = _facts()["startup_taints"]["removed"] if startup else _facts()["tolerated_taints"]["keys"]
     if key in known or (startup and remover_of_taint(key) is not None):
         return None
@@ -52,13 +54,15 @@ def _key_matches_agent(key: str, known: str, startup: bool) -> bool:
 
 
 def of_nobody(key: str) -> bool:
-    """Whether no program can be expected to remove a taint: it is of a docs' domain, or of Karpenter's own."""
+    """Return whether no program can be expected to remove a taint: its domain is used in documentation, or belongs to
+    Karpenter.
+    """
     domain = key.partition("/")[0] if "/" in key else ""
     return of_karpenter(domain) or _within(domain, _facts()["startup_taints"]["of_docs"])
 
 
 def of_karpenter(domain: str) -> bool:
-    """Whether a domain of keys is Karpenter's own, or below it."""
+    """Return whether a domain of keys belongs to Karpenter or is below such a domain."""
     return _within(domain, (CORE_GROUP, AWS_GROUP))
 
 

@@ -1,4 +1,4 @@
-"""What a value that its label key does not have was meant to be."""
+"""The probable meaning of a value that its label key cannot have."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _WITHOUT_LETTERS = re.compile(r"[\W\d_]*", re.ASCII).fullmatch
 
 
 class Slip(NamedTuple):
-    """A value that a key does not have: what it was meant to be, and the one other key that has it.
+    """A value that a key cannot have: what was probably meant, and the only other key that can have the value.
 
-    `impossible` is whether no node can have it; else it is only written in another way than it was meant. `plain` is
-    whether there is no more to say of it: nothing is near, no other release has it, and it may be a label's value.
+    `impossible` is true if no node can have it; otherwise it is only written differently. `plain` is true if nothing
+    more can be said: no known value is near, no other release has it, and it is a valid label value.
     """
 
     near: str | None
@@ -34,9 +34,10 @@ _NOTHING_LIKE_IT = Slip(None, None, True, True)
 
 
 class ValueSpelling:
-    """The values of a key in a catalogue, and what others were meant to be.
+    """The values of a key in a catalogue, with corrections for others.
 
-    `known` are all that the key can have, None if that is not known offline. `homes` gives the keys of a value.
+    `known` are all values that the key can have; None if these are not known offline. `homes` returns the keys of a
+    value.
     """
 
     def __init__(
@@ -54,7 +55,7 @@ class ValueSpelling:
         self._unit: Mapping[str, object] = facts["units"].get(key, {})
 
     def slips(self, texts: Iterable[str]) -> dict[str, Slip]:
-        """Return those of some texts that the key does not have; none that another region or account may know."""
+        """Return the texts that the key cannot have, without those that another region or account may know."""
         known, synonyms = self._known, self._synonyms
         if known is not None:
             texts = [text for text in texts if text not in known or (synonyms and text.lower() in synonyms)]
@@ -65,7 +66,7 @@ class ValueSpelling:
     def _slip(self, text: str) -> Slip | None:
         possible = self.can_have(text) if self._known is None else text in self._known
         if not possible and text in self._elsewhere:
-            return None  # retired, or sold in a region that nobody has asked
+            return None  # a retired type, or one of a region without facts
         near = self.nearest(text)
         if possible is not False:
             return None if near is None or near == text else Slip(near, None, False, False)
@@ -74,13 +75,13 @@ class ValueSpelling:
         return _NOTHING_LIKE_IT if plain and home is None else Slip(near, home, True, plain)
 
     def can_have(self, value: str) -> bool | None:
-        """Whether the key can have a value; None if that is not known offline."""
+        """Return whether the key can have a value. None if the answer is not known offline."""
         if self._known is not None:
             return value in self._known or (None if value in self._elsewhere else False)
         return False if self._form is not None and _key_of_form(value) != self._key else None
 
     def _home(self, value: str) -> str | None:
-        form = _key_of_form(value) if "-" in value else None  # each of them has one
+        form = _key_of_form(value) if "-" in value else None  # a value of each such form has a hyphen
         if form is not None:
             return form if form != self._key else None
         if self._form is not None and len(value) < LEAST_FOR_A_GUESS:
@@ -92,7 +93,9 @@ class ValueSpelling:
         return found[0] if len(found) == 1 else None
 
     def nearest(self, value: str) -> str | None:
-        """Return the value that a slip was meant to be; None if it is one, nothing is near, or several are."""
+        """Return the correct value that was probably meant by a misspelled one. None if the value is correct, or if
+        no value or several are near.
+        """
         synonym = self._synonyms.get(value.lower()) if self._synonyms else None
         if synonym is not None:
             return synonym
@@ -115,7 +118,7 @@ class ValueSpelling:
 
     @cached_property
     def _elsewhere(self) -> Set[str]:
-        """Return types and families that another catalogue may hold."""
+        """Return types and families that are not in this catalogue but that another one may have."""
         return names_elsewhere(self._key)
 
     @cached_property
@@ -124,7 +127,7 @@ class ValueSpelling:
 
     @cached_property
     def _words(self) -> Words:
-        """Return what the key can have in the catalogue, ready to be compared with."""
+        """Return the values that the key can have in the catalogue, with an index for comparison."""
         return Words(self._known or ())
 
     @cached_property
@@ -138,11 +141,13 @@ class ValueSpelling:
 
     @cached_property
     def _family_words(self) -> dict[str, Words]:
-        """Return what stands behind the hyphen of families, by what stands before it."""
+        """Return the parts of family names after the hyphen, by the part before it."""
         return _words_behind("-", self._catalog.values(FAMILY))
 
     def _in_its_unit(self, value: str, known: Collection[str]) -> str | None:
-        """Return a number that is right once it is multiplied: GiB written where MiB are due."""
+        """Return the correct number if a number was written in another unit, such as GiB instead of MiB. None
+        otherwise.
+        """
         slip = self._unit.get("slip")
         if slip is None or not value.isascii() or not value.isdigit() or len(value) > 9:
             return None
@@ -157,12 +162,14 @@ class ValueSpelling:
         sizes = self._sizes.get(near, _NO_WORDS)
         meant: str | None = size
         if size not in sizes.words:
-            # A size that other families have is not a slip of the pen.
+            # A size that other families have is not misspelt.
             meant = None if self._catalog.has_value(SIZE, size) else sizes.nearest(size, abbreviated=True)
         return f"{near}.{meant}" if meant is not None else None
 
     def _nearest_family(self, value: str) -> str | None:
-        """Return a family is a code: only what stands behind a hyphen is a word that one can misspell."""
+        """Return the family that was probably meant by a family name with a hyphen. None if the part before the
+        hyphen is unknown, or if no known family is similar.
+        """
         head, hyphen, tail = value.lower().partition("-")
         if not hyphen or head == "u":
             return None
@@ -174,7 +181,7 @@ _NO_WORDS = Words(())
 
 
 def _words_behind(mark: str, values: Iterable[str]) -> dict[str, Words]:
-    """Return what stands behind the first mark in some values, by what stands before it."""
+    """Return the parts of values after the first separator `mark`, by the part before it."""
     tails: dict[str, list[str]] = {}
     for head, found, tail in (value.partition(mark) for value in values):
         if found:
@@ -183,7 +190,7 @@ def _words_behind(mark: str, values: Iterable[str]) -> dict[str, Words]:
 
 
 def _key_of_form(value: str) -> str | None:
-    """Return the key of a region's, zone's or zone id's name, told by its form."""
+    """Return the key whose values have the form of a value: region, zone or zone id. None if it has another form."""
     return next((key for key, matches in _forms() if matches(value)), None)
 
 
@@ -194,7 +201,7 @@ def _forms() -> list[tuple[str, Callable[[str], object]]]:
 
 
 def _respelt(value: str) -> Iterator[str]:
-    """Yield how the name of a region or zone is spelt: in small letters, and with its hyphens in place
+    """Yield the usual spellings of a region's or zone's name: in lower case, and with correct hyphens
     (`us-east1-a`).
     """
     if value.lower() != value:

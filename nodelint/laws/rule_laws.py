@@ -217,7 +217,7 @@ def rule_is_heard_among_all(trial: Trial, case: ExamplePair) -> Iterator[str]:
         yield f"only {', '.join(sorted(others)) or 'nothing'} is heard"
 
 
-def _says_that_it_ended(result: Result) -> bool:
+def _reports_ended_image(result: Result) -> bool:
     return "ended-image" in result.rule.tags and result.severity == "warning"
 
 
@@ -226,7 +226,7 @@ def good_example_is_good(trial: Trial, case: ExamplePair) -> Iterator[str]:
     # Some things only Amazon Linux 2 does. Its end of support is then a true finding.
     is_ended = "alias: al2@" in trial.good(case).text
     for result in trial.default_results(trial.good(case).text, trial.good(case), case):
-        if result.rule.name != case.rule.name and not (is_ended and _says_that_it_ended(result)):
+        if result.rule.name != case.rule.name and not (is_ended and _reports_ended_image(result)):
             yield f"{result.severity}[{result.rule.name}]: {_place(result)}"
 
 

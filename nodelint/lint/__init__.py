@@ -1,1 +1,1 @@
-"""How rules are run: judging, suppressions, fixes, baseline."""
+"""Run rules over manifests: findings, suppressions, fixes and baselines."""

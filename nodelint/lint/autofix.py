@@ -1,4 +1,4 @@
-"""Fixes: edits are applied round by round until nothing changes, and what would break a file is taken back."""
+"""Apply fixes in rounds until nothing changes. A fix that would break a file is reverted."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _UNSEEN = "it would stand inside the code of the template"
 _TOGETHER = "together with the other fixes it would cause another finding, or replace nodes"
 
 Judge = Callable[[Sequence[Source], LintRequest], Report]
-"""What judges sources as `lint` does."""
+"""A function that judges sources as `lint` does."""
 
 
 class Fixed(NamedTuple):
-    """What fixing made of the sources: `sources` hold the new texts, `report` what is left to say.
+    """The result of fixing: `sources` contain the new texts, `report` the remaining findings.
 
-    `applied` are the results whose edits were written; `refused` those whose edits would have broken
-    the file, with the reason.
+    `applied` are the results whose edits were written. `refused` are results whose edits would break a file, each
+    with the reason.
     """
 
     sources: tuple[Source, ...]
@@ -47,11 +47,11 @@ def fix(
     report: Report | None = None,
     prove: Prover | None = None,
 ) -> Fixed:
-    """Apply fixes until nothing changes: safe ones, and with `unsafe` then the others, so that they cost no safe one.
+    """Apply fixes until nothing changes. With `unsafe`, unsafe fixes follow after all safe ones.
 
-    A fix is applied whole or not at all, and is left out when the new text does not parse or breaks
-    the schema where the old one did not. `judge` stands in for `lint`; `report` is what it said of `sources`,
-    where that has been asked already. `prove` leaves of the fixes of a report those that hold.
+    A fix is applied completely or not at all. It is refused if the new text does not parse, or if it breaks the
+    schema and the old text did not. `judge` replaces `lint`. `report` is the report on `sources`, if it was made
+    before. `prove` removes from a report the fixes that do not work.
     """
     judge = judge or lint
     report = report or judge(sources, request)
@@ -81,7 +81,7 @@ _Refused = dict[tuple[str, str, str], tuple[Result, str]]
 
 
 class _Fixing:
-    """The files on their way, the fixes that are written, and those that are not."""
+    """The state of a fix run: the files, the applied fixes and the refused fixes."""
 
     def __init__(self, sources: Sequence[Source], report: Report) -> None:
         self.sources = list(sources)
@@ -97,7 +97,7 @@ class _Fixing:
         self._chosen: list[Result] = []
 
     def choose(self) -> list[Result]:
-        """Return the fixes of a round; none at the end."""
+        """Return the fixes of the next round; empty at the end."""
         chosen = choose_compatible(self.report.results, self.sources, self.unsafe, self.refused)
         if not chosen and self._again:
             self._again = False
@@ -106,10 +106,10 @@ class _Fixing:
         return chosen
 
     def make(self, chosen: Sequence[Result], request: LintRequest) -> list[Source] | None:
-        """Return the files with fixes, less those that would break one; None if they come to an earlier text, or none
-        is.
+        """Return the files with these fixes, without the fixes that would break a file.
 
-        Rules that answer each other would do so for ever: their fixes are taken back.
+        None if no fix remains, or if the result equals an earlier text. Rules whose fixes undo each other would loop
+        forever: their fixes are reverted.
         """
         current = self.sources
         self._states[_texts(current)] = current, self.report, len(self.applied)
@@ -133,8 +133,9 @@ class _Fixing:
         return None
 
     def part(self, harmed: Collection[Name]) -> None:
-        """Try fewer fixes in the next round: those that harm no object, else half of them. Refuse a single fix that
-        does not hold.
+        """Try fewer fixes in the next round: those that harm no object, else half of them.
+
+        A single fix that does not work is refused.
         """
         if len(self._chosen) == 1:
             self.refused[mark_fix(self._chosen[0])] = self._chosen[0], _TOGETHER
@@ -145,13 +146,13 @@ class _Fixing:
             self._most = max(1, len(self._chosen) // 2)
 
     def refuse_idle(self, then: Report) -> bool:
-        """Refuse the fixes after which the same is found as before; whether there is any."""
+        """Refuse the fixes after which the same findings remain. Return whether there is any."""
         idle = _without_effect(self._chosen, self.report, then)
         self.refused.update((mark_fix(result), (result, _UNSEEN)) for result in idle)
         return bool(idle)
 
     def take(self, new: list[Source], report: Report) -> None:
-        """Take the result of a round, whose fixes are written."""
+        """Keep the result of a round whose fixes were written."""
         self.applied += self._chosen
         # Objects that change together carry the same edits: what mends one mends the other.
         done = {tuple(r.finding.edits) for r in self._chosen}
@@ -166,7 +167,7 @@ def _texts(sources: Sequence[Source]) -> tuple[str, ...]:
 
 
 def _find_undone(results: Sequence[Result]) -> dict[tuple[str, str, str], tuple[Result, str]]:
-    """Fixes that lead back to the text that they began with, each with the rules whose fixes take it back."""
+    """Return the fixes that restore an earlier text, each with the rules whose fixes undo it."""
     found = {}
     for result in results:
         others = sorted({other.rule.name for other in results} - {result.rule.name}) or [result.rule.name]
@@ -175,9 +176,7 @@ def _find_undone(results: Sequence[Result]) -> dict[tuple[str, str, str], tuple[
 
 
 def _without_effect(chosen: Sequence[Result], before: Report, after: Report) -> list[Result]:
-    """Return the fixes of a template after which the same is found as often as before: they were written into its
-    code.
-    """
+    """Return the fixes of a template after which as many findings remain: their edits went into template code."""
     in_templates = [result for result in chosen if result.span.source.masked]
     if not in_templates:
         return []
@@ -191,7 +190,7 @@ def _without_effect(chosen: Sequence[Result], before: Report, after: Report) -> 
 
 
 def _rewritten(sources: Sequence[Source], results: Sequence[Result], tried: Sequence[Source]) -> list[Source]:
-    """Return the sources with edits; those of `tried` have them already where they are not the same."""
+    """Return the sources with the edits applied. A source of `tried` is used if it was parsed completely again."""
     edits = edits_by_source(results)
 
     def with_edits(old: Source, new: Source) -> Source:
@@ -203,5 +202,7 @@ def _rewritten(sources: Sequence[Source], results: Sequence[Result], tried: Sequ
 
 
 def _is_read_whole(old: Source, new: Source) -> bool:
-    """Whether no document of the old text stands for one of the new: its places would be those in the old text."""
+    """Return whether the new source shares no parsed document with the old one, so that all its offsets are
+    its own.
+    """
     return set(map(id, old.documents)).isdisjoint(map(id, new.documents))

@@ -1,7 +1,7 @@
-"""The findings that a repository has agreed to live with for now, as a file next to it.
+"""Read, write and compare the baseline: a file with the known findings of a repository.
 
-One finding stands on one line, sorted, so that a change of the file reads as what came and what went.
-`schemas/baseline.schema.json` describes it.
+Each finding is one line, and the lines are sorted, so that a diff of the file shows which findings appeared or
+vanished. `schemas/baseline.schema.json` describes the file.
 """
 
 from __future__ import annotations
@@ -24,13 +24,16 @@ _KEY = "nodelint-baseline"
 
 
 class BaselineError(ValueError):
-    """A file that is not a baseline, or one in a format that this release does not read: which, and what is wrong."""
+    """Raised for a file that is not a baseline, or has an unsupported format version.
+
+    It names the file and the fault.
+    """
 
 
 class KnownFinding(NamedTuple):
-    """A finding of a baseline. Only `fingerprint` decides; the rest is for those who read the file.
+    """A finding of a baseline. Only `fingerprint` is compared; the other fields are for readers of the file.
 
-    `path` is seen from the baseline's own folder; `object` is empty if the finding is about none.
+    `path` is relative to the baseline's folder; `object` is empty if the finding is not about an object.
     """
 
     path: str
@@ -44,8 +47,9 @@ class KnownFinding(NamedTuple):
 class Split(NamedTuple):
     """A report compared with a baseline.
 
-    `new` is the report with what is not in the baseline, `known` what is. `gone` are the entries that were looked for
-    and not found: they are fixed. `unjudged` are those that were not looked for, `kept` all but the gone.
+    `new` is the report with only the findings that are not in the baseline, `known` are the others. `gone` are
+    entries that were judged and not found: they are fixed. `unjudged` are entries that the run did not judge, `kept`
+    all entries that are not gone.
     """
 
     new: Report
@@ -56,9 +60,9 @@ class Split(NamedTuple):
 
 
 def write(report: Report, root: str = "", keep: Iterable[KnownFinding] = ()) -> str:
-    """Return the baseline of what a report found; `root` is the folder that the file will stand in.
+    """Return the text of the baseline for a report; `root` is the folder of the baseline file.
 
-    `keep` are entries of an older baseline that the run has not judged (`Split.unjudged`).
+    `keep` are entries of an older baseline that the run did not judge (`Split.unjudged`).
     """
     entries = {entry.fingerprint: entry for entry in keep}
     for result, fingerprint in zip(report.places, fingerprints(report.places, root), strict=True):
@@ -73,7 +77,7 @@ def write(report: Report, root: str = "", keep: Iterable[KnownFinding] = ()) -> 
 
 
 def read(text: str | bytes, path: str) -> tuple[KnownFinding, ...]:
-    """Return the entries of a baseline file. Raise `BaselineError`, which names the file by `path`."""
+    """Return the entries of a baseline file. Raise BaselineError, with `path` as the name of the file."""
     try:
         value = json.loads(text.decode("utf-8-sig") if isinstance(text, bytes) else text.removeprefix("\ufeff"))
     except UnicodeDecodeError:
@@ -102,12 +106,12 @@ def split(
     rules: Collection[str] | None = None,
     comparing: Collection[str] = (),
 ) -> Split:
-    """Part what is new from what is known.
+    """Return the report split into new and known findings.
 
-    `root` is the folder of the baseline file, `paths` the files and folders that the run was about (none:
-    all), `rules` those that reported (None: all). What lies elsewhere, what a rule skipped and what stands in
-    a file that cannot be parsed is not judged, and so never counts as fixed. `comparing` are the rules that compare
-    objects of the whole repository: a run over a part of it does not judge their findings.
+    `root` is the folder of the baseline file, `paths` the files and folders of the run (empty: all), `rules` the
+    rules that reported (None: all). An entry counts as fixed only if it was judged: its path is in the run, its rule
+    ran, and its file can be parsed. `comparing` are rules that compare objects of the whole repository: a run over a
+    part of it does not judge their findings.
     """
     have = {entry.fingerprint for entry in baseline}
     places = report.places
@@ -142,8 +146,9 @@ def split(
 
 
 def _choose_fingerprints(results: Sequence[Result], root: str, have: Collection[str]) -> list[str]:
-    """Return the mark of each result; where it is not among those of the file, the one under a former name that
-    is.
+    """Return the fingerprint of each result.
+
+    If the baseline does not have it, but has one under a former name of the rule, return the latter.
     """
     chosen_fingerprints = fingerprints(results, root)
     for name in sorted(
@@ -167,10 +172,10 @@ def _choose_fingerprints(results: Sequence[Result], root: str, have: Collection[
 def _find_other_places(
     places: Sequence[Result], chosen: Sequence[str], root: str, baseline: Sequence[KnownFinding], is_part: bool
 ) -> list[str]:
-    """Return the fingerprints of results, each of the place at which the baseline has it.
+    """Return the fingerprint of each result at the place where the baseline has the finding.
 
-    A run over a part of the repository may report a finding at the template that takes a value in, and a run over all
-    at the file that the value is written in. A finding that is reported once may stand at another place in a part.
+    A run over a part of the repository may report a finding at the template, and a run over all files at the values
+    file. A finding that is reported once may have another place in a part of the repository.
     """
     have = {entry.fingerprint for entry in baseline}
     once = {(entry.rule, entry.message): entry.fingerprint for entry in baseline}
@@ -187,8 +192,9 @@ def _find_other_places(
 
 
 def _is_within(path: str, top: str, paths: Sequence[str]) -> bool:
-    """Whether a path of a baseline, as seen from the folder `top`, is one of some paths or below one. Without paths
-    all are.
+    """Return whether a path of a baseline, relative to the folder `top`, is one of `paths` or below one.
+
+    True if `paths` is empty.
     """
     whole = os.path.normpath(os.path.join(top, path))
     return not paths or path in paths or any(is_below(whole, os.path.abspath(named)) for named in paths)

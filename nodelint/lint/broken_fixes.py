@@ -1,4 +1,4 @@
-"""Which fixes would break a file, or reach beyond those that were named: they are not offered."""
+"""Find fixes that would break a file, or that change files which the user did not name: they are not offered."""
 
 from __future__ import annotations
 
@@ -21,20 +21,21 @@ from nodelint.text import Source, SourceText
 
 
 def mark_fix(result: Result) -> tuple[str, str, str]:
-    """Return what is one fix: of a rule, in a file, for what it says."""
+    """Return the key of a fix: rule, file and message."""
     return result.rule.name, result.span.source.path, result.finding.message
 
 
 class EditedTexts:
-    """Files with edits made, each read once: what is tried first for one reason is tried again for another."""
+    """A cache of edited and parsed sources, because several checks try the same edits."""
 
     def __init__(self) -> None:
         self._read: dict[tuple[int, tuple[Edit, ...]], Source] = {}
         self._dropped = 0
 
     def read(self, source: Source, edits: Sequence[Edit]) -> Source:
-        """Return a file with edits made, to be judged and not to be edited: what no edit touches stays as it was
-        read.
+        """Return the source with the edits applied, for judging only.
+
+        Documents that no edit touches are shared with the old source, so the result must not be edited further.
         """
         key = id(source), tuple(sorted(dict.fromkeys(edits), key=lambda edit: (edit.start, edit.end)))
         if key not in self._read:
@@ -42,10 +43,10 @@ class EditedTexts:
         return self._read[key]
 
     def list_keys(self) -> frozenset[object]:
-        """Return the keys of what is kept now."""
+        """Return the keys of the cached sources."""
         return frozenset(self._read)
 
-    def forget_others(self, keys: frozenset[object]) -> None:
+    def keep_only(self, keys: frozenset[object]) -> None:
         """Keep no more than some of the texts: each has a tree of its own, many times as large as it."""
         dropped = [key for key in self._read if key not in keys]
         self._dropped += sum(len(self._read.pop(key).text) for key in dropped)
@@ -55,7 +56,7 @@ class EditedTexts:
 
 
 _MOST_DROPPED = 4_000_000
-"""Characters of texts that are dropped before their memory is looked for: less is not worth the time."""
+"""The number of characters of dropped texts from which their memory is freed. Less is not worth the time."""
 
 
 def applicable(
@@ -64,12 +65,11 @@ def applicable(
     texts: EditedTexts | None = None,
     leave_firsts: Callable[[Sequence[Result]], Sequence[Result]] | None = None,
 ) -> Report:
-    """The report with those fixes alone that `fix` would apply; the other findings say why not.
+    """Return the report with only the fixes that `fix` would apply; other findings say why their fix is withheld.
 
-    `leave_firsts` leaves of fixes that break a file for the same cause one: all are tried only where that breaks it.
-
-    A fix that breaks the file only together with others comes in a later round, when these have been made. Safe fixes
-    are tried without the unsafe ones and then with them, as the user may ask for both.
+    `leave_firsts` keeps one of several fixes with equal edits: the others are tried only if this one breaks its file.
+    A fix that breaks a file only together with others is tried in a later round. Safe fixes are tried without and
+    with the unsafe ones, because the user may ask for either.
     """
     if RUN.is_over():
         late = (_drop_refused_fix(result, RUN.late_reason if result.fixable else None) for result in report.results)
@@ -98,7 +98,7 @@ def applicable(
 
 
 def _edits_comment(result: Result) -> bool:
-    """Whether a fix changes a comment that silences a rule, and nothing else: no reader of the file sees that."""
+    """Return whether a fix changes only a suppression comment, which no parser of the file sees."""
     if result.rule.on is not Suppression:
         return False
     source, comment, text = result.span.source, result.span, result.span.source.text
@@ -115,7 +115,7 @@ def _edits_comment(result: Result) -> bool:
 
 
 def _drop_refused_fix(result: Result, why: str | None) -> Result:
-    """Return the finding; without its fix where there is a reason against it."""
+    """Return the finding, without its fix if there is a reason against it."""
     if why is None:
         return result
     withheld = Withheld("not-editable", detail=why)
@@ -125,7 +125,10 @@ def _drop_refused_fix(result: Result, why: str | None) -> Result:
 def find_broken(
     sources: Sequence[Source], chosen: Sequence[Result], target: Target, tried: Sequence[Source]
 ) -> dict[int, str]:
-    """Return the fixes that would break a file, by number, and how. `tried` are the sources with all of them."""
+    """Return the fixes that would break a file: the reason, by index in `chosen`.
+
+    `tried` are the sources with all fixes.
+    """
     if not chosen or not why_broken(sources, tried, target):
         return {}
     found = find_breaking_fixes(
@@ -149,9 +152,9 @@ def choose_compatible(
     unsafe: bool,
     refused: dict[tuple[str, str, str], tuple[Result, str]],
 ) -> list[Result]:
-    """Return the fixes of one round, in the order of place, leaving out what touches an accepted one.
+    """Return the fixes of one round in the order of their places, without those that touch an accepted one.
 
-    A fix that reaches into a file that the user did not name joins the refused.
+    A fix that changes a file which the user did not name is added to `refused`.
     """
     chosen: list[Result] = []
     taken = OccupiedSpans()
@@ -177,14 +180,16 @@ def choose_compatible(
 def make_edits(
     sources: Sequence[Source], results: Sequence[Result], texts: EditedTexts | None = None
 ) -> list[Source]:
-    """Return the sources with edits, to be judged and not to be edited: what no edit touches stays as it was read."""
+    """Return the sources with the edits applied, for judging only: untouched documents are shared with the old
+    sources.
+    """
     texts = texts or EditedTexts()
     edits = edits_by_source(results)
     return [texts.read(source, edits[id(source)]) if id(source) in edits else source for source in sources]
 
 
 def edits_by_source(results: Sequence[Result]) -> dict[int, list[Edit]]:
-    """Return the edits of fixes by the id of the file that they change."""
+    """Return the edits of fixes, by the id of the source that they change."""
     groups = by_source(edit for result in results for edit in result.finding.edits)
     return {id(group[0].source): group for group in groups}
 
@@ -192,9 +197,9 @@ def edits_by_source(results: Sequence[Result]) -> dict[int, list[Edit]]:
 def why_broken(
     before: Sequence[SourceText], after: Sequence[SourceText], target: Target, texts: Sequence[SourceText] = ()
 ) -> str | None:
-    """Return why the new texts are worse than the old ones, also next to the other `texts`.
+    """Return why the new texts are worse than the old ones, considering the other `texts`.
 
-    None when they are not.
+    None if they are not worse.
     """
     for old, new in zip(before, after, strict=True):
         if new is old:
@@ -209,15 +214,14 @@ def why_broken(
         gone = [o for o in objects(old) if any(not served(o, release) for release in targets)]
         if fresh and not gone:
             return f"the API server would refuse the file: {next(iter(fresh))}"
-    return _why_twins(before, after, texts)
+    return _explain_duplicates(before, after, texts)
 
 
-def _why_twins(
+def _explain_duplicates(
     before: Sequence[SourceText], after: Sequence[SourceText], other_texts: Sequence[SourceText]
 ) -> str | None:
-    """Return that the new texts, and they alone, hold two objects of one kind and name that are applied together.
-
-    None if they do not.
+    """Return a sentence if the new texts, but not the old ones, contain two objects of one kind and name that are
+    applied together. Else None.
     """
     gained: set[tuple[str, object]] = set()
     for old, new in zip(before, after, strict=True):
@@ -236,19 +240,20 @@ def _why_twins(
 
 
 def _names(source: SourceText) -> Counter[tuple[str, object]]:
-    """Return the kinds and names of the objects of v1 in a text."""
+    """Return how often each (kind, name) of v1 objects occurs in a text."""
     return Counter((obj.kind, obj.name) for obj in objects(source) if obj.version == "v1")
 
 
 def _release_targets(objs: Sequence[Object], target: Target) -> dict[Version, Target]:
-    """Return the releases that some objects are judged for: the text before a fix and after it are judged for the
-    same ones.
+    """Return the targets for which the objects are judged, by release.
+
+    The texts before and after a fix are judged for the same releases.
     """
     return {chosen.karpenter: chosen for obj in objs for chosen in target.for_object(obj)}
 
 
 def _schema_faults(source: SourceText, targets: Mapping[Version, Target], but: Set[int]) -> Counter[str]:
-    """Return how often the API server would give each reason. Objects of some documents (by `id`) do not count."""
+    """Return how often the API server would give each reason. Objects of the documents `but` (by id) do not count."""
     found: Counter[str] = Counter()
     for obj in objects(source):
         if id(obj.document) in but:

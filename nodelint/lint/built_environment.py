@@ -1,4 +1,4 @@
-"""Judge what is built for one cluster, and report the findings at the files that it is built of."""
+"""Judge the rendered manifests of one environment, and report the findings at the source files."""
 
 from __future__ import annotations
 
@@ -32,16 +32,19 @@ if TYPE_CHECKING:
     from nodelint.text import Source, SourceText
 
 _NOT_OF_DEFAULTS = frozenset({"names", "template-code"})
-"""Tags of rules that say nothing of what a chart makes of its defaults."""
+"""Tags of rules that do not apply to the result of a chart's default values."""
 
 
 def is_about_defaults(rule: Rule) -> bool:
-    """Whether a rule says what holds in whatever account, and whatever names are given."""
+    """Return whether a rule applies to a chart rendered with its default values.
+
+    It does if it needs no facts of an AWS account and does not depend on names.
+    """
     return not rule.needs and _NOT_OF_DEFAULTS.isdisjoint(rule.tags)
 
 
 class BuiltOutcome(NamedTuple):
-    """What is said of files and built objects together."""
+    """The results for files and rendered manifests together."""
 
     reported: list[Result]
     skipped: list[Gap]
@@ -51,7 +54,7 @@ class BuiltOutcome(NamedTuple):
 
 
 class KnownFindings:
-    """Findings of which nothing is said twice. `places` are those of what was built for any cluster so far."""
+    """The findings of the files and of the environments judged before, so that none is reported twice."""
 
     def __init__(self, results: Sequence[Result]) -> None:
         self.results: list[Result] = []
@@ -65,7 +68,7 @@ class KnownFindings:
 
 
 class AllFiles(NamedTuple):
-    """The ids of the files whose findings are wanted, and the paths of all files with objects, with these."""
+    """The ids of the files whose findings are requested, and the objects of all files with objects, by path."""
 
     asked: Collection[int]
     with_objects: Sequence[tuple[str, Sequence[Object]]]
@@ -77,7 +80,7 @@ def list_files(read: tuple[Sequence[Source], Sequence[Source]]) -> AllFiles:
 
 
 class Environment:
-    """What is built for one cluster, and the files that are no part of it."""
+    """The rendered manifests of one environment, and the objects of the files that are not part of it."""
 
     def __init__(
         self,
@@ -97,7 +100,7 @@ class Environment:
             running = [rule for rule in running if "template-code" not in rule.tags]
             reporting = setup.reporting & {rule.name for rule in running}
             setup = setup._replace(running=running, reporting=reporting)
-        self._setup = setup
+        self._setup = setup._replace(files_of_roots=())
         self._found: Collection[tuple[str, Span]] = ()
         self._each = map_objects
         parts = {path for built_text in built for path in built_text.parts}
@@ -105,7 +108,7 @@ class Environment:
         self._asked = files.asked
 
     def judge(self, made: BuiltOutcome, known: KnownFindings) -> None:
-        """Add what is found, less what is known and said already."""
+        """Add the findings of this environment to `made`, without those in `known`."""
         most = max(len(built.texts) for built in self._built)
         rounds = [self._judge_reading(number, made) for number in range(most)]
         self._found = {(result.rule.name, result.span) for result in rounds[0].values()}
@@ -125,24 +128,25 @@ class Environment:
             made.reported.append(result)
 
     def finds(self, result: Result) -> bool | None:
-        """Return whether a finding is one of this environment, too. None if the environment does not have its file,
-        or does not run its rule.
+        """Return whether this environment has the finding as well.
+
+        None if the file is not part of the environment, or if the rule does not run for it.
         """
         if result.rule.name not in self._setup.reporting or not self.takes(result.span.source):
             return None
         return (result.rule.name, result.span) in self._found
 
     def takes(self, source: SourceText) -> bool:
-        """Return whether something of this environment is made of a file."""
+        """Return whether the file is an input of a rendered manifest of this environment."""
         path = path_of(source)
         return any(path in built.parts for built in self._built)
 
     def asks_for(self, at: Node | Span) -> bool:
-        """Return whether findings may be reported at a place: its file was requested."""
+        """Return whether findings may be reported at this place: its file was requested."""
         return id(at.source) in self._asked
 
     def has_values_at(self, at: Node | Span) -> bool:
-        """Return whether a place is in a file of values that the environment is rendered with."""
+        """Return whether the place is in a values file with which the environment is rendered."""
         return any(at.source is file for built in self._built for file in built.given)
 
     def _judge_reading(self, number: int, made: BuiltOutcome) -> dict[object, Result]:
@@ -188,9 +192,9 @@ class Environment:
         return found
 
     def _place(self, result: Result) -> Result | None:
-        """Return a finding that a rule says of a file itself.
+        """Return a finding that a rule reports about a source file, with the object of the file.
 
-        None if nothing of this cluster is built of that file.
+        None if the file is no input of this environment.
         """
         path = path_of(result.span.source)
         built = next((built for built in self._built if path in built.parts), None)
@@ -199,9 +203,9 @@ class Environment:
         return result._replace(object=find_written_object(result.object, built, result.finding.at))
 
     def _lead(self, result: Result, built: Built, fixing: bool) -> Result | None:
-        """Return a finding about what is built as one about the files.
+        """Return a finding about a rendered manifest as a finding about the source files.
 
-        None if none of the requested ones has a part.
+        None if it comes from none of the requested files.
         """
         finding = result.finding
         origin = built.find_origin(finding.at)
@@ -223,7 +227,10 @@ class Environment:
         return result._replace(finding=led, object=written, through=through, built=result.object)
 
     def _lead_fixes(self, led: Finding, finding: Finding, built: Built) -> Finding:
-        """Return the fix and the suggestions of a finding as edits of files; of the first that is none, why."""
+        """Return the finding with its fix and suggestions as edits of source files.
+
+        If this is not possible, `withheld` has the first reason.
+        """
         withheld: Withheld | None = None
         if finding.edits:
             edits = self._lead_edits(finding.edits, led.at, built)
@@ -243,7 +250,9 @@ class Environment:
         return led._replace(suggestions=tuple(suggestions), withheld=withheld)
 
     def _lead_edits(self, wanted: Sequence[Edit], at: Node | Span, built: Built) -> LedEdits | Withheld:
-        """Edits of what is built as edits of files, or why not: they change what another cluster has, too."""
+        """Return edits of rendered text as edits of source files, or why they are withheld: they change another
+        environment.
+        """
         edits = built.lead_edits(wanted)
         if isinstance(edits, Withheld) or built.by_default:
             return edits
@@ -254,9 +263,10 @@ class Environment:
         return Withheld("shared", place, "other clusters take the file of the value too")
 
     def _choose_place(self, origin: ValueOrigin, built: Built) -> tuple[Node | Span | None, tuple[Also, ...]]:
-        """Return the place that a finding is said of, and the others that have a part in it.
+        """Return the place at which a finding is reported, and the other places that contribute.
 
-        That is where the value is written, in a file that was asked for; else what of these takes the value in.
+        It is the place where the value is written if its file was requested; else the first requested place that uses
+        the value. None if no such file was requested.
         """
         if not built.by_default:
             return origin.at, origin.through
@@ -269,7 +279,7 @@ class Environment:
     def _add_objects(
         self, objects: Sequence[Object], outcome: Outcome, built_of: Mapping[int, Built], made: BuiltOutcome
     ) -> None:
-        """Count the objects in the files that something is built of, and what is not judged of them."""
+        """Add the source objects of the rendered objects to `made`, and the parts of them that are not judged."""
         written = map_to_written(objects, built_of)
         have = {id(obj) for obj in made.objects}
         made.objects.extend({id(obj): obj for obj in written.values() if id(obj) not in have}.values())
@@ -277,17 +287,17 @@ class Environment:
         self._add_skips(outcome, written, made)
 
     def _add_skips(self, outcome: Outcome, written: Mapping[int, Object], made: BuiltOutcome) -> None:
-        """Say what is not judged of what is built as said of the objects in the files."""
+        """Add the gaps of rendered objects to `made` as gaps of the source objects."""
         for skip in outcome.skipped:
             obj = None if skip.object is None else written.get(id(skip.object), skip.object)
             path = skip.path and (obj.source.path if obj is not None else skip.path)
             made.skipped.append(skip._replace(place=skip.file_place._replace(path=path), object=obj))
 
     def _with_fixes(self, unfixed: Sequence[_Unfixed]) -> Iterator[tuple[object, Result]]:
-        """Yield the findings with the fixes that their rules offer for the objects as they are written.
+        """Yield findings with the fix that the rule offers for the source object.
 
-        A field that is added, say, has no place of its own before. The fix holds where the rule says the same of the
-        file, and where the file then comes to what it would make of the built object.
+        This covers edits without a source, such as a field that is added. A fix is used if the rule reports the same
+        about the source object and rendering the edited file gives the edited rendered text.
         """
         owners = {id(result.object): result.object for _, result, *_ in unfixed if result.object is not None}
         if not owners:
@@ -305,20 +315,20 @@ class Environment:
 
 
 _Unfixed = tuple[object, Result, "Built", Sequence[Edit]]
-"""What tells a finding apart, the finding without its fix, what it is said of, and the fix of that."""
+"""The key of a finding, the finding without its fix, the rendered object that it concerns, and the edits of
+the fix.
+"""
 
 
 def _mistake(result: Result) -> tuple[object, ...]:
-    """Return what findings about one mistake have in common: the place, and the message without numbers, which differ
-    from object to object.
-    """
+    """Return a key that is equal for findings about one mistake: the place, and the message without numbers."""
     span = result.span
     message = re.sub(r"[0-9][0-9.,]*", "0", result.finding.message)
     return result.rule.name, span.source.path, span.start, span.end, message
 
 
 def _is_repeated(result: Result, known: Sequence[Result]) -> bool:
-    """Whether the template says the same before it is filled in."""
+    """Return whether the rule reports the same about the template itself."""
     at = result.span
     return any(other.rule is result.rule and other.span.touches(at) for other in known)
 
@@ -329,5 +339,5 @@ def _has_part(result: Result, files: Sequence[SourceText]) -> bool:
 
 
 def path_of(source: SourceText) -> str:
-    """Return the absolute path of a file."""
+    """Return the absolute path of a source."""
     return os.path.abspath(source.path)

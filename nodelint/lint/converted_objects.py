@@ -1,7 +1,7 @@
-"""Objects of old APIs as the v1 objects that they become, and the way back from these to the files.
+"""Convert objects of removed APIs to v1 to judge them, and map the findings back to the files.
 
-An object that the target release does not serve would be judged by nothing. So it is converted, as `removed-api`
-offers it, the result is judged, and what is found is reported at the place in the file that it comes from.
+No rule applies to an object that the target release does not serve. Such an object is converted as `removed-api`
+suggests, the v1 object is judged, and findings are reported at the original place.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ _WORDS = {
         "securityGroupSelectorTerms": "securityGroupSelector",
     },
 }
-"""What v1 calls a thing, and what an older API calls it."""
+"""Words of v1, each with the word of an older API."""
 
 
 def _translate(message: str, obj: Object | None) -> str:
-    """Return a message about a converted object in the words of the API that it is written in."""
+    """Return a message about a converted object in the terms of the API in which the file is written."""
     words = (_WORDS.get(obj.kind) or _WORDS.get(str(obj.version), {})) if obj is not None else {}
     if not words:
         return message
@@ -55,9 +55,9 @@ def _translate(message: str, obj: Object | None) -> str:
 
 
 class Converted:
-    """The objects of a run with those of old APIs as v1.
+    """The objects of a run, with those of removed APIs converted to v1.
 
-    `world` are all objects, `pairs` each converted object with the one of the files that it was.
+    `objects` are all objects, `pairs` each converted object with its original.
     """
 
     def __init__(self, old: Sequence[Object], context: Context) -> None:
@@ -85,9 +85,10 @@ class Converted:
         self.objects = [instead.get(id(obj), obj) for obj in context.objects]
 
     def map_back(self, results: Iterable[Result]) -> list[Result]:
-        """Findings about converted objects as findings about the files; without those about what conversion adds.
+        """Return the findings about converted objects as findings about the files.
 
-        They have no edits and suggest none: the object must be converted first.
+        Findings about parts that the conversion adds are dropped. The findings have no edits and no suggestions,
+        because the object must be converted first.
         """
         was = {id(now): old for now, old in self.pairs}
         found = []
@@ -119,7 +120,7 @@ class Converted:
         return found
 
     def find_origin(self, at: Node | Span) -> Node | Span:
-        """Where a place in a converted object is written in the files; the object's name for what conversion adds."""
+        """Return where a place of a converted object is written; the object's name if the conversion added it."""
         if id(at.source) not in self._ways:
             return at
         span = span_of(at)
@@ -145,7 +146,7 @@ class Converted:
         return _node_at(found, old) if found is not None and old is not None else found
 
     def _moved(self, span: Span, now: Object) -> Iterator[tuple[Node, Object]]:
-        """Yield the kubelet settings of NodePools that became this one of their class, and these NodePools."""
+        """Yield the kubelet settings of NodePools that conversion moved to their class, with these NodePools."""
         kubelet = now.node.find("spec", "kubelet")
         for entry in kubelet.entries if kubelet is not None and span.source is now.source else ():
             if not entry.key.start <= span.start <= entry.value.end:
@@ -159,11 +160,11 @@ class Converted:
 
 _KUBELET = {"NodePool": ("spec", "template", "spec", "kubelet"), "Provisioner": ("spec", "kubeletConfiguration")}
 _CLASS = {"NodePool": ("spec", "template", "spec", "nodeClassRef"), "Provisioner": ("spec", "providerRef")}
-"""Where NodePools and Provisioners hold kubelet settings, and name their class."""
+"""The path of the class reference in NodePools and Provisioners. `_KUBELET` has the path of the kubelet settings."""
 
 
 def _renamed(obj: Object) -> list[Edit]:
-    """Return an object of an API that no release had, as the v1 object that it has to become."""
+    """Return the edits that change an apiVersion which no release served to v1; empty for other objects."""
     node = obj.node.get("apiVersion")
     if node is None or isinstance(obj, Retired) or obj.version == "v1beta1":
         return []
@@ -175,17 +176,20 @@ def _holds(node: Node | None, span: Span) -> bool:
 
 
 def _is_image(now: Object, span: Span) -> bool:
-    """Whether a place says which images an object takes."""
+    """Return whether a place is within the image selection of a class."""
     return any(_holds(now.node.find("spec", name), span) for name in ("amiSelectorTerms", "amiFamily"))
 
 
 def _selector(now: Object, span: Span, old: Object) -> Node | None:
-    """Return the selector of images that became the terms which hold a place."""
+    """Return the former `amiSelector` if the place is within the terms that replaced it; else None."""
     return old.node.find("spec", "amiSelector") if _holds(now.node.find("spec", "amiSelectorTerms"), span) else None
 
 
 def _consolidation(span: Span, now: Object, old: Object) -> Node | None:
-    """Return what an old API says of consolidation in place of a policy, or of a wait that was left open there."""
+    """Return the old API's setting for a consolidation policy or wait that the conversion wrote.
+
+    None if the place is in neither.
+    """
     block = now.node.find("spec", "disruption")
     names = ("consolidationPolicy", "consolidateAfter") if block is not None else ()
     found = [node for name in names if block is not None and (node := block.get(name)) is not None]
@@ -201,14 +205,17 @@ def _consolidation(span: Span, now: Object, old: Object) -> Node | None:
 
 
 def _node_at(span: Span, obj: Object) -> Node | Span:
-    """Return the node of the object at just these characters, which knows its field; the span where there is none."""
+    """Return the node of the object with exactly these characters; the span if there is none."""
     keys = (entry.key for node in obj.node.walk() for entry in node.entries)
     nodes = (node for nodes in (obj.node.walk(), keys) for node in nodes)
     return next((node for node in nodes if (node.start, node.end) == (span.start, span.end)), span)
 
 
 def _take(edits: Sequence[Edit], taken: dict[int, tuple[SourceText, set[Edit]]]) -> bool:
-    """Add edits to those of other objects; False where they touch other edits of these."""
+    """Add the edits to those of other objects and return True.
+
+    If one touches an edit of another object, return False.
+    """
     for edit in edits:
         known = taken.get(id(edit.source), (edit.source, set()))[1]
         if edit not in known and any(edit.span.touches(other.span) for other in known):
@@ -219,7 +226,7 @@ def _take(edits: Sequence[Edit], taken: dict[int, tuple[SourceText, set[Edit]]])
 
 
 class _Way:
-    """From places of an edited text to those of the text before."""
+    """Maps places of an edited text to places of the text before the edits."""
 
     def __init__(self, old: SourceText, new: SourceText, edits: Iterable[Edit]) -> None:
         self._old, self._new = old, new
@@ -231,7 +238,10 @@ class _Way:
             shift += len(edit.text) - (edit.end - edit.start)
 
     def back(self, span: Span, within: Object | None) -> Span | None:
-        """Return where the characters stood before. None for new characters. A line that was moved is found again."""
+        """Return the span of the characters before the edits. None for characters that an edit wrote.
+
+        A line that was moved is found by its text.
+        """
         start = self._offset(span.start)
         if start is not None and not self._cut(span.start, start):
             end = self._offset(max(span.start, span.end - 1))
@@ -250,14 +260,14 @@ class _Way:
         return Span(self._old, at, min(at + span.end - span.start, same[0] + len(line)))
 
     def _forth(self, first: int, last: int) -> tuple[int, int]:
-        """Where the characters of a range stand after the edits."""
+        """Return the start and end of a range after the edits."""
         shifts = [(edit.end, len(edit.text) - (edit.end - edit.start)) for edit in self._edits]
         return first + sum(by for end, by in shifts if end <= first), last + sum(
             by for end, by in shifts if end <= last
         )
 
     def _cut(self, new: int, old: int) -> bool:
-        """Whether a word starts here that was the end of another one: `0s`, which `24h0m0s` lent its last letters."""
+        """Return whether a word starts here that was the end of a longer word before, such as `0s` of `24h0m0s`."""
         return self._old.text[max(old - 1, 0) : old].isalnum() and not self._new.text[max(new - 1, 0) : new].isalnum()
 
     def _offset(self, new: int) -> int | None:
@@ -271,7 +281,7 @@ class _Way:
 
 
 def _line_at(text: str, offset: int) -> tuple[int, str]:
-    """Return the line that holds a character, without its indent, and where it starts."""
+    """Return the start and the text of the line around a character, without its indent."""
     start = text.rfind("\n", 0, offset) + 1
     end = text.find("\n", offset)
     line = text[start : end if end >= 0 else len(text)].rstrip()
@@ -280,7 +290,7 @@ def _line_at(text: str, offset: int) -> tuple[int, str]:
 
 
 def _lines_between(text: str, first: int, last: int) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a range, as `_line_at` gives them."""
+    """Yield the start and text of each line in a range, without its indent."""
     at = first
     while at <= last and at < len(text):
         begin, line = _line_at(text, at)

@@ -1,7 +1,8 @@
-"""The pipeline: sources become objects, rules look at them, findings become a report, fixes new texts."""
+"""The pipeline: sources are parsed to objects, rules check them, and their findings form a report."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from types import MappingProxyType
 
@@ -16,7 +17,7 @@ from nodelint.lint.judging import (
     judge_objects,
     share_objects,
 )
-from nodelint.lint.results import Result, each_place, hold_reminders, once_in_a_run, unique
+from nodelint.lint.results import Result, Suppressed, each_place, hold_reminders, once_in_a_run, unique
 from nodelint.lint.suppression_filter import apply_suppressions
 from nodelint.model.documents import left_out, objects
 from nodelint.model.finding import SEVERITIES, Severity
@@ -46,10 +47,10 @@ __all__ = [
 
 
 class Selection(NamedTuple):
-    """Which rules report: those of `groups`, or those that `select` names, and those that `extra` names.
+    """The rules that report: those of `groups` or of `select`, and those of `extra`, without `ignore`.
 
-    `per_path` globs start at `root`, and take paths as `Globs` does by `seen_as`. A preview rule reports with
-    `preview` alone, whatever names it.
+    The `per_path` globs start at `root` and match paths as `Globs` does with `seen_as`. A preview rule reports only
+    with `preview`, even if it is named.
     """
 
     select: frozenset[str] | None = None
@@ -62,16 +63,18 @@ class Selection(NamedTuple):
     seen_as: tuple[str, str] | None = None
 
     def enables(self, rule: Rule) -> bool:
-        """Whether the rule reports."""
+        """Return whether the rule reports."""
         if rule.preview and not self.preview:
             return False
         chosen = rule.group in self.groups if self.select is None else rule.name in self.select
         return (chosen or rule.name in self.extra) and rule.name not in self.ignore
 
     def shows(self, result: Result) -> bool:
-        """Whether a finding of a rule that reports is shown: those for the strict profile are not by default.
+        """Return whether a finding of a reporting rule is shown.
 
-        No profile shows those on request: the rule has to be asked for.
+        Findings of the strict profile are hidden by default.
+
+        A finding `on_request` is shown only if its rule is named.
         """
         if self.select is not None or result.rule.name in self.extra:
             return True
@@ -79,17 +82,17 @@ class Selection(NamedTuple):
 
     @property
     def strict(self) -> bool:
-        """Whether findings for the strict profile are shown."""
+        """Return whether findings of the strict profile are shown."""
         return self.select is not None or "practice" in self.groups
 
-    def asks_strict(self, sources: Iterable[Source]) -> bool:
-        """Whether rules must look for findings of the strict profile: these are shown, or a `nodelint:` comment may
-        silence one.
+    def needs_strict(self, sources: Iterable[Source]) -> bool:
+        """Return whether rules must look for findings of the strict profile: the user asks for them, or a `nodelint:`
+        comment may suppress one.
         """
         return self.strict or bool(self.extra) or any(source.holds("nodelint:") for source in sources)
 
     def ignored_at(self, rule: str, path: str) -> bool:
-        """Whether a per-path ignore names the rule for this path."""
+        """Return whether a per-path ignore names the rule for this path."""
         globs = (glob for glob, rules in self.per_path.items() if rule in rules)
         return Globs(globs, self.root, self.seen_as).match(path)
 
@@ -98,13 +101,13 @@ DEFAULTS = Selection()
 
 
 class Report(NamedTuple):
-    """What a run has to say. `objects` are those it was asked about, not those read for context.
+    """The result of a run. `objects` are the requested objects, without those read for context.
 
-    `faults` are rules that raised an error over an object; the findings of other rules stay. `chosen` are
-    the releases of each object, by its id, where not all are judged for the `target`'s own. `unjudged` counts objects
-    and documents that were seen and are not one of these: classes of other providers, what cannot be read. `seen` are
-    the objects as the clusters get them: in the place of those of a template what is built of it. `skipped` is what
-    was not judged, `unbuilt` are remarks on overlays that are built.
+    `faults` are errors that rules raised; findings of other rules stay. `chosen` are the releases of each object by
+    its id, if they differ from the release of `target`. `unjudged` counts objects and documents that were seen but
+    not judged: classes of other providers, unreadable text. `seen` are the objects as clusters get them: rendered
+    objects instead of templates. `skipped` are the gaps, `unbuilt` are remarks on rendered overlays. `suppressed` are
+    the findings that comments and `per-path-ignores` silence.
     """
 
     results: tuple[Result, ...]
@@ -116,30 +119,33 @@ class Report(NamedTuple):
     unjudged: int = 0
     seen: tuple[Object, ...] = ()
     unbuilt: tuple[Gap, ...] = ()
+    suppressed: tuple[Suppressed, ...] = ()
 
     @property
     def places(self) -> list[Result]:
-        """The results, each place on its own where one of them stands for several."""
+        """Return the results, with one result for each place if a result stands for several."""
         return list(each_place(self.results))
 
     @property
     def issues(self) -> list[Result]:
-        """The results as a list of issues has them: of what is said once in a run one, of all else each place."""
+        """Return the results for a list of issues: one for findings that are reported once in a run, else one for
+        each place.
+        """
         return [r for result in self.results for r in ((result,) if result.finding.once else each_place((result,)))]
 
     def number_of(self, severity: Severity) -> int:
         return sum(r.severity == severity for r in self.results)
 
     def at_or_above(self, severity: Severity) -> bool:
-        """Whether anything is as grave as `severity` or graver."""
+        """Return whether any result has this severity or a higher one."""
         return any(SEVERITIES.index(r.severity) <= SEVERITIES.index(severity) for r in self.results)
 
 
 class LintRequest(NamedTuple):
-    """What a run asks: for what the manifests are judged, by which rules, and which of these report.
+    """The target, the rules and the selection of a run.
 
-    `context_sources` are not judged: what is may refer to their objects. `only` are the ids of the objects and files
-    that are judged where not all are.
+    `context_sources` are not judged; judged objects may refer to their objects. `only` are the ids of the objects and
+    files to judge; None means all.
     """
 
     target: Target
@@ -158,13 +164,12 @@ def lint(
     memory: ResultCaches | None = None,
     built: Sequence[Built] = (),
 ) -> Report:
-    """Judge the objects of `sources` as `request` asks.
+    """Judge the objects of `sources` as `request` asks, and return the report.
 
-    `built` is what the clusters get of some of the sources. What it stands for is not judged as it is written, and
-    findings about it stand where its values are written. `pause` is called between objects, and may raise to end the
-    run. `jobs` processes share the objects; None for as many as suit. What is said, and in which order, does not
-    depend on it. `memory` holds what was said in the run before, and is left what is said in this one; one process
-    then judges all.
+    `built` are the rendered manifests of sources: they are judged instead of their inputs, and findings are reported
+    at the source files. `pause` is called between objects and may raise an exception to end the run. `jobs` is the
+    number of processes, None for an automatic number; the report does not depend on it. `memory` holds the results of
+    the last run and is updated; only one process is used then.
     """
     target, rules, selection, context_sources, only = request
     requested = [obj for source in sources for obj in objects(source, foreign=True, more=True)]
@@ -175,13 +180,11 @@ def lint(
         requested = replacement.left(requested)
     context_objects = [obj for source in context_sources for obj in objects(source, foreign=True)]
     reporting = {name for name, rule in rules.items() if selection.enables(rule)}
-    setup = RuleSetup(target, rules, reporting, _running(rules, reporting), selection.asks_strict(sources), only)
+    setup = RuleSetup(target, rules, reporting, _running(rules, reporting), selection.needs_strict(sources), only)
+    setup = setup._replace(files_of_roots=_list_files_of_roots(setup, sources))
     requested, context_objects = setup.part(requested, context_objects)
     shared = (*rules.values(), *requested, *context_objects), (*sources, *context_sources)
-
-    def share(objects: Sequence[Object]) -> ObjectMap:
-        return (share_objects(jobs, objects, shared, pause) if memory is None else None) or judge_in_turn(pause)
-
+    share = _make_share(jobs, shared, memory, pause)
     made = judge_objects(setup, requested, context_objects, setup.files(sources), share, memory)
     raw, chosen, faults = made.results, made.chosen, made.faults
     unread = [s for source in sources for s in _not_read(source) if not built or not replacement.is_judged(s, rules)]
@@ -191,13 +194,48 @@ def lint(
         skipped = [*replacement.kept_skips(skipped, rules), *more.skipped]
         raw = _with_plain_workloads(setup, built, sources, context_sources, more.reported, pause)
         requested, chosen, faults = more.objects, {**chosen, **more.chosen}, [*faults, *more.faults]
-    results = apply_suppressions(raw, sources, setup.running, reporting, made.context)
+    all_sources = (*sources, *setup.files_of_roots)
+    results, suppressed = apply_suppressions(raw, all_sources, setup.running, reporting, made.context)
     ours = tuple(obj for obj in requested if obj.counted)
+    shown, ignored = _part_ignored(results, selection)
+    things = _in_order(shown, sources, selection), tuple(dict.fromkeys(skipped)), ours
+    hidden = _sort_suppressed([*suppressed, *ignored], sources, selection)
+    about = tuple(dict.fromkeys(faults)), chosen, len(unread) + _count_broken(sources)
     seen = replacement.cluster_objects(ours) if built else ours
-    things = _in_order(results, sources, selection), tuple(dict.fromkeys(skipped)), ours
-    unbuilt = tuple(dict.fromkeys(problem for text in built for problem in text.problems))
-    unjudged = len(unread) + _count_broken(sources)
-    return Report(*things, target, tuple(dict.fromkeys(faults)), chosen, unjudged, seen, unbuilt)
+    return Report(*things, target, *about, seen, _list_problems(built), hidden)
+
+
+def _make_share(
+    jobs: int | None,
+    shared: tuple[Sequence[object], Sequence[Source]],
+    memory: ResultCaches | None,
+    pause: Callable[[], None],
+) -> Callable[[Sequence[Object]], ObjectMap]:
+    """Return what divides objects among processes. With results of an earlier run, one process judges all."""
+
+    def share(objects: Sequence[Object]) -> ObjectMap:
+        return (share_objects(jobs, objects, shared, pause) if memory is None else None) or judge_in_turn(pause)
+
+    return share
+
+
+def _list_problems(built: Sequence[Built]) -> tuple[Gap, ...]:
+    return tuple(dict.fromkeys(problem for text in built for problem in text.problems))
+
+
+def _list_files_of_roots(setup: RuleSetup, sources: Sequence[Source]) -> Sequence[Source]:
+    """Return the files of the root modules with Karpenter that are no files of the run, if a rule looks at them."""
+    stated = setup.target.stated
+    if (
+        stated is None
+        or setup.only is not None
+        or not any(source.path.endswith((".tf", ".tofu")) for source in sources)
+    ):
+        return ()
+    if not any("root-module" in rule.tags for rule in setup.running):
+        return ()
+    judged = {os.path.abspath(source.path) for source in sources}
+    return [source for source in stated().terraform.files_of_roots if os.path.abspath(source.path) not in judged]
 
 
 def _with_plain_workloads(
@@ -208,7 +246,7 @@ def _with_plain_workloads(
     results: list[Result],
     pause: Callable[[], None],
 ) -> list[Result]:
-    """Results with what is said of workloads in plain files, where any are read."""
+    """Return the results with findings about workloads in plain files, if a rule about workloads runs."""
     if not any("workloads" in rule.tags for rule in setup.running):
         return results
     from nodelint.lint.plain_workloads import judge_plain_workloads
@@ -217,43 +255,64 @@ def _with_plain_workloads(
 
 
 def _count_broken(sources: Sequence[Source]) -> int:
-    """Return the documents of Karpenter's that cannot be read."""
+    """Return the number of documents about Karpenter that cannot be parsed."""
     return sum(source.concerns_karpenter(problem.offset) for source in sources for problem in source.problems)
 
 
 def _in_order(results: Iterable[Result], sources: Sequence[Source], selection: Selection) -> tuple[Result, ...]:
-    """Return the results that are shown, each once, by file and place."""
+    """Return the results, each once, by file and place."""
+    shown = list(unique(sorted(results, key=_place_key(sources))))
+    # A rule that is asked for by its name answers.
+    return tuple(once_in_a_run(hold_reminders(shown) if selection.select is None else shown))
+
+
+def _place_key(sources: Sequence[Source]) -> Callable[[Result], tuple[int, int, str]]:
     order = {source.path: n for n, source in enumerate(sources)}
 
     def place(result: Result) -> tuple[int, int, str]:
         at = result.finding.at
         return order.get(at.source.path, len(order)), at.start, result.rule.name
 
-    shown = list(unique(sorted(_not_ignored(filter(selection.shows, results), selection), key=place)))
-    # A rule that is asked for by its name answers.
-    return tuple(once_in_a_run(hold_reminders(shown) if selection.select is None else shown))
+    return place
 
 
-def _not_ignored(results: Iterable[Result], selection: Selection) -> Iterable[Result]:
-    """Return the results that no per-path ignore is about."""
+def _sort_suppressed(
+    suppressed: Sequence[Suppressed], sources: Sequence[Source], selection: Selection
+) -> tuple[Suppressed, ...]:
+    """Return the suppressed findings that the profile would show, by file and place, each once."""
+    if not suppressed:
+        return ()
+    key = _place_key(sources)
+    once = {
+        (key(hidden.result), hidden.result.message): hidden for hidden in suppressed if selection.shows(hidden.result)
+    }
+    return tuple(once[mark] for mark in sorted(once))
+
+
+def _part_ignored(results: Iterable[Result], selection: Selection) -> tuple[list[Result], list[Suppressed]]:
+    """Return the results that are reported, and those that `per-path-ignores` silences."""
+    results = filter(selection.shows, results)
     if not selection.per_path:
-        return results
+        return list(results), []
     known: dict[tuple[str, str], bool] = {}
-    shown_results = []
+    shown: list[Result] = []
+    ignored: list[Suppressed] = []
     for result in results:
         where = result.rule.name, result.finding.at.source.path
         if where not in known:
             known[where] = selection.ignored_at(*where)
-        if not known[where]:
-            shown_results.append(result)
-    return shown_results
+        if known[where]:
+            ignored.append(Suppressed(result, None))
+        else:
+            shown.append(result)
+    return shown, ignored
 
 
 def _running(rules: Mapping[str, Rule], reporting: Set[str]) -> list[Rule]:
-    """Return the rules that look at objects: those that report, and those that may explain better what these find.
+    """Return the rules to run: those that report, and those that supersede a reporting rule.
 
-    Such a rule silences one that reports even where it does not report itself. One of a less strict group does not: a
-    profile without it would lose the mistake.
+    A superseding rule runs without reporting if its group is not stricter than that of the reporting rule. Otherwise
+    a profile without it would lose the mistake.
     """
     running = {
         other
@@ -266,7 +325,7 @@ def _running(rules: Mapping[str, Rule], reporting: Set[str]) -> list[Rule]:
 
 
 def _not_looked_at(objects: Sequence[Object]) -> Iterator[Gap]:
-    """Yield what of objects no rule has looked at."""
+    """Yield a gap for each part of an object that no rule has checked."""
     if any(obj.source.masked for obj in objects):
         from nodelint.lint.template_branches import not_judged
     for obj in objects:
@@ -280,7 +339,7 @@ def _not_looked_at(objects: Sequence[Object]) -> Iterator[Gap]:
 
 
 def _not_read(source: Source) -> Iterator[Gap]:
-    """Yield the objects and documents of a file that are not judged at all."""
+    """Yield a gap for each object or document of a file that is not judged at all."""
     yield from (gap_of(None, source.path, obj, reason) for obj, reason in left_out(source, foreign=True))
     asides = [aside for aside in source.set_aside if source.concerns_karpenter(aside.offset)]
     yield from (gap_of(None, source.path, None, aside.message) for aside in asides)

@@ -1,8 +1,7 @@
 """Fingerprints: they identify a finding over time and do not change when lines move.
 
-A mark is made of the rule, the file, the object, the field and what is wrong there. No line, no column, no
-position in a list and no wording goes into it, so that comments, other documents, the order of requirements,
-line breaks, indent and a better message leave it as it is.
+A fingerprint depends on the rule, the file, the object, the field and the wrong value. It does not depend on lines,
+columns, positions in a list or wording, so comments, reordered requirements, indent and better messages keep it.
 """
 
 from __future__ import annotations
@@ -18,27 +17,32 @@ from nodelint.model.manifest import Object
 from nodelint.text import UNKNOWN, Node
 
 NAME = "nodelint/v1"
-"""What the marks are called where other tools keep them; another number where the same finding gets another mark."""
+"""The name of the fingerprints in files of other tools.
+
+Its number changes if the same finding gets another fingerprint.
+"""
 
 _NAMED_BY = ("key", "name", "deviceName", "id", "alias")
-"""Fields that identify the entries of a list; entries without one are identified by what is wrong in them."""
+"""Fields that identify the entries of a list. Entries without one are identified by the part that is wrong."""
 
 _BARE = r"[A-Za-z0-9_-]+"
 
 
 Known = dict[tuple[object, ...], tuple[Node, Object | None, str]]
-"""Marks of a former run, with the node and the object of each: where these are the same, so is the mark."""
+"""Fingerprints of a previous run, with the node and the object of each.
+
+If these are unchanged, so is the fingerprint.
+"""
 
 
 def fingerprints(
     results: Sequence[Result], root: str = "", known: Known | None = None, *, located: bool = True
 ) -> list[str]:
-    """Return a mark of 32 hexadecimal digits for each result, in their order, no two alike.
+    """Return a fingerprint of 32 hexadecimal digits for each result, in their order, all different.
 
-    Paths are taken as seen from the folder `root` (default: the working folder). Findings that are the same except
-    their place in a list are numbered: of the same findings in another order the marks are the same. `known` holds
-    the marks of the run before, and is left those of this one. Without `located` the path does not count, so that an
-    object in another file has the same findings.
+    Paths are relative to the folder `root` (default: the working folder). Equal findings are numbered, so that their
+    order does not matter. `known` holds the fingerprints of the last run and is updated. Without `located` the path
+    is ignored, so that the same object in another file has the same fingerprints.
     """
     if known is None:
         return [_digest_numbered(*identity) for identity in identities(results, root, located=located)]
@@ -66,10 +70,10 @@ def fingerprints(
 def identities(
     results: Sequence[Result], root: str = "", *, located: bool = True, quoting: bool = True
 ) -> list[tuple[tuple[str, ...], int]]:
-    """What the fingerprint of each result is made of, and which of the same ones it is: no two alike.
+    """Return for each result the parts of its fingerprint and its number among equal ones; no two are alike.
 
-    Without `quoting` the severity and the message's beginning count in place of what the message quotes: the same
-    finding may name another object. A message that begins with a quotation is identified by all that it quotes.
+    Without `quoting`, severity and the beginning of the message replace the quoted parts: the same finding may name
+    another object. A message that begins with a quotation keeps all quoted parts.
     """
     seen: Counter[tuple[str, ...]] = Counter()
     paths: dict[str, str] = {}
@@ -92,7 +96,7 @@ def _path_of(result: Result, root: str, located: bool) -> str:
 
 
 def relative(path: str, root: str = "") -> str:
-    """Return a path as seen from a folder (default: the working folder), with forward slashes; `-` stays `-`."""
+    """Return a path relative to a folder (default: the working folder), with forward slashes; `-` is unchanged."""
     if path == "-":
         return path
     try:
@@ -102,10 +106,10 @@ def relative(path: str, root: str = "") -> str:
 
 
 def field(result: Result) -> str:
-    """Where a finding is in its object: `spec.template.spec.requirements[kubernetes.io/arch].values[*]`.
+    """Return the path of a finding in its object: `spec.template.spec.requirements[kubernetes.io/arch].values[*]`.
 
-    Entries of lists go by name, or as `*` where they have none. Empty for the object as a whole and for what
-    is not a value, such as a comment.
+    Entries of lists are given by name, or as `*` without a name. Empty for the object as a whole and for a place that
+    is no value, such as a comment.
     """
     at = result.finding.at
     if isinstance(at, Span):
@@ -124,13 +128,13 @@ def _parts(result: Result, path: str) -> tuple[str, ...]:
     name = _text(obj.name_node) if obj else ""
     what = _characters(at) if isinstance(at, Span) else _text(at)
     # What is suggested hangs on what else there is; the value itself is what was written.
-    message = result.finding.message.partition(", did you mean")[0]
+    message = result.finding.message.partition("did you mean")[0].rstrip(" ,(")
     quoted = re.findall(r"`([^`]*)`", message)
     return result.rule.name, path, obj.kind if obj else "", name, field(result), what, *quoted
 
 
 _QUOTES = 6
-"""How many parts stand in front of what the message quotes."""
+"""The number of parts of a fingerprint before the quotes of the message."""
 
 
 def _step(node: Node, parent: Node) -> str:
@@ -147,14 +151,17 @@ def _name(item: Node) -> str:
 
 
 def _text(node: Node) -> str:
-    """A scalar's value however it is quoted, a placeholder as it is written; nothing for a collection."""
+    """Return the value of a scalar without quotes, a placeholder as written; empty for a collection."""
     if node.kind != "scalar":
         return ""
     return node.unquoted if node.value is UNKNOWN else str(node.value)
 
 
 def _characters(span: Span) -> str:
-    """Return what a comment says; of what cannot be parsed, which may be one character, the whole line."""
+    """Return the text of a span, such as a comment, with single spaces.
+
+    If it is blank or cannot be parsed, return its whole line.
+    """
     source = span.source
     text = source.text[span.start : span.end]
     if not text.strip() or any(problem.offset == span.start for problem in source.problems):

@@ -1,4 +1,4 @@
-"""Which of many fixes break the file that they change, found in few tries."""
+"""Find by bisection which of many fixes break the file that they change."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from nodelint.text import Source
 from nodelint.text.source import YAML_NAMES
 
 Broken = Callable[[Sequence[Source], Sequence[Result]], str | None]
-"""Why some sources are worse with some fixes in them; None when they are not."""
+"""A function that returns why sources are worse with some fixes. None if they are not."""
 
 
 def find_breaking_fixes(sources: Sequence[Source], chosen: Sequence[Result], why_broken: Broken) -> dict[int, str]:
-    """Return which fixes break a file that those before them leave whole, by their number, and how.
+    """Return the fixes that break a file which the fixes before them do not break: the reason, by index.
 
-    Fixes are tried document by document, and halved until those to blame are alone: few of many break anything.
+    Fixes are tried document by document and halved until the breaking ones are found.
     """
     places = {id(source): n for n, source in enumerate(sources)}
     found: dict[int, str] = {}
@@ -40,7 +40,7 @@ def find_breaking_fixes(sources: Sequence[Source], chosen: Sequence[Result], why
 
 
 def _in_the_same_files(chosen: Sequence[Result]) -> Iterable[list[int]]:
-    """Return the numbers of fixes, together where they change a part of a file in common."""
+    """Return groups of indexes of fixes; fixes that change the same part of a file are in one group."""
     group_of: dict[_Part, int] = {}
     groups: dict[int, list[int]] = {}
     for number, parts in enumerate(_parts(chosen)):
@@ -55,7 +55,7 @@ def _in_the_same_files(chosen: Sequence[Result]) -> Iterable[list[int]]:
 
 
 def _parts(chosen: Sequence[Result]) -> list[set[_Part]]:
-    """Return what each fix changes: documents by their number, or whole files where an edit is not within one
+    """Return the parts that each fix changes: (source id, document number), or -1 if an edit is not within one
     document.
     """
     found = [{(id(e.source), document_number(e)) for e in result.finding.edits} for result in chosen]
@@ -64,7 +64,7 @@ def _parts(chosen: Sequence[Result]) -> list[set[_Part]]:
 
 
 def document_number(edit: Edit) -> int:
-    """Return the number of the document that an edit lies within, where each is read by itself; -1 for none."""
+    """Return the number of the document that contains an edit and is parsed on its own; -1 if there is none."""
     source = edit.source
     if source.masked or source.tabbed or not source.path.endswith(YAML_NAMES):
         return -1

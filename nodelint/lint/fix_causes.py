@@ -1,4 +1,6 @@
-"""Group fixes that make the same edits in documents that differ only in names, so that one trial proves them all."""
+"""Group fixes that make the same edits in documents that differ only in names, so that one trial proves all
+of them.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,11 @@ from nodelint.text import Node, Source
 _Key = tuple[object, ...]
 
 Alike = tuple[FixOffer, Sequence[FixOffer]]
-"""The first offer of a cause, and the others."""
+"""The first fix offer of a cause, and the other offers."""
 
 
 def share_causes(offers: Sequence[FixOffer], causes: Causes) -> Sequence[Alike]:
-    """Return the first offer of each cause, and those that are alike."""
+    """Return the first offer of each cause, with the other offers of that cause."""
     if len(offers) < 2:
         return [(offer, []) for offer in offers]
     found: list[tuple[FixOffer, list[FixOffer]]] = []
@@ -43,8 +45,9 @@ def share_causes(offers: Sequence[FixOffer], causes: Causes) -> Sequence[Alike]:
 
 
 def find_shared_documents(offers: Sequence[FixOffer], alike: Sequence[Alike]) -> list[FixOffer]:
-    """Return the offers that change a document or an object that others change too: the first of those with the same
-    causes.
+    """Return the offers that change a document or object which other offers change as well.
+
+    Of groups with equal causes, only the first is returned.
     """
     numbers = {offer.edits: n for n, (first, others) in enumerate(alike) for offer in (first, *others)}
     together: dict[object, list[FixOffer]] = {}
@@ -59,12 +62,12 @@ def find_shared_documents(offers: Sequence[FixOffer], alike: Sequence[Alike]) ->
 
 
 class Causes:
-    """The objects of some files, by what tells their fixes apart.
+    """The objects of files, with keys that are equal for fixes with one cause.
 
-    `texts` are what the clusters get of the `sources`, `words` those that count in names. Two fixes have the same
-    cause where their documents are alike except the names of the object and of its class, their edits are the same,
-    and so are the class and the pools that name it: what rules say of such an object and its class is the same. Words
-    of a name that a rule may look for count.
+    `texts` are the rendered manifests of the `sources`, `words` those that matter in names. Two fixes have one cause
+    if their documents differ only in the names of the object and its class, and their edits, their class and the
+    NodePools that use the class are equal. Rules then report the same. Words of a name that a rule looks for must be
+    equal as well.
     """
 
     def __init__(
@@ -80,7 +83,9 @@ class Causes:
 
     @cached_property
     def _own(self) -> dict[tuple[int, int], Object | None]:
-        """The object of each document that holds one, by its source and its number."""
+        """Return the object of each document with one object, by source id and document number; None for several
+        objects.
+        """
         found: dict[tuple[int, int], Object | None] = {}
         for obj in self._list_objects():
             place = id(obj.source), obj.document.index
@@ -89,7 +94,7 @@ class Causes:
 
     @cached_property
     def _called(self) -> dict[tuple[type[Object], str], list[Object]]:
-        """The classes of each name, and the pools that refer to one."""
+        """Return the classes by name, and the NodePools by the name of their class."""
         found: dict[tuple[type[Object], str], list[Object]] = {}
         for obj in self._list_objects():
             name = _class_name(obj)
@@ -102,10 +107,10 @@ class Causes:
             yield from objects(source, foreign=True, more=True)
 
     def leave_firsts(self, results: Sequence[Result]) -> list[Result]:
-        """Return fixes less those of documents in which the same is changed as in one before.
+        """Return the fixes without those of documents with the same changes as an earlier document.
 
-        What breaks the one breaks the other, for an object that is known by another name. Only what is changed within
-        the `spec` of an object of v1 counts: it becomes the twin of no other object.
+        If one breaks its document, so does the other. Only changes within the `spec` of v1 objects are compared:
+        these cannot create a duplicate object.
         """
         groups: dict[tuple[int, int], list[int]] = {}
         apart: set[tuple[int, int]] = set()
@@ -126,7 +131,7 @@ class Causes:
         return [results[n] for n in sorted(left)]
 
     def _key_of_document(self, place: tuple[int, int], results: Sequence[Result]) -> _Key | None:
-        """Return what all that fixes change in a document has in common with other documents; None for nothing."""
+        """Return a key for the changes of all fixes in a document; None if it shares its cause with no other."""
         obj = self._own.get(place)
         spec = None if obj is None or obj.version != "v1" else obj.node.get("spec")
         if obj is None or spec is None or _class_name(obj) is None:
@@ -138,7 +143,7 @@ class Causes:
         return None if None in parts else (whole, tuple(parts), self._releases(obj))
 
     def key_of(self, edits: Sequence[Edit], more: _Key) -> _Key | None:
-        """Return what fixes of one cause have in common. None for a fix that shares its cause with none."""
+        """Return a key that is equal for fixes with one cause. None if the fix shares its cause with no other."""
         source = edits[0].source
         number = find_document(edits[0])
         if any(edit.source is not source or find_document(edit) != number for edit in edits):
@@ -169,7 +174,7 @@ class Causes:
         )
 
     def _number_of_context(self, name: str) -> int:
-        """Return the number of what a class is, and of the pools that name it: the same for what is alike."""
+        """Return a number that is equal for class names whose class and NodePools are alike."""
         if name not in self._around:
             prints = [
                 sorted(map(repr, map(self._fingerprint, self._called.get((kind, name), ()))))
@@ -180,7 +185,10 @@ class Causes:
         return self._around[name]
 
     def _fingerprint(self, obj: Object) -> int | None:
-        """Return a number that objects have in common whose documents are alike but for names."""
+        """Return a number that is equal for objects whose documents differ only in names.
+
+        None if the document may not contain the whole object.
+        """
         if id(obj) not in self._prints:
             key = _fingerprint(obj, self.words)
             self._prints[id(obj)] = None if key is None else self._numbers.setdefault(key, len(self._numbers))
@@ -190,7 +198,7 @@ class Causes:
 def _fingerprint(obj: Object, words: Collection[str]) -> _Key | None:
     """Return the text of an object's document without the names.
 
-    None if it is not all that there is of the object.
+    None if the document may not contain the whole object.
     """
     document, source = obj.document, obj.source
     if source.built or obj.partial or obj.of_values or obj.node is not document.root or source.holds("nodelint:"):
@@ -233,13 +241,13 @@ def _find_around(obj: Object) -> tuple[str, str] | None:
 
 
 def _start(obj: Object) -> int:
-    """Where a document begins, behind the line that parts it from the one before."""
+    """Return the start of a document after its `---` line."""
     start = obj.document.start
     return start + 4 if obj.source.text.startswith("---\n", start) else start
 
 
 def _relative(edit: Edit, obj: Object) -> _Key | None:
-    """Return an edit by its place in the document as `_fingerprint` has it; None if it changes a name."""
+    """Return an edit with offsets relative to the document without names; None if the edit changes a name."""
     start, end = edit.start, edit.end
     by = _start(obj)
     for node in _names(obj):
@@ -251,7 +259,7 @@ def _relative(edit: Edit, obj: Object) -> _Key | None:
 
 
 def _names(obj: Object) -> Iterator[Node]:
-    """Yield the nodes that name an object, and the class that it refers to, in their order."""
+    """Yield the nodes with the name of an object and of its class, in the order of the file."""
     found = [obj.name_node]
     if isinstance(obj, NodePool) and obj.class_ref is not None:
         name = obj.class_ref.node.get("name")
@@ -261,7 +269,7 @@ def _names(obj: Object) -> Iterator[Node]:
 
 
 def _class_name(obj: Object) -> str | None:
-    """Return the name of a class, or of the class of a pool, where it is known."""
+    """Return the name of a class, or of a NodePool's class; None if it is not known."""
     name: object = None
     if isinstance(obj, EC2NodeClass):
         name = obj.name

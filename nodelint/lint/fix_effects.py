@@ -1,4 +1,4 @@
-"""What an unsafe fix does to running nodes, derived from the fields that Karpenter compares."""
+"""Describe what an unsafe fix does to running nodes, from the fields that Karpenter compares for drift."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from nodelint.model.releases import Version
 
 _NOT_DERIVED = "nodelint cannot tell which running nodes it replaces"
-"""For edits whose effect cannot be derived: with placeholders, or tried only together with other edits."""
+"""The effect of edits with placeholders, and of edits that were tried only together with other edits."""
 
 _ANOTHER_FIX = "no running node is replaced, but another change may be what you want"
-"""For fixes that replace no node, and are unsafe because they guess which of two fields is wrong."""
+"""The effect of fixes that replace no node and are unsafe, because they guess which of two fields is wrong."""
 
 _CONVERTED = "Karpenter before 1.0 refuses the result"
 
@@ -28,7 +28,7 @@ _NODES_DRIFT_AND_STAY = (
 )
 
 _MOST_EFFECTS = 2
-"""Different effects that are named: more are not read."""
+"""The most different effects that are named."""
 
 _SELECTORS = {
     "amiSelectorTerms": "nodes whose image it no longer selects are replaced (AMIDrift)",
@@ -85,7 +85,7 @@ def _find_edited_object(result: Result) -> tuple[Object, Object] | None:
 
 
 def _compare(old: Object, new: Object | None, release: Version) -> str | None:
-    """Return what becomes of nodes when an object changes. None if that depends on what is not known."""
+    """Return the effect of a changed object on its nodes. None if this depends on unknown values."""
     if type(new) is not type(old) or not isinstance(old, (NodePool, EC2NodeClass)):
         return None
     from nodelint.apiserver import Schemas
@@ -121,7 +121,7 @@ def _requirements(spec: dict[str, Any]) -> list[Any]:
 
 
 def _compare_requirements(old: list[Any], new: list[Any]) -> str | None:
-    """Return what becomes of nodes when requirements change. None if they are equal."""
+    """Return the effect of changed requirements on nodes. None if the requirements are equal."""
     replaced = "nodes that do not match are replaced (RequirementsDrifted)"
     if old == new:
         return None

@@ -1,4 +1,4 @@
-"""Fixes and suggestions as they are tried: their edits, the findings that they fix, and which go together."""
+"""Fixes and suggestions as they are tried: their edits, the findings that they fix, and compatible groups."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from nodelint.model.finding import Edit
 from nodelint.model.manifest import NodePool, Object
 
 _MOST_APART = 8
-"""Groups of edits in which no two change one document, before edits of one document are tried together."""
+"""The most groups of edits for different documents, before edits of one document are tried together."""
 
 
 class FixOffer(NamedTuple):
-    """Edits that are offered, and the findings of which they are a fix or a suggestion; `safe` is to be proven.
+    """The edits of a fix or suggestion, and the findings that they fix; `safe` must be proven.
 
-    `wants` counts the findings that they fix, by rule and object. `messages` are what these say, where the edits are
-    suggestions alone: what settles one thing may let the same rule speak of the next. `of_errors`: they are a fix,
-    and of errors alone.
+    `wants` counts the fixed findings by rule and object. `messages` are the messages of these findings if the edits
+    are only suggestions, because the rule may report another problem afterwards. `of_errors`: the edits fix only
+    errors.
     """
 
     edits: tuple[Edit, ...]
@@ -33,7 +33,7 @@ class FixOffer(NamedTuple):
 
     @property
     def names(self) -> set[Name]:
-        """Return the objects that its findings are about."""
+        """Return the objects of the fixed findings."""
         return {finding_key[1] for finding_key in self.wants}
 
     def rename(self, text: str, other: FixOffer) -> str:
@@ -43,9 +43,7 @@ class FixOffer(NamedTuple):
 
 
 def list_offers(places: Sequence[Result], sources: Collection[int]) -> list[FixOffer]:
-    """Return the fixes and suggestions of findings that change no other files than `sources` (by their ids), each
-    once.
-    """
+    """Return the fixes and suggestions that change only `sources` (by their ids), without duplicates."""
     wants: dict[tuple[Edit, ...], Counter[FindingKey]] = {}
     safe: dict[tuple[Edit, ...], bool] = {}
     messages: dict[tuple[Edit, ...], set[tuple[FindingKey, str]] | None] = {}
@@ -79,10 +77,10 @@ def _edits_of(result: Result) -> Iterator[tuple[tuple[Edit, ...], bool]]:
 
 
 def batches(offers: Sequence[FixOffer], comments: Collection[str]) -> Iterator[list[FixOffer]]:
-    """Yield the offers in groups of which no two change one document, nor one text of a file that others are built
-    of.
+    """Yield the offers in groups in which no two change one document, or one text of a rendered input.
 
-    Those of rules about `comments` may: to take comments away silences no more, so what holds together holds alone.
+    Offers of rules about `comments` may change one document: removing comments suppresses no finding, so they do not
+    interact.
     """
     about_comments = [offer for offer in offers if all(finding_key[0] in comments for finding_key in offer.wants)]
     ids = set(map(id, about_comments))
@@ -91,10 +89,11 @@ def batches(offers: Sequence[FixOffer], comments: Collection[str]) -> Iterator[l
 
 
 def groups(left: Sequence[FixOffer], apart: int = 0) -> Iterator[list[FixOffer]]:
-    """Yield the offers in groups of which no two edits touch. In the first groups, no two offers change one document.
+    """Yield the offers in groups in which no two edits touch.
 
-    `apart` is the number of those first groups: each of them has everything judged once, so that many offers of one
-    document are tried together from then on.
+    In the first `apart` groups, no two change one document.
+
+    Each group costs one trial of all objects, so later groups may contain many offers of one document.
     """
     while left:
         batch: list[FixOffer] = []
@@ -119,7 +118,7 @@ def groups(left: Sequence[FixOffer], apart: int = 0) -> Iterator[list[FixOffer]]
 
 
 def touches(offer: FixOffer, name: Name, tried: Tried) -> bool:
-    """Whether an object that is named changes by an offer, or is read by one that does."""
+    """Return whether the offer changes the object with this name, or an object that reads it."""
     if any(finding_key[1] == name for finding_key in offer.wants):
         return True
     paths = {os.path.abspath(edit.source.path) for edit in offer.edits}
@@ -138,14 +137,14 @@ def touches(offer: FixOffer, name: Name, tried: Tried) -> bool:
 
 
 def _near(change: ChangedObject) -> Iterable[Name]:
-    """Objects of other kinds whose rules read a changed object."""
+    """Yield the names of objects of other kinds whose rules read a changed object."""
     for obj in (change.old, change.new):
         if isinstance(obj, NodePool) and obj.class_ref is not None:
             yield "EC2NodeClass", str(obj.class_ref.name)
 
 
 def find_suspects(offers: Sequence[FixOffer], bad: Sequence[FindingKey], tried: Tried) -> list[FixOffer]:
-    """Return the offers that may be the cause of what is bad once all of them are made."""
+    """Return the offers that may cause the bad findings of a trial."""
     names = {name for _, name in bad}
     found = [
         offer
@@ -158,7 +157,7 @@ def find_suspects(offers: Sequence[FixOffer], bad: Sequence[FindingKey], tried: 
 def attribute_changes(
     batch: Sequence[FixOffer], changed: Sequence[ChangedObject]
 ) -> dict[tuple[Edit, ...], tuple[tuple[Object, Object | None], ...]]:
-    """Return the objects that each fix of a batch changes, before and after it.
+    """Return the objects that each fix of a batch changes, before and after the fix.
 
     A fix that changes an object together with another fix is left out.
     """

@@ -1,4 +1,4 @@
-"""Edits tried in memory: what the clusters get then, which objects change, and what the rules say of them."""
+"""Try edits in memory: render again, find the objects that change, and judge them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nodelint.inventory import Inventory
 from nodelint.karpenter.resolve import taints
 from nodelint.lint.broken_fixes import EditedTexts
 from nodelint.lint.engine import LintRequest, Report, lint
-from nodelint.lint.rule_reach import keep_asking
+from nodelint.lint.rule_reach import keep_rules_of_other_objects
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit
 from nodelint.model.manifest import EC2NodeClass, NodePool
@@ -29,19 +29,19 @@ _FEW_POOLS = 60
 lets its pools be compared. Where more may be compared, a run of fixes judges them all once it is made."""
 
 Build = Callable[[Sequence[Source]], Inventory]
-"""What makes of files what the clusters get."""
+"""A function that returns the inventory of rendered objects for some files."""
 
 Name = tuple[str, str]
-"""The kind of an object and its name as it is written; of a file an empty kind and its path."""
+"""The kind and the written name of an object. For a file, an empty kind and the path."""
 
 FindingKey = tuple[str, Name]
-"""A rule and what it speaks of."""
+"""A rule, and the name of the object that it reports."""
 
 
 class ChangedObject(NamedTuple):
-    """An object before and after a trial, None if there is none, and the paths of the files that it is made of.
+    """An object before and after a trial (None if there is none), and the paths of its input files.
 
-    `document` is the number of its document in the one file that it is written in, -1 where files are built to it.
+    `document` is the number of its document in its file, or -1 if the object is rendered.
     """
 
     old: Object | None
@@ -51,12 +51,12 @@ class ChangedObject(NamedTuple):
 
     @property
     def name(self) -> Name:
-        """Return what it is called before the trial."""
+        """Return the kind and name of the object before the trial."""
         return name_of(self.old or self.new)
 
 
 class PartlyChanged:
-    """The objects of an inventory with some of the changes of a trial: the other objects are as they were."""
+    """The objects of an inventory with some of the changes of a trial; the other objects are unchanged."""
 
     def __init__(self, before: Inventory, after: Inventory, changes: Sequence[ChangedObject]) -> None:
         self._before = before
@@ -76,12 +76,12 @@ def _object_place(obj: Object) -> tuple[int, int]:
 
 
 class Tried(NamedTuple):
-    """What some edits come to: the objects that change, and those whose rules read them.
+    """The result of trial edits: the changed objects, and the findings of these and of objects that read them.
 
-    `reported` counts what the rules say then, by rule and by the object's name before the edits; `first` is a finding
-    of each, `errors` are those with an error among them, `messages` are all that is said. `inventory` is what
-    the clusters get. `unread` says what can no longer be read: files, what is built of them, and objects of these;
-    `context_sources` are the files that are read for context, and `judged` is how many objects were judged.
+    `reported` counts findings by rule and object name (before the edits). `first` is one finding of each, `errors`
+    are those with an error, `messages` are all messages. `inventory` has the rendered manifests. `unread` names
+    files, rendered manifests and objects that can no longer be read. `context_sources` are the files read for
+    context, `judged` is the number of judged objects.
     """
 
     inventory: Inventory
@@ -96,7 +96,7 @@ class Tried(NamedTuple):
 
 
 def name_of(obj: Object | None, path: str = "") -> Name:
-    """Return the kind and name of an object; for none the path of a file."""
+    """Return the kind and name of an object; ("", path) if there is no object."""
     if obj is None:
         return "", path
     name = obj.name if isinstance(obj.name, str) else obj.name_node.text
@@ -104,13 +104,13 @@ def name_of(obj: Object | None, path: str = "") -> Name:
 
 
 def key_of_finding(result: Result, former: Mapping[Name, Name] = MappingProxyType({})) -> FindingKey:
-    """Return the rule of a finding and what it speaks of, by its `former` name where it has another one."""
+    """Return the rule of a finding and the name of its object, by the `former` name if it was renamed."""
     name = name_of(result.built or result.object, result.span.source.path)
     return result.rule.name, former.get(name, name)
 
 
 class Trials:
-    """What edits of some files come to, each time tried on the same files."""
+    """Trial edits on the same files: each trial starts from the unedited files."""
 
     def __init__(
         self,
@@ -130,9 +130,9 @@ class Trials:
         self._built = {text.path for built in inventory.built for text in built.texts}
 
     def run(self, edits: Sequence[Edit], others_only: bool = False) -> Tried:
-        """Make edits, build again what they change, and judge what reads it.
+        """Apply the edits, render the changed files again, and judge the objects that change or that read these.
 
-        With `others_only` those of each document hold: only rules that ask of other objects judge what reads them.
+        With `others_only`, only rules that read other objects run: the fixes of each document are known to work.
         """
         groups: dict[int, list[Edit]] = {}
         for edit in dict.fromkeys(edits):
@@ -157,7 +157,7 @@ class Trials:
         request = self.request._replace(context_sources=context_sources, only=only)
         if others_only:
             reporting = [name for name, rule in request.rules.items() if request.selection.enables(rule)]
-            request = request._replace(rules=keep_asking(request.rules, reporting))
+            request = request._replace(rules=keep_rules_of_other_objects(request.rules, reporting))
         report = lint(sources, request, built=inventory.built)
         about = _about(report, {new.path for _, new in renewed})
         found = [(key_of_finding(r, names), r) for r in without_repetitions(about)]
@@ -169,11 +169,11 @@ class Trials:
         return Tried(inventory, changed, counts, first, messages, errors, context_sources, unread, judged)
 
     def compare(self, inventory: Inventory) -> list[ChangedObject]:
-        """Return the objects that are others in what the clusters get of changed files."""
+        """Return the objects that differ in the inventory of changed files."""
         return self._find_changed(inventory, ())
 
     def _find_changed(self, inventory: Inventory, renewed: Sequence[tuple[Source, Source]]) -> list[ChangedObject]:
-        """Return the objects that are others, each with what it was."""
+        """Return the objects that differ, each with its state before."""
         found: list[ChangedObject] = []
         known = dict(self._texts)
         for text, n in _numbered(inventory.sources):
@@ -189,7 +189,7 @@ class Trials:
         return found
 
     def _list_misread(self, inventory: Inventory) -> list[str]:
-        """Return the paths of texts, and of what is built of them, of which less can be read than at first."""
+        """Return the paths of files and rendered manifests with more faults than before."""
         found = {path for path, faults in _count_faults(inventory).items() if faults > self._faults[path]}
         gone = self._built.difference(text.path for built in inventory.built for text in built.texts)
         if gone:  # what holds nothing to fill in any more is no longer built
@@ -208,9 +208,10 @@ class Trials:
         changed: Sequence[ChangedObject],
         renewed: Sequence[Source],
     ) -> list[Object]:
-        """Return the objects that are judged: those that change, and pools and classes that name each other.
+        """Return the objects to judge: changed objects, and NodePools and classes that refer to each other.
 
-        Of a file with comments that silence rules, all: whether these are needed depends on all that is found there.
+        If a changed file has suppression comments, all its objects are judged: whether a comment is needed depends on
+        all findings of the file.
         """
         own = [change.new for change in changed if change.new is not None]
         ids, names = set(map(id, own)), set(map(name_of, own))
@@ -246,12 +247,15 @@ class Trials:
         return list(filter(reads, found))
 
     def _plain(self, inventory: Inventory) -> Iterator[Source]:
-        """Files whose code is judged in addition to what is rendered from them: templates of charts."""
+        """Yield the files that are judged in addition to their rendered manifests: templates of charts."""
         yield from (source for source in inventory.files if source.masked)
 
 
 def _find_compared(pools: Sequence[NodePool], affected: Sequence[NodePool]) -> Sequence[NodePool]:
-    """Return the pools that rules compare with those that a fix affects; none of them where they are too many."""
+    """Return the NodePools whose weight and taints are those of a pool that the fix affects.
+
+    All pools if there are few; empty if more than `_FEW_POOLS` match.
+    """
     if len(pools) <= _FEW_POOLS // 3:
         return pools
     alike = {(pool.weight or 0, str(taints(pool))) for pool in affected}
@@ -260,15 +264,15 @@ def _find_compared(pools: Sequence[NodePool], affected: Sequence[NodePool]) -> S
 
 
 def count_reported(report: Report) -> Counter[FindingKey]:
-    """Return how often each rule speaks of each object in a report."""
+    """Return how many findings each rule has for each object of a report."""
     return Counter(map(key_of_finding, without_repetitions(report.places)))
 
 
 def without_repetitions(results: Iterable[Result]) -> Iterator[Result]:
-    """Yield results; of those that say the same of one place and object, only the first.
+    """Yield the results without repetitions of one message about one place and object.
 
-    An object that is built twice, with defaults and with a values file, has one finding at a place of both. A finding
-    that is reported once in a run may stand at another place in the next run.
+    An object that is rendered with defaults and with a values file has the same finding twice. A finding that is
+    reported once in a run may have another place in the next run.
     """
     known = set()
     for result in results:
@@ -280,12 +284,12 @@ def without_repetitions(results: Iterable[Result]) -> Iterator[Result]:
 
 
 def _about(report: Report, paths: Collection[str]) -> Iterator[Result]:
-    """Return what is found, less what is said of comments in other files, whose objects were not judged."""
+    """Yield the findings, without those about comments in other files, whose objects were not judged."""
     return (r for r in report.places if r.rule.on is not Suppression or r.span.source.path in paths)
 
 
 def _numbered(texts: Iterable[Source]) -> Iterator[tuple[Source, int]]:
-    """Texts, each with how many of the same place came before it."""
+    """Yield the texts, each with the number of earlier texts of the same place."""
     counts: Counter[tuple[str, ...]] = Counter()
     for text in texts:
         key = _place(text)
@@ -307,13 +311,13 @@ def _reads_less(old: Source, new: Source) -> bool:
 
 
 _FILLED_IN = ("{{", "${", "%{")
-"""What a file holds that is built with values."""
+"""Marks of files that are rendered with values."""
 
 _NO_FILE = "the file could no longer be read"
 
 
 class _KeptAsides:
-    """While files are built for a trial: what is set aside in those that have no edits is of that trial alone."""
+    """A context manager that restores the skipped regions of sources after a trial, which may add to them."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self._counts = [(source, len(source.set_aside)) for source in sources]
@@ -342,8 +346,9 @@ def _count_faults(inventory: Inventory) -> Counter[str]:
 
 
 def _list_gone(inventory: Inventory, changed: Sequence[ChangedObject]) -> list[str]:
-    """Return the objects that have no successor, and are in no other text of the same path: variants may become
-    one.
+    """Return a sentence for each object that the edits would remove.
+
+    An object that is also in another text of the same path is not removed: variants may become one.
     """
     gone = [change.old for change in changed if change.new is None and change.old is not None]
     if not gone:
@@ -355,7 +360,7 @@ def _list_gone(inventory: Inventory, changed: Sequence[ChangedObject]) -> list[s
 
 
 def _compare(old: Source | None, new: Source | None) -> Iterator[ChangedObject]:
-    """Yield the objects of a text that are others than before; documents that were not read again are the same."""
+    """Yield the objects of a text that differ from before. Documents that were not parsed again are unchanged."""
     before = list(objects(old, foreign=True, more=True)) if old is not None else []
     after = list(objects(new, foreign=True, more=True)) if new is not None else []
     same = {id(obj.document) for obj in before}.intersection(id(obj.document) for obj in after)
@@ -373,7 +378,7 @@ def _compare(old: Source | None, new: Source | None) -> Iterator[ChangedObject]:
 
 
 def _has_other_nodes(change: ChangedObject) -> bool:
-    """Whether a pool's nodes are others than before: no rule about a class reads anything else of its pools."""
+    """Return whether the NodePool's template changed: rules about classes read nothing else of NodePools."""
     templates = [obj.node.find("spec", "template") if obj is not None else None for obj in (change.old, change.new)]
     return any(node is None for node in templates) or templates[0].plain() != templates[1].plain()  # type: ignore[union-attr]
 
@@ -383,7 +388,7 @@ def _has_comment(obj: Object) -> bool:
 
 
 def _paired(before: Sequence[Object], after: Sequence[Object]) -> Iterator[tuple[Object | None, Object | None]]:
-    """Objects of one name, then those that are left in their order."""
+    """Yield pairs of objects with one name, then the remaining objects in their order."""
     left: dict[Name, list[Object]] = {}
     for obj in after:
         left.setdefault(name_of(obj), []).append(obj)

@@ -1,4 +1,4 @@
-"""Safe fixes that hold alone, made together as a run makes them: those that do not hold together with the others."""
+"""Find safe fixes that work alone but not together with the other safe fixes of a run."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ from nodelint.lint.fix_trials import FindingKey, Trials, Tried
 from nodelint.model.finding import Edit
 
 _MOST = 12
-"""Trials of parts of fixes that do not hold together."""
+"""The most trials of parts of fixes that do not work together."""
 
 _MOST_ALIKE = 60
 """Fixes of one cause that are tried with the others: as many pools are compared with one that changes. A run that
 makes them judges them all."""
 
 FindBad = Callable[[Tried, Sequence[FixOffer]], list[FindingKey]]
-"""What the rules say more often than they did, less what some offers put right."""
+"""A function that returns the findings that a trial adds, without those that some offers fix."""
 
 
-class Apart(NamedTuple):
-    """A fix that does not hold together with others, and what is found where all are made."""
+class Conflicting(NamedTuple):
+    """A fix that does not work together with the others, and the findings that result if all are applied."""
 
     offer: FixOffer
     tried: Tried
     bad: Sequence[FindingKey]
 
 
-def find_apart(
+def find_conflicting(
     offers: Sequence[FixOffer],
     alike: Sequence[Alike],
     held_batches: Collection[Collection[tuple[Edit, ...]]],
     trials: Trials,
     find_bad: FindBad,
     can_try: Callable[[], bool],
-) -> Iterator[Apart]:
-    """Yield the safe fixes that hold alone, and not once the others are made as well.
+) -> Iterator[Conflicting]:
+    """Yield the safe fixes that work alone, but not together with the others.
 
-    A run makes those that are safe all at once. Of those that do not hold together the first causes stay. `alike` has
-    the offers by cause, `held_batches` those that were tried together and hold; `can_try` says whether a
-    further trial may be made.
+    A run applies all safe fixes at once. Of the fixes that do not work together, those of the first causes stay.
+    `alike` has the offers by cause. `held_batches` are the batches that were tried together and work. `can_try`
+    returns whether a further trial may be made.
     """
     together = next(groups(offers), [])
     if len(together) < 2 or {offer.edits for offer in together} in held_batches:
@@ -74,12 +74,12 @@ def find_apart(
         else:
             # What is left of its cause would do the same.
             rest = pending.pop()[0] if pending and pending[-1] == [left] else []
-            yield from (Apart(offer, tried, bad) for offer in (*own, *rest))
-    yield from (Apart(offer, tried, bad) for part in pending for cause in part for offer in cause)
+            yield from (Conflicting(offer, tried, bad) for offer in (*own, *rest))
+    yield from (Conflicting(offer, tried, bad) for part in pending for cause in part for offer in cause)
 
 
 def _leave_some(together: Sequence[FixOffer], alike: Sequence[Alike]) -> list[FixOffer]:
-    """Return fixes less those whose cause many before them have."""
+    """Return the fixes with at most `_MOST_ALIKE` of each cause."""
     numbers = {offer.edits: n for n, (first, others) in enumerate(alike) for offer in (first, *others)}
     counts: Counter[int] = Counter()
     left = []
@@ -91,7 +91,7 @@ def _leave_some(together: Sequence[FixOffer], alike: Sequence[Alike]) -> list[Fi
 
 
 class _Attempt:
-    """Fixes tried together; `last` is what came of the last trial, `number` how many there were."""
+    """Fixes tried together; `last` is the result of the last trial, `number` the number of trials."""
 
     def __init__(self, trials: Trials, find_bad: FindBad) -> None:
         self.beside = False
@@ -101,7 +101,7 @@ class _Attempt:
         self._find_bad = find_bad
 
     def fails(self, offers: Sequence[FixOffer]) -> bool:
-        """Whether something speaks against fixes that are made together."""
+        """Return whether the fixes do not work together."""
         tried = self._trials.run([edit for offer in offers for edit in offer.edits], self.beside)
         self.last = tried, self._find_bad(tried, offers)
         self.number += 1

@@ -1,8 +1,8 @@
-"""What rules have said of objects, kept from one run to the next of a language server.
+"""Cache rule results of objects from one run of the language server to the next.
 
-A rule may ask its object and the `Context`. What it asks of other objects is noted. In the next run the same
-questions are asked again, and only rules that get another answer look at the object once more. Objects that are kept
-are the same (see `text.incremental`); one that was read again is another, and so is the answer that names it.
+A rule reads its object and asks the `Context` about others. The questions and answers are recorded. The next run
+repeats the questions, and a rule runs again only if an answer changed. Unchanged documents keep their objects (see
+`text.incremental`); a document that was parsed again has new objects, which changes the answers.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ if TYPE_CHECKING:
     _Place = TypeVar("_Place", Span, Edit)
 
 _FEW = 10
-"""Things of a list that are compared anew for each object that asked for it."""
+"""The most items of a list that are compared for each object that used the list."""
 
 
 class CachedResults(NamedTuple):
-    """What rules have said of one object: by rule what they found, and what they could not judge."""
+    """The cached results for one object: findings and gaps, by rule."""
 
     obj: Object
     rules: Sequence[Rule]
     results: dict[str, list[Result]]
     skipped: dict[str, list[Gap]]
     dependencies: dict[Question, tuple[Object | None, object, set[str]]]
-    """What was asked, with the answer and the rules that asked."""
+    """The questions, each with its answer and the rules that asked it."""
     reported: list[Result]
     """One finding for each cause."""
 
 
 RunRule = Callable[["Rule", Object, RuleOutput], None]
-"""Lets a rule look at an object, and adds what it says."""
+"""A function that runs a rule on an object and adds the findings."""
 
 
 class ResultCache:
-    """What is kept for one release; another account, another schema or another rule ends it."""
+    """The cached results for one release; they are dropped if the account, the schemas or the rules change."""
 
     def __init__(self) -> None:
         self._mark: tuple[tuple[object, ...], tuple[object, ...]] = (), ()
@@ -58,7 +58,10 @@ class ResultCache:
         self._compared: dict[tuple[int, int], tuple[bool, object, object]] = {}
 
     def begin(self, things: tuple[object, ...], values: tuple[object, ...]) -> None:
-        """A run begins. What was kept counts where the run is made of the same things, and the same values."""
+        """Begin a run.
+
+        Drop the cached results unless `things` are the same objects and `values` equal those of the last run.
+        """
         if values != self._mark[1] or not _is_same_identity(things, self._mark[0]):
             self._said = {}
         self._mark = things, values
@@ -66,16 +69,16 @@ class ResultCache:
         self._compared = {}
 
     def end(self) -> None:
-        """A run has come to its end: what it has not met is gone."""
+        """End a run: drop the results for objects that the run did not contain."""
         self._said = self._now
 
     def judge(
         self, obj: Object, rules_for: Callable[[Object], Sequence[Rule]], context: Context, run: RunRule
     ) -> RuleOutput:
-        """Return what rules say of an object: one finding for each cause, what could not be judged, and their faults.
+        """Return the rule output for an object: one finding for each cause, gaps and faults.
 
-        They look where they have not yet, and where an answer that they used has changed. Which rules look at an
-        object follows from the object and from what `begin` was given.
+        A rule runs only if it has no cached result, or if an answer that it used has changed. The rules for an object
+        depend only on the object and on the arguments of `begin`.
         """
         assert isinstance(context, RecordingContext)
         cached = self._said.get(id(obj))
@@ -96,7 +99,7 @@ class ResultCache:
         return RuleOutput(cached.reported, skipped, faults)
 
     def _otherwise(self, cached: CachedResults, context: RecordingContext) -> set[str]:
-        """Return the rules that would be told other things than they were; what they have asked is forgotten."""
+        """Return the rules whose recorded answers have changed, and forget the questions of these rules."""
         again: set[str] = set()
         for (name, _, detail), (about, answer, names) in cached.dependencies.items():
             now = context.ask(name, about, detail)
@@ -124,10 +127,8 @@ class ResultCache:
 
     def carry_over(self, unchanged: Mapping[int, Object]) -> ResultCache:
         """Return a cache of results for objects that have not changed (`unchanged`: the new object, by the id of the
-        old).
-
-        A rule that reported nothing is not run again, unless it asked about something that changed. A rule that
-        reported something is run again, because its findings hold positions.
+        old). A rule without a finding is not run again, unless it asked about a changed object. A rule with a finding
+        is run again, because its findings contain positions.
         """
         carried = ResultCache()
         carried._mark = self._mark
@@ -153,36 +154,36 @@ class ResultCache:
         return carried
 
     def move(self, moved: Moved) -> None:
-        """A source's text has changed: what is said of it is somewhere else now, or must be said again."""
+        """Move the cached results after a text changed; drop those whose places are gone."""
         for key, cached in list(self._said.items()):
             if cached.results and not _move_results(cached, moved):
                 del self._said[key]
 
 
 class ResultCaches:
-    """The results that are kept of a view, by the release that its objects are judged for."""
+    """The cached results of a view, by release."""
 
     def __init__(self) -> None:
         self._kept: dict[object, ResultCache] = {}
 
     def for_release(self, release: object) -> ResultCache:
-        """Return what is kept for one release."""
+        """Return the cache for one release."""
         return self._kept.setdefault(release, ResultCache())
 
     def carry_over(self, unchanged: Mapping[int, Object]) -> ResultCaches:
-        """Return the results for unchanged objects, by the ids of the objects that were judged."""
+        """Return caches for unchanged objects (`unchanged`: the new object, by the id of the old)."""
         carried = ResultCaches()
         carried._kept = {release: cache.carry_over(unchanged) for release, cache in self._kept.items()}
         return carried
 
     def move(self, moved: Moved) -> None:
-        """Move the results of a source whose text has changed, in each release that was judged."""
+        """Move the cached results of a source whose text has changed, for each release."""
         for result_cache in self._kept.values():
             result_cache.move(moved)
 
 
 def _rerun_rules(cached: CachedResults, again: set[str], context: RecordingContext, run: RunRule) -> list[str]:
-    """Run some rules again over an object. Return the faults of the rules themselves."""
+    """Run the rules `again` on the object and cache the results. Return the faults of the rules."""
     output = RuleOutput([], [], [])
     noted: Answers = {}
     try:
@@ -212,7 +213,7 @@ def _rerun_rules(cached: CachedResults, again: set[str], context: RecordingConte
 
 
 def _keep_answers(cached: CachedResults, rule: str, noted: Answers) -> None:
-    """Record what a rule was answered."""
+    """Record the questions and answers of a rule."""
     for question, (about, answer) in noted.items():
         before = cached.dependencies.get(question)
         if before is None:
@@ -225,11 +226,14 @@ def _keep_answers(cached: CachedResults, rule: str, noted: Answers) -> None:
 
 _ASKED_AGAIN: Question = ("objects", id(None), "asked again")
 _OTHERWISE: Any = object()
-"""What no question is answered with."""
+"""A value that is no answer to any question."""
 
 
 def _carry_answer(answer: object, unchanged: Mapping[int, Object]) -> object:
-    """Return the answer for the unchanged objects of the other side. `_OTHERWISE` where that is not known."""
+    """Return an answer in which each object is replaced by the unchanged object of the other side of a plan.
+
+    `_OTHERWISE` if an object has no unchanged counterpart.
+    """
     if isinstance(answer, Mapping):
         entries = {key: unchanged.get(id(value), _OTHERWISE) for key, value in answer.items()}
         return _OTHERWISE if _OTHERWISE in entries.values() else entries
@@ -242,7 +246,7 @@ def _carry_answer(answer: object, unchanged: Mapping[int, Object]) -> object:
 
 
 def _is_same_identity(old: object, other: object) -> bool:
-    """Whether two collections hold the same things."""
+    """Return whether two collections contain the same objects (compared by identity)."""
     if isinstance(old, Mapping) and isinstance(other, Mapping):
         return list(old) == list(other) and _is_same_identity(list(old.values()), list(other.values()))
     if isinstance(old, list | tuple) and isinstance(other, list | tuple):
@@ -251,7 +255,7 @@ def _is_same_identity(old: object, other: object) -> bool:
 
 
 def _move_results(cached: CachedResults, moved: Moved) -> bool:
-    """Move all places of what was said; False where one is gone."""
+    """Move all places of the cached results and return True; return False if a place is gone."""
     known: dict[int, Result] = {}
     # At the border between what stays and what moves there are places of both.
     document = cached.obj.document
@@ -272,11 +276,11 @@ def _move_results(cached: CachedResults, moved: Moved) -> bool:
 
 
 class _Gone(Exception):
-    """A place is gone."""
+    """Raised if a place is gone."""
 
 
 def _move_finding(finding: Finding, moved: Moved, later: bool) -> Finding | None:
-    """Return a finding where it is now, the same one where no place in it is by offsets; None if one is gone."""
+    """Return a finding with its places moved; the same finding if no place moves. None if a place is gone."""
 
     def place(given: _Place) -> _Place:
         if given.source is not moved.source:

@@ -1,4 +1,4 @@
-"""Objects judged for one release: each rule looks at each object that it is about."""
+"""Judge objects for one release: run each rule on each object to which it applies."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from nodelint.base.budget import RUN, BudgetSpent
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.facts import Missing
-from nodelint.ec2.snapshot import Question
 from nodelint.lint.release_results import downgrade_severity, point_to_statements
 from nodelint.lint.results import (
     Result,
@@ -19,11 +18,12 @@ from nodelint.lint.results import (
     hold_to_known,
     merge_releases,
 )
+from nodelint.lint.rule_gaps import gap_of_missing, note_fault, skip_for_missing_facts
 from nodelint.model.finding import Finding
 from nodelint.model.gap import Findings, Gap, gap_of
 from nodelint.model.manifest import Object, UnknownKind, served
 from nodelint.rule.context import Context
-from nodelint.rule.definition import Rule, bundled, former_names, load_check
+from nodelint.rule.definition import Rule, former_names, load_check
 from nodelint.rule.target import Target
 from nodelint.text import Source
 
@@ -40,17 +40,14 @@ ObjectMap = Callable[[Callable[[Object], "RuleOutput"], Sequence[Object]], Itera
 _FEW = 200
 """Objects that are judged before more processes would have been started."""
 
-_BROKE_DOWN = "the rule broke down over it: a fault of nodelint's own, please report it"
-_OWN_BROKE_DOWN = "your rule broke down over it"
 _TOO_MANY = f"only the first {MAX_FINDINGS:,} findings of a rule in one object are reported"
 
 
 class RuleSetup(NamedTuple):
-    """Which of all rules look at objects (`running`), and for what; `reporting` are those whose findings are
-    reported.
+    """The rules to run (`running`) and their target; `reporting` are the names of rules whose findings are reported.
 
-    `strict` says whether findings for the strict profile are shown, or a comment may be there to silence one. `only`
-    are the ids of the objects that are judged where not all are: the others are there to be referred to.
+    `strict`: findings of the strict profile are needed. `only` are the ids of the objects to judge, None for all; the
+    others serve as context. `files_of_roots` are more Terraform files, for the rules that look at whole root modules.
     """
 
     target: Target
@@ -59,9 +56,10 @@ class RuleSetup(NamedTuple):
     running: Sequence[Rule]
     strict: bool = True
     only: Set[int] | None = None
+    files_of_roots: Sequence[Source] = ()
 
     def part(self, objects: Sequence[Object], context_objects: Sequence[Object]) -> tuple[list[Object], list[Object]]:
-        """Return the objects that are judged, and all others."""
+        """Return the objects to judge, and all others."""
         if self.only is None:
             return list(objects), list(context_objects)
         judged = [obj for obj in objects if id(obj) in self.only]
@@ -73,7 +71,7 @@ class RuleSetup(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What rules have said of some objects for all of their releases; `context` is what they could ask."""
+    """The rule results for objects in all of their releases; `context` is the context of the first run."""
 
     results: list[Result]
     skipped: list[Gap]
@@ -90,14 +88,15 @@ def judge_objects(
     share: Callable[[Sequence[Object]], ObjectMap],
     memory: ResultCaches | None = None,
 ) -> Outcome:
-    """Let the rules look at objects, each for its releases, and at files as a whole.
+    """Run the rules on objects, each for its releases, and on files as a whole.
 
-    `context_objects` are only there to be referred to. `share` says how some objects are gone through.
+    `context_objects` are only referred to. `share` returns the function that maps over the objects.
     """
     target = setup.target
 
     def run(target: Target, objects: Sequence[Object], files: Sequence[Source] = ()) -> ReleaseRun:
         made = start_run(target, requested, setup, memory, context_objects)
+        made.files_of_roots = setup.files_of_roots
         made.judge(objects, setup.running, files, share(objects))
         made.judge_converted(objects, setup.running)
         made.judge_branches(objects, setup.running)
@@ -128,9 +127,9 @@ def share_objects(
     things: tuple[Sequence[object], Sequence[Source]],
     pause: Callable[[], None],
 ) -> ObjectMap | None:
-    """Return what calls a function with every object in several processes; None if one process is enough.
+    """Return a function that judges objects in several processes; None if one process is enough.
 
-    `things` are what rules may speak of, with the sources whose nodes they may speak of.
+    `things` are the objects and sources that results may refer to.
     """
     if jobs == 1 or (jobs is None and len(objects) < _FEW):
         return None
@@ -198,7 +197,7 @@ def start_run(
 
 
 class ReleaseRun:
-    """What the rules say of objects and files for one release; `results` are one finding for each cause."""
+    """The rule results for one release. `results` has one finding for each cause."""
 
     def __init__(
         self,
@@ -215,6 +214,7 @@ class ReleaseRun:
         self.skipped: list[Gap] = []
         self.faults: list[str] = []
         self._checks: dict[str, Callable[..., Findings]] = {}
+        self.files_of_roots: Sequence[Source] = ()
 
     def judge(
         self,
@@ -223,11 +223,11 @@ class ReleaseRun:
         sources: Sequence[Source],
         map_objects: ObjectMap = map,
     ) -> None:
-        """Let the rules look at objects, by `map_objects`, and at files as a whole."""
+        """Run the rules on objects, by `map_objects`, and on files as a whole."""
         target = self.target
         about_objects = [r for r in running if issubclass(r.on, Object) and r.applies_to_release(target.karpenter)]
         if not target.facts:
-            self.skipped += _skip_for_missing_facts(
+            self.skipped += skip_for_missing_facts(
                 [r for r in about_objects if r.name in self.reporting], objects, target
             )
             about_objects = [r for r in about_objects if not r.needs]
@@ -236,7 +236,7 @@ class ReleaseRun:
 
         def rules_for(obj: Object) -> Sequence[Rule]:
             accepted = served(obj, target.karpenter)
-            mentioned = obj.once("held words", (words,), lambda: held_words(obj, words))
+            mentioned = obj.once("held words", (words,), lambda: find_words(obj, words))
             alike = (type(obj), obj.provider, accepted, mentioned)
             rules = about.get(alike)
             if rules is None:
@@ -266,7 +266,7 @@ class ReleaseRun:
             self._cache.end()
 
     def _judge_files(self, running: Sequence[Rule], sources: Sequence[Source]) -> RuleOutput:
-        """Return what the rules about files say of them."""
+        """Return the output of the rules about files."""
         output = RuleOutput([], [], [])
         self.context.files = sources
         stated = self.target.stated
@@ -274,8 +274,11 @@ class ReleaseRun:
         about_files = [rule for rule in running if rule.on is Source]
         words = {word for rule in about_files for word in rule.mentions}
         texts = [(source, frozenset(filter(source.holds, words))) for source in (*sources, *scripts)]
+        of_roots = [
+            (source, frozenset(filter(source.holds, words))) for source in (self.files_of_roots if sources else ())
+        ]
         for rule in about_files:
-            for source, present in texts:
+            for source, present in (*texts, *(of_roots if "root-module" in rule.tags else ())):
                 if rule.mentions and present.isdisjoint(rule.mentions):
                     continue
                 if RUN.is_over():
@@ -288,7 +291,7 @@ class ReleaseRun:
         self._run_rule(rule, obj, obj, obj.source.path, into)
 
     def judge_converted(self, objects: Sequence[Object], running: Sequence[Rule]) -> None:
-        """Let the rules look at what objects become that the target does not serve."""
+        """Judge the v1 form of objects that the target release does not serve."""
         old = [o for o in objects if not served(o, self.target.karpenter) and not isinstance(o, UnknownKind)]
         if not old:
             return
@@ -304,7 +307,7 @@ class ReleaseRun:
         self.faults += run.faults
 
     def judge_branches(self, objects: Sequence[Object], running: Sequence[Rule]) -> None:
-        """Let the rules look at what objects are where a template takes another branch than the first."""
+        """Judge objects as they are if a template takes another branch than the first."""
         templated = [obj for obj in objects if obj.source.masked and served(obj, self.target.karpenter)]
         if not templated:
             return
@@ -322,8 +325,8 @@ class ReleaseRun:
             self.faults += run.faults
 
     def _run_over(self, objects: Sequence[Object]) -> ReleaseRun:
-        """Return a run for the same release over other objects: what old ones become, or what another branch
-        writes.
+        """Return a run for the same release over other objects: converted ones, or those of another
+        template branch.
         """
         context = Context(objects, self.target, rule_names=self.context.rule_names, strict=self.context.strict)
         return ReleaseRun(self.target, context, self.reporting)
@@ -346,15 +349,15 @@ class ReleaseRun:
                     into.skipped.append(gap_of(rule.name, path, obj, skip.reason, skip.transient, skip.fact))
         except (Missing, BudgetSpent) as missing:
             if rule.name in self.reporting:
-                into.skipped.append(_gap_of_missing(rule, path, obj, missing))
+                into.skipped.append(gap_of_missing(rule, path, obj, missing))
         except Exception as error:
             if os.environ.get("NODELINT_DEBUG"):
                 raise
-            _note_fault(rule, obj, path, error, into)
+            note_fault(rule, obj, path, error, into)
 
 
 def _in_time(rules: Sequence[Rule], obj: Object, into: RuleOutput) -> Iterable[Rule]:
-    """Return the rules that look at an object before the deadline."""
+    """Return the rules for an object; those after the deadline are left out and recorded as a gap."""
     return _watch(rules, obj, into) if RUN.is_timed else rules
 
 
@@ -366,48 +369,18 @@ def _watch(rules: Sequence[Rule], obj: Object, into: RuleOutput) -> Iterator[Rul
         yield rule
 
 
-def _gap_of_missing(rule: Rule, path: str, obj: Object | None, missing: Missing | BudgetSpent) -> Gap:
-    """Return what a rule could not judge for want of a fact, or because the budget of the run is spent."""
-    if isinstance(missing, BudgetSpent):
-        return gap_of(rule.name, path, obj, str(missing))
-    return gap_of(rule.name, path, obj, missing.reason, missing.transient, missing.kind)
-
-
-def _note_fault(rule: Rule, obj: Object | None, path: str, error: Exception, into: RuleOutput) -> None:
-    """Say that a rule broke down over an object, or over a file."""
-    what = f"{rule.name} on {obj.label if obj else 'the file'} of {path}: {type(error).__name__}: {error}"
-    place = _own_place(rule, error)
-    into.faults.append(f"{place}: {what}" if place else f"internal error, please report it: {what}")
-    into.skipped.append(gap_of(rule.name, path, obj, _OWN_BROKE_DOWN if place else _BROKE_DOWN))
-
-
-def _own_place(rule: Rule, error: Exception) -> str | None:
-    """Return the file and line of a user's own rule that raised an error.
-
-    None for a rule that comes with nodelint.
-    """
-    from traceback import extract_tb
-
-    for frame in reversed(extract_tb(error.__traceback__)):
-        folder, name = os.path.split(frame.filename)
-        if name == f"{rule.name}.py" and folder != bundled():
-            return f"{os.path.relpath(frame.filename)}:{frame.lineno}"
-    return None
-
-
 @cache
 def _same_words(words: frozenset[str]) -> frozenset[str]:
-    """Return the same set for equal ones: what an object holds of it is kept from one edit in an editor to the
-    next.
-    """
+    """Return the same frozenset object for equal sets, so that cached values of objects stay valid between edits."""
     return words
 
 
-def held_words(obj: Object, words: Set[str]) -> Set[str]:
-    """Return those of some words that may be in the keys and values of an object: those in the text of its document.
+def find_words(obj: Object, words: Set[str]) -> Set[str]:
+    """Return the words that may be in the keys and values of an object, because the text of its document contains
+    them.
 
-    All of them where a value may not be written as it reads: in escapes, and in what is made of another text; and
-    where a document holds several objects, for it would be searched for each.
+    All words are returned if a value may differ from its text (escapes, or an object that is rendered from other
+    texts), and if the document contains several objects.
     """
     document, source = obj.document, obj.source
     if source.masked or document.host is not None or obj.partial or obj.of_values or obj.node is not document.root:
@@ -418,20 +391,8 @@ def held_words(obj: Object, words: Set[str]) -> Set[str]:
     return _same_words(frozenset([word for word in words if word in text]))
 
 
-def _skip_for_missing_facts(rules: Sequence[Rule], objects: Sequence[Object], target: Target) -> Iterator[Gap]:
-    """One skip for each rule that needs facts from AWS and would have had something to look at."""
-    kinds = {type(obj) for obj in objects if served(obj, target.karpenter) and not obj.foreign}
-    for rule in rules:
-        needs = rule.needs or rule.may_need
-        if needs and any(issubclass(kind, rule.on) for kind in kinds):
-            try:
-                target.facts.answer(Question(needs[0]))
-            except Missing as missing:
-                yield gap_of(rule.name, "", None, missing.reason, missing.transient, missing.kind)
-
-
 def _choose_releases(objects: Sequence[Object], target: Target) -> tuple[dict[int, tuple[Chosen, ...]], list[Gap]]:
-    """Return the releases of each object, by its id, and the objects that are judged for none."""
+    """Return the releases of each object by its id, and a gap for each object without a release."""
     found: dict[int, tuple[Chosen, ...]] = {}
     skipped = []
     for obj in objects if target.choose is not None else ():
@@ -446,7 +407,7 @@ def _choose_releases(objects: Sequence[Object], target: Target) -> tuple[dict[in
 def _group_by_release(
     objects: Sequence[Object], chosen: Mapping[int, tuple[Chosen, ...]]
 ) -> Iterator[tuple[Chosen, list[Object]]]:
-    """Yield the objects that are judged for each release, oldest first."""
+    """Yield each release with its objects, the oldest release first."""
     for release in sorted(
         {choice.bare for choices in chosen.values() for choice in choices}, key=lambda choice: choice.order
     ):

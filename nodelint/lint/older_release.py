@@ -1,4 +1,4 @@
-"""What an older release would find where the newest one is only assumed."""
+"""Findings for an older, widely used Karpenter release, if the newest release is only assumed."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from nodelint.rule.definition import Rule
 from nodelint.text import Source
 
 _WIDELY_RUN = "1.2"
-"""A line of releases that many clusters run, and that gets fixes for long."""
+"""A minor release that many clusters run, and that gets fixes for a long time."""
 
 _MOST = 4
-"""Objects that are judged once more: this is a hint, and must not take the time of a check."""
+"""The most objects that are judged a second time. This is only a hint, and must not slow down a check."""
 
 _LONGEST = 20_000
-"""Characters of an object that is judged once more; a pool has a thousand."""
+"""The most characters of an object that is judged a second time. A NodePool has about a thousand."""
 
 _Key = tuple[str, str, int]
 
 
 class Older(NamedTuple):
-    """How many more findings a release and those before it have; `least` where not all objects were judged."""
+    """The number of additional findings for a release and those before; `least` if not all objects were judged."""
 
     release: Version
     findings: int
@@ -38,9 +38,9 @@ def older(
     request: LintRequest,
     sources: Sequence[Source],
 ) -> Older | None:
-    """Return what a release that is widely run would find, of what it refuses or does wrong; None if that is nothing.
+    """Return the additional errors and warnings for a widely used older release; None if there are none.
 
-    It is about the objects whose release is the newest known because nothing names another.
+    It judges objects whose release is assumed to be the newest because no file states one.
     """
     taken = [obj for obj in report.objects if _assumed(report, obj)]
     short = [obj for obj in taken if obj.node.end - obj.node.start <= _LONGEST]
@@ -86,7 +86,9 @@ def older(
 
 
 def _newest(parted: Sequence[Releases], holds: Callable[[Version], bool]) -> Version:
-    """Return the newest release that something holds for, which it does for the oldest and then for no more."""
+    """Return the newest release for which `holds` is true. It is true for the oldest, and false from some
+    release on.
+    """
     low, high = 0, len(parted) - 1
     while low < high:
         middle = (low + high + 1) // 2
@@ -104,7 +106,7 @@ def _assumed(report: Report, obj: Object) -> bool:
 
 
 def _ends(rule: Rule) -> bool:
-    """Whether a rule is about releases up to one, and says nothing of those after it."""
+    """Return whether a rule does not apply to the newest Karpenter release."""
     return not rule.applies_to_release(RELEASES[-1])
 
 

@@ -1,4 +1,4 @@
-"""Workloads in plain files, compared with the NodePools that charts, overlays and Terraform make."""
+"""Compare workloads in plain files with the NodePools that charts, overlays and Terraform render."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.lint.judging import judge_objects
+from nodelint.lint.written_places import once_each
 from nodelint.model.cluster_objects import Workload
 from nodelint.model.documents import objects
 from nodelint.model.finding import Also, Finding
@@ -27,7 +28,7 @@ def judge_plain_workloads(
     results: Sequence[Result],
     map_objects: ObjectMap,
 ) -> list[Result]:
-    """Return results with what is said of workloads in plain files where the pools that are built are known."""
+    """Return the results, with those about workloads in plain files judged again against rendered NodePools."""
     running = [rule for rule in setup.running if rule.on is Workload and "workloads" in rule.tags]
     made = [obj for built_text in built for obj in objects(built_text.source, foreign=True, more=True)]
     if not running or not any(isinstance(obj, NodePool) for obj in made):
@@ -51,13 +52,14 @@ def judge_plain_workloads(
 
 
 def _lead(finding: Finding, built_of: dict[int, Built]) -> Finding:
-    """Return a finding whose other places are those in the files; edits of what is built are no edits of files."""
+    """Return a finding with its other places in source files, without suggestions that edit rendered text."""
     suggestions = [
         suggestion
         for suggestion in finding.suggestions
         if not any(id(edit.source) in built_of for edit in suggestion.edits)
     ]
-    return finding._replace(also=tuple(_lead_also(finding.also, built_of)), suggestions=tuple(suggestions))
+    also = once_each(_lead_also(finding.also, built_of))
+    return finding._replace(also=tuple(also), suggestions=tuple(suggestions))
 
 
 def _lead_also(also: Sequence[Also], built_of: dict[int, Built]) -> Iterator[Also]:

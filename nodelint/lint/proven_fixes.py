@@ -1,4 +1,4 @@
-"""Fixes and suggestions that hold: each is made in memory and judged before it is offered, and safe is proven."""
+"""Prove fixes and suggestions: each is applied in memory and judged before it is offered."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from nodelint.lint.fix_trials import (
     count_reported,
     name_of,
 )
-from nodelint.lint.fixes_together import find_apart
+from nodelint.lint.fixes_together import find_conflicting
 from nodelint.lint.results import Result, once_in_a_run
-from nodelint.lint.rule_reach import asks_of_others, name_words
+from nodelint.lint.rule_reach import name_words, reads_other_objects
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit, Withheld, written_place
 from nodelint.model.manifest import NodePool, Object, RequirementLine
@@ -35,22 +35,22 @@ FindMoved = Callable[
     [Inventory, Inventory | PartlyChanged, Sequence[ChangedObject], LintRequest, Sequence[Source]],
     "set[Name]",
 ]
-"""The changed objects of which nodes are replaced, or may be: `plan.fix_drift` says so."""
+"""A function that returns the changed objects whose nodes are, or may be, replaced, such as `plan.fix_drift`."""
 
 _MOST_ALONE = 24
-"""Edits that are tried alone, for they are among others that make a finding: each reads all objects once."""
+"""The most edits that are tried alone because a group with them causes a finding. Each trial reads all objects."""
 
 _MOST_BUILT = 3_000_000
-"""Characters of built texts that all trials of a run may have built anew."""
+"""The most characters of texts that all trials of a run may render."""
 
 _LARGEST_BUILT = 1_000_000
-"""Characters of built texts that one trial may have built anew."""
+"""The most characters of texts that one trial may render."""
 
 _MOST_STEPS = 1_000_000
-"""Steps after which no further trial is made: what is given up for its size would be worked out in each of them."""
+"""The number of steps after which no further trial is made."""
 
 _MOST_JUDGED = 8_000
-"""Objects judged anew after which no further trial is made: a value that many callers read has all of them judged."""
+"""The number of judged objects after which no further trial is made."""
 
 _TOO_LARGE = (
     "to judge it, more objects would need to be rendered again than nodelint renders: apply it and check again"
@@ -58,10 +58,10 @@ _TOO_LARGE = (
 
 
 class Prover:
-    """Proves the fixes of a report, over the files that it is about.
+    """Proves the fixes of a report over its files.
 
-    `build` makes again of changed files what the clusters get, `find_moved` tells which objects lose nodes: without
-    it what is safe is not proven.
+    `build` renders changed files again. `find_moved` returns the objects that lose nodes; without it, safe fixes are
+    not checked for that.
     """
 
     def __init__(self, request: LintRequest, build: Build, find_moved: FindMoved | None = None) -> None:
@@ -76,21 +76,24 @@ class Prover:
         """What follows fixes that are offered all the same: nothing that is as bad as what they put right."""
 
     def begin(self, inventory: Inventory, sources: Sequence[Source] | None = None) -> Prover:
-        """Take what was built of the files already, or of `sources` and the files around them."""
+        """Set the inventory that was already built, from `sources` or from all files of the inventory."""
         self._inventory = inventory
         self._known = [*map(id, inventory.files if sources is None else sources)]
         return self
 
     def offered(self, sources: Sequence[Source], report: Report) -> Report:
-        """Return the report with what a run offers: fixes that break no file, and of these those that hold."""
+        """Return the report with the fixes that a run offers: those that break no file and work."""
         return self._prove(sources, report, checking=True) if _offers_any(report) else report
 
     def __call__(self, sources: Sequence[Source], report: Report) -> Report:
-        """The report with those fixes and suggestions alone that hold; the other findings say why not."""
+        """Return the report with only the fixes and suggestions that work.
+
+        The other findings have the reason why their fix is withheld.
+        """
         return self._prove(sources, report) if _offers_any(report) else report
 
     def _prove(self, sources: Sequence[Source], report: Report, checking: bool = False) -> Report:
-        """Return the report with what holds; with `checking`, of those fixes that break no file."""
+        """Return the report with the fixes that work. With `checking`, first remove fixes that break a file."""
         inventory, words = self._find_inventory(sources), name_words(self._request.rules.values())
         causes = Causes(sources, inventory.sources, self._request, words)
         if checking:
@@ -101,7 +104,7 @@ class Prover:
         return proven
 
     def _find_inventory(self, sources: Sequence[Source]) -> Inventory:
-        """Return what the clusters get of some files; the first that is asked for is what fixes are compared with."""
+        """Return the inventory of the files; the first inventory is the one with which fixes are compared."""
         inventory = self._inventory
         if inventory is None or self._known != [*map(id, sources)]:
             inventory = self._build_changed(sources)
@@ -117,9 +120,7 @@ class Prover:
         return Inventory(sources)
 
     def list_harmed(self, before: Report, sources: Sequence[Source], after: Report, unsafe: bool) -> set[Name]:
-        """Return the objects for which fixes that hold by themselves do not do so together with each other, once all
-        are made.
-        """
+        """Return the objects for which fixes that work alone do not work together once all are applied."""
         known, now = count_reported(before), count_reported(after)
         names = {name for _, name in known} | self._list_names()
         more = {
@@ -135,7 +136,9 @@ class Prover:
         return self._find_moved(self._first, inventory, changed, self._request, self._request.context_sources)
 
     def _list_names(self) -> set[Name]:
-        """Return the objects that were there at first: a fix may be the first to let a rule speak of one."""
+        """Return the names of all objects before any fix: a fix may let a rule report an object for the
+        first time.
+        """
         if self._first is None:
             return set()
         return {name_of(obj) for text in self._first.sources for obj in objects(text, foreign=True, more=True)}
@@ -143,9 +146,9 @@ class Prover:
     def find_moved(
         self, tried: Tried, request: LintRequest, only: Sequence[ChangedObject] | None = None
     ) -> set[Name] | None:
-        """Return the objects that lose nodes by what was tried, compared with the files as they were at first.
+        """Return the objects that lose nodes after the trial, compared with the unedited files.
 
-        With `only`, no more than these changes are made. Return None if it is not known.
+        With `only`, just these changes are applied. None if it is not known.
         """
         if self._find_moved is None or self._first is None:
             return None
@@ -156,7 +159,7 @@ class Prover:
 
 
 class _Run:
-    """The fixes of one report proven."""
+    """Proves the fixes of one report."""
 
     def __init__(self, prover: Prover, trials: Trials, report: Report, places: Sequence[Result]) -> None:
         self._prover = prover
@@ -167,11 +170,11 @@ class _Run:
         self._why: dict[tuple[Edit, ...], Withheld] = {}
         self._moved: set[tuple[Edit, ...]] = set()
         self._keeping: set[tuple[Edit, ...]] = set()
-        self._follows: dict[tuple[Edit, ...], str] = {}
-        self._beside: dict[tuple[Edit, ...], str] = {}
+        self._consequences: dict[tuple[Edit, ...], str] = {}
+        self._conflicts: dict[tuple[Edit, ...], str] = {}
         self._bad: dict[tuple[Edit, ...], Sequence[FindingKey]] = {}
         self._changed: dict[tuple[Edit, ...], tuple[tuple[Object, Object | None], ...]] = {}
-        self._held: list[set[tuple[Edit, ...]]] = []
+        self._proven_batches: list[set[tuple[Edit, ...]]] = []
         self._comments = frozenset(result.rule.name for result in places if result.rule.on is Suppression)
         self._alone = 0
         self._size = sum(len(text.text) for built in trials.inventory.built for text in built.texts)
@@ -190,52 +193,56 @@ class _Run:
         if causes.words != name_words(trials.request.rules.values()):
             left = [offer for _, others in alike for offer in others]
         else:
-            left = [offer for first, others in alike for offer in self._carry_over(first, others)]
+            left = [offer for first, others in alike for offer in self._share_result(first, others)]
         self._try_all(left, keys)
         self._hold_together([offer for offer in offers if offer.safe and self._holds(offer)], alike)
-        if not self._why and not self._moved and not self._follows and not self._beside:
+        if not self._why and not self._moved and not self._consequences and not self._conflicts:
             return self._make_report() if self._changed else self._report
         lost = [offer for offer in offers if offer.safe and not self._holds(offer)]
         self._note_broken(self._make_report(), {id(edit.source) for offer in lost for edit in offer.edits})
-        self._prover.edited.forget_others(keys)
+        self._prover.edited.keep_only(keys)
         return self._make_report()
 
     def _make_report(self) -> Report:
         return self._report._replace(results=tuple(once_in_a_run(map(self._proven, self._places))))
 
     def _note_broken(self, report: Report, changed: Set[int]) -> None:
-        """Note of safe fixes in some files that they break one without others, which are not safe."""
+        """Record safe fixes that break a file without other, unsafe fixes."""
         sources = [source for source in self._trials.sources if id(source) in changed]
         chosen = choose_compatible(report.results, sources, False, {}) if sources else []
         tried = make_edits(sources, chosen, self._prover.edited)
         for number, reason in find_broken(sources, chosen, report.target, tried).items():
             for place in chosen[number].alike or chosen[number : number + 1]:
-                self._beside[tuple(place.finding.edits)] = f"without the other fixes {reason}"
+                self._conflicts[tuple(place.finding.edits)] = f"without the other fixes {reason}"
 
     def _holds(self, offer: FixOffer) -> bool:
-        return not any(offer.edits in found for found in (self._why, self._moved, self._follows, self._beside))
+        return not any(
+            offer.edits in found for found in (self._why, self._moved, self._consequences, self._conflicts)
+        )
 
     def _try_all(self, offers: Sequence[FixOffer], keys: frozenset[object]) -> None:
         for part in (True, False):
             for batch in batches([offer for offer in offers if offer.safe is part], self._comments):
                 self._try(batch)
-                self._prover.edited.forget_others(keys)
+                self._prover.edited.keep_only(keys)
 
-    def _carry_over(self, first: FixOffer, others: Sequence[FixOffer]) -> Sequence[FixOffer]:
-        """Let others of the same cause have what holds of the first; those that are to be tried themselves.
+    def _share_result(self, first: FixOffer, others: Sequence[FixOffer]) -> Sequence[FixOffer]:
+        """Copy the result of the first fix of a cause to the others.
 
-        What is said by rules that ask of other objects, and of other objects, may be another thing for each.
+        Return the others if each must be tried by itself.
+
+        Each must be tried if a rule that reads other objects is involved, or if the findings are about other objects.
         """
         bad, rules = self._bad.get(first.edits, ()), self._trials.request.rules
-        why, follows = self._why.get(first.edits), self._follows.get(first.edits)
-        told_apart = any(name not in first.names or asks_of_others(rules[rule]) for rule, name in bad)
+        why, follows = self._why.get(first.edits), self._consequences.get(first.edits)
+        told_apart = any(name not in first.names or reads_other_objects(rules[rule]) for rule, name in bad)
         if told_apart or (why is not None and (not bad or why.at is not None)):
             return others
         for offer in others:
             if why is not None:
                 self._why[offer.edits] = why._replace(detail=offer.rename(why.detail, first))
             if follows is not None:
-                self._follows[offer.edits] = offer.rename(follows, first)
+                self._consequences[offer.edits] = offer.rename(follows, first)
                 self._prover.following.update((rule, name) for rule, _ in bad for name in offer.names)
             for found in (self._moved, self._keeping):
                 if first.edits in found:
@@ -243,21 +250,23 @@ class _Run:
         return ()
 
     def _hold_together(self, offers: Sequence[FixOffer], alike: Sequence[Alike]) -> None:
-        """Note of safe fixes that do not hold together with the others what there is then."""
+        """Record the safe fixes that do not work together with the others, and the findings that result."""
         if RUN.is_over() or len(offers) < 2:
             return
         if not self._can_try():
-            self._beside.update((offer.edits, _TOO_LARGE) for offer in offers)
+            self._conflicts.update((offer.edits, _TOO_LARGE) for offer in offers)
             return
-        for offer, tried, bad in find_apart(offers, alike, self._held, self._trials, self._find_bad, self._can_try):
+        for offer, tried, bad in find_conflicting(
+            offers, alike, self._proven_batches, self._trials, self._find_bad, self._can_try
+        ):
             own = [finding_key for finding_key in bad if finding_key[1] in offer.names] or bad
             text = f"there is {_describe(own[0], tried)}" if own else tried.unread[0]
-            self._beside[offer.edits] = f"once the other fixes are made as well, {text}"
+            self._conflicts[offer.edits] = f"once the other fixes are made as well, {text}"
             if own and _is_lesser(offer, own, tried):
                 self._prover.following.update(own)
 
     def _try(self, batch: Sequence[FixOffer]) -> None:
-        """Try offers that change different objects at once; alone, where something speaks against any of them."""
+        """Try the offers together; if this causes a finding, try the suspects alone."""
         if not self._can_try():
             self._withhold_all(batch, Withheld("not-tried", detail=_TOO_LARGE))
             return
@@ -277,7 +286,7 @@ class _Run:
         else:
             self._keeping.update(self._list_keeping(batch, tried))
         if not bad and not tried.unread:
-            self._held.append({offer.edits for offer in batch})
+            self._proven_batches.append({offer.edits for offer in batch})
         if len(batch) == 1:
             self._bad[batch[0].edits] = bad
             if bad and not tried.unread and _is_lesser(batch[0], bad, tried):
@@ -299,11 +308,11 @@ class _Run:
                 self._try([offer])
 
     def _note_following(self, offer: FixOffer, marks: Sequence[FindingKey], tried: Tried) -> None:
-        self._follows[offer.edits] = _describe(marks[0], tried)
+        self._consequences[offer.edits] = _describe(marks[0], tried)
         self._prover.following.update(marks)
 
     def _list_keeping(self, batch: Sequence[FixOffer], tried: Tried) -> Iterator[tuple[Edit, ...]]:
-        """Yield the edits that change requirements of NodePools, nothing else, and replace no node by that."""
+        """Yield the edits that change only requirements of NodePools and replace no node."""
         narrowed = [change for change in tried.changed if _changes_requirements(change)]
         moved = self._prover.find_moved(tried, self._trials.request, narrowed) if narrowed else None
         if moved is None:
@@ -314,7 +323,7 @@ class _Run:
                 yield edits
 
     def _can_try(self) -> bool:
-        """Whether another trial is within what a run may render again."""
+        """Return whether another trial is within the limits of a run."""
         self._built += self._size
         is_small = self._size <= _LARGEST_BUILT and self._built <= _MOST_BUILT
         return is_small and self._steps <= _MOST_STEPS and self._judged <= _MOST_JUDGED
@@ -323,7 +332,7 @@ class _Run:
         self._why.update((offer.edits, why) for offer in batch)
 
     def _find_bad(self, tried: Tried, batch: Sequence[FixOffer]) -> list[FindingKey]:
-        """Return what the rules say more often than they did, less what the offers fix."""
+        """Return the findings that occur more often than before, without those that the offers fix."""
         wanted: Counter[FindingKey] = Counter()
         for offer in batch:
             if offer.messages is None or not offer.messages.isdisjoint(tried.messages):
@@ -335,16 +344,16 @@ class _Run:
         ]
 
     def _proven(self, result: Result) -> Result:
-        """Return a finding with what holds of its fix and suggestions."""
+        """Return a finding with the proven parts of its fix and suggestions."""
         finding = result.finding
         withheld = finding.withheld
         edits = tuple(finding.edits)
         if edits in self._why:
             withheld = self._why[edits]
             finding = finding._replace(edits=(), safety=None, withheld=withheld)
-        elif edits in self._follows or edits in self._beside:
-            follows = self._follows.get(edits)
-            advice = self._beside[edits] if follows is None else f"once the fix is made, there is {follows}"
+        elif edits in self._consequences or edits in self._conflicts:
+            follows = self._consequences.get(edits)
+            advice = self._conflicts[edits] if follows is None else f"once the fix is made, there is {follows}"
             both = f"{finding.help}; {advice}" if finding.help else advice
             finding = finding._replace(safety="unsafe", help=both)
         elif edits and edits in self._moved and result.safety == "safe":
@@ -360,12 +369,12 @@ class _Run:
 
 
 def _offers_any(report: Report) -> bool:
-    """Whether any finding has a fix or a suggestion."""
+    """Return whether any finding has a fix or a suggestion."""
     return any(result.fixable or result.finding.suggestions for result in report.places)
 
 
 def _changes_requirements(change: ChangedObject) -> bool:
-    """Whether a NodePool has other requirements afterwards: which nodes these fit says `plan` alone."""
+    """Return whether a NodePool has other requirements afterwards. Only `plan` knows which nodes still match them."""
     old, new = change.old, change.new
     if not isinstance(old, NodePool) or not isinstance(new, NodePool):
         return False
@@ -379,9 +388,9 @@ def _content(line: RequirementLine) -> tuple[object, ...]:
 def _share_out(
     suspects: Sequence[FixOffer], bad: Sequence[FindingKey], tried: Tried
 ) -> list[tuple[FixOffer, list[FindingKey]]]:
-    """Return the lesser findings that each fix of a trial makes of its own object.
+    """Return the less severe findings that each suspect causes for its own object.
 
-    Empty if a finding is about another object, or about that of two fixes, or is more: then each is tried alone.
+    Empty if a finding is severe, or about an object of no suspect or of two: then each offer is tried alone.
     """
     own = [(offer, [mark for mark in bad if mark[1] in offer.names]) for offer in suspects]
     if tried.unread or sum(len(marks) for _, marks in own) != len(bad):
@@ -390,9 +399,9 @@ def _share_out(
 
 
 def _is_lesser(offer: FixOffer, bad: Sequence[FindingKey], tried: Tried) -> bool:
-    """Whether a fix of errors makes nothing but lesser findings: information, and warnings of the same object.
+    """Return whether a fix of errors causes only less severe findings: infos, and warnings about the same object.
 
-    They could not be seen before, or the object did nothing. Such a fix is offered, as unsafe and with what follows.
+    The errors hid these findings. Such a fix is offered as unsafe, with these findings in its help.
     """
     if not offer.of_errors or offer.messages is not None:
         return False
@@ -410,7 +419,7 @@ def _describe(finding_key: FindingKey, tried: Tried) -> str:
 
 
 def _withhold(offer: FixOffer, bad: Sequence[FindingKey], tried: Tried) -> Withheld:
-    """Return why edits are not offered, by what is found once they are made."""
+    """Return why edits are not offered, by the findings that they cause."""
     if tried.unread:
         return Withheld("not-editable", detail=tried.unread[0])
     finding_key = next((finding_key for finding_key in bad if finding_key not in offer.wants), bad[0])

@@ -1,7 +1,7 @@
-"""A context that notes what rules ask of other objects, so that they need not look again where nothing else is said.
+"""A context that records which other objects rules ask about, so that unchanged answers need no new run of the rule.
 
-What is computed of an object alone is not noted. In the place of an answer that is computed of others (a resolution,
-say) those are noted: most are read from a table of the run.
+Facts about the rule's own object are not recorded. For an answer that is computed from other objects, such as a
+resolution, the underlying answers are recorded instead.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     _Asked = TypeVar("_Asked", bound=Object)
 
 Question = tuple[str, int, str | None]
-"""What a context is asked: a name, the `id` of the object that it is about, and more details."""
+"""A question to a context: its name, the `id` of the object that it concerns, and more arguments."""
 
 Answers = dict[Question, tuple[Object | None, object]]
-"""The answers to questions, each with the object that it is about: None for the run as a whole."""
+"""The answers to questions, each with the object that it concerns. The object is None for the whole run."""
 
 
 class Beginning(list[Object | None]):
-    """The objects of an answer that were looked at; None is behind the last one of all."""
+    """The objects of an answer that a rule has iterated over; a final None says that it reached the end."""
 
     def follow(self, answer: Iterator[_Asked]) -> Iterator[_Asked]:
-        """Yield the objects of the answer, each added when it is looked at."""
+        """Yield the objects of the answer and record each."""
         count = 0
         for obj in answer:
             count += 1
@@ -47,12 +47,12 @@ class Beginning(list[Object | None]):
             self.append(None)
 
     def begins(self, answer: Iterator[Object]) -> bool:
-        """Whether another answer begins with the same ones."""
+        """Return whether another answer begins with the same objects."""
         return all(obj is next(answer, None) for obj in self)
 
 
 class RecordingContext(Context):
-    """A context that notes what it is asked about other objects, and what it says."""
+    """A context that records questions about other objects and their answers."""
 
     def __init__(self, objects: Sequence[Object], target: Target, **options: Any) -> None:
         super().__init__(objects, target, **options)
@@ -62,7 +62,7 @@ class RecordingContext(Context):
         self._methods: dict[str, Callable[..., Any]] = {}
 
     def ask(self, name: str, about: Object | None, detail: str | None) -> Any:
-        """Return what the context says now, without noting it."""
+        """Return the current answer to a question, without recording it."""
         if about is None:
             return self._answer_for_run(name)
         method = self._methods.get(name)
@@ -71,13 +71,15 @@ class RecordingContext(Context):
         return method(about) if name != "interchangeable_pools" else method(about, detail)
 
     def _answer_for_run(self, name: str) -> Any:
-        """Return what is said of the run as a whole, worked out once."""
+        """Return a value of the context that concerns the run as a whole, cached."""
         if name not in self._run_answers:
             self._run_answers[name] = getattr(super(), name)
         return self._run_answers[name]
 
     def _note(self, name: str, about: _Asked, method: Callable[[Context, _Asked], _T]) -> _T:
-        """Return what a method of `Context` says of an object, noted; what is asked on the way is part of that."""
+        """Return and record the answer of a `Context` method about an object; questions on the way are not
+        recorded.
+        """
         noted, self.noted = self.noted, None
         try:
             answer = method(self, about)
@@ -88,7 +90,7 @@ class RecordingContext(Context):
         return answer
 
     def _note_for_run(self, name: str) -> Any:
-        """Return what is said of the run as a whole, noted."""
+        """Return and record a value of the context that concerns the run as a whole."""
         noted, self.noted = self.noted, None
         try:
             answer = self._answer_for_run(name)
@@ -99,7 +101,9 @@ class RecordingContext(Context):
         return answer
 
     def _note_grounds(self, name: str, about: _Asked, method: Callable[[Context, _Asked], _T]) -> _T:
-        """Return what a method of `Context` says of an object; what is asked on the way is noted in its place."""
+        """Return the answer of a `Context` method about an object; record the questions on the way instead of the
+        answer.
+        """
         question = name, id(about), None
         noted, known = self.noted, self._grounds.get(question)
         self.noted = grounds = {} if known is None else known[1]
@@ -117,7 +121,7 @@ class RecordingContext(Context):
         return self._note("_facts_of", about, Context._facts_of) if self.facts else self.facts
 
     def interchangeable_pools(self, pool: NodePool, launching: str | None = None) -> Iterator[NodePool]:
-        """Yield the pools, and note those that are looked at: most rules ask whether there is any."""
+        """Yield the NodePools and record those that are iterated over: most rules only ask whether there is one."""
         noted, self.noted = self.noted, None
         try:
             pools = super().interchangeable_pools(pool, launching)
@@ -152,7 +156,7 @@ _NOTED_FOR_RUN = (
     "pools_elsewhere",
     "_overlaid",
 )
-"""What a context says of the run as a whole."""
+"""Attributes of a context about the whole run."""
 
 _NOTED = (
     "may_be_named_so",
@@ -167,10 +171,13 @@ _NOTED = (
     "settings",
     "_completing",
 )
-"""What a context says of an object, and is noted itself."""
+"""Methods of a context about an object whose results are recorded."""
 
 _GROUNDS_NOTED = ("resolution", "problems", "images")
-"""What a context says of an object, and in the place of which is noted what is asked on the way to it."""
+"""Methods of a context about an object whose results are not recorded.
+
+Instead, the questions that they ask are recorded.
+"""
 
 
 def _note_attribute(name: str) -> property:

@@ -1,4 +1,4 @@
-"""What the release of an object makes of findings: milder ones, fewer fixes, and the line that states the release."""
+"""Adapt findings to the release of their object: severity, fixes, and the line that states the release."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ if TYPE_CHECKING:
 
 
 def downgrade_severity(results: Iterable[Result], chosen: Mapping[int, Sequence[Chosen]]) -> list[Result]:
-    """Return the results, no error among those about objects of which a file states that an older release serves
-    them.
+    """Return the results; an error about an object that the stated older release serves becomes a warning.
 
-    Such an object is judged as what a later release makes it become: nothing refuses it today, and to convert it is a
+    Such an object is judged as the v1 object that it becomes: the API server accepts it today, and converting it is a
     choice. `chosen` are the releases of each object, by its id.
     """
     milder = (_milder(result, chosen.get(id(result.object), ())) for result in results)
@@ -29,10 +28,10 @@ def downgrade_severity(results: Iterable[Result], chosen: Mapping[int, Sequence[
 
 
 def _without_release(result: Result, chosen: Sequence[Chosen], stating: Evidence) -> Result | None:
-    """Return a result about an object whose release is not known: what depends on it is no error, and converts
-    nothing.
+    """Return a result about an object whose release is unknown: no error and no conversion if it depends on the
+    release.
 
-    The object is judged for the oldest and the newest release. None for what the oldest alone would find.
+    The object is judged for the oldest and the newest release. None for a finding that only the oldest release has.
     """
     found_for = {choice.karpenter for choice in result.holds}
     releases = {choice.karpenter for choice in chosen}
@@ -55,7 +54,7 @@ def _without_release(result: Result, chosen: Sequence[Chosen], stating: Evidence
 
 
 def _without_newer(finding: Finding, stating: Evidence) -> Finding:
-    """Return a finding without the edits that write what a release before 1.0.0 refuses."""
+    """Return a finding without the edits that a release before 1.0.0 refuses."""
     release = stating.karpenter
     offers = [offer for offer in finding.suggestions if not any(lacks(release, edit.text) for edit in offer.edits)]
     if any(lacks(release, edit.text) for edit in finding.edits):
@@ -90,9 +89,9 @@ def _milder(result: Result, chosen: Sequence[Chosen]) -> Result | None:
 def point_to_statements(
     results: Iterable[Result], chosen: Mapping[int, Sequence[Chosen]], files: Iterable[Source]
 ) -> list[Result]:
-    """Return the results with those about a release at the line that states it, where that file is judged too.
+    """Return the results, with those about a release moved to the line that states it, if that file is judged.
 
-    A comment that silences such a finding at the object still does.
+    A comment at the object still suppresses such a finding.
     """
     by_path: dict[str, Source] = {}
     found = []

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Replacement:
-    """Built objects in the place of the files that they are built of."""
+    """Rendered manifests that are judged instead of their input files."""
 
     def __init__(self, built: Sequence[Built]) -> None:
         self._built = built
@@ -41,10 +41,10 @@ class Replacement:
         self._texts = [built_text.source.text for built_text in sure]
 
     def left(self, objects: Sequence[Object]) -> list[Object]:
-        """Return the objects that are judged as their file has them.
+        """Return the objects that are judged as written in their file.
 
-        Left out are objects that a rendered version of the file replaces, unless they are template code, and objects
-        of values files that a chart uses, because the chart's result is judged instead.
+        Objects are left out if a rendered manifest replaces their file (except template code), or if they are in a
+        values file of a rendered chart.
         """
         return [
             obj
@@ -54,17 +54,17 @@ class Replacement:
         ]
 
     def cluster_objects(self, judged: Sequence[Object]) -> tuple[Object, ...]:
-        """Return the objects as the clusters get them; `judged` are those in the files."""
+        """Return the objects as clusters get them; `judged` are those in the files."""
         replaced = {path for built in self._built for path in built.replaces}
         left = [obj for obj in judged if path_of(obj.source) not in replaced]
         return *left, *(obj for built in self._built for obj in objects(built.source, foreign=True))
 
     def kept_skips(self, skipped: Sequence[Gap], rules: Mapping[str, Rule]) -> list[Gap]:
-        """Return the skips without those that a built version of the file answers for."""
+        """Return the gaps that no rendered manifest of the file resolves."""
         return [skip for skip in skipped if not self.is_judged(skip, rules)]
 
     def is_judged(self, skip: Gap, rules: Mapping[str, Rule]) -> bool:
-        """Whether what is not judged of a file is judged in what is built of it."""
+        """Return whether the skipped part of a file is judged in its rendered manifests."""
         path = os.path.abspath(skip.path) if skip.path else ""
         if path in self._filled and skip.rule is not None and skip.fact is None:
             return is_about_defaults(rules[skip.rule])
@@ -80,7 +80,7 @@ class Replacement:
         read: tuple[Sequence[Source], Sequence[Source]],
         map_objects: ObjectMap,
     ) -> BuiltOutcome:
-        """Judge what is built, and say it with what is `plain` from the files alone."""
+        """Judge the rendered manifests, and return their results together with the `plain` ones of the files."""
         results = [r for r in plain.results if not self._is_replaced(r.span.source) or self._stays(r)]
         made = BuiltOutcome(results, [], [], [o for o in objects if not self._is_replaced(o.source)], {})
         known = KnownFindings(results)
@@ -96,7 +96,7 @@ class Replacement:
             known.places.update((result.rule.name, result.span) for result in made.reported[before:])
             for result in made.reported[before:]:
                 holders.setdefault(_fix_key(result), []).extend(environment)
-        made.reported[:] = [self._spare_others(result, holders, shared) for result in made.reported]
+        made.reported[:] = [self._withhold_shared(result, holders, shared) for result in made.reported]
         known.add(made.reported)
         for environment in self._settled_environments(setup):
             before = len(made.reported)
@@ -105,12 +105,10 @@ class Replacement:
         made.reported[:] = [_point_to_values(result, runs) for result in made.reported]
         return made
 
-    def _spare_others(
+    def _withhold_shared(
         self, result: Result, holders: Mapping[object, Sequence[Built]], shared: Collection[str]
     ) -> Result:
-        """Return a finding without a fix that changes what others make of the same file, where nothing is said of
-        these.
-        """
+        """Return a finding without its fix if the fix changes another environment that does not have the finding."""
         edits = result.finding.edits
         changed = {path_of(edit.source) for edit in edits} & set(shared)
         holding = holders.get(_fix_key(result)) if changed else None
@@ -125,7 +123,7 @@ class Replacement:
         return result._replace(finding=result.finding._replace(edits=(), safety=None, withheld=withheld))
 
     def _settled_environments(self, setup: RuleSetup) -> list[list[Built]]:
-        """Return the built texts without replaceable defaults, for the rules that judge nothing else."""
+        """Return the rendered manifests without replaceable defaults, for the rules that need these."""
         if all(is_about_defaults(rule) for rule in setup.running):
             return []
         paths = {path: built.settle for built in self._built if built.settle is not None for path in built.replaces}
@@ -135,11 +133,13 @@ class Replacement:
         return bool(self._replaced) and path_of(source) in self._replaced
 
     def _stays(self, result: Result) -> bool:
-        """Whether a finding about a file holds whatever is built of the file."""
-        return "installation" in result.rule.tags or self._is_about_code(result)
+        """Return whether a finding about a file is kept although rendered manifests replace the file."""
+        return not {"installation", "root-module"}.isdisjoint(result.rule.tags) or self._is_about_code(result)
 
     def _is_about_code(self, result: Result) -> bool:
-        """Whether a finding about a template is about its code, or about a field that nothing built of it has."""
+        """Return whether a finding is about template code, or about a field that no rendered manifest of the file
+        has.
+        """
         span = result.span
         text = span.source.text[span.start : span.end]
         if not span.source.masked or not text:
@@ -149,9 +149,9 @@ class Replacement:
 
 
 def _environments(built: Sequence[Built]) -> list[list[Built]]:
-    """Return the built texts of each environment. What charts render with default values stands by itself.
+    """Return the rendered manifests of each environment. Charts rendered with default values are one on their own.
 
-    Of a file that a root module of Terraform takes several times, each environment has it once.
+    If a Terraform root module renders a file several times, each environment has it once.
     """
     found: dict[tuple[object, ...], list[Built]] = {}
     modules: dict[str, dict[str, list[Built]]] = {}
@@ -172,16 +172,15 @@ def _environments(built: Sequence[Built]) -> list[list[Built]]:
 
 
 def _fix_key(result: Result) -> object:
-    """Return what is one fix of one place, in whatever is built of that."""
+    """Return a key for a finding with its fix, whatever manifest it was found in."""
     return result.rule.name, result.span, tuple(result.finding.edits)
 
 
 def _point_to_values(result: Result, runs: Sequence[Environment]) -> Result:
-    """Return a finding about a template at the value of the one values file with which it is found.
+    """Return a finding about a template at the value of the only values file that causes it.
 
-    Without that file the template is right, so the value is wrong. An editor that shows the values file alone gets
-    the finding there as well. A comment silences the finding at both places, and at the other values that have a part
-    in it.
+    Without that file the template is correct, so the value is wrong. A comment suppresses the finding at both places,
+    and at the other values that contribute.
     """
     parts = [also for also in result.finding.also if also.message == GIVEN_PART]
     if not parts or not all(runs[0].asks_for(part.at) for part in parts):

@@ -1,4 +1,4 @@
-"""What rules have said about objects: one finding for each cause, and for which releases it holds."""
+"""Results of rules: one finding for each cause, with the releases to which it applies."""
 
 from __future__ import annotations
 
@@ -40,14 +40,13 @@ def has_written_name(obj: Object) -> bool:
 
 
 class Result(NamedTuple):
-    """A finding with what the engine knows of it.
+    """A finding with the data that the engine adds.
 
-    Where its object was judged for several releases, `holds` are those that it holds for; `on` names them where
-    they are not all. `through` are further places at which a comment silences it: those that take its value in.
-    `alike` is what was said of each place, its own first, where one line stands for several. `built` is the object
-    that it was found in, where that is built of files; `object` is then the written one. `changed` are the objects
-    that the fix changes, before and after it; empty if the fix was not tried, or only together with others.
-    `replaces_no_node`: it is proven that no running node is replaced by the fix.
+    If the object was judged for several releases, `holds` are those with the finding, and `on` names them if they are
+    not all. `through` are more places where a comment suppresses the finding: those that use its value. `alike` are
+    the results of each place, its own first, if one result stands for several. `built` is the rendered object with
+    the finding; `object` is then the written one. `changed` are the objects that the fix changes, before and after;
+    empty if the fix was not tried alone. `replaces_no_node`: the fix provably replaces no running node.
     """
 
     rule: Rule
@@ -63,7 +62,7 @@ class Result(NamedTuple):
 
     @property
     def named_object(self) -> Object | None:
-        """The object by whose name people know it: the rendered one where the written one has no name."""
+        """Return the object with the name that people know: the rendered one if the written one has no name."""
         written = self.object
         return (
             self.built
@@ -73,7 +72,9 @@ class Result(NamedTuple):
 
     @property
     def message(self) -> str:
-        """The finding's message, and for which releases it holds where that is not all that were judged."""
+        """Return the finding's message, with the releases to which it applies if these are not all judged
+        releases.
+        """
         return f"{self.finding.message} ({self.on})" if self.on else self.finding.message
 
     @property
@@ -82,7 +83,7 @@ class Result(NamedTuple):
 
     @property
     def safety(self) -> Safety:
-        """How safe the fix is; a finding without edits has none, and says so by `fixable`."""
+        """Return the safety of the fix. It is only meaningful if `fixable`."""
         return self.finding.safety or self.rule.fix or "unsafe"
 
     @property
@@ -94,11 +95,18 @@ class Result(NamedTuple):
         return span_of(self.finding.at)
 
 
-def hold_to_known(rule: Rule, finding: Finding, release: Version) -> Finding:
-    """Return a finding as it is reported for a release: an error about admission is a warning where the release is
-    not known.
+class Suppressed(NamedTuple):
+    """A finding that is not reported. `comment` suppresses it; if it is None, `per-path-ignores` does."""
 
-    Where there are no edits because the place is not edited, or because they cannot all be made, it says so.
+    result: Result
+    comment: Span | None
+
+
+def hold_to_known(rule: Rule, finding: Finding, release: Version) -> Finding:
+    """Return a finding as reported for a release: an admission error is a warning if the release is unknown to
+    nodelint.
+
+    If the edits cannot be made, the finding says why its fix is withheld.
     """
     if isinstance(finding.edits, NoEdits) and finding.withheld is None:
         withheld = Withheld("not-editable", finding.at, finding.edits.reason)
@@ -115,7 +123,7 @@ def hold_to_known(rule: Rule, finding: Finding, release: Version) -> Finding:
 
 
 class RuleOutput(NamedTuple):
-    """What rules say of one object, or of all files."""
+    """The output of rules for one object, or for all files."""
 
     raw: list[Result]
     skipped: list[Gap]
@@ -123,9 +131,9 @@ class RuleOutput(NamedTuple):
 
 
 def drop_superseded(raw: Sequence[Result]) -> list[Result]:
-    """One cause, one finding: drop what a rule says about a place that a rule it gives way to explains.
+    """Return one finding for each cause: drop findings at a place that a superseding rule explains.
 
-    What is less grave explains nothing: a warning in the place of an error would let a run pass.
+    A less severe finding never replaces a more severe one, because the run would pass.
     """
     better: dict[tuple[str, int, Severity, bool], SpanIndex] = {}
     explaining: dict[tuple[str, int, Severity, bool], list[Result]] = {}
@@ -151,16 +159,16 @@ def drop_superseded(raw: Sequence[Result]) -> list[Result]:
 
 
 def _places(results: Iterable[Result]) -> Iterator[Node | Span]:
-    """Yield what some findings are about."""
+    """Yield the places of the findings, and the places that they cover."""
     for result in results:
         yield result.finding.at
         yield from result.finding.covers
 
 
 def _explained(result: Result, better: SpanIndex) -> bool:
-    """Whether a place of the better findings holds the place of this one, or lies in what this one covers.
+    """Return whether a better finding contains the place of this one, or is within what this one covers.
 
-    A finding about a whole mapping is not explained by a mistake somewhere inside it.
+    A finding about a whole mapping is not explained by a mistake inside the mapping.
     """
     if any(span_of(place).holds(result.span) for place in better.near(result.span)):
         return True
@@ -171,8 +179,8 @@ def _explained(result: Result, better: SpanIndex) -> bool:
 def hold_reminders(results: Sequence[Result]) -> list[Result]:
     """Drop practice findings for objects of a removed API.
 
-    Such an object must be converted first, and the rules then judge the converted object. The first finding that
-    asks for the conversion counts the dropped findings in its note.
+    Such an object must be converted first, and the rules then judge the converted object. The first finding that asks
+    for the conversion counts the dropped findings in its note.
     """
     first, unserved = None, set[int]()
     for result in results:
@@ -192,10 +200,11 @@ def hold_reminders(results: Sequence[Result]) -> list[Result]:
 
 
 def once_in_a_run(results: Iterable[Result]) -> list[Result]:
-    """Return the results; of those that are said once in a run, the first that says so, which counts the others.
+    """Return the results, with findings that are reported once in a run merged into the first, which counts the
+    others.
 
-    That is what a finding asks for by `once`, and what a rule of practice says of several objects alike: it reminds,
-    and is read once. So is an info that is about one place. What is said twice of one object are two things.
+    They are: findings with `once`, practice findings with one message about several objects, and infos about one
+    place. Two findings about one object are not merged.
     """
     first_results: list[Result] = []
     firsts: dict[tuple[object, ...], int] = {}
@@ -226,13 +235,13 @@ def once_in_a_run(results: Iterable[Result]) -> list[Result]:
 
 
 def _without_values(message: str) -> str:
-    """Return what a message says, whatever the names and numbers in it are."""
+    """Return a message with names and numbers replaced by `*`."""
     values = r"`[^`]*`( \(default\))?|(?<![^\s`])[^\s`\d]*+\d\S*( \(default\))?"
     return re.sub(r"(\*[ ,]*)+", "*", re.sub(values, "*", message))
 
 
 def each_place(results: Iterable[Result]) -> Iterator[Result]:
-    """Yield what was said of each place, where one line stands for several, too; `once_in_a_run` undone."""
+    """Yield the result of each place if one result stands for several; this undoes `once_in_a_run`."""
     for result in results:
         yield from result.alike or (result,)
 
@@ -263,14 +272,14 @@ def _with_object_count(first: Result, others: Sequence[Result]) -> Result:
 
 
 def _join(offer: Suggestion, others: Sequence[Result]) -> Suggestion:
-    """Return the suggestion of a finding together with those of the same name of other findings."""
+    """Return the suggestion with the edits of the other results' suggestions of the same name."""
     offers = (suggestion for other in others for suggestion in other.finding.suggestions)
     more = [edit for suggestion in offers if suggestion.name == offer.name for edit in suggestion.edits]
     return offer._replace(edits=list(dict.fromkeys([*offer.edits, *more])))
 
 
 def unique(results: Iterable[Result]) -> Iterable[Result]:
-    """A place reached through several aliases is reported once."""
+    """Yield the results without duplicates: a place that several aliases reach is reported once."""
     seen = set()
     for r in results:
         at = r.finding.at
@@ -281,13 +290,13 @@ def unique(results: Iterable[Result]) -> Iterable[Result]:
 
 
 class OccupiedSpans:
-    """Characters that accepted edits replace: spans of which no two touch, unless one fix has both."""
+    """The spans of accepted edits. No two touch, unless one fix has both."""
 
     def __init__(self) -> None:
         self._by_source: dict[int, tuple[list[int], list[Span]]] = {}
 
     def touches(self, place: Span) -> bool:
-        """Whether the place touches one of them."""
+        """Return whether the place touches one of the spans."""
         if id(place.source) not in self._by_source:
             return False
         starts, spans = self._by_source[id(place.source)]
@@ -300,7 +309,7 @@ class OccupiedSpans:
         return False
 
     def add(self, spans: Iterable[Span]) -> None:
-        """Take more of them."""
+        """Add more spans."""
         for span in spans:
             starts, ordered = self._by_source.setdefault(id(span.source), ([], []))
             at = bisect_right(starts, span.start)
@@ -311,12 +320,11 @@ class OccupiedSpans:
 def merge_releases(
     results_by_release: Iterable[tuple[Chosen, Sequence[Result]]], judged: Mapping[int, Sequence[Chosen]]
 ) -> list[Result]:
-    """Return what was found for one release after another, oldest first; the same finding once, as for the newest
-    release.
+    """Return the findings of several releases, oldest first, merged: equal findings once, as for the newest release.
 
-    It is as grave as for the worst of them, and says where others have other numbers in it. `judged` are the releases
-    of each object, by its id. A finding that does not hold for all of them says so, and its fix is unsafe: the other
-    releases have no need of it.
+    The severity is the highest of them. `on` names releases with other numbers in the message. `judged` are the
+    releases of each object, by its id. A finding that does not hold for all releases names them, and its fix is
+    unsafe, because the others do not need the fix.
     """
     same: dict[tuple[object, ...], list[tuple[Chosen, Result]]] = {}
     for chosen, results in results_by_release:
@@ -343,7 +351,7 @@ _NUMBER = r"\d+(?:[.,]\d+)*"
 
 
 def _finding_identity(result: Result, number: str) -> tuple[object, ...]:
-    """Return what a finding has in common with its twin for another release: all but numbers in the message."""
+    """Return a key that is equal for one finding in several releases: all but the numbers of its message."""
     at, message = result.span, re.sub(number, "*", result.finding.message)
     return result.rule.name, id(result.object), id(at.source), at.start, at.end, message
 
@@ -367,7 +375,7 @@ def _release_result(pairs: Sequence[tuple[Chosen, Result]], judged: Sequence[Cho
 
 
 def _in_parts(where: Iterable[Chosen]) -> list[Chosen]:
-    """Return releases in runs: those that follow each other together."""
+    """Return the choices with consecutive releases joined to ranges."""
     from nodelint.model.ranges import joined
 
     choices = list(dict.fromkeys(where))

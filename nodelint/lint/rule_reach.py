@@ -1,4 +1,4 @@
-"""What rules look at besides an object's fields: other objects, and words in its name."""
+"""What a rule reads besides its object's fields: other objects, and words in names."""
 
 from __future__ import annotations
 
@@ -40,24 +40,29 @@ _OTHERS = frozenset(
         "resolution_with_overlays",
     }
 )
-"""What a context is asked for that is worked out of other objects than an object and the class that it names."""
+"""Attributes of a context that depend on other objects than an object and its class."""
 
 
-def asks_of_others(rule: Rule) -> bool:
-    """Whether a rule may ask of other objects than its own and the class that it names, or looks at whole files."""
-    return rule.on is Source or _names_others(load_check(rule))
+def reads_other_objects(rule: Rule) -> bool:
+    """Return whether a rule may read other objects than its own and the class of this object, or reads
+    whole files.
+    """
+    return rule.on is Source or _names_other_objects(load_check(rule))
 
 
 @cache
-def _names_others(check: Callable[..., Any]) -> bool:
-    """Whether a function, or another of its file, names what is asked of other objects; without code it does."""
+def _names_other_objects(check: Callable[..., Any]) -> bool:
+    """Return whether a function, or another function of its file, uses attributes of a context about other objects.
+
+    True if the function has no Python code.
+    """
     return not isinstance(check, FunctionType) or any(
         not _OTHERS.isdisjoint(_list_names(code)) for code in _list_codes(check)
     )
 
 
 def _list_codes(check: FunctionType) -> list[CodeType]:
-    """Return the code of a function, and of the others of its file."""
+    """Return the code objects of a function, and of the other functions of its file."""
     own = [value for value in check.__globals__.values() if isinstance(value, FunctionType)]
     return [check.__code__, *(value.__code__ for value in own if value.__globals__ is check.__globals__)]
 
@@ -70,24 +75,22 @@ def _list_names(code: CodeType) -> set[str]:
     return names
 
 
-def keep_asking(rules: Mapping[str, Rule], reporting: Iterable[str]) -> dict[str, Rule]:
-    """Return those of some rules that ask of other objects, with the rules that explain better what these find."""
-    asking = {name for name in reporting if asks_of_others(rules[name])}
+def keep_rules_of_other_objects(rules: Mapping[str, Rule], reporting: Iterable[str]) -> dict[str, Rule]:
+    """Return the rules that read other objects, and the rules that supersede these."""
+    asking = {name for name in reporting if reads_other_objects(rules[name])}
     asking |= {other for name in asking for other in rules[name].gives_way_to if other in rules}
     return {name: rule for name, rule in rules.items() if name in asking}
 
 
 def name_words(rules: Iterable[Rule]) -> frozenset[str]:
-    """Return the words for which rules that have looked at any object may look in a name."""
+    """Return the words for which the loaded rules may look in names."""
     checks = [load_check(rule) for rule in rules if is_loaded(rule)]
     return frozenset(word for check in checks for word in _words_of(check))
 
 
 @cache
 def _words_of(check: Callable[..., Any]) -> frozenset[str]:
-    """Return each single word that a file writes down, if it reads a name; what is written with blanks is a
-    message.
-    """
+    """Return each single word in a rule's file, if the file reads names. Texts with spaces are messages."""
     if not isinstance(check, FunctionType):
         return frozenset()
     codes = _list_codes(check)
@@ -102,7 +105,7 @@ _NAMES = {"name", "words_of"}
 
 
 def _list_words(value: object) -> Iterable[str]:
-    """Yield the texts in constants, however they are nested."""
+    """Yield the texts in constants, at any depth."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, CodeType):

@@ -1,7 +1,7 @@
-"""What a template writes in the `else` of a condition, judged in the place of what is above it.
+"""Judge the `else` branches of a template's conditions instead of the first branch.
 
-A field that two branches write is there twice in a template, and means its first value. So an object is judged once
-more for each such branch, with the fields and items of that branch alone, and what is found there is reported.
+A field in two branches is written twice in the template, and the first value counts. The object is judged once more
+for each other branch, with the fields and items of that branch, and findings in that branch are reported.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from nodelint.text.nodes import MappingEntry
 from nodelint.text.placeholders import BranchSpan, branches
 
 _MOST = 8
-"""Branches of one object that are judged: each costs as much as an object."""
+"""The most branches of one object that are judged. Each takes as long as an object."""
 _MOST_PARTS = 200
 
 
 class Alternative:
-    """An object as a template writes it where a branch is taken: `obj` with the fields of `branch`."""
+    """An object as the template writes it if a branch is taken: `obj` with the fields of `branch`."""
 
     def __init__(self, original: Object, node: Node, branch: BranchSpan) -> None:
         self.original = original
@@ -29,9 +29,9 @@ class Alternative:
         self.obj.of_values = original.of_values
 
     def map_back(self, results: Iterable[Result], known: set[tuple[str, str, int]]) -> Iterator[Result]:
-        """Yield the findings in the branch that are not said of the same place, as findings about the object.
+        """Yield the findings in the branch that are not known yet, as findings about the object.
 
-        They have no edits: the node that an edit would change holds another branch too.
+        They have no edits: the edited node would include another branch.
         """
         for result in results:
             at = result.span
@@ -42,7 +42,7 @@ class Alternative:
 
 
 def alternatives(obj: Object) -> list[Alternative]:
-    """Return the object with each branch in turn that writes fields or items of an earlier one again."""
+    """Return the object once for each branch that repeats fields or items of an earlier branch."""
     hidden = [at for node in obj.node.walk() for at in _hidden(node)] if obj.source.masked else []
     if not hidden:
         return []
@@ -62,14 +62,14 @@ def alternatives(obj: Object) -> list[Alternative]:
 
 
 def rounds(objects: Sequence[Object]) -> Iterator[list[Alternative]]:
-    """Yield the alternatives of some objects, so that each round has at most one of each."""
+    """Yield the alternatives of several objects in rounds, with at most one of each object in a round."""
     alternatives_of_object = [found for obj in objects if (found := alternatives(obj))]
     for n in range(max(map(len, alternatives_of_object), default=0)):
         yield [found[n] for found in alternatives_of_object if n < len(found)]
 
 
 def not_judged(obj: Object) -> Iterator[str]:
-    """Yield the fields with values that no branch gives: conditions that are no alternatives may hold together."""
+    """Yield the fields with values that no single branch gives: several conditions may be true at once."""
     if not obj.source.masked:
         return
     seen = [alternative.branch for alternative in alternatives(obj)]
@@ -84,7 +84,7 @@ def not_judged(obj: Object) -> Iterator[str]:
 
 
 def _hidden(node: Node) -> list[int]:
-    """Where fields and items of a collection begin that are written in the place of earlier ones."""
+    """Return the offsets of fields and items that repeat earlier ones of the collection."""
     if node.kind == "sequence":
         return [entry.value.start for entry in node.merges]
     names: set[str] = set()
@@ -102,9 +102,7 @@ def _start(branch: BranchSpan) -> int:
 
 
 def _remove_branches(node: Node, away: Sequence[BranchSpan]) -> Node:
-    """Return a copy of a node without what is written in some branches; the node itself where there is nothing of
-    these.
-    """
+    """Return a copy of a node without the content of these branches; the node itself if it has none of it."""
     if node.kind == "scalar" or node.alias or not any(b.start < node.end and node.start < b.end for b in away):
         return node
     made = Node(node.source, node.start, node.end, node.kind, node.style, node.value)

@@ -1,7 +1,7 @@
-"""Find files whose pods some NodePool takes for certain, by their words alone, so that they need not be read.
+"""Find by keywords the files whose pods certainly fit some NodePool; these files are not parsed.
 
-A repository has many files with pods, and most ask for nothing but a little CPU and memory. Where a NodePool takes
-such pods whatever they are, none of these files can hold a pod that no NodePool takes.
+Most files with pods request only a little CPU and memory. If a NodePool accepts any such pod, none of these files can
+contain a pod that no NodePool accepts.
 """
 
 from __future__ import annotations
@@ -22,18 +22,20 @@ if TYPE_CHECKING:
     from nodelint.model.manifest import Object
 
 _LITTLE = {"cpu": 8 * ONE, "memory": 16 * 1024**3 * ONE}
-"""What all pods of a file and all DaemonSets of a run may ask together: half of a 4xlarge of any usual family."""
+"""The most resources that the pods of a file and the DaemonSets of a run may request: half of a 4xlarge of a common
+family.
+"""
 
 _WITHIN_LIMITS = 16 * ONE
-"""The CPUs of all replicas together for which the least limits have room, whatever is left over on each node."""
+"""The CPUs of all replicas that fit into the smallest limits, even if each node has unused resources."""
 
 _LEAST_LIMITS = {"cpu": 32 * ONE, "memory": 128 * 1024**3 * ONE}
-"""Limits that let a 4xlarge of any usual family through."""
+"""Limits that allow a 4xlarge of any common family."""
 
 _USUAL = frozenset("cmr")
 _USUAL_GENERATIONS = frozenset("567")
 _HARMLESS = {"clusterDNS", "imageGCHighThresholdPercent", "imageGCLowThresholdPercent", "cpuCFSQuota"}
-"""Settings of the kubelet that take no room from pods."""
+"""Kubelet settings that do not reduce the resources for pods."""
 
 # `re` looks for the first letters of alternatives by their set; for one that begins with a set it does not.
 _AMOUNTS = re.compile(
@@ -44,7 +46,7 @@ _DEMANDING_PARTS = (
     *("node", "ffinity", "topolog", "runtime", "laim", "overhead", "PersistentV", "StorageC", "ostPort", "ostNet"),
     "host_",
 )
-"""One of these is in each text that `_DEMANDING` matches."""
+"""Each text that `_DEMANDING` matches contains one of these."""
 _DEMANDING = re.compile(
     r"(?m)"
     # what is there with a value in its line, or with deeper lines below it
@@ -62,9 +64,9 @@ _OTHER_RESOURCES = re.compile(
 )
 
 
-def asks_for_little(text: str, daemons: dict[str, int]) -> bool:
-    """Whether all pods of a text together ask for little CPU and memory in addition to `daemons`, and for nothing
-    else.
+def requests_little(text: str, daemons: dict[str, int]) -> bool:
+    """Return whether all pods of a text together request only a little CPU and memory, in addition to `daemons`, and
+    nothing else.
     """
     written = _NOT_WRITTEN.sub("", text) if "{{" in text or " #" in text else text
     if holds_any(written, _DEMANDING_PARTS) and _DEMANDING.search(written) is not None:
@@ -76,7 +78,9 @@ def asks_for_little(text: str, daemons: dict[str, int]) -> bool:
 
 @cache
 def _are_little(written: tuple[tuple[str, str], ...], of_daemons: int, memory_of_daemons: int) -> bool:
-    """Whether amounts are little together with those of DaemonSets, and with all replicas within the least limits."""
+    """Return whether the amounts are little together with those of DaemonSets, and fit the smallest limits with all
+    replicas.
+    """
     amounts = _add(written)
     if amounts["cpu"] + of_daemons > _LITTLE["cpu"] or amounts["memory"] + memory_of_daemons > _LITTLE["memory"]:
         return False
@@ -85,7 +89,9 @@ def _are_little(written: tuple[tuple[str, str], ...], of_daemons: int, memory_of
 
 
 def add_amounts(text: str) -> dict[str, int]:
-    """Return all amounts of CPU and of memory in a text together, requests and limits alike."""
+    """Return the sums of all amounts of CPU and memory in a text, in billionths (1e-9) of the unit; limits count as
+    well.
+    """
     return _add(_AMOUNTS.findall(text))
 
 
@@ -98,9 +104,9 @@ def _add(written: Iterable[tuple[str, str]]) -> dict[str, int]:
 
 
 def has_pool_for_little(objects: Iterable[Object]) -> bool:
-    """Whether a NodePool among objects certainly takes each pod that asks for little.
+    """Return whether a NodePool certainly accepts any pod that requests little.
 
-    Of several pools of one name each has to: a workload is compared with the nearest of them.
+    Of several NodePools with one name each must accept them, because a workload is compared with the nearest one.
     """
     there = list(objects)
     if any(isinstance(obj, NodeOverlay) for obj in there):
@@ -116,7 +122,7 @@ def has_pool_for_little(objects: Iterable[Object]) -> bool:
 
 
 def _is_roomy(pool: NodePool, classes: Mapping[str, Sequence[EC2NodeClass]]) -> bool:
-    """Whether a pool takes all pods and may launch the larger sizes of a usual family."""
+    """Return whether a NodePool accepts all pods and may launch the larger sizes of a common family."""
     if pool.partial or pool.static or pool.find_field("spec", "template", "spec", "taints") is not None:
         return False
     labels = {label.key for label in pool.template_labels}
@@ -134,7 +140,7 @@ def _is_roomy(pool: NodePool, classes: Mapping[str, Sequence[EC2NodeClass]]) -> 
 
 
 def _leaves_usual_types(line: RequirementLine) -> bool:
-    """Whether types of a usual family and of a recent generation are left by a requirement."""
+    """Return whether a requirement admits types of a common family and a recent generation."""
     if line.min_values is not None or not line.known or not isinstance(line.key, str):
         return False
     texts = set(line.texts)
@@ -154,7 +160,7 @@ def _leaves_usual_types(line: RequirementLine) -> bool:
 
 
 def _takes_usual_types(node_class: EC2NodeClass) -> bool:
-    """Whether nodes of a class have the room of their types, and an image of either architecture."""
+    """Return whether nodes of a class offer all resources of their types, and have an image for each architecture."""
     spec = node_class.node.get("spec")
     if spec is None or node_class.partial or spec.get("networkInterfaces") is not None:
         return False

@@ -1,4 +1,4 @@
-"""What of a run is no object that was judged."""
+"""List the parts of a run that no rule judged."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def list_unjudged(report: Report) -> Iterator[tuple[str, int, str, str]]:
-    """Yield what is no judged object: path, line, what it is, and why it is not judged."""
+    """Yield path, line, label and reason for each part that is not a judged object."""
     object_ids = {id(obj) for obj in report.objects}
     for skip in report.skipped:
         if skip.rule is None and (skip.object is None or id(skip.object) not in object_ids) and skip.path:

@@ -1,7 +1,7 @@
-"""Objects shared among processes: each judges a part of them, with all that was read before in its memory.
+"""Judge objects in several processes.
 
-A process is a copy of this one (fork), so that only what it says must be sent back. Rules, objects, sources and
-nodes are named by their place in what both have, and are the same ones again here.
+Each process is a fork with all parsed objects in memory, so only results are sent back. Rules, objects, sources and
+nodes are sent as indexes, which identify the same objects in the main process.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from nodelint.text import Node, SourceText
 _Result = TypeVar("_Result")
 
 LEAST = 100
-"""Objects that a process has to judge to be worth its start."""
+"""The fewest objects for which a worker process is worth its start."""
 
 _FIRST = 20
-"""Objects that are judged before the processes part: what is worked out for these, none of them works out again."""
+"""The number of objects that are judged before the worker processes start, so that these share the cached results."""
 
 _MOST = 16
-"""Processes: what is not shared takes most of the time with more."""
+"""The most worker processes. With more, the time is spent on work that is not shared."""
 
 
 def processes(jobs: int | None, objects: int) -> int:
-    """Return how many processes judge some objects; `jobs` is what the user asked for, None for what suits."""
+    """Return the number of processes for a number of objects; `jobs` is the user's choice, None for automatic."""
     if not hasattr(os, "fork") or sys.platform == "darwin":  # libraries of macOS do not stand a fork
         return 1
     if jobs is not None:
@@ -40,7 +40,7 @@ def processes(jobs: int | None, objects: int) -> int:
 
 
 def cores() -> int:
-    """Return the processors that this process may use: a container may have a share of those that there are."""
+    """Return the number of processors that this process may use, within a container's CPU quota."""
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     with suppress(OSError, ValueError), open("/sys/fs/cgroup/cpu.max", encoding="ascii") as file:
         quota, period = file.read().split()
@@ -50,9 +50,10 @@ def cores() -> int:
 
 
 def shared(judge: Callable[[Any], _Result], objects: Sequence[Any], count: int, names: Names) -> list[_Result]:
-    """Return what `judge` says of each object, in their order, worked out by `count` processes.
+    """Return the result of `judge` for each object, in order, computed by `count` processes.
 
-    What a process has no `names` for is judged here. Raise what `judge` raises, once the other processes are ended.
+    A result that `names` cannot encode is computed again here. An exception of `judge` is raised after the other
+    processes ended.
     """
     results = [judge(value) for value in objects[:_FIRST]]
     rest = objects[_FIRST:]
@@ -71,11 +72,11 @@ def shared(judge: Callable[[Any], _Result], objects: Sequence[Any], count: int, 
 
 
 Name = int | tuple[int, tuple[int, ...]]
-"""The number of a thing in a list, or that of a tree with the steps from its root to a node."""
+"""The number of an object in a list, or the number of a tree with the steps from its root to a node."""
 
 
 class Names:
-    """Names for things that two processes both have: those of a list, and the nodes of sources."""
+    """Names for objects that two processes share: the index in a list, or the path to a node of a source."""
 
     def __init__(self, things: Iterable[Any], sources: Sequence[SourceText]) -> None:
         self._things = [*things, *sources]
@@ -92,9 +93,9 @@ class Names:
         return {id(root): number for number, root in enumerate(self._roots)}
 
     def name_of(self, thing: Any) -> Name | None:
-        """Return the name of a thing.
+        """Return the name of an object.
 
-        None for what is no such thing. Raise PicklingError for one that only one has.
+        None for an object that needs no name. Raise PicklingError for an object that only one process has.
         """
         place = self._places.get(id(thing))
         if place is not None:
@@ -117,7 +118,7 @@ class Names:
         return tree, tuple(reversed(steps))
 
     def thing(self, name: Name) -> Any:
-        """Return the object that a name stands for."""
+        """Return the object with this name."""
         if isinstance(name, int):
             return self._things[name]
         tree, steps = name
@@ -127,7 +128,7 @@ class Names:
         return node
 
     def _children(self, node: Node) -> list[Node]:
-        """Return the nodes that a collection holds itself, always in the same order."""
+        """Return the direct child nodes of a collection, always in the same order."""
         found = self._within.get(id(node))
         if found is None:
             inner = (child for entry in (*node.entries, *node.merges) for child in (entry.key, entry.value))
@@ -135,7 +136,7 @@ class Names:
         return found
 
     def _number(self, node: Node, parent: Node) -> int | None:
-        """Return the number of a node among those that its parent holds; None if it is not there."""
+        """Return the index of a node among its parent's child nodes; None if it is not one."""
         numbers = self._numbers.get(id(parent))
         if numbers is None:
             numbers = {id(node): number for number, node in enumerate(self._children(parent))}
@@ -156,7 +157,7 @@ class _Unpickler(pickle.Unpickler):
 
 
 class _Worker:
-    """A process that judges some objects. What it says comes through a pipe, once it has judged all of them."""
+    """A process that judges a part of the objects and sends all results through a pipe at its end."""
 
     def __init__(self, part: Sequence[Any], judge: Callable[[Any], Any], names: Names) -> None:
         self._part, self._judge, self._names = part, judge, names
@@ -194,7 +195,7 @@ class _Worker:
         return file.getvalue()
 
     def results(self) -> list[Any]:
-        """Return what the process says of each object. Where the process ended early, the objects are judged here."""
+        """Return the result for each object. If the process ended early, the objects are judged here."""
         data = self._answers.read()
         ended = self._process is not None and self._ended() == 0
         answers = pickle.loads(data) if ended and data else [None] * len(self._part)
@@ -210,7 +211,7 @@ class _Worker:
         return status
 
     def end(self) -> None:
-        """End the process if it is still at work."""
+        """Kill the process if it still runs."""
         self._answers.close()
         if self._process is not None:
             os.kill(self._process, signal.SIGKILL)

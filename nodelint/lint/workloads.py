@@ -1,4 +1,4 @@
-"""The workloads that `check` holds against the NodePools of a run: read only where they may matter to them."""
+"""Find the workloads that `check` compares with the NodePools of a run, and parse only those that may matter."""
 
 from __future__ import annotations
 
@@ -21,12 +21,11 @@ if TYPE_CHECKING:
 def add_workloads(
     found: Discovery, rules: Mapping[str, Rule], selection: Selection, objects: Iterable[Object]
 ) -> bool:
-    """Add the files with workloads that pools are meant for to the sources of a run; whether there are any.
+    """Add the files with relevant workloads to the sources of a run. Return whether there are any.
 
-    Of files without the word karpenter those with DaemonSets, which take room on each node, those that name a label
-    or a taint of a pool, and those whose pods may be too demanding for the pool that takes most; all of them where a
-    rule asks about all workloads. Nothing is read where the run has no pools, lacks the rules, or was asked about
-    less than the repository: other pools may be in the rest of it.
+    Relevant files without the word karpenter have DaemonSets, name a label or taint of a NodePool, or have pods that
+    may be too large. If a rule asks about all workloads, all files are added. Nothing is added if the run has no
+    NodePools, lacks the rules, or does not cover the repository: other NodePools may be elsewhere.
     """
     selected = _list_tags(rules, selection)
     if not (found.workloads or found.buffers) or not selected or not _is_whole(found):
@@ -75,9 +74,9 @@ def _list_tags(rules: Mapping[str, Rule], selection: Selection) -> set[str]:
 def find_repository_around(
     found: Discovery, rules: Mapping[str, Rule], selection: Selection, objects: Iterable[Object]
 ) -> str | None:
-    """Return the repository around the folders of a run, in the rest of which workloads are not looked for.
+    """Return the repository around the folders of a run, if workloads outside of these folders are not compared.
 
-    None if the run is over all of it or over named files, and if no rule would compare them with the pools.
+    None if the run covers the repository or named files, or if no rule would compare workloads.
     """
     from nodelint.model.manifest import NodePool
 
@@ -90,10 +89,10 @@ def find_repository_around(
 
 
 def _list_unread_keys(found: Discovery, pools: Iterable[NodePool]) -> Iterator[str]:
-    """Yield the keys of taints that stand next to tolerations in files of which not each document is an object that
-    is read.
+    """Yield the taint keys that occur next to tolerations in files that are not fully parsed as objects.
 
-    Values of charts, templates, scripts, other kinds of objects: what tolerates a taint may be among them.
+    Such files are values files, templates, scripts and other kinds of objects: they may contain a toleration of the
+    taint.
     """
     keys = {taint.key.encode() for pool in pools for taint in pool.taints if isinstance(taint.key, str)}
     known = {source.path: source for source in found.sources}
@@ -111,7 +110,7 @@ _TOLERATIONS = (b"oleration",)
 
 
 def _is_all_read(source: Source) -> bool:
-    """Whether each document of a plain manifest is an object that is known."""
+    """Return whether each document of a plain manifest is an object of a known kind."""
     from nodelint.model.documents import objects
 
     kinds = re.findall(r"(?m)^kind:", source.text)
@@ -121,9 +120,9 @@ def _is_all_read(source: Source) -> bool:
 def _selecting_texts(
     found: Discovery, keys: Sequence[bytes], every: bool, demanding: bool
 ) -> Iterator[tuple[str, str]]:
-    """Yield the files with pods that are meant for nodes with one of some keys, or with all pods, and their texts.
+    """Yield path and text of each file with pods that select one of the keys; with `every`, of each file with pods.
 
-    `demanding` asks for those with DaemonSets as well, and with pods that ask for more than a little.
+    `demanding` adds files with DaemonSets and with pods that request more than a little.
     """
     from nodelint.model.cluster_objects import PATTERN
 
@@ -152,8 +151,10 @@ def _is_selecting(text: str, keys: Sequence[bytes]) -> bool:
 
 
 def _demanding_texts(texts: Mapping[str, str], sources: Iterable[Source]) -> Iterator[tuple[str, str]]:
-    """Yield the files with DaemonSets, and the files whose pods ask for more than a little, each with its text."""
-    from nodelint.lint.undemanding_pods import add_amounts, asks_for_little
+    """Yield path and text of each file that has a DaemonSet, or whose pods request more than `requests_little`
+    allows.
+    """
+    from nodelint.lint.undemanding_pods import add_amounts, requests_little
 
     with_daemons = {path: text for path, text in texts.items() if _has_daemons(text)}
     yield from with_daemons.items()
@@ -166,7 +167,7 @@ def _demanding_texts(texts: Mapping[str, str], sources: Iterable[Source]) -> Ite
         folder, inside, _ = path.replace(os.sep, "/").rpartition("/templates/")
         if inside and folder not in values:
             values[folder] = _text_with(f"{folder}/values.yaml", None)
-        if not asks_for_little(f"{text}\n{values[folder]}" if inside else text, taken):
+        if not requests_little(f"{text}\n{values[folder]}" if inside else text, taken):
             yield path, text
 
 
@@ -175,9 +176,9 @@ def _has_daemons(text: str) -> bool:
 
 
 def _texts_of_bases(found: Discovery, selecting: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the files below overlays with objects that a patch among some texts may be for: of the same name.
+    """Yield path and text of files below overlays with an object that one of the patches may change (same name).
 
-    What an overlay adds to an object decides where its pods go as much as what the base has.
+    The base and the overlay together decide where pods are scheduled.
     """
     from nodelint.forms.registry import TABLE
     from nodelint.model.cluster_objects import PATTERN
@@ -201,7 +202,10 @@ _NAME = r"""\bname["']?[ \t]*:[ \t]*["']?([\w.-]+)"""
 
 
 def _is_filled_with(path: str, keys: Sequence[bytes], of_charts: dict[str, bool]) -> bool:
-    """Whether a file is a template of a chart whose own values hold one of some keys; `of_charts` remembers that."""
+    """Return whether a file is a template of a chart whose values.yaml has one of the keys.
+
+    The result is cached in `of_charts`.
+    """
     folder, inside, _ = path.replace(os.sep, "/").rpartition("/templates/")
     if not inside:
         return False
@@ -211,7 +215,7 @@ def _is_filled_with(path: str, keys: Sequence[bytes], of_charts: dict[str, bool]
 
 
 _SELECTING = ("nodeSelector", "nodeAffinity", "olerations", "node_selector", "node_affinity", "toleration {")
-"""One of these is in a pod that is meant for some nodes: a label of its own may have the same key."""
+"""Each pod that selects nodes contains one of these. A label key may contain one as well."""
 
 
 def _text_of(path: str, found: Discovery) -> str:
@@ -221,7 +225,7 @@ def _text_of(path: str, found: Discovery) -> str:
 
 
 def _text_with(path: str, keys: Sequence[bytes] | None, markers: Sequence[bytes] = ()) -> str:
-    """Return the text of a file that holds one of some keys, where there are any, and a marker; empty for others."""
+    """Return the text of a file that contains one of the keys (None: any file) and a marker. "" for other files."""
     from nodelint.files.gate import gate
 
     try:
@@ -237,7 +241,7 @@ def _holds(data: bytes, words: Sequence[bytes]) -> bool:
 
 
 def own_keys(pools: Iterable[NodePool]) -> set[str]:
-    """Return the keys of labels and taints that pools bring, less those that Karpenter knows itself."""
+    """Return the keys of labels and taints that NodePools define, without Karpenter's well-known labels."""
     from nodelint.model.requirement import well_known
 
     keys = {
@@ -254,7 +258,7 @@ def own_keys(pools: Iterable[NodePool]) -> set[str]:
 
 
 def _is_whole(found: Discovery) -> bool:
-    """Whether the run was asked about all of the repositories that its sources stand in, and could read it."""
+    """Return whether the run covers the whole repository of its sources and could read all of it."""
     if found.unreadable or any(source.problems for source in found.sources):
         return False
     for place in {os.path.dirname(source.path) for source in found.sources}:
@@ -265,7 +269,7 @@ def _is_whole(found: Discovery) -> bool:
 
 
 def read_texts(paths: Sequence[str]) -> list[str]:
-    """Return the texts of files; nothing of those that cannot be read any more."""
+    """Return the texts of files, without files that cannot be read any more."""
     from nodelint.files.gate import gate
 
     found = []

@@ -1,4 +1,4 @@
-"""From what is rendered to the files: objects, further places and withheld fixes."""
+"""Map objects, places and withheld fixes of rendered manifests to the source files."""
 
 from __future__ import annotations
 
@@ -16,23 +16,28 @@ if TYPE_CHECKING:
 
 
 GIVEN_PART = "a value of this file"
-"""What a finding says of a value that the object is built with."""
+"""The words of a finding for a value with which the object is rendered."""
 
 
 def map_to_written(objects: Sequence[Object], built_of: Mapping[int, Built]) -> dict[int, Object]:
-    """Return the objects in the files that those of built texts are made of, by the `id` of the built object."""
+    """Return the source objects of rendered objects, by the id of the rendered object."""
     return {id(obj): built_of[id(obj.source)].written_object(obj) or obj for obj in objects}
 
 
 def find_written_object(obj: Object | None, built: Built, at: Node | Span) -> Object | None:
-    """Return the object of a finding in the files: the one around its place, else the one that it was made of."""
+    """Return the source object of a finding: the one around its place, else the one that was rendered."""
     if obj is None:
         return None
-    from nodelint.forms.rendered import object_around
+    from nodelint.forms.rendered import find_object_at
 
     if built.by_default:
         return built.written_object(obj) or obj
-    return object_around(at, obj.kind) or built.written_object(obj) or obj
+    return find_object_at(at, obj.kind) or built.written_object(obj) or obj
+
+
+def once_each(also: Iterable[Also]) -> list[Also]:
+    """Return places without repetitions: pools of several overlays may be written at one place."""
+    return list({(place.span, place.message): place for place in also}.values())
 
 
 def lead_also(also: Iterable[Also], built: Built) -> Iterator[Also]:
@@ -46,10 +51,10 @@ def lead_also(also: Iterable[Also], built: Built) -> Iterator[Also]:
 
 
 def list_given_parts(result: Result, places: Sequence[Node | Span], built: Built) -> Iterator[Also]:
-    """Yield the values of the files that an object is built with, besides what a finding shows, where it shows none
-    of them. Of an overlay, these are the patches.
+    """Yield the values of values files (for an overlay: the patches) that contribute, if the finding shows none of
+    them.
 
-    What is wrong with a key that the template writes may be the value next to it.
+    The cause of a wrong key in a template may be the value next to the key.
     """
     files = {id(file) for file in built.given}
     if built.by_default and not files:
@@ -74,12 +79,12 @@ def list_given_parts(result: Result, places: Sequence[Node | Span], built: Built
 
 
 def _may_be_shown(source: int, files: Set[int], shown: Set[int]) -> bool:
-    """Whether a value of a source is to be shown: of the files that an object is built with, or of another file."""
+    """Return whether a value of this source may be shown: of the values files, or of a file not yet shown."""
     return source in files if files else source not in shown
 
 
 def lead_withheld(withheld: Withheld | None, built: Built) -> Withheld | None:
-    """Return what keeps a fix of a rule from being made, with its place in a file."""
+    """Return the reason that a rule's fix is withheld, with its place in a source file."""
     if withheld is None or withheld.at is None:
         return withheld
     origin = built.find_origin(withheld.at)
@@ -87,8 +92,8 @@ def lead_withheld(withheld: Withheld | None, built: Built) -> Withheld | None:
 
 
 def withhold_shared(other: Built) -> Withheld:
-    """Return the reason that a fix is not offered: it changes what is built elsewhere of the same file, where nothing
-    is wrong.
+    """Return the reason that a fix is withheld: it also changes another rendered manifest that does not have the
+    problem.
     """
     place = label_of(other.source) or os.path.relpath(other.cluster or other.source.path).replace(os.sep, "/")
     return Withheld("shared", detail=f"`{place}` has the value too, and nothing is wrong there")

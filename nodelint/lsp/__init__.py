@@ -1,7 +1,7 @@
 """nodelint in an editor: a language server over standard input and output, or a socket.
 
-Findings as one types, fixes as code actions, hover on requirements, aliases and labels, completion. It needs pygls
-(`nodelint[lsp]`).
+It offers findings while typing, fixes as code actions, hover on requirements, aliases and labels, and completion. It
+needs pygls (`nodelint[lsp]`).
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ _FORMAT = "nodelint lsp: %(message)s"
 
 
 class _Printable(logging.Formatter):
-    """Lines that cannot steer a terminal: an error may hold what a client, or a file, says."""
+    """A log formatter that escapes control characters: an error may quote text of a client or a file."""
 
     def format(self, record: logging.LogRecord) -> str:
         return printable_lines(super().format(record))
 
 
 def serve(now: Callable[[], datetime], address: tuple[str, int] | None = None) -> int:
-    """Serve one client until it leaves; the exit code that the protocol asks for.
+    """Serve one client until it disconnects. Return the exit code that the protocol requires.
 
     `address` is the host and port to listen on; None for standard input and output. Logs go to standard error. Raise
-    ImportError without pygls, and OSError for an address that cannot be had.
+    ImportError without pygls, and OSError if the address cannot be used.
     """
     from nodelint.lsp.server import Server
 

@@ -1,4 +1,4 @@
-"""What can be done about findings: each fix, all safe ones, and a comment that silences the rule here."""
+"""Code actions for findings: each fix, all safe fixes, and a comment that suppresses the rule."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from nodelint.text import Source, SourceText, reread
 FIX_ALL = "source.fixAll.nodelint"
 
 _VAGUE = 24
-"""Characters of a suggestion's name that says too little by itself, where it names no value."""
+"""The length of a suggestion's name below which the title also names the value."""
 
 
 def actions(
     view: View, buffer: Buffer, start: int, end: int, only: Sequence[str] | None, versioned: bool
 ) -> Iterator[types.CodeAction]:
-    """Yield what can be done between two offsets, of the requested kinds (None: all).
+    """Yield the code actions between two offsets, of the requested kinds (None: all kinds).
 
-    `versioned` says that the client takes edits that name the version of the text they are for.
+    `versioned`: the client accepts edits for a version of a text.
     """
     if _is_requested_kind(types.CodeActionKind.QuickFix, only):
         found = list(placed(view, buffer, start, end))
@@ -67,14 +67,14 @@ def actions(
 
 
 def _is_requested_kind(kind: str, only: Sequence[str] | None) -> bool:
-    """Whether a kind is one of the requested ones, or below one."""
+    """Return whether a kind is one of the requested kinds, or a subkind of one."""
     return only is None or any(
         kind == requested or kind.startswith(f"{requested}.") or not requested for requested in only
     )
 
 
 def fix_all(view: View, buffer: Buffer) -> list[Edit]:
-    """Return the edits that make of a text what `nodelint check --fix` would write."""
+    """Return the edits of a text that `nodelint check --fix` would make."""
     if not any(result.fixable and result.safety == "safe" for result in view.results(buffer)):
         return []
     (fixed,) = view.fixed(buffer).sources
@@ -82,7 +82,7 @@ def fix_all(view: View, buffer: Buffer) -> list[Edit]:
 
 
 def _difference(source: Source, text: str) -> Iterator[Edit]:
-    """Edits of whole lines that make one text of another."""
+    """Yield edits of whole lines that change a source to another text."""
     old, new = source.text.splitlines(keepends=True), text.splitlines(keepends=True)
     starts = [0]
     for line in old:
@@ -95,7 +95,7 @@ def _difference(source: Source, text: str) -> Iterator[Edit]:
 def _fix(
     view: View, buffer: Buffer, result: Result, diagnostics: list[types.Diagnostic], versioned: bool
 ) -> Iterator[types.CodeAction]:
-    """Yield the fix of a finding; nothing if `--fix` would refuse it: as a text that cannot be read, say."""
+    """Yield the fix of a finding; nothing if `--fix` would refuse the fix."""
     edits = result.finding.edits
     before, after = _read_edited(edits)
     if why_broken(before, after, view.target) is None:
@@ -110,7 +110,7 @@ def _fix(
 
 
 def _read_edited(edits: Iterable[Edit]) -> tuple[list[SourceText], list[SourceText]]:
-    """Return the texts that edits change, before and after."""
+    """Return the texts that edits change, before and after the edits."""
     groups = by_source(edits)
     before = [group[0].source for group in groups]
     return before, [reread(group[0].source, apply(group[0].source.text, group)) for group in groups]
@@ -119,7 +119,7 @@ def _read_edited(edits: Iterable[Edit]) -> tuple[list[SourceText], list[SourceTe
 def _suggested(
     view: View, buffer: Buffer, result: Result, diagnostic: types.Diagnostic, versioned: bool
 ) -> Iterator[types.CodeAction]:
-    """Yield the suggestions of a finding, which its author may choose from, each by its name."""
+    """Yield a code action for each suggestion of a finding, titled with its name."""
     for suggestion in result.finding.suggestions:
         title = f"{suggestion.name[:1].upper()}{suggestion.name[1:]}"
         if "`" not in title and len(title) <= _VAGUE:  # "Drop it", in a menu far from the message
@@ -134,7 +134,7 @@ def _suggested(
 
 
 def _withheld(result: Result, diagnostic: types.Diagnostic) -> Iterator[types.CodeAction]:
-    """Yield, in the place of a fix that was tried and is not offered, an action that says why."""
+    """Yield a disabled action that says why the fix of a finding is withheld."""
     withheld = result.finding.withheld
     if withheld is not None:
         yield types.CodeAction(
@@ -146,9 +146,9 @@ def _withheld(result: Result, diagnostic: types.Diagnostic) -> Iterator[types.Co
 
 
 def _ignored(source: Source, result: Result) -> Edit | None:
-    """Return a comment that silences the rule: at the end of the line where there is room, else above it.
+    """Return the edit that adds a suppression comment: at the end of the line if possible, else above the line.
 
-    None if no comment can: JSON has none, and kubectl refuses a file with one.
+    None if no comment is possible: JSON has no comments, and kubectl refuses a file with one.
     """
     if source.path.endswith(".json"):
         return None
@@ -179,7 +179,7 @@ def _ignored(source: Source, result: Result) -> Edit | None:
 
 
 def workspace_edit(view: View, encoding: str, edits: Iterable[Edit], versioned: bool) -> types.WorkspaceEdit:
-    """Edits of one or more texts as a client applies them: each for the version that was judged."""
+    """Return edits of texts in the form of the protocol, each for the judged version of its text."""
     changes: list[types.TextDocumentEdit] = []
     for group in by_source(edits):
         source = group[0].source

@@ -1,4 +1,4 @@
-"""Render texts that are open in an editor, together with the files around them."""
+"""Render open texts together with the files around them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,19 @@ from nodelint.model.documents import objects
 from nodelint.text import Source
 
 _MOST_OVERLAYS = 60
-"""Overlays of a repository that are built at every key; of more, the command alone says what they come to."""
+"""The most kustomize overlays that are rendered at each key press. If there are more, only the command
+renders them.
+"""
 
 
-def build_around(opened: Sequence[Source], sources: Sequence[Source], folder_files: Sequence[str] = ()) -> Inventory:
-    """Return what open texts have a part in: templates of their charts and modules are taken from `sources`.
+def build_with_project(
+    opened: Sequence[Source], sources: Sequence[Source], folder_files: Sequence[str] = ()
+) -> Inventory:
+    """Return the inventory of the manifests that the open texts contribute to.
 
-    `folder_files` are those of the repository that stand for their folders. Of a large repository only little is
-    built at every key.
+    Other templates of their charts and modules are from `sources`.
+
+    `folder_files` are the kustomization files of the repository. If there are too many, overlays are not rendered.
     """
     folders = {folder for source in opened for folder in _folders(source)}
     near = [source for source in sources if any(is_below(os.path.abspath(source.path), folder) for folder in folders)]
@@ -36,14 +41,16 @@ def build_around(opened: Sequence[Source], sources: Sequence[Source], folder_fil
 
 
 def _holds_value_of(built: Built, sources: set[int]) -> bool:
-    """Whether a value of what is built is written in one of some sources, by their ids: a variable's file, say."""
+    """Return whether a value of the rendered manifest is written in one of the sources (ids), such as a file of
+    variables.
+    """
     roots = (document.root for document in built.source.documents if document.root is not None)
     origins = (built.find_origin(node) for root in roots for node in root.walk())
     return any(origin is not None and id(origin.at.source) in sources for origin in origins)
 
 
 def _folders(source: Source) -> Iterator[str]:
-    """Yield the folders whose files may be built together with a text."""
+    """Yield the folders whose files may be rendered together with a text."""
     path = os.path.abspath(source.path)
     if not os.path.isabs(source.path):
         return  # a text without a name
@@ -51,7 +58,7 @@ def _folders(source: Source) -> Iterator[str]:
     top = repository(folder)
     rows = TABLE.of_languages([path])
     for row in rows:
-        yield from row.load().list_folders_around(path, source.text, top)
+        yield from row.load().list_related_folders(path, source.text, top)
     if rows:
         return
     if path.endswith((*TABLE.templates, ".tpl")):

@@ -1,4 +1,4 @@
-"""Texts that are open in an editor, one version of each."""
+"""The texts that are open in an editor, each in one version."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class Buffer:
 
     @property
     def on_disk(self) -> bool:
-        """Whether it is a file, and not a text that has no name yet."""
+        """Return whether the text is a file; False for an untitled text."""
         return self.path != self.uri
 
     @cached_property
     def source(self) -> Source:
-        """Return the text as it is judged."""
+        """Return the parsed text."""
         source = Source.from_text(self.path, self.text)
         if self.on_disk:
             source.part = TABLE.is_part(self.path)
@@ -43,7 +43,7 @@ class Buffer:
         return self.__dict__.get("source")
 
     def take(self, source: Source) -> None:
-        """Take a source that was read from this text."""
+        """Set the source that was parsed from this text."""
         self.__dict__["source"] = source
 
     @cached_property
@@ -51,12 +51,15 @@ class Buffer:
         return LineIndex(self.text, self.encoding)
 
     def take_lines(self, lines: LineIndex) -> None:
-        """Take lines that are known to be those of this text."""
+        """Set the line index of this text."""
         self.__dict__["lines"] = lines
 
 
-def speaks_of_files(uri: str) -> bool:
-    """Whether a text is a file or will be one; not the other side of a comparison, or a page of an extension."""
+def is_file_uri(uri: str) -> bool:
+    """Return whether a URI is that of a file or of an unsaved text.
+
+    False for the other side of a comparison, or a page of an extension.
+    """
     return uri.startswith(("file:", "untitled:"))
 
 
@@ -66,7 +69,7 @@ def _path(uri: str) -> str:
 
 
 def file_path(uri: str) -> str | None:
-    """Return the path of a file's URI; None for another URI, and for one that no file can have."""
+    """Return the path of a file URI; None for any other URI and for an invalid path."""
     try:
         path = to_fs_path(uri) if uri.startswith("file:") else None
     except ValueError:  # `file://[`: an address that is not one
@@ -75,9 +78,9 @@ def file_path(uri: str) -> str | None:
 
 
 class State(NamedTuple):
-    """What there is to judge at one moment.
+    """The open texts and folders at one moment.
 
-    `number` counts every change, `disk` those on disk that the editor told of.
+    `number` counts all changes, `disk` the changes on disk that the editor reported.
     """
 
     buffers: Mapping[str, Buffer] = {}

@@ -1,4 +1,4 @@
-"""What can be written at a place: fields, label keys, operators, values, aliases, names of classes."""
+"""Completion: fields, label keys, operators, values, aliases and names of classes."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ _REGION, _ZONE, _ZONE_ID = "topology.kubernetes.io/region", "topology.kubernetes
 _OF_A_POOL = "karpenter.sh/nodepool"
 
 _MOST = 300
-"""Offers of one answer; where there are more, the editor asks again with each letter."""
+"""The most items of one completion. If there are more, the editor asks again with each letter."""
 
 _Kind = types.CompletionItemKind
 
 
 class CompletionOffer(NamedTuple):
-    """Something that can be written; `key` says that a colon belongs behind it, `bare` that it is not text.
+    """A text to complete; `key`: a colon follows, `bare`: the text is not quoted.
 
     `holds` is `mapping` or `list` for a key whose value is a mapping or a list of mappings.
     """
@@ -54,7 +54,7 @@ class CompletionOffer(NamedTuple):
 
 
 def complete(view: View, buffer: Buffer, offset: int) -> types.CompletionList:
-    """Return what can be written at an offset, in the order in which it should be shown."""
+    """Return the completions at an offset, in the order to show."""
     view = view.for_text(buffer)
     found = spot(buffer.text, offset)
     offers = list(_offers(view, found)) if found is not None else []
@@ -77,13 +77,13 @@ def complete(view: View, buffer: Buffer, offset: int) -> types.CompletionList:
 
 
 def _has_letters(typed: str, text: str) -> bool:
-    """Whether a text has the letters that were typed, in their order: what editors filter by."""
+    """Return whether the text contains the typed letters in order, as editors filter completions."""
     rest = iter(text)
     return all(letter in rest for letter in typed)
 
 
 def _item(buffer: Buffer, found: Spot, offer: CompletionOffer, number: int, form: str) -> types.CompletionItem:
-    """Return an offer as the editor takes it; `form` is what makes a list of it where none has been begun."""
+    """Return an offer in the form of the protocol; `form` wraps it into a list if none has begun."""
     text = offer.text
     quoted = buffer.text[found.start - 1 : found.start] in ("'", '"')
     if not quoted and not offer.bare:
@@ -109,7 +109,7 @@ def _item(buffer: Buffer, found: Spot, offer: CompletionOffer, number: int, form
 
 
 def _line_break(buffer: Buffer, found: Spot, holds: str) -> str:
-    """Return what stands between a key and the lines below it; empty if its value has to stay on its line."""
+    """Return the text between a key and the lines below it; empty if the value must be on the key's line."""
     text = buffer.text
     head = text[max(text.rfind("\n", 0, found.start), text.rfind("\r", 0, found.start)) + 1 : found.start]
     if not holds or found.place != "open" or re.fullmatch(r"[ -]*", head) is None:
@@ -124,7 +124,7 @@ def _line_break(buffer: Buffer, found: Spot, holds: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return a value as YAML has to write it to be a text: numbers and booleans in quotes."""
+    """Return a value as YAML text: numbers and booleans are quoted."""
     return f'"{text}"' if re.fullmatch(r"[-+.\d][\d.eE_+-]*|true|false|yes|no|on|off|null|", text) else text
 
 
@@ -178,7 +178,7 @@ def _fields(shape: SchemaNode, found: Spot) -> Iterator[CompletionOffer]:
 
 
 def _enumerated(view: View, shape: SchemaNode) -> Iterator[CompletionOffer]:
-    """Yield the values that a schema lists, on the value itself or on a list's entries."""
+    """Yield the values that a schema lists, for the value itself or for entries of a list."""
     values = shape.raw.get("enum")
     entries = shape.items
     if values is None and entries is not None:
@@ -193,7 +193,7 @@ def _enumerated(view: View, shape: SchemaNode) -> Iterator[CompletionOffer]:
 
 
 def _label_keys(catalog: Catalog) -> Iterator[CompletionOffer]:
-    """Yield the labels that Karpenter of the target release knows, those that are asked for most first."""
+    """Yield the label keys that Karpenter of the target release knows, the most common first."""
     first = (ARCH, CAPACITY_TYPE, INSTANCE_TYPE)
     keys = sorted(well_known(catalog.version) - {_OF_A_POOL}, key=lambda key: (key not in first, key))
     meanings = table("label_words")["meanings"]
@@ -227,7 +227,7 @@ def _values(view: View, key: str | None, listed: frozenset[str]) -> Iterator[Com
 
 
 def _of_places(key: str, known: AwsFacts) -> Iterable[str] | None:
-    """Regions and zones, as far as AWS was asked about them; None for other labels."""
+    """Return the regions or zones in the facts from AWS; None for other labels."""
     if key not in (_REGION, _ZONE, _ZONE_ID):
         return None
     if known.region is None:
@@ -255,7 +255,10 @@ def _of_reference(view: View, field: str) -> Iterator[CompletionOffer]:
 
 
 def _aliases(view: View) -> Iterator[CompletionOffer]:
-    """Families with a version that their releases have, those that go on first; `latest` last: it moves nodes."""
+    """Yield aliases of image families with known versions.
+
+    Families without future releases come last, `latest` last in its family.
+    """
     known = families(view.target.karpenter, view.target.kubernetes)
     for family in sorted(known, key=lambda label: ended(ami_family_of(label)) is not None):
         published = _published(view.context.facts, family)
@@ -269,7 +272,7 @@ def _aliases(view: View) -> Iterator[CompletionOffer]:
 
 
 def _published(known: AwsFacts, family: str) -> list[str]:
-    """Return the versions of an alias family among the images that AWS was asked about, newest first."""
+    """Return the versions of an alias family among the images of the facts, newest first."""
     form = alias_families()[family].get("names")
     if known.region is None or form is None:
         return []

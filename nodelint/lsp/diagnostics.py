@@ -22,7 +22,9 @@ from nodelint.model.gap import Gap
 SOURCE = "nodelint"
 
 MOST = 1_000
-"""Diagnostics of a text that are published: VS Code shows no more, and each is sent again after every edit."""
+"""The most diagnostics that are published for a text. VS Code shows no more, and each is sent again after
+every edit.
+"""
 
 _SEVERITIES: dict[Severity, types.DiagnosticSeverity] = {
     "error": types.DiagnosticSeverity.Error,
@@ -39,7 +41,10 @@ def uri_of(path: str) -> str:
 
 
 def diagnostics(view: View, buffer: Buffer) -> list[types.Diagnostic]:
-    """Return the diagnostics of one text. Of very many, return the gravest, with the number of the others."""
+    """Return the diagnostics of one text.
+
+    If there are too many, return the most severe, and one with the number of the others.
+    """
     found = list(_with_fingerprints(view, buffer))
     more = found[MOST:]
     if more:
@@ -51,14 +56,14 @@ def diagnostics(view: View, buffer: Buffer) -> list[types.Diagnostic]:
 
 
 def _with_fingerprints(view: View, buffer: Buffer) -> Iterator[tuple[Result, str]]:
-    """Return the findings of a text in the order of their places, each with its fingerprint."""
+    """Yield the findings of a text in the order of their places, each with its fingerprint."""
     results = view.results(buffer)
     known_fingerprints = fingerprints(results, view.home, view.known_fingerprints.setdefault(buffer.uri, {}))
     return zip(results, known_fingerprints, strict=True)
 
 
 def _more_findings_diagnostic(buffer: Buffer, left: Sequence[Result]) -> types.Diagnostic:
-    """Return a diagnostic that counts the findings that are not shown, at the first of them."""
+    """Return a diagnostic that counts the findings that are not shown, at the first of their places."""
     start = min(result.span.start for result in left)
     place = buffer.lines.range(start, buffer.lines.end_of_line_at(start))
     message = f"{len(left):,} more findings are not shown; `nodelint check` lists them all"
@@ -66,7 +71,7 @@ def _more_findings_diagnostic(buffer: Buffer, left: Sequence[Result]) -> types.D
 
 
 def _gap_diagnostic(buffer: Buffer, gap: Gap) -> types.Diagnostic:
-    """Return a diagnostic that something of a text is not judged, in the line that is the cause."""
+    """Return a diagnostic for a part of a text that is not judged, on the line that causes this."""
     at = gap.object.name_node if gap.object is not None and gap.object.source is buffer.source else None
     start = at.start if at is not None else buffer.source.start_of_line(gap.line)
     place = buffer.lines.range(start, buffer.lines.end_of_line_at(start))
@@ -78,7 +83,7 @@ def _gap_diagnostic(buffer: Buffer, gap: Gap) -> types.Diagnostic:
 def placed(
     view: View, buffer: Buffer, start: int = 0, end: int | None = None
 ) -> Iterator[tuple[Result, types.Diagnostic]]:
-    """Yield each finding of a text, or of some characters of it, with its diagnostic."""
+    """Yield each finding of a text, or of a range of the text, with its diagnostic."""
     for result, fingerprint in _with_fingerprints(view, buffer):
         at = result.finding.at
         if start <= at.end and (end is None or at.start <= end):
@@ -87,9 +92,9 @@ def placed(
 
 @cache
 def _find_page(rule: str) -> str | None:
-    """Return the address of a rule's page: the project's, else that of the installed file.
+    """Return the address of a rule's page: on the project's site, else in the installed files.
 
-    None for a rule of one's own, which has no page.
+    None for a user's own rule, which has no page.
     """
     file = os.path.join(shipped("docs/rules"), f"{rule}.md")
     if not os.path.isfile(file):
@@ -120,7 +125,7 @@ def _diagnostic(view: View, buffer: Buffer, result: Result, fingerprint: str) ->
 
 
 def location(view: View, encoding: str, span: Span) -> types.Location:
-    """Where some characters are, in an open text or in a file."""
+    """Return the location of a span, in an open text or in a file."""
     opened = view.buffer_of(span.source)
     lines = view.lines_of(span.source, encoding)
     uri = opened.uri if opened is not None else uri_of(span.source.path)
@@ -128,7 +133,7 @@ def location(view: View, encoding: str, span: Span) -> types.Location:
 
 
 def of_trouble(trouble: Gap) -> types.Diagnostic:
-    """Return a configuration that cannot be used, as a diagnostic on its file."""
+    """Return a diagnostic for a configuration file that is not valid."""
     _, line, column = trouble.file_place
     start, end = types.Position(line - 1, column - 1), types.Position(line - 1, column)
     severity = types.DiagnosticSeverity.Error

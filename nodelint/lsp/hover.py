@@ -1,4 +1,4 @@
-"""What a place in a manifest means, in Markdown; and where the class is that a pool points to."""
+"""Hover texts in Markdown for a place in a manifest, and the definition of the class that a NodePool uses."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _CPU, _MEMORY = "karpenter.k8s.aws/instance-cpu", "karpenter.k8s.aws/instance-me
 _SHOWN = 12
 
 _OLDEST = Version(1, 0, 0)
-"""What it has brought needs no word: nobody here runs an older one."""
+"""The oldest release that a hover mentions. Features of this release are not marked as new."""
 
 MEANINGS = {
     "In": "one of the values; a type without the label does not meet it",
@@ -44,20 +44,20 @@ MEANINGS = {
     "Gte": "the value or a number above it; a type without the label does not meet it",
     "Lte": "the value or a number below it; a type without the label does not meet it",
 }
-"""What each operator asks of an instance type."""
+"""The meaning of each operator for an instance type."""
 
 
 class Hover(NamedTuple):
-    """Markdown, and the characters that it is about."""
+    """A text in Markdown, and the span that it describes."""
 
     markdown: str
     span: Span
 
 
 def hover(view: View, buffer: Buffer, offset: int) -> Hover | None:
-    """Return what is known of a place: of an object that is built with it, else of an object that is written there.
+    """Return the hover text of a place: for a rendered object that uses it, else for an object written there.
 
-    None if nothing is.
+    None if there is nothing to say.
     """
     for obj, at, span in _built_here(view, buffer, offset):
         found = _in_object(view, obj, at)
@@ -71,11 +71,13 @@ def hover(view: View, buffer: Buffer, offset: int) -> Hover | None:
 
 
 _NAMED = re.compile(r"[ \t]*\"?[\w.-]+\"?[ \t]*([=:])[ \t\r\n\[]*\"?")
-"""The name of a local, a variable or a value, up to the first character of what it holds."""
+"""A pattern of the name of a local, a variable or a value, up to the first character of its value."""
 
 
 def _of_named_value(view: View, buffer: Buffer, offset: int) -> Hover | None:
-    """Return the note about the first value behind a name, such as a local, that an object is built with."""
+    """Return the hover text of the first value after a name, such as a Terraform local, that a rendered
+    object uses.
+    """
     text = buffer.source.text
     match = _NAMED.match(text, text.rfind("\n", 0, offset) + 1)
     if match is None or offset > match.start(1):
@@ -88,10 +90,9 @@ def _of_named_value(view: View, buffer: Buffer, offset: int) -> Hover | None:
 
 
 def _built_here(view: View, buffer: Buffer, offset: int) -> Iterator[tuple[Object, int, Span]]:
-    """Yield the objects that are built with a value of a text: each with the value's place in it, and that in the
-    text.
+    """Yield the rendered objects that use a value of a text: object, offset in the object, and span in the text.
 
-    Where the value is written, and where a template prints it.
+    The span is where the value is written, or where a template prints it.
     """
     for obj in view.built:
         for node in obj.node.walk():
@@ -116,7 +117,7 @@ def _in_object(view: View, obj: Object, offset: int) -> Hover | None:
 
 
 def definition(view: View, buffer: Buffer, offset: int) -> Span | None:
-    """Return the name of the class that the place points to."""
+    """Return the span of the name of the class to which the place refers; None for another place."""
     for pool in view.objects(buffer):
         if isinstance(pool, NodePool) and pool.class_ref is not None and _holds(pool.class_ref.node, offset):
             node_class = view.context.node_class(pool)
@@ -189,7 +190,7 @@ def _effect(line: LineEffect, resolution: Resolution) -> Iterator[str]:
 
 
 def _about_key(line: LineEffect, release: Version) -> Iterator[str]:
-    """Yield how Karpenter reads the key, and why a key that it does not know removes no instance type."""
+    """Yield how Karpenter reads the key, and why an unknown key removes no instance type."""
     key = normalize(line.key)
     if key != line.key:
         yield f"Karpenter reads the key as {code(key)}."
@@ -205,7 +206,7 @@ def _about_key(line: LineEffect, release: Version) -> Iterator[str]:
 
 
 def _counts(line: LineEffect, resolution: Resolution) -> Iterator[str]:
-    """Yield how many instance types are left by the line alone, after the lines above it, and in the end."""
+    """Yield the number of instance types for the requirement alone, after it, and in the end."""
     total = len(resolution.catalog)
     yield f"alone it leaves **{len(line.kept):,}** of {total:,} instance types"
     removed = line.removed
@@ -230,7 +231,7 @@ def _counts(line: LineEffect, resolution: Resolution) -> Iterator[str]:
 
 
 def _beside(line: LineEffect, key: str, resolution: Resolution) -> Iterator[str]:
-    """Yield what the other lines on the key make of it, and what is to be noted or not known."""
+    """Yield the effect of other requirements on the same key, a note, and unknown facts."""
     same = [effect for effect in resolution.lines if effect.requirement and effect.requirement.key == key]
     if len(same) > 1:
         yield f"With the other lines on this key: {code(str(resolution.folded.get(key)))}"
@@ -244,7 +245,7 @@ def _beside(line: LineEffect, key: str, resolution: Resolution) -> Iterator[str]
 
 
 def label(key: str, catalog: Catalog) -> list[str]:
-    """Return what a label is, since when, and the values that it has."""
+    """Return the meaning of a label, the release that added it, and its values."""
     name = normalize(key)
     since = well_known_since(name)
     if since is None:
@@ -268,12 +269,12 @@ def label(key: str, catalog: Catalog) -> list[str]:
 
 
 def instance_type(catalog: Catalog, name: str) -> str:
-    """Return an instance type in one line."""
+    """Return an instance type with its size and price in one line."""
     return f"**{name}**: {size_of(catalog, name)}"
 
 
 def size_of(catalog: Catalog, name: str) -> str:
-    """Return what an instance type has: `4 vCPU, 16 GiB, arm64, 0.15 USD an hour`."""
+    """Return the size and price of an instance type: `4 vCPU, 16 GiB, arm64, 0.15 USD an hour`."""
     parts = []
     if cpu := catalog.label(name, _CPU):
         parts.append(f"{cpu} vCPU")
@@ -342,7 +343,7 @@ def _of_alias(view: View, node_class: EC2NodeClass, term: SelectorTerm, written:
 
 
 def _of_field(view: View, buffer: Buffer, offset: int) -> Hover | None:
-    """Return the schema's words about the field whose name is under the cursor."""
+    """Return the schema's description of the field under the cursor; None if there is none."""
     found = spot(buffer.text, offset)
     if found is None or found.place == "value":
         return None
@@ -365,7 +366,7 @@ def _of_field(view: View, buffer: Buffer, offset: int) -> Hover | None:
 
 
 def shape_at(view: View, found: Spot) -> SchemaNode | None:
-    """Return the schema of the value that a spot's path leads to, as it stands in the target release."""
+    """Return the schema of the value at a spot's path in the target release; None if there is none."""
     version = found.api_version.rpartition("/")[2]
     shape = view.context.schemas.shape(found.kind, version, view.target.karpenter)
     for step in found.path:
@@ -380,7 +381,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def releases_with(shape: SchemaNode, value: str, release: Version) -> bool:
-    """Whether a release has a value of a text that came or went with one."""
+    """Return whether a release has this value of a field whose values changed between releases."""
     window = shape.values.get(value, {})
     since, until = window.get("since"), window.get("until")
     return (since is None or release >= Version.parse(since)) and (until is None or release < Version.parse(until))

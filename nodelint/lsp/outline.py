@@ -1,4 +1,4 @@
-"""Where a cursor is in a manifest that is being written: read from indent and brackets, so that it need not parse."""
+"""Find the field at the cursor of an incomplete manifest, from indent and brackets, without parsing the text."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Place = Literal["key", "value", "open"]
 
 
 class Spot(NamedTuple):
-    """A place in an object of Karpenter's that something can be written at.
+    """A place in a Karpenter object where text can be written.
 
-    `path` are the keys from the object's root to there, `-` for an entry of a list; where a value is written its key
-    is the last. `place` is `open` where it is not known yet whether a key or a value is begun. `start` to `end` is
-    what a completion would replace. `around` is the text of the mapping that holds the last key of the path, less
-    what is being written, and `present` are the keys together with which one would be written.
+    `path` are the keys from the object's root, `-` for an entry of a list; for a value, its key is the last one.
+    `place` is `open` if it may become a key or a value. A completion replaces `start` to `end`. `around` is the text
+    of the mapping with the last key of the path, without the word at the cursor; `present` are the keys of the
+    mapping.
     """
 
     kind: str
@@ -39,17 +39,17 @@ class Spot(NamedTuple):
     present: frozenset[str]
 
     def beside(self, key: str) -> str | None:
-        """Return the scalar that stands under a key of the mapping around."""
+        """Return the scalar of a key in the surrounding mapping; None if there is none."""
         found = re.search(rf"""(?:^|[\s{{,"'-]){key}["']?[ \t]*:[ \t]*["']?([^\s"',}}\]#]+)""", self.around)
         return None if found is None else found[1]
 
     def listed(self) -> frozenset[str]:
-        """Return the words of the mapping around: what a list in it holds already is among them."""
+        """Return the words of the surrounding mapping, which include the present entries of a list."""
         return frozenset(word for words in _WORDS.findall(self.around) for word in words if word)
 
 
 class _Line(NamedTuple):
-    """A line by its indent: where its dashes stand, and its key; `value` is where the rest begins."""
+    """A line with its indent: the columns of its dashes, and its key; the rest begins at `value`."""
 
     start: int
     text: str
@@ -66,7 +66,7 @@ class _Line(NamedTuple):
 
 
 class _Level(NamedTuple):
-    """A key (or the dash of an entry) that is still open: in which column, and on which line it began."""
+    """A key (or the dash of an entry) around the cursor: its column and line."""
 
     name: str
     column: int
@@ -74,7 +74,7 @@ class _Level(NamedTuple):
 
 
 class _Bracket:
-    """An open bracket of a flow collection: where, and the key whose value is being written."""
+    """An open bracket of a flow collection: its offset, and the key whose value is being written."""
 
     def __init__(self, mark: str, start: int) -> None:
         self.mark = mark
@@ -84,7 +84,7 @@ class _Bracket:
 
 
 def spot(text: str, offset: int) -> Spot | None:
-    """Return what a cursor is at. None outside of Karpenter's objects, and in a comment."""
+    """Return the spot at the cursor. None outside of Karpenter objects, and in a comment."""
     return _spot(text, offset, _lines(text, offset))
 
 
@@ -148,7 +148,7 @@ def _read(start: int, line: str) -> _Line:
 
 
 def _push(stack: list[_Level], line: _Line, number: int) -> None:
-    """Bring the stack to where a line's key ends: what stands as deep or deeper is over."""
+    """Update the stack for a line: remove deeper or equal levels, and add the line's dashes and key."""
     for dash in line.dashes:
         while stack and (stack[-1].column > dash or (stack[-1].column == dash and stack[-1].name == "-")):
             stack.pop()
@@ -164,7 +164,7 @@ def _pop(stack: list[_Level], column: int) -> None:
 
 
 def _still_open(lines: Sequence[_Line], opener: _Line, begin: int, current: int) -> bool:
-    """Whether a bracket that is not closed reaches to a line: a key as far to the left has ended it."""
+    """Return whether an unclosed bracket reaches to a line: a key with the same or a smaller indent ends it."""
     if opener.key is None:
         return True
     between = [line for line in lines[begin : current + 1] if not line.is_blank]
@@ -172,7 +172,7 @@ def _still_open(lines: Sequence[_Line], opener: _Line, begin: int, current: int)
 
 
 def _on_line(text: str, offset: int, lines: Sequence[_Line], stack: list[_Level], current: int) -> Spot | None:
-    """Return the spot of a cursor in a line of block style. None if nothing is to be written there."""
+    """Return the spot of a cursor on a line of block style. None if no text can be written there."""
     line = lines[current]
     head = line.text[: offset - line.start]
     if re.search(r"(?:^|\s)#", re.sub(r"\"[^\"]*\"|'[^']*'", "", head)):
@@ -199,7 +199,7 @@ def _on_line(text: str, offset: int, lines: Sequence[_Line], stack: list[_Level]
 
 
 def _pop_to(stack: list[_Level], column: int, word: str) -> None:
-    """A dash without a blank behind it is the beginning of an entry, which may stand as far left as its key."""
+    """Remove the levels that are deeper than a dash, which may be in the same column as the key of its list."""
     while stack and (stack[-1].column > column or (stack[-1].column == column and word != "-")):
         stack.pop()
 
@@ -259,8 +259,8 @@ def _in_flow(
 
 
 def _flow(text: str, start: int, stop: int) -> tuple[list[_Bracket], int, int]:
-    """Return the brackets of a flow collection that are open at `stop`, where it ended (if nothing is open), and
-    where a word began.
+    """Return the open brackets of a flow collection at `stop`, the end of the collection (if none is open), and the
+    start of the word.
     """
     brackets: list[_Bracket] = []
     at = word = start
@@ -299,8 +299,9 @@ def _flow(text: str, start: int, stop: int) -> tuple[list[_Bracket], int, int]:
 
 
 def _ends_key(text: str, at: int) -> bool:
-    """Whether the colon at `at` in a flow mapping ends a key: a quote precedes it, or a space or the end of the text
-    follows.
+    """Return whether the colon at `at` in a flow mapping ends a key.
+
+    A quote must precede it, or a space or the end of the text follow.
     """
     return text[at - 1] in "\"'" or text[at + 1 : at + 2] in ("", " ", "\t", "\r", "\n")
 
@@ -311,7 +312,7 @@ def _field(bracket: _Bracket, value: str) -> None:
 
 
 def _closing(text: str, start: int) -> int:
-    """Return where the mapping that begins at a brace ends; the end of the line where it is not closed soon."""
+    """Return the offset after the mapping that begins at a brace; the end of the line if it is not closed soon."""
     depth = 0
     for at in range(start, min(len(text), start + 2000)):
         depth += {"{": 1, "}": -1}.get(text[at], 0)
@@ -322,7 +323,7 @@ def _closing(text: str, start: int) -> int:
 
 
 def _extent(lines: Sequence[_Line], level: _Level) -> tuple[int, int]:
-    """Return the lines of the mapping whose keys stand in a level's column, from the first to behind the last."""
+    """Return the first line and the line after the last one of the mapping whose keys are in a level's column."""
     first, last = level.line, level.line + 1
     while first > 0 and not (lines[first].dashes and lines[first].column == level.column):
         above = lines[first - 1]
@@ -335,7 +336,7 @@ def _extent(lines: Sequence[_Line], level: _Level) -> tuple[int, int]:
 
 
 def _keys_at_level(lines: Sequence[_Line], level: _Level) -> dict[str, str]:
-    """Return the keys of that mapping, with what stands behind them on their lines."""
+    """Return the keys of the mapping at a level, each with the rest of its line."""
     found = {}
     for line in lines[slice(*_extent(lines, level))]:
         if line.key is not None and line.column == level.column and not line.is_blank:
@@ -349,7 +350,7 @@ def _span(lines: Sequence[_Line], level: _Level) -> tuple[int, int]:
 
 
 def _owner(named: dict[str, str]) -> tuple[str, str] | None:
-    """Return the kind and API version of a mapping, if it is an object of Karpenter's."""
+    """Return the kind and API version of a mapping with these keys; None if it is no Karpenter object."""
     kind = named.get("kind", "")
     group = GROUPS.get(kind)
     api_version = named.get("apiVersion") or f"{group}/v1"

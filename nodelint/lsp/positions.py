@@ -1,4 +1,4 @@
-"""Offsets into a text as the positions that a client counts, and what a client's changes make of a text."""
+"""Convert between offsets of a text and positions of the protocol, and apply a client's changes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _UTF8, _UTF32 = types.PositionEncodingKind.Utf8, types.PositionEncodingKind.Utf3
 class LineIndex:
     """The lines of a text, for positions in one encoding (`utf-16`, `utf-8` or `utf-32` units).
 
-    Lines end at `\\n`, `\\r\\n` and a lone `\\r`, as the protocol has it. `hides_bom` is for a file that no
-    client has opened: an editor will show it without its byte order mark.
+    Lines end at `\\n`, `\\r\\n` and a lone `\\r`, as in the protocol. `hides_bom` is for a file that no client has
+    opened: an editor shows it without its byte order mark.
     """
 
     def __init__(self, text: str, encoding: str, hides_bom: bool = False, starts: list[int] | None = None) -> None:
@@ -27,7 +27,7 @@ class LineIndex:
         self._plain = encoding == _UTF32 or text.isascii()
 
     def replaced(self, start: int, end: int, new: str) -> LineIndex:
-        """Return the lines of the text with other characters in the place of some."""
+        """Return the line index of the text with a range replaced."""
         text = self.text[:start] + new + self.text[end:]
         by = len(text) - len(self.text)
         # A line on either side: a `\r` and a `\n` may have come together, or apart.
@@ -40,13 +40,13 @@ class LineIndex:
         return LineIndex(text, self._encoding, starts=starts)
 
     def position(self, offset: int) -> types.Position:
-        """Return the position of a character; of the nearest where the text has none there."""
+        """Return the position of an offset, limited to the text."""
         offset = max(self._starts[0], min(offset, len(self.text)))
         line = bisect_right(self._starts, offset) - 1
         return types.Position(line, self._units(self.text[self._starts[line] : offset]))
 
     def offset(self, position: types.Position) -> int:
-        """Return the character at a position; a position behind the end of its line is that end."""
+        """Return the offset of a position; a position after the end of its line is that end."""
         if position.line >= len(self._starts):
             return len(self.text)
         start, end = self._starts[position.line], self.line_end(position.line)
@@ -60,18 +60,18 @@ class LineIndex:
         return end
 
     def range(self, start: int, end: int) -> types.Range:
-        """Return the range of some characters."""
+        """Return the range between two offsets."""
         return types.Range(self.position(start), self.position(end))
 
     def line_end(self, line: int) -> int:
-        """Where the break of a line stands, counted from 0; the end of the text for the last one."""
+        """Return the offset of the line break of a line (0 is the first); the end of the text for the last line."""
         if line + 1 >= len(self._starts):
             return len(self.text)
         end = self._starts[line + 1] - 1
         return end - 1 if self.text[end] == "\n" and self.text[end - 1 : end] == "\r" else end
 
     def end_of_line_at(self, offset: int) -> int:
-        """Return where the line of a character ends."""
+        """Return the offset at which the line of a character ends."""
         return self.line_end(bisect_right(self._starts, offset) - 1)
 
     def _units(self, text: str) -> int:
@@ -83,13 +83,15 @@ class LineIndex:
 
 
 def _behind_breaks(text: str, begin: int, end: int) -> Iterator[int]:
-    """Where lines begin behind the line breaks in a part of a text."""
+    """Return the offsets after the line breaks in a range of a text."""
     breaks = r"\r\n?|\n" if text.find("\r", begin, end) >= 0 else "\n"
     return (found.end() for found in re.compile(breaks).finditer(text, begin, end))
 
 
 def changed(lines: LineIndex, changes: Sequence[types.TextDocumentContentChangeEvent], encoding: str) -> LineIndex:
-    """Return the lines of a text after a client's changes, each of which is about what those before it have left."""
+    """Return the line index of a text after a client's changes, each of which applies to the result of the one
+    before.
+    """
     for change in changes:
         if isinstance(change, types.TextDocumentContentChangePartial):
             start, end = lines.offset(change.range.start), lines.offset(change.range.end)

@@ -1,8 +1,7 @@
-"""What an editor has open, with the rest of its repositories around it, as something that can be judged.
+"""The open texts with the repositories around them, grouped into views that can be judged.
 
-Everything here runs on one thread, over texts that do not change; the server hands it a new `State` for
-every change. What a run of the command would read (configuration, snapshot, other manifests) is read by the
-same functions.
+All code here runs on one thread and on texts that do not change; the server passes a new `State` for each change.
+Configuration, snapshot and other manifests are read by the functions of the command.
 """
 
 from __future__ import annotations
@@ -35,13 +34,14 @@ from nodelint.text.incremental import move
 _SETTINGS = (*config.FILES, "pyproject.toml")
 
 _A_WHILE = timedelta(minutes=1)
-"""For how long facts are taken to be as old as they were."""
+"""The time for which the age of the facts is not read again."""
 
 
 class Project:
-    """The views of a state, and what is kept from one state to the next.
+    """The views of a state, with caches from one state to the next.
 
-    `now` gives the time, in UTC. `pause` is called between objects that are judged, and may raise to end that.
+    `now` returns the time in UTC. `pause` is called between judged objects, and may raise an exception to end the
+    run.
     """
 
     def __init__(self, now: Callable[[], datetime], pause: Callable[[], None] = lambda: None) -> None:
@@ -58,7 +58,7 @@ class Project:
         self._memories: dict[tuple[str | None, str | None], tuple[ResultCaches, dict[str, Known]]] = {}
 
     def warm(self) -> None:
-        """Load what the first text would wait for."""
+        """Load the modules and data that the first text needs."""
         pool = "apiVersion: karpenter.sh/v1\nkind: NodePool\nspec: {template: {spec: {requirements: []}}}\n"
         session = Session(config.Settings())
         setup = Setup(session, session.rules, session.selection, session.target())
@@ -66,7 +66,7 @@ class Project:
         _ = view.report
 
     def views(self, state: State) -> list[View]:
-        """Return the views of a state; `troubles` then holds what stood in the way."""
+        """Return the views of a state; afterwards, `troubles` contains faults such as an invalid configuration."""
         before = self._state
         if before is not None and before.number == state.number:
             return self._views
@@ -103,7 +103,7 @@ class Project:
         return self._views
 
     def _read_texts(self, state: State) -> set[int]:
-        """Read what is new; gives the sources (by `id`) that have become those of another text of theirs."""
+        """Parse new and changed texts. Return the ids of sources that were reused with a changed text."""
         last, self._read_last, found = self._read_last, {}, set()
         for uri, buffer in state.buffers.items():
             disk, before = last.get(uri, (-1, None))
@@ -118,7 +118,7 @@ class Project:
         return found
 
     def view_of(self, state: State, uri: str) -> tuple[View, Buffer] | None:
-        """Return the view that an open text is in; None if it is excluded, or its configuration cannot be used."""
+        """Return the view of an open text; None if the text is excluded, or its configuration is not valid."""
         for view in self.views(state):
             for buffer in view.buffers:
                 if buffer.uri == uri:
@@ -142,7 +142,9 @@ class Project:
         return view
 
     def _repository(self, session: Session, root: str) -> tuple[list[Source], Choose | None, list[str]]:
-        """Return the manifests of a repository as they are on disk, and the releases that its files state."""
+        """Return the manifests of a repository on disk, a function for their releases, and the overlays and similar
+        files.
+        """
         # What tells the place of a policy's key is another function whenever the configuration is read.
         key = (root, repr(session.settings._replace(policies=())))
         if key not in self._disk:
@@ -152,7 +154,9 @@ class Project:
         return self._disk[key]
 
     def _setup(self, path: str | None, folder: str) -> Setup | None:
-        """Return what a configuration says; while it cannot be used, what it said last, or what none says."""
+        """Return the setup of a configuration; while it is not valid, the last valid one, or that without a
+        configuration.
+        """
         try:
             session = Session(config.load(path, {}), self._read)
             session.today = int(self._now().timestamp()) // 86400
@@ -167,8 +171,9 @@ class Project:
         return setup
 
     def _facts(self, session: Session, folder: str) -> AwsFacts:
-        """Return the facts about AWS. The same object is returned for a while, so that results which depend on it can
-        be kept.
+        """Return the facts from AWS.
+
+        The same object is returned for a minute, so that results which depend on it can be cached.
         """
         now = self._now()
         try:
@@ -185,7 +190,7 @@ class Project:
         return facts
 
     def _read(self, path: str, read: Callable[[str], Any]) -> Any:
-        """Return what a file or folder holds, read again only when it has changed."""
+        """Return the result of `read` for a file or folder, cached until it changes."""
         stamp = _stamp(path)
         cached = self._kept.get(path)
         if cached is None or cached[0] != stamp or stamp is None:
@@ -209,7 +214,7 @@ def _workspace_folder(folder: str, folders: Iterable[str]) -> str | None:
 
 
 def _stamp(path: str) -> object:
-    """Return what changes when a file, or a file of a folder, does; None if that cannot be determined."""
+    """Return a value that changes when a file, or a file of a folder, changes; None if it cannot be read."""
     try:
         paths = [path, *(entry.path for entry in os.scandir(path))] if os.path.isdir(path) else [path]
         return tuple((p, s.st_mtime_ns, s.st_size) for p in sorted(paths) for s in [os.stat(p)])
@@ -218,7 +223,10 @@ def _stamp(path: str) -> object:
 
 
 def _trouble(message: str, path: str | None) -> Gap:
-    """A ConfigError's message names its file, and often a line and a column. No path: it is about no file."""
+    """Return a gap for the message of a ConfigError, with the file, line and column in the message.
+
+    Without `path` it is about no file.
+    """
     place = FilePlace(path or "", 1, 1)
     if path is None or not message.startswith(path):
         return Gap(place, "file", message, fails=True)

@@ -1,7 +1,8 @@
-"""JSON-RPC as the specification has it where pygls differs: each request gets an answer, an error where it is one.
+"""Corrections of pygls to JSON-RPC: each request gets a reply, an error if it is not valid.
 
-https://microsoft.github.io/language-server-protocol/specifications/lsp/3.17/specification/#baseProtocol names the
-errors; pygls logs a message that it cannot read, and any after `shutdown`, and answers nothing.
+The errors are those of
+https://microsoft.github.io/language-server-protocol/specifications/lsp/3.17/specification/#baseProtocol. pygls only
+logs a message that it cannot parse, and any message after `shutdown`.
 """
 
 from __future__ import annotations
@@ -23,26 +24,26 @@ from pygls.exceptions import (
 from pygls.protocol.language_server import LanguageServerProtocol, lsp_method
 
 _MOST = 3
-"""How many of the faults of a message are named."""
+"""The most errors of a message that are named."""
 
 
 class Protocol(LanguageServerProtocol):
-    """pygls, with an answer for each request and with texts as they came.
+    """The protocol of pygls, with a reply to each request, and texts as the client sent them.
 
-    pygls ends lines of texts where the protocol does not (U+2028, U+0085), and changes positions.
+    pygls breaks lines where the protocol does not (U+2028, U+0085), and changes positions.
     """
 
     @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
     def lsp_text_document__did_change(self, params: types.DidChangeTextDocumentParams) -> Iterator[object]:
-        """Hand a client's changes on as they came."""
+        """Pass a client's changes on unchanged."""
         yield self.fm.features[types.TEXT_DOCUMENT_DID_CHANGE], (params,), None
 
     def structure_message(self, data: dict[str, Any]) -> Any:
-        """Return the object as it is: this is called for each object within a message, too."""
+        """Return the object unchanged: pygls also calls this for each object within a message."""
         return data
 
     def handle_message(self, message: Any) -> None:
-        """Handle one message of the client; one that cannot be handled is answered, or said where it asks nothing."""
+        """Handle one message of the client. Reply with an error to a request that is not valid; log other faults."""
         try:
             super().handle_message(self._structured(message))
         except JsonRpcException as error:
@@ -52,13 +53,13 @@ class Protocol(LanguageServerProtocol):
                 self._server.report_server_error(error, JsonRpcException)
 
     def unreadable(self) -> None:
-        """Answer a message that is not JSON."""
+        """Reply to a message that is not JSON."""
         self._refuse(None, JsonRpcParseError("the message is not JSON"))
 
     def publish(self, params: types.PublishDiagnosticsParams) -> None:
         """Send the diagnostics of a text.
 
-        pygls asks for the type of each value within them, which takes ten times as long as to write them.
+        pygls would check the type of each value, which takes ten times as long as writing them.
         """
         content: dict[str, Any] = {
             "uri": params.uri,
@@ -76,7 +77,9 @@ class Protocol(LanguageServerProtocol):
         self._send_data({"jsonrpc": self.VERSION, "id": id, "error": error_object})
 
     def _structured(self, message: Any) -> Any:
-        """Return the message as a request, a notification or a response. Raise JsonRpcException."""
+        """Return the message as a request, a notification or a response. Raise JsonRpcException if it is
+        not valid.
+        """
         if not isinstance(message, dict) or message.get("jsonrpc") != self.VERSION:
             raise JsonRpcInvalidRequest("the message is not an object of JSON-RPC 2.0")
         if "id" in message and _id_of(message) is None and not _is_response(message):
@@ -94,7 +97,7 @@ class Protocol(LanguageServerProtocol):
             raise JsonRpcInvalidParams(f"{message.get('method', 'a response')}: {name}") from error
 
     def _check_method(self, method: Any) -> None:
-        """Raises JsonRpcException for a method that there is none of, or that cannot be called now."""
+        """Raise JsonRpcException for a method that does not exist, or that cannot be called now."""
         if not isinstance(method, str):
             raise JsonRpcInvalidRequest("`method` is not a string")
         if method == types.EXIT:
@@ -110,7 +113,7 @@ class Protocol(LanguageServerProtocol):
 
 
 def _diagnostic_json(shown: types.Diagnostic) -> dict[str, Any]:
-    """Return a diagnostic as it is sent, of the fields that nodelint fills."""
+    """Return a diagnostic as JSON values, with the fields that nodelint uses."""
     made: dict[str, Any] = {"range": _range_json(shown.range), "message": shown.message}
     if shown.severity is not None:
         made["severity"] = shown.severity.value
@@ -146,6 +149,6 @@ def _is_response(message: dict[str, Any]) -> bool:
 
 
 def _id_of(message: Any) -> Any:
-    """Return the id of a request; None if it has none that an answer could name."""
+    """Return the id of a request; None if it has no valid id."""
     given = message.get("id") if isinstance(message, dict) else None
     return given if isinstance(given, int | str) and not isinstance(given, bool) else None

@@ -1,4 +1,4 @@
-"""Which field of an object a value reaches that stands elsewhere: in a chart's values, in a variable of Terraform."""
+"""Find the field of a rendered object that a value sets, from a values file or a Terraform variable."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from nodelint.model.documents import objects
 from nodelint.text import Node
 
 _MOST = 2_000
-"""Values of rendered objects that are looked at for one completion."""
+"""The most values of rendered objects that are read for one completion."""
 
 
 class _Reached(NamedTuple):
-    """A value of a rendered object, and the characters of the open text that it comes from."""
+    """A value of a rendered object, and the range of the open text from which it comes."""
 
     node: Node
     kind: str
@@ -26,9 +26,9 @@ class _Reached(NamedTuple):
 
 
 def find_reached_spot(view: View, buffer: Buffer, offset: int) -> Spot | None:
-    """Return the place of a rendered object that the value at an offset reaches; None if it reaches none.
+    """Return the spot in a rendered object that the value at an offset sets; None if there is none.
 
-    A new entry of a list reaches what the other entries reach.
+    A new entry of a list sets the same field as the other entries.
     """
     written = list(_values_from(view, buffer))
     reached = next((value for value in written if value.start <= offset <= value.end), None)
@@ -57,7 +57,7 @@ def _values_from(view: View, buffer: Buffer) -> Iterator[_Reached]:
 
 
 def _list_around(buffer: Buffer, offset: int) -> Node | None:
-    """Return the list of a text that an offset is in, or right behind."""
+    """Return the list of a text that contains an offset, or ends right before it; None if there is none."""
     found = None
     for document in buffer.source.documents:
         for node in document.root.walk() if document.root is not None else ():
@@ -67,12 +67,12 @@ def _list_around(buffer: Buffer, offset: int) -> Node | None:
 
 
 def _begins_entry(buffer: Buffer, node: Node, offset: int) -> bool:
-    """Whether only a dash stands between the end of a block list and an offset."""
+    """Return whether there is only a dash between the end of a block list and an offset."""
     return node.style == "block" and node.end <= offset and not buffer.text[node.end : offset].strip(" \t\r\n-")
 
 
 def _spot(buffer: Buffer, reached: _Reached, start: int, end: int, others: list[str]) -> Spot:
-    """Return the spot of a value; `others` are what its list holds already."""
+    """Return the spot of a value; `others` are the present entries of its list."""
     steps: list[str] = []
     node = reached.node
     key = ""

@@ -1,7 +1,7 @@
-"""The language server: what the client says becomes states, and what it asks is answered from their views.
+"""The language server: messages of the client become states, and requests are answered from their views.
 
-Texts are kept on the loop's thread; whatever judges them runs on one thread next to it, one thing at a time, so that
-the client is always listened to. A run over a state that is no longer the newest is given up between two objects.
+Texts are kept on the thread of the event loop. Judging runs on one other thread, one task at a time, so that the
+server always reacts to the client. A run over an outdated state is stopped between two objects.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from nodelint.config.settings import FILES
 from nodelint.files.file_keywords import may_state
 from nodelint.forms.registry import TABLE
 from nodelint.lsp.actions import FIX_ALL, actions
-from nodelint.lsp.buffers import Buffer, State, file_path, speaks_of_files
+from nodelint.lsp.buffers import Buffer, State, file_path, is_file_uri
 from nodelint.lsp.completion import complete
 from nodelint.lsp.diagnostics import diagnostics, location, of_trouble, uri_of
 from nodelint.lsp.hover import definition, hover
@@ -40,7 +40,7 @@ from nodelint.lsp.view import View
 from nodelint.model.gap import Gap
 
 _LONGEST_QUIET = 0.1
-"""Seconds without a change after which texts are judged, where that takes long; texts that take less wait less."""
+"""The longest time, in seconds, without a change before slow texts are judged. Fast texts wait less."""
 
 _AT_ONCE = 0.08
 """Seconds of work that judging may take for each key to be followed by it at once: few people type faster.
@@ -80,7 +80,7 @@ def _modified() -> JsonRpcException:
 
 
 class Server(LanguageServer):
-    """nodelint for an editor. `now` gives the time, in UTC."""
+    """The language server of nodelint. `now` returns the time in UTC."""
 
     def __init__(self, now: Callable[[], datetime]) -> None:
         super().__init__("nodelint", __version__, protocol_cls=Protocol)
@@ -106,14 +106,14 @@ class Server(LanguageServer):
         return types.PositionEncodingKind(self.workspace.position_encoding or "utf-16").value
 
     def report_server_error(self, error: Exception, source: object) -> None:
-        """What could not be handled: said on standard error, and the next message counts."""
+        """Log a message that could not be handled; the server continues with the next one."""
         if isinstance(error, JSONDecodeError | UnicodeDecodeError | RecursionError) and source is JsonRpcException:
             self._protocol.unreadable()
         if getattr(error, "code", None) != types.LSPErrorCodes.ContentModified.value:  # that is no fault
             _log.error("%s", error)
 
     def start_tcp(self, host: str, port: int) -> None:
-        """Listen there for one client; ends when it leaves, in the middle of a message too."""
+        """Listen on an address for one client, until it disconnects."""
         stop = self._stop_event = Event()
 
         async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -136,13 +136,13 @@ class Server(LanguageServer):
     # What changes
 
     def opened(self, uri: str, version: int | None, text: str) -> None:
-        """A text that is now open. Where the client does not watch the disk, this is when it is read again."""
-        if speaks_of_files(uri):
+        """Add an open text. If the client does not watch the disk, other files are read again."""
+        if is_file_uri(uri):
             self._published.pop(uri, None)
             self._changed(self._with_buffer(uri, version, text), disk=not self._watches)
 
     def edited(self, params: types.DidChangeTextDocumentParams) -> None:
-        """Take the changes of an open text."""
+        """Apply the changes of an open text."""
         uri = params.text_document.uri
         before = self.state.buffers.get(uri)
         if before is not None:
@@ -152,9 +152,11 @@ class Server(LanguageServer):
             self._changed(buffers)
 
     def saved(self, uri: str) -> None:
-        """A text that is on disk now: a configuration, a kustomization, and what states a release, count from now on.
+        """Handle a saved text.
 
-        Of another manifest that is saved nothing is new.
+        Other files are read again if it is a configuration or kustomization, or states a release.
+
+        Saving any other manifest changes nothing.
         """
         name, buffer = uri.rpartition("/")[2], self.state.buffers.get(uri)
         states = buffer is not None and may_state(buffer.path, buffer.text.encode(errors="replace"), True)
@@ -163,18 +165,18 @@ class Server(LanguageServer):
         (self._stating.add if states else self._stating.discard)(uri)
 
     def closed(self, uri: str) -> None:
-        """A text that is open no longer; what is on disk counts again."""
+        """Remove a text that was closed; the file on disk is used again."""
         buffers = {other: buffer for other, buffer in self.state.buffers.items() if other != uri}
         if len(buffers) < len(self.state.buffers):
             # The disk may hold another text than the one that was given up.
             self._changed(buffers, disk=True)
 
     def disk_changed(self) -> None:
-        """Take note that files which are not open, or the configuration, may have changed."""
+        """Handle a change of files that are not open, or of the configuration."""
         self._changed(self.state.buffers, disk=True)
 
     def folders_changed(self) -> None:
-        """Take the folders that the client has opened or closed."""
+        """Update the folders that the client has opened."""
         folders = [file_path(folder.uri) for folder in self.workspace.folders.values()]
         if not folders and self.workspace.root_uri:
             folders = [file_path(self.workspace.root_uri)]
@@ -199,13 +201,13 @@ class Server(LanguageServer):
     # What is answered
 
     async def run(self, work: Callable[[], _T]) -> _T:
-        """Do something on the thread that judges."""
+        """Run a function on the judging thread and return its result."""
         return await asyncio.get_running_loop().run_in_executor(self._worker, work)
 
     async def ask(self, uri: str, work: Callable[[View, Buffer], _T]) -> _T | None:
-        """What is to be said of an open text as it is now; None for one that is not judged, and where that fails.
+        """Return the result of `work` for an open text; None if the text is not judged, or if `work` fails.
 
-        Raises JsonRpcException where the text changes before there is an answer: the client has no use for it then.
+        Raise JsonRpcException if the text changes before the result is known, because the client no longer needs it.
         """
         buffer = self.state.buffers.get(uri)
         # What waits for its turn keeps no text that nobody else has.
@@ -229,13 +231,13 @@ class Server(LanguageServer):
             return None
 
     def _begin(self) -> State:
-        """Return the newest state, which is what the judging thread is at from now on."""
+        """Return the newest state and mark it as the state of the judging thread."""
         state = self.state
         self._at_work = state.number
         return state
 
     def _pause(self) -> None:
-        """Give up what is judged where it is no longer the newest state; called on the judging thread."""
+        """Raise Superseded if the judged state is not the newest; called on the judging thread."""
         if self._at_work not in (0, self.state.number):
             raise Superseded
 
@@ -305,7 +307,7 @@ class Server(LanguageServer):
         self._published = now
 
     def begin(self) -> None:
-        """Watch the disk, where the client can, and load what the first text would wait for."""
+        """Ask the client to report changed files, if it can, and load the modules that the first text needs."""
         workspace = self.client_capabilities.workspace
         watching = workspace.did_change_watched_files if workspace is not None else None
         if watching is not None and watching.dynamic_registration:
@@ -319,13 +321,13 @@ class Server(LanguageServer):
 
     @property
     def versioned(self) -> bool:
-        """Whether the client takes edits that name the version that they are for."""
+        """Return whether the client accepts edits for a version of a text."""
         workspace = self.client_capabilities.workspace
         edit = workspace.workspace_edit if workspace is not None else None
         return edit is not None and edit.document_changes is True
 
     def finish(self) -> None:
-        """Drop what is still to be judged."""
+        """Cancel pending work."""
         if self._judging is not None:
             self._judging.cancel()
         self._worker.shutdown(wait=False, cancel_futures=True)
@@ -341,7 +343,7 @@ def _register(server: Server) -> None:
 
 
 def _register_run(server: Server) -> None:
-    """Begin and end, and what changes besides the texts."""
+    """Add the handlers of the start, the end, and changes besides texts."""
 
     @server.feature(types.INITIALIZED)
     def initialized(_: types.InitializedParams) -> None:
@@ -420,7 +422,7 @@ def _register_overviews(server: Server) -> None:
 
 
 def _register_writing(server: Server) -> None:
-    """Add the handlers of requests whose answers are texts to write."""
+    """Add the handlers of requests that return text to write."""
 
     @server.feature(
         types.TEXT_DOCUMENT_COMPLETION,

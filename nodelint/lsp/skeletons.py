@@ -1,4 +1,4 @@
-"""What an object begins with, offered where a document holds nothing yet: apiVersion, kind, and whole objects."""
+"""Completions for an empty document: apiVersion, kind, and whole objects."""
 
 from __future__ import annotations
 
@@ -63,8 +63,9 @@ spec:
 
 
 def beginnings(buffer: Buffer, offset: int) -> Iterator[types.CompletionItem]:
-    """Yield what the document around an offset can begin with; nothing in a text that is no plain YAML, or further
-    on.
+    """Yield completions for the beginning of the document around an offset.
+
+    Nothing in a text that is not plain YAML, and nothing after the beginning.
     """
     if not buffer.path.endswith((".yaml", ".yml")) and buffer.on_disk:
         return
@@ -88,7 +89,7 @@ def beginnings(buffer: Buffer, offset: int) -> Iterator[types.CompletionItem]:
 
 
 def _kinds(document: str) -> list[str]:
-    """Return the kinds of the apiVersion that a document has; both where it has none of Karpenter's."""
+    """Return the kinds for the apiVersion of a document; both kinds if it has no apiVersion of Karpenter."""
     found = [kind for kind, version in _VERSIONS.items() if f"apiVersion: {version}" in document]
     return found or list(_VERSIONS)
 

@@ -1,4 +1,4 @@
-"""What an editor shows of whole objects: a pool in short, a lens above it, and the symbols of a text."""
+"""Short descriptions of whole objects: of a NodePool, the code lens above it, and the symbols of a text."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from nodelint.report.explain import explain_not_launched
 from nodelint.rule import fixes
 
 _MOST = 3
-"""Lines of a pool that are named as those which take most types away."""
+"""The most requirements of a pool that are named as those that exclude most instance types."""
 
 
 def count_text(view: View, pool: NodePool) -> str | None:
-    """`723 types, from $0.0513/h`, or that nothing is launched, as explain says; None if that is not known."""
+    """Return `723 types, from $0.0513/h`, or that nothing is launched; None if this is not known."""
     view = view.for_object(pool)
     if pool.foreign or pool.partial or not served(pool, view.target.karpenter):
         return None
@@ -40,7 +40,7 @@ def count_text(view: View, pool: NodePool) -> str | None:
 
 
 def _launched(resolution: Resolution) -> TypeSet:
-    """Return the types that a first pod can bring about, as `nodelint explain` counts them."""
+    """Return the types that an empty pool can launch for its first pod, as `nodelint explain` counts them."""
     none = resolution.zones is not None and not resolution.zones
     if none or any(not least.met for least in resolution.min_values) or unmet_by_cheapest(resolution):
         return NONE
@@ -48,8 +48,9 @@ def _launched(resolution: Resolution) -> TypeSet:
 
 
 def describe_pool(view: View, pool: NodePool) -> str | None:
-    """Return a pool in short, as Markdown: how many types it launches, the cheapest, and what takes most of the
-    others.
+    """Return a NodePool as Markdown: the number of types, the cheapest, and which requirements exclude most types.
+
+    None if the number is not known.
     """
     count = count_text(view, pool)
     if count is None:
@@ -68,7 +69,7 @@ def describe_pool(view: View, pool: NodePool) -> str | None:
 
 
 def _describe_removals(resolution: Resolution) -> Iterator[str]:
-    """Yield the lines after which fewest types are left, each with how many it takes away."""
+    """Yield the requirements that exclude the most types, each with their number."""
     steps = [
         (line.removed, f"{line.key} {line.operator} {short(', '.join(line.values), 40)}") for line in resolution.lines
     ]
@@ -79,7 +80,7 @@ def _describe_removals(resolution: Resolution) -> Iterator[str]:
 
 
 def lenses(view: View, buffer: Buffer) -> Iterator[types.CodeLens]:
-    """Above each NodePool, how many instance types it can launch, and from which price on."""
+    """Yield a code lens above each NodePool with the number of launchable types and the lowest price."""
     for obj in view.objects(buffer):
         count = count_text(view, obj) if isinstance(obj, NodePool) else None
         if count is not None:
@@ -88,7 +89,7 @@ def lenses(view: View, buffer: Buffer) -> Iterator[types.CodeLens]:
 
 
 def symbols(view: View, buffer: Buffer) -> Iterator[types.DocumentSymbol]:
-    """Yield the objects of a text by kind and name."""
+    """Yield the objects of a text with kind and name."""
     for obj in view.objects(buffer):
         whole = buffer.lines.range(obj.node.start, obj.node.end)
         name = obj.name_node if obj.node.start <= obj.name_node.start <= obj.node.end else obj.node

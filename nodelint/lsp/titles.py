@@ -1,4 +1,4 @@
-"""What edits do, in a few words: `Set `expireAfter` to `720h``, read from the values before and after."""
+"""Describe edits in a few words, such as `Set `expireAfter` to `720h``, by comparing values before and after."""
 
 from __future__ import annotations
 
@@ -10,16 +10,14 @@ from nodelint.model.messages import counted, list_first, short
 from nodelint.text import Node, SourceText
 
 _NAMED = 2
-"""Changes that a title names; of more it gives the number of the others."""
+"""The most changes that a title names. The title counts the others."""
 
 _WIDTH = 60
-"""Characters of a value that a title names."""
+"""The most characters of a value in a title."""
 
 
 def describe_edits(edits: Sequence[Edit], before: Sequence[SourceText], after: Sequence[SourceText]) -> str:
-    """Return what edits do to values, as a title. `before` are the texts that they change, `after` the texts with the
-    edits.
-    """
+    """Return a title for edits. `before` are the texts that they change, `after` the texts with the edits."""
     changes = [change for old, new in zip(before, after, strict=True) for change in _changes_of_text(old, new)]
     changes = _merge_moves(list(dict.fromkeys(changes))) or [_describe_characters(edit) for edit in edits]
     named = changes[:_NAMED]
@@ -30,7 +28,7 @@ def describe_edits(edits: Sequence[Edit], before: Sequence[SourceText], after: S
 
 
 def _merge_moves(changes: list[str]) -> list[str]:
-    """Changes, of which those that take a key away and add it elsewhere are one."""
+    """Return the changes, with the removal and addition of one key merged to a move."""
     for change in changes:
         name = change.removeprefix("remove ").rstrip("`")
         added = next((other for other in changes if other.startswith((f"add {name}: ", f"add {name}`"))), None)
@@ -53,7 +51,7 @@ def _changes_of_text(before: SourceText, after: SourceText) -> Iterator[str]:
 
 
 def _changes(old: Node, new: Node) -> Iterator[str]:
-    """Yield the changes that make one value of another."""
+    """Yield the changes between two values."""
     if old.text == new.text or (old.kind == new.kind == "scalar" and old.tag == new.tag and _is_same(old, new)):
         return
     if old.kind == new.kind == "mapping":
@@ -116,7 +114,7 @@ def _changes_of_list(old: Node, new: Node) -> Iterator[str]:
 
 
 def _shows_same(item: Node, other: Node) -> bool:
-    """Whether two entries of a list are about the same thing, as far as their first fields say."""
+    """Return whether two entries of a list concern the same thing, judged by their first fields."""
     return all(node.kind == "mapping" and node.entries for node in (item, other)) and (
         item.entries[0].name == other.entries[0].name
         and _flat(item.entries[0].value) == _flat(other.entries[0].value)
@@ -124,9 +122,7 @@ def _shows_same(item: Node, other: Node) -> bool:
 
 
 def _value(node: Node) -> str:
-    """Return a value as a title names it: a requirement or a taint by its values, another mapping by its first
-    field.
-    """
+    """Return a value for a title: a requirement or taint by its values, another mapping by its first field."""
     if node.kind == "mapping" and node.entries:
         first = node.entries[0]
         words = f"{first.name}: {_flat(first.value)}"
@@ -147,7 +143,7 @@ def _flat(node: Node) -> str:
 
 
 def _describe_characters(edit: Edit) -> str:
-    """Return what an edit does to characters, where no value shows it: to the code of a template, for example."""
+    """Return the change of characters by an edit that changes no value, such as an edit of template code."""
     old, new = edit.source.text[edit.start : edit.end].strip(), edit.text.strip()
     if not new:
         return f"remove `{short(old)}`"

@@ -1,4 +1,4 @@
-"""Open texts of one configuration and repository, and the answers about them."""
+"""The open texts of one configuration and repository, and their reports."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nodelint.lint import autofix, baseline, engine
 from nodelint.lint.fingerprints import Known
 from nodelint.lint.incremental import ResultCaches
 from nodelint.lint.proven_fixes import Prover
-from nodelint.lsp.around import build_around
+from nodelint.lsp.around import build_with_project
 from nodelint.lsp.buffers import Buffer
 from nodelint.lsp.positions import LineIndex
 from nodelint.model.documents import objects
@@ -27,7 +27,7 @@ from nodelint.text import Source, SourceText
 
 
 class Setup(NamedTuple):
-    """What a configuration makes of a run; `known` are findings that are not reported, None without a baseline."""
+    """The rules and target of a configuration; `known` are the findings of the baseline, None without one."""
 
     session: Session
     rules: Mapping[str, Rule]
@@ -37,9 +37,9 @@ class Setup(NamedTuple):
 
 
 class View:
-    """Open texts of one configuration and repository, and what can be said of them.
+    """The open texts of one configuration and repository.
 
-    `home` is the folder from which the files are named.
+    `home` is the folder for relative paths.
     """
 
     def __init__(self, setup: Setup, buffers: Sequence[Buffer], home: str) -> None:
@@ -60,9 +60,7 @@ class View:
         return self.setup.target
 
     def for_object(self, obj: Object) -> View:
-        """Return the same for the release of one object, as `nodelint explain` takes it: what is said of the
-        object.
-        """
+        """Return this view for the release of one object, as `nodelint explain` uses it."""
         targets = self.target.for_object(obj)
         if self.target.choose is None or not targets:
             return self
@@ -75,24 +73,24 @@ class View:
         return self._of_releases[target.releases]
 
     def for_text(self, buffer: Buffer) -> View:
-        """Return the same for the release of what a text holds, or of a NodePool that would be written into it."""
+        """Return this view for the release of a text's first object, or of a NodePool that would be written there."""
         path, text = buffer.source.path, "apiVersion: karpenter.sh/v1\nkind: NodePool\n"
         objects_here = self.objects(buffer) or list(objects(Source.from_text(path, text)))
         return self.for_object(objects_here[0]) if objects_here else self
 
     @property
     def request(self) -> engine.LintRequest:
-        """Return what a run over its texts asks."""
+        """Return the lint request for the texts of the view."""
         return engine.LintRequest(self.target, self.setup.rules, self.setup.selection, self.beside)
 
     @cached_property
     def inventory(self) -> Inventory:
-        """What is built of the texts, with the files around them that this takes."""
-        return build_around([buffer.source for buffer in self.buffers], self.beside, self.folder_files)
+        """Return the inventory of the texts, rendered together with the files around them."""
+        return build_with_project([buffer.source for buffer in self.buffers], self.beside, self.folder_files)
 
     @cached_property
     def report(self) -> engine.Report:
-        """What is wrong, in all of its texts, less what the baseline knows."""
+        """Return the report on all texts of the view, without findings of the baseline."""
         sources = [buffer.source for buffer in self.buffers]
         report = engine.lint(
             sources,
@@ -107,18 +105,18 @@ class View:
         return baseline.split(report, self.setup.known, os.path.dirname(os.path.abspath(file))).new
 
     def same_as(self, other: View) -> bool:
-        """Whether both say the same, because they are made of the same things."""
+        """Return whether both views have the same input, so that their reports are equal."""
         if self.inventory.built or other.inventory.built:  # their values may have changed on disk
             return False
         mine = (*self.setup[1:], self.buffers, self.home, self.beside)
         return mine == (*other.setup[1:], other.buffers, other.home, other.beside)
 
     def results(self, buffer: Buffer) -> list[engine.Result]:
-        """Return what is wrong in one text."""
+        """Return the findings of one text."""
         return self._by_source.get(id(buffer.source), [])
 
     def gaps(self, buffer: Buffer) -> list[Gap]:
-        """Return what of one text is not judged, or not built."""
+        """Return the gaps of one text: parts that are not judged or not rendered."""
         path = os.path.abspath(buffer.source.path)
         return [gap for gap in self._gaps if os.path.abspath(gap.path) == path]
 
@@ -137,13 +135,13 @@ class View:
         return found
 
     def fixed(self, buffer: Buffer) -> autofix.Fixed:
-        """Return what `nodelint check --fix` makes of one text."""
+        """Return the result of `nodelint check --fix` for one text."""
         if buffer.uri not in self._fixed:
             others = [other.source for other in self.buffers if other is not buffer]
             around = [*others, *self.beside]
 
             def build_again(sources: Sequence[Source]) -> Inventory:
-                return build_around(sources, around, self.folder_files)
+                return build_with_project(sources, around, self.folder_files)
 
             def judge(sources: Sequence[Source], request: engine.LintRequest) -> engine.Report:
                 return engine.lint(sources, request, built=build_again(sources).built)
@@ -154,13 +152,13 @@ class View:
         return self._fixed[buffer.uri]
 
     def offered(self, result: engine.Result) -> engine.Result:
-        """Return a finding with what holds of its fix and suggestions: they are tried when somebody asks for them."""
+        """Return a finding with the fix and suggestions that work. They are tried at the first call."""
         return self._offered.get(_offer_key(result), result)
 
     @cached_property
     def _offered(self) -> dict[tuple[object, ...], engine.Result]:
         def build_again(sources: Sequence[Source]) -> Inventory:
-            return build_around(sources, self.beside, self.folder_files)
+            return build_with_project(sources, self.beside, self.folder_files)
 
         sources = [buffer.source for buffer in self.buffers]
         prover = Prover(self.request, build_again, find_moved).begin(self.inventory, sources)
@@ -173,21 +171,21 @@ class View:
 
     @cached_property
     def built(self) -> list[Object]:
-        """The objects that are built of the texts: of templates with their values, say."""
+        """Return the rendered objects of the texts, such as those of templates with their values."""
         return [obj for built in self.inventory.built for obj in objects(built.source)]
 
     def objects(self, buffer: Buffer) -> list[Object]:
-        """Karpenter's objects in one text; those that `context` knows."""
+        """Return the Karpenter objects of one text; `context` contains them."""
         return self._objects.get(id(buffer.source), [])
 
     @cached_property
     def context(self) -> Context:
-        """What rules may ask, to be asked by whoever explains."""
+        """Return the context of the rules, for hover and completion."""
         every = [*(obj for found in self._objects.values() for obj in found), *self.built]
         return Context(every, self.target)
 
     def lines_of(self, source: SourceText, encoding: str) -> LineIndex:
-        """Return the lines of a source, as an editor shows them."""
+        """Return the line index of a source, as an editor shows it."""
         opened = self.buffer_of(source)
         if opened is not None:
             return opened.lines
@@ -197,7 +195,7 @@ class View:
         return self._lines[key]
 
     def buffer_of(self, source: SourceText) -> Buffer | None:
-        """Return the open text that a source is of."""
+        """Return the open text of a source; None if it is not open."""
         return next((buffer for buffer in self.buffers if buffer.source is source), None)
 
 

@@ -1,7 +1,7 @@
-"""Objects of a Karpenter of one's own become those of EKS Auto Mode, and the other way round.
+"""Convert objects of a self-managed Karpenter to those of EKS Auto Mode, and the other way round.
 
-Files become files: an edit replaces a range of characters, and comments, order and anchors stay. What the other side
-does not have is a `MoveNote` with its place and what to do; nothing goes unsaid.
+Each edit replaces a range of characters of a file, so comments, order and anchors stay. A field without a counterpart
+becomes a `MoveNote` with its place and what to do.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ __all__ = ["MoveNote", "MoveTarget", "MovedFiles", "NoteKind", "is_of_other_side
 
 _PROVIDERS: Mapping[MoveTarget, str] = {"auto-mode": "auto-mode", "karpenter": "aws"}
 _MOST_LEFT = 3
-"""Lines of a file that are named, of those in which a name of the other side still stands."""
+"""The most lines of a file that are named because they still contain a name of the other side."""
 
 
 class MovedFiles(NamedTuple):
-    """The files as they were and as they are to be, and what to know; `moved` are the objects that changed sides.
+    """The files before and after a migration, and the notes; `moved` are the objects that changed sides.
 
-    `gaps` are what could not be read, and so was not moved.
+    `gaps` are inputs that could not be read and so were not converted.
     """
 
     old: tuple[Source, ...]
@@ -56,17 +56,19 @@ class MovedFiles(NamedTuple):
 
     @property
     def changed(self) -> list[tuple[Source, Source]]:
-        """Return the files that change, as they were and as they are to be."""
+        """Return the files that change, as (old, new) pairs."""
         return [(old, new) for old, new in zip(self.old, self.new, strict=True) if old.text != new.text]
 
     @property
     def is_whole(self) -> bool:
-        """Whether all moved: nothing was dropped, and nothing is left to the owner."""
+        """Return whether everything was converted: no note says that a field was dropped or is to be edited
+        by hand.
+        """
         return all(note.kind in ("differs", "added") for note in self.notes)
 
 
 def migrate(files: Sequence[Source], target: MoveTarget) -> MovedFiles:
-    """Move the objects of files to `target`. Nothing is raised for what they hold."""
+    """Convert the objects of files to `target`. No content of a file raises an error."""
     classes = [obj.name for source in files for obj in all_objects(source) if _is_class(obj)]
     made = [_migrate_file(source, target, classes) for source in files]
     notes = dict.fromkeys(chain.from_iterable(notes for _, notes, _ in made))
@@ -75,7 +77,7 @@ def migrate(files: Sequence[Source], target: MoveTarget) -> MovedFiles:
 
 
 def is_of_other_side(obj: Object, target: MoveTarget) -> bool:
-    """Whether an object is one that moves to the target."""
+    """Return whether the object is to be converted: its provider is not the target's, and its version is v1."""
     if not isinstance(obj, (NodePool, EC2NodeClass, AutoModeClass)) or obj.version != "v1":
         return False
     return obj.provider == ("aws" if target == "auto-mode" else "auto-mode")
@@ -92,7 +94,7 @@ def _is_old(obj: Object) -> bool:
 def _migrate_file(
     source: Source, target: MoveTarget, classes: Sequence[object]
 ) -> tuple[Source, list[MoveNote], list[Object]]:
-    """Return a file moved, its notes in the order of lines, and its objects that move."""
+    """Return the converted file, its notes by line, and its objects that were converted."""
     present = all_objects(source)
     old = [obj for obj in present if _is_old(obj)]
     if old and target == "auto-mode":
@@ -137,7 +139,7 @@ def _plan(obj: Object, target: MoveTarget) -> Iterator[Step]:
 
 
 def _notes_of_patches(source: Source, target: MoveTarget) -> Iterator[MoveNote]:
-    """Notes on operations of JSON6902 patches whose field the other kind has not, or has elsewhere."""
+    """Yield notes on operations of JSON6902 patches whose field the other kind lacks or has at another path."""
     for obj in objects(source, foreign=True):
         if is_json_patch(obj) and _is_class(obj) and is_of_other_side(obj, target):
             for step in plan_class(obj, target):
@@ -146,7 +148,7 @@ def _notes_of_patches(source: Source, target: MoveTarget) -> Iterator[MoveNote]:
 
 
 def _left_notes(renamed: Source, target: MoveTarget, known: set[tuple[str, int]]) -> Iterator[MoveNote]:
-    """Notes on lines in which a name of the other side still stands, after the edits of names."""
+    """Yield notes on lines that still contain a name of the other side after the edits."""
     lines = [found for found in left_names(renamed, target) if (renamed.path, found[0]) not in known]
     for number, word in lines[:_MOST_LEFT]:
         more = f" ({len(lines) - _MOST_LEFT} more lines)" if len(lines) > _MOST_LEFT and number == lines[2][0] else ""
@@ -154,14 +156,14 @@ def _left_notes(renamed: Source, target: MoveTarget, known: set[tuple[str, int]]
 
 
 def _without_selectors(old: Source, new: Source) -> tuple[Source, list[MoveNote]]:
-    """Return the source without selectors of EKS Auto Mode's nodes, and what was left of them."""
+    """Return the source without node selectors for EKS Auto Mode's nodes, and a note for each of them."""
     there = auto_selectors(old)
     for _ in there:
         new, _ = without_selector(new)
     left = len(auto_selectors(new))
     notes = [selector_note(mapping, old) for mapping in there]
     if left:
-        notes = [found._replace(kind="by-hand", message=f"remove it: {found.message}") for found in notes]
+        notes = [found._replace(kind="by-hand", message=f"remove the selector: {found.message}") for found in notes]
     for mapping in auto_expressions(old):
         message = "only nodes of EKS Auto Mode have this label: remove the expression, or select another label"
         line = old.position(mapping.start).line
@@ -170,10 +172,10 @@ def _without_selectors(old: Source, new: Source) -> tuple[Source, list[MoveNote]
 
 
 def left_in_rendered(made: MovedFiles, target: MoveTarget, inventory: Inventory) -> list[MoveNote]:
-    """Notes on what charts, overlays and modules still come to that is the other side's, or has another default.
+    """Return notes on objects of rendered manifests that are still the other side's, or that have another default.
 
-    That is what values and expressions bring, and what no edit of a file alone could change. `inventory` is that of
-    the files as they are to be.
+    Such values come from values files and expressions, which no edit of one file can change. `inventory` is the
+    inventory of the converted files.
     """
     lines = {source.path: _old_lines(before, source) for before, source in made.changed}
     notes: list[MoveNote] = []
@@ -188,7 +190,7 @@ def left_in_rendered(made: MovedFiles, target: MoveTarget, inventory: Inventory)
 def _unset_in_rendered(
     made: MovedFiles, target: MoveTarget, inventory: Inventory, lines: dict[str, Callable[[int], int]]
 ) -> list[MoveNote]:
-    """Notes on defaults of rendered NodePools: one for each place, whatever the values are with which it is made."""
+    """Return notes on unset fields of rendered NodePools whose default differs, one note for each place and field."""
     known = {(found.path, found.field) for found in made.notes}
     notes: dict[tuple[str, int, str], MoveNote] = {}
     for obj in inventory.objects(foreign=True):
@@ -215,7 +217,7 @@ def _notes_of_rendered(
 
 
 def _list_left(obj: Object, target: MoveTarget) -> Iterator[tuple[str, Node, str]]:
-    """Yield what of a rendered object is still the other side's: the field, its place, and what to do."""
+    """Yield field, node and instruction for each part of a rendered object that still belongs to the other side."""
     if is_of_other_side(obj, target):
         yield "", obj.name_node, f"{obj.label} is still of `{obj.group}`: change what makes it"
     elif _is_class(obj):
@@ -224,12 +226,12 @@ def _list_left(obj: Object, target: MoveTarget) -> Iterator[tuple[str, Node, str
 
 
 def _find_node(obj: Object, path: str) -> Node:
-    """Return the node at a path of an object, as `Node.path` writes it."""
+    """Return the node at a path such as `spec.role`; the node of the object's name if there is none."""
     return next((node for node in obj.node.walk() if node.parent is not None and node.path == path), obj.name_node)
 
 
 def _old_lines(old: Source, new: Source) -> Callable[[int], int]:
-    """Return the line of the old text that a line of the new one was, or that stands in its place; both from 1."""
+    """Return a function from a line number of the new text to the line number of the old text; both start at 1."""
     steps = line_diff.opcodes(old.text.split("\n"), new.text.split("\n"))
 
     def line_of(number: int) -> int:

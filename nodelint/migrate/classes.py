@@ -1,4 +1,4 @@
-"""What becomes of a class: an EC2NodeClass as a NodeClass of EKS Auto Mode, and the other way round."""
+"""Convert an EC2NodeClass to a NodeClass of EKS Auto Mode, and the other way round."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from nodelint.model.manifest import Object
 from nodelint.text import Node
 
 _NETWORK = ("associatePublicIPAddress", "networkInterfaces")
-"""Fields of an EC2NodeClass that stand in `advancedNetworking` of a NodeClass."""
+"""Fields of an EC2NodeClass that belong to `advancedNetworking` in a NodeClass."""
 
 _DATA_VOLUME = "/dev/xvdb"
-"""The volume of Bottlerocket that holds images and what pods write; `/dev/xvda` holds the system."""
+"""The device of the Bottlerocket volume for images and data of pods. `/dev/xvda` is the system volume."""
 
 _ACCESS = (
     "give the node role an EKS access entry of type EC2 with the policy AmazonEKSAutoNodePolicy; without it, nodes do"
@@ -35,8 +35,9 @@ _ACCESS = (
 
 
 def plan_class(obj: Object, target: str) -> Iterator[Step]:
-    """Yield the steps that give a class the fields of the other kind; its apiVersion and kind are changed
-    elsewhere.
+    """Yield the steps that give a class the fields of the other kind.
+
+    They do not change apiVersion and kind.
     """
     spec = obj.node.get("spec")
     if spec is not None and spec.kind == "mapping":
@@ -44,7 +45,7 @@ def plan_class(obj: Object, target: str) -> Iterator[Step]:
 
 
 def class_notes(obj: Object, target: str) -> Iterator[MoveNote]:
-    """Yield what a class needs beyond its fields."""
+    """Yield notes on changes that a class needs besides its own fields."""
     if target != "auto-mode" or obj.partial:
         return
     if obj.name == "default":
@@ -77,7 +78,7 @@ def _to_auto_mode(obj: Object, spec: Node) -> Iterator[Step]:
 
 def _drop(obj: Object, node: Node, path: Path, message: str) -> Step:
     notes = (note("dropped", obj, node, message),)
-    return Step(remove_field(path), notes, note("by-hand", obj, node, f"remove it: {message}"))
+    return Step(remove_field(path), notes, note("by-hand", obj, node, f"remove `{path[-1]}`: {message}"))
 
 
 def _move_network(obj: Object, name: str, node: Node, moved: bool) -> Step:
@@ -89,7 +90,10 @@ def _move_network(obj: Object, name: str, node: Node, moved: bool) -> Step:
 
 
 def _move_volumes(obj: Object, node: Node) -> Step:
-    """Return the step that makes of the volume for pods `ephemeralStorage`; without such a volume, all go."""
+    """Return the step that converts the pods' volume to `ephemeralStorage`.
+
+    Without such a volume, `blockDeviceMappings` is removed.
+    """
     message = str(table("migrate")["auto-mode"]["blockDeviceMappings"])
     chosen = _pod_volume(obj, node)
     if chosen is None:
@@ -108,7 +112,10 @@ def _move_volumes(obj: Object, node: Node) -> Step:
 
 
 def _pod_volume(obj: Object, node: Node) -> Node | None:
-    """Return the volume that holds images and what pods write: Bottlerocket's second one, else the root volume."""
+    """Return the volume for images and pod data: Bottlerocket's second volume, else the root volume.
+
+    None if there is no such volume.
+    """
     items = [item for item in node.items if item.kind == "mapping"]
     names = {str(plain_with_placeholders(found)): item for item in items if (found := item.get("deviceName"))}
     if _is_bottlerocket(obj) or (len(items) > 1 and _DATA_VOLUME in names and _family_is_open(obj)):
@@ -132,7 +139,7 @@ _KEPT = {"volumeSize": "size", "iops": "iops", "throughput": "throughput", "kmsK
 
 
 def _storage(obj: Object, ebs: Node) -> tuple[dict[str, Any], list[MoveNote]]:
-    """`ephemeralStorage` for a volume, and what of the volume it does not say."""
+    """Return the `ephemeralStorage` for an EBS volume, and notes on the fields that it cannot express."""
     bounds = table("migrate")["storage_bounds"]
     storage: dict[str, Any] = {}
     notes: list[MoveNote] = []
@@ -184,7 +191,7 @@ def _to_karpenter(obj: Object, spec: Node) -> Iterator[Step]:
 
 
 def _mapping_of(storage: Any, partial: bool) -> dict[str, Any]:
-    """Return the volume of Bottlerocket that `ephemeralStorage` stands for."""
+    """Return the block device mapping of Bottlerocket that corresponds to `ephemeralStorage`."""
     storage = storage if isinstance(storage, dict) else {}
     ebs: dict[str, Any] = {}
     size = storage.get("size") or (None if partial else table("migrate")["storage_size"])
@@ -199,7 +206,9 @@ def _mapping_of(storage: Any, partial: bool) -> dict[str, Any]:
 
 
 def _spread(obj: Object, name: str, node: Node, facts: Mapping[str, str]) -> Iterator[Step]:
-    """Yield the steps for a mapping whose fields stand in the spec of an EC2NodeClass, or nowhere."""
+    """Yield steps that move the fields of a mapping to the spec of an EC2NodeClass, or remove those without a
+    counterpart.
+    """
     moving = [entry.value for entry in node.entries if entry.name in _NETWORK]
     for entry in node.entries:
         if entry.name in _NETWORK or entry.name is None or entry.merged:
@@ -220,11 +229,11 @@ def _spread(obj: Object, name: str, node: Node, facts: Mapping[str, str]) -> Ite
         else:
             yield Step(move_into(("spec", name, key), ("spec",), value), (), by_hand)
     if not moving and len(node.entries) > 1:
-        yield Step(remove_field(("spec", name)), (), note("by-hand", obj, node, "remove it"))
+        yield Step(remove_field(("spec", name)), (), note("by-hand", obj, node, f"remove `{name}`"))
 
 
 def _interfaces(node: Node) -> Any:
-    """Network interfaces with the fields that an EC2NodeClass has."""
+    """Return network interfaces with only the fields that an EC2NodeClass has."""
     found = written_value(node)
     wanted = ("networkCardIndex", "deviceIndex", "interfaceType")
     if not isinstance(found, list):
@@ -233,7 +242,7 @@ def _interfaces(node: Node) -> Any:
 
 
 def _add_required(obj: Object, spec: Node) -> Iterator[Step]:
-    """Yield the steps that add what an EC2NodeClass asks for and a NodeClass leaves to AWS."""
+    """Yield the steps that add fields which an EC2NodeClass needs and a NodeClass leaves to AWS."""
     after = ("amiFamily", "role", "instanceProfile")
     if spec.get("amiSelectorTerms") is None:
         value = [{"alias": "bottlerocket@latest"}]

@@ -1,4 +1,4 @@
-"""The labels of nodes that Karpenter and EKS Auto Mode name differently."""
+"""Node labels that have different keys in Karpenter and in EKS Auto Mode."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ else:
     MoveTarget = str
 
 COMPUTE_TYPE = f"{AUTO_MODE_GROUP}/compute-type"
-"""The label of all nodes of EKS Auto Mode, for which Karpenter has none."""
+"""The label of all nodes of EKS Auto Mode. Karpenter has no such label."""
 
 _CLASS_LABELS = {f"{AWS_GROUP}/ec2nodeclass": f"{AUTO_MODE_GROUP}/nodeclass"}
 
 
 @cache
 def counterparts(target: MoveTarget) -> Mapping[str, str]:
-    """Return the label that takes the place of each label of the other side."""
+    """Return the target's label key for each label key of the other side."""
     facts = table("auto_mode")
     pairs = dict(_CLASS_LABELS)
     for name in (*facts["labels_of_every_type"], *facts["labels_of_some_types"]):
@@ -37,7 +37,7 @@ def counterparts(target: MoveTarget) -> Mapping[str, str]:
 
 
 def has_no_counterpart(key: str, target: MoveTarget) -> bool:
-    """Whether a key is a label of the other side that has none on this one."""
+    """Return whether the key is a label of the other side for which the target has no label."""
     if target == "karpenter":
         return key == COMPUTE_TYPE
     return key.startswith(f"{AWS_GROUP}/") and key not in counterparts(target) and well_known_since(key) is not None
@@ -54,9 +54,9 @@ _COMMENT = re.compile(r"[ \t]*(?:#|//)|.*?[ \t]#")
 
 
 def find_labels(text: str, target: MoveTarget) -> Iterator[tuple[int, int, str]]:
-    """Yield each label in a text that has another name on the target, with that name. Comments are passed over.
+    """Yield start, end and new key for each label in a text that has another key on the target. Comments are skipped.
 
-    A JSON pointer writes `~1` for the slash of a label, and so does the new name.
+    In a JSON pointer the slash is written as `~1`, also in the new key.
     """
     for match in _pattern(target).finditer(text):
         begin = text.rfind("\n", 0, match.start()) + 1

@@ -1,4 +1,4 @@
-"""What becomes of a NodePool: its lifetime, its names, and labels that the other side does not have."""
+"""Convert a NodePool: its lifetime, the names of classes, and labels that the other side does not have."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ _KARPENTER_HOURS = 720
 
 
 def plan_pool(pool: NodePool, target: MoveTarget) -> Iterator[Step]:
-    """Yield the steps that change fields of a NodePool; its reference and labels are changed elsewhere."""
+    """Yield the steps that change fields of a NodePool.
+
+    They do not change `nodeClassRef` and label keys.
+    """
     if target == "auto-mode":
         found = lifetime(pool)
         if found is not None and found.too_long and found.offer is not None:
@@ -33,13 +36,13 @@ def plan_pool(pool: NodePool, target: MoveTarget) -> Iterator[Step]:
             differs = note("differs", pool, found.node, message)
             yield Step(set_field((*_TEMPLATE, "expireAfter"), f"{found.offer}h"), (differs,), by_hand)
         return
-    gone = [line for line in pool.requirements if _says_auto(line)]
+    gone = [line for line in pool.requirements if _selects_auto_mode(line)]
     items = pool.requirements_node.items if pool.requirements_node is not None else []
     for index in reversed(range(len(items))):  # from the back: the indices in front stay what they are
         line = next((line for line in gone if line.node is items[index]), None)
         if line is not None:
             message = f"Karpenter's nodes have no label {COMPUTE_TYPE}: nothing to do"
-            by_hand = note("by-hand", pool, line.node, f"remove it: {message}")
+            by_hand = note("by-hand", pool, line.node, f"remove the requirement: {message}")
             dropped = note("dropped", pool, line.node, message)
             yield Step(remove_field((*_TEMPLATE, "requirements", index)), (dropped,), by_hand)
 
@@ -50,16 +53,18 @@ def _say_too_long(found: Lifetime, what: str) -> str:
     return f"EKS Auto Mode allows {days} days ({found.longest:g}h) for {together}: {what}"
 
 
-def _says_auto(line: RequirementLine) -> bool:
-    """Whether a requirement selects all nodes of EKS Auto Mode."""
+def _selects_auto_mode(line: RequirementLine) -> bool:
+    """Return whether a requirement selects all nodes of EKS Auto Mode."""
     values = [value.text for value in line.values]
     return line.key == COMPUTE_TYPE and (line.operator == "Exists" or (line.operator == "In" and values == ["auto"]))
 
 
 def pool_notes(pool: NodePool, target: MoveTarget, classes: Sequence[object]) -> Iterator[MoveNote]:
-    """Yield what a NodePool needs beyond its fields. `classes` are the names of the classes among the files."""
+    """Yield notes on changes that a NodePool needs besides its fields. `classes` are the names of the files'
+    classes.
+    """
     for line in pool.requirements:
-        if isinstance(line.key, str) and has_no_counterpart(line.key, target) and not _says_auto(line):
+        if isinstance(line.key, str) and has_no_counterpart(line.key, target) and not _selects_auto_mode(line):
             yield note("by-hand", pool, line.node, _say_no_label(line.key, target))
     if target == "auto-mode":
         yield from _notes_of_auto_mode(pool)
@@ -96,14 +101,14 @@ def _notes_of_auto_mode(pool: NodePool) -> Iterator[MoveNote]:
     for taint in pool.startup_taints:
         if taint.key in known:
             message = (
-                "remove it, unless something on nodes of EKS Auto Mode removes the taint: pods would never start"
+                "remove the taint, unless something on nodes of EKS Auto Mode removes it: pods would never start"
             )
             yield note("by-hand", pool, taint.node, message)
     yield from unset_notes(pool, "auto-mode")
 
 
 def unset_notes(pool: NodePool, target: MoveTarget) -> Iterator[MoveNote]:
-    """Yield the notes on fields of a whole NodePool that are left to another default on the other side."""
+    """Yield notes on unset fields of a complete NodePool whose default is different on the other side."""
     if pool.partial:
         return
     facts = table("auto_mode")
@@ -115,7 +120,7 @@ def unset_notes(pool: NodePool, target: MoveTarget) -> Iterator[MoveNote]:
 
 
 def _unset(pool: NodePool, name: str, before: str, after: str) -> Iterator[MoveNote]:
-    """Yield the note on a field that is left to a default which the other side has differently."""
+    """Yield a note if the field is not set, with its defaults before and after the migration."""
     spec = pool.node.find(*_TEMPLATE)
     if spec is not None and spec.get(name) is None:
         message = f"not set: the default is {after}, and was {before}"

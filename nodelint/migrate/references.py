@@ -1,4 +1,4 @@
-"""Where a file names the kind of a class: objects, references to them, and the targets of patches."""
+"""Places where a file names the kind of a class: objects, references to them, and targets of patches."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SELECTORS = frozenset({"nodeSelector", "node_selector"})
 
 
 def edits_of_names(source: Source, target: MoveTarget) -> list[Edit]:
-    """Return the edits that give labels and kinds of classes the target's names. The number of lines stays."""
+    """Return the edits that replace label keys and kinds of classes. The number of lines does not change."""
     found = [Edit(source, start, end, new) for start, end, new in find_labels(source.text, target)]
     for mapping in _mappings(source):
         found += _edits_of_kind(mapping, target)
@@ -65,7 +65,7 @@ def _edits_of_kind(mapping: Node, target: MoveTarget) -> Iterator[Edit]:
 
 
 def left_names(source: Source, target: MoveTarget) -> Iterator[tuple[int, str]]:
-    """Yield the lines, from 1, in which a label or kind of the other side still stands, with the word that does."""
+    """Yield line (from 1) and word for each line that still contains a label or kind of the other side."""
     pattern = _left_pattern(target)
     begin = 0
     for number, line in enumerate(source.text.split("\n"), 1):
@@ -78,7 +78,7 @@ def left_names(source: Source, target: MoveTarget) -> Iterator[tuple[int, str]]:
 
 
 def _is_of_crd(source: Source, offset: int) -> bool:
-    """Whether a place is in a CustomResourceDefinition, which comes with Karpenter."""
+    """Return whether the offset is in a CustomResourceDefinition, which is installed with Karpenter."""
     document = next((document for document in source.documents if document.start <= offset < document.end), None)
     return document is not None and "CustomResourceDefinition" in source.text[document.start : document.end]
 
@@ -92,12 +92,12 @@ def _left_pattern(target: MoveTarget) -> re.Pattern[str]:
 
 
 def is_auto_selector(mapping: Node) -> bool:
-    """Whether a mapping is a node selector that asks for nodes of EKS Auto Mode."""
+    """Return whether the mapping is a node selector for nodes of EKS Auto Mode."""
     return mapping.own_name in _SELECTORS and mapping.get(COMPUTE_TYPE) is not None
 
 
 def auto_expressions(source: Source) -> Iterator[Node]:
-    """Yield expressions of affinities that only nodes of EKS Auto Mode meet."""
+    """Yield the affinity expressions that only nodes of EKS Auto Mode meet."""
     for mapping in _mappings(source):
         key, operator = mapping.get("key"), mapping.get("operator")
         if key is None or key.value != COMPUTE_TYPE or operator is None or operator.value not in ("In", "Exists"):
@@ -108,12 +108,12 @@ def auto_expressions(source: Source) -> Iterator[Node]:
 
 
 def auto_selectors(source: Source) -> list[Node]:
-    """Node selectors that ask for nodes of EKS Auto Mode."""
+    """Return the node selectors for nodes of EKS Auto Mode."""
     return [mapping for mapping in _mappings(source) if is_auto_selector(mapping)]
 
 
 def without_selector(source: Source) -> tuple[Source, bool]:
-    """Return the source without the first such selector; False where there is none that can be edited."""
+    """Return the source without its first editable node selector for EKS Auto Mode, and whether one was removed."""
     for mapping in auto_selectors(source):
         value = mapping.get(COMPUTE_TYPE)
         whole = len(mapping.entries) == 1 and mapping.parent is not None and len(mapping.parent.entries) > 1
@@ -126,7 +126,7 @@ def without_selector(source: Source) -> tuple[Source, bool]:
 
 
 def selector_note(mapping: Node, source: Source) -> MoveNote:
-    """Return what is said of a node selector that goes."""
+    """Return the note on a node selector that is removed."""
     at = mapping.key(COMPUTE_TYPE) or mapping
     message = (
         "Karpenter's nodes have no such label: the pods may also run on node groups; to keep them off these, select"

@@ -33,9 +33,10 @@ Path = tuple["str | int", ...]
 
 
 class MoveNote(NamedTuple):
-    """What to know about a field that did not simply move: `line` of `path` in the files as they were, from 1.
+    """A note on a field that could not simply be copied: `line` (from 1) of `path` in the files before the migration.
 
-    `object` is its label (empty for what is no object), `field` the path in the object, `value` its text.
+    `object` is the object's label (empty for a place outside of objects), `field` its path in the object, `value` its
+    text.
     """
 
     kind: NoteKind
@@ -48,9 +49,9 @@ class MoveNote(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One change of an object, as edits of the object's node. `notes` are what there is to say if it is made.
+    """One change of an object, as edits of the object's node. `notes` are added if the edit succeeds.
 
-    Where it cannot be made, the notes become one for the owner, who is to do `otherwise`.
+    If the edit fails, only the note `otherwise` is added: it says what to do by hand.
     """
 
     make: Callable[[Node], Sequence[Edit]]
@@ -59,17 +60,19 @@ class Step(NamedTuple):
 
 
 def all_objects(source: Source) -> list[Object]:
-    """Return the objects of a source in an order that no step changes; without those of JSON6902 patches."""
+    """Return the objects of a source in an order that no step changes, without those of JSON6902 patches."""
     return [obj for obj in objects(source, foreign=True, more=True) if not is_json_patch(obj)]
 
 
 def is_json_patch(obj: Object) -> bool:
-    """Whether an object is made of the operations of a JSON6902 patch: it has no fields that are written as such."""
+    """Return whether the object comes from operations of a JSON6902 patch, so that its fields are not written as
+    such.
+    """
     return obj.document.root is not None and obj.document.root.kind == "sequence"
 
 
 def note(kind: NoteKind, obj: Object, node: Node | None, message: str, field: str = "") -> MoveNote:
-    """Return a note about a node of an object, or about the object where there is no node."""
+    """Return a note about a node of an object, or about the object if `node` is None."""
     at = node or obj.name_node
     line = obj.source.position(at.start).line
     value = "" if node is None else _short(node.text)
@@ -79,7 +82,7 @@ def note(kind: NoteKind, obj: Object, node: Node | None, message: str, field: st
 
 
 _LONGEST = 2000
-"""Characters of a field's text that a note repeats."""
+"""The most characters of a field that a note repeats."""
 
 
 def _short(text: str) -> str:
@@ -87,7 +90,7 @@ def _short(text: str) -> str:
 
 
 def run_steps(source: Source, steps: Mapping[int, Sequence[Step]]) -> tuple[Source, list[MoveNote]]:
-    """Return the source with the steps of its objects made, each object named by its place in `all_objects`."""
+    """Return the source after the steps, and the notes. Steps are by the index of their object in `all_objects`."""
     notes: list[MoveNote] = []
     for index, of_object in steps.items():
         for step in of_object:
@@ -115,7 +118,7 @@ def _run(source: Source, index: int, step: Step) -> Source:
 
 
 def remove_field(path: Path) -> Callable[[Node], list[Edit]]:
-    """Return edits that take a field out."""
+    """Return a function that makes the edits to remove a field."""
 
     def make(root: Node) -> list[Edit]:
         return edits.remove(_find(root, path))
@@ -124,17 +127,17 @@ def remove_field(path: Path) -> Callable[[Node], list[Edit]]:
 
 
 def set_field(path: Path, value: str | int) -> Callable[[Node], list[Edit]]:
-    """Return edits that give a field another value."""
+    """Return a function that makes the edits to set a field to another value."""
     return lambda root: edits.set_value(_find(root, path), value)
 
 
 def rename_field(path: Path, key: str) -> Callable[[Node], list[Edit]]:
-    """Return edits that give a field another name."""
+    """Return a function that makes the edits to rename a field."""
     return lambda root: edits.set_key(_key(root, path), key)
 
 
 def replace_field(path: Path, key: str, value: Plain) -> Callable[[Node], list[Edit]]:
-    """Return edits that put another field with its value in the place of one; comments above stay."""
+    """Return a function that makes the edits to replace a field by another field. Comments above the field stay."""
 
     def make(root: Node) -> list[Edit]:
         node, words = _find(root, path), _Verbatims()
@@ -146,13 +149,13 @@ def replace_field(path: Path, key: str, value: Plain) -> Callable[[Node], list[E
 
 
 class WrittenScalar(str):
-    """A scalar that moves as it is written: its quotes, a template's code, an expression of HCL."""
+    """A scalar that is copied as written: with its quotes, its template code or its HCL expression."""
 
     __slots__ = ()
 
 
 def written_value(node: Node) -> Any:
-    """Return the value of a node for another place, with its scalars as they are written."""
+    """Return the value of a node for another place, with scalars as they are written."""
     if node.kind == "mapping":
         return {entry.name or entry.key.unquoted: written_value(entry.value) for entry in node.entries}
     if node.kind == "sequence":
@@ -163,13 +166,13 @@ def written_value(node: Node) -> Any:
 
 
 class _Verbatims:
-    """Words that stand for scalars while the text around them is written."""
+    """Replaces scalars by placeholder words while the text around them is written."""
 
     def __init__(self) -> None:
         self._texts: list[str] = []
 
     def hide(self, value: Any) -> Any:
-        """Return the value with a word in the place of each scalar that moves as it is written."""
+        """Return the value with a placeholder word instead of each scalar that is copied as written."""
         if isinstance(value, dict):
             return {key: self.hide(part) for key, part in value.items()}
         if isinstance(value, list):
@@ -180,7 +183,7 @@ class _Verbatims:
         return f"moved-scalar-{len(self._texts) - 1}-x"
 
     def show(self, made: Sequence[Edit]) -> list[Edit]:
-        """Return the edits with the scalars in the place of their words."""
+        """Return the edits with the scalars instead of their placeholder words."""
 
         def text_of(match: re.Match[str]) -> str:
             return self._texts[int(match[2])]
@@ -193,7 +196,7 @@ _COMMENT = re.compile(r"(?m)(?:^|(?<=[ \t]))#[^\r\n]*")
 
 
 def _keep_comments(key: Node, node: Node, named: Sequence[Edit]) -> list[Edit]:
-    """Return the edits of a key, with the comments in its value, which is written again, as lines above."""
+    """Return the edits of a key, with the comments of its rewritten value as lines above the key."""
     text, scalars = node.source.text, [part for part in node.walk() if part.kind == "scalar"]
     begin = text.rfind("\n", 0, key.start) + 1
     indent = text[begin : key.start]
@@ -209,7 +212,7 @@ def _keep_comments(key: Node, node: Node, named: Sequence[Edit]) -> list[Edit]:
 
 
 def move_into(path: Path, home: Path, value: Plain) -> Callable[[Node], list[Edit]]:
-    """Return edits that move a field into a mapping that is there; comments above go along."""
+    """Return a function that makes the edits to move a field and its comments into an existing mapping."""
 
     def make(root: Node) -> list[Edit]:
         node, target, words = _find(root, path), _find(root, home), _Verbatims()
@@ -221,7 +224,9 @@ def move_into(path: Path, home: Path, value: Plain) -> Callable[[Node], list[Edi
 
 
 def add_field(home: Path, key: str, value: Plain, after: Sequence[str] = ()) -> Callable[[Node], list[Edit]]:
-    """Return edits that add a field behind the first of some fields that is there, else in front of all others."""
+    """Return a function that makes the edits to add a field after the first existing one of `after`, else as the
+    first field.
+    """
 
     def make(root: Node) -> list[Edit]:
         mapping = _find(root, home)

@@ -1,4 +1,4 @@
-"""What each pool can launch before and after a move between Karpenter and EKS Auto Mode."""
+"""The instance types of each NodePool before and after a migration between Karpenter and EKS Auto Mode."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 
 class PoolTypes(NamedTuple):
-    """The instance types of a pool before and after a move; None if they are not known, for a `reason`."""
+    """The instance types of a pool before and after a migration.
+
+    The types are None if they are not known; `reason` says why.
+    """
 
     pool: str
     before: frozenset[str] | None
@@ -23,22 +26,22 @@ class PoolTypes(NamedTuple):
 
     @property
     def lost(self) -> list[str]:
-        """The types that the pool can launch no more."""
+        """Return the types that the pool can launch only before the migration; empty if the types are not known."""
         return sorted((self.before or frozenset()) - (self.after or frozenset())) if self.is_known else []
 
     @property
     def gained(self) -> list[str]:
-        """The types that the pool can launch besides those before."""
+        """Return the types that the pool can launch only after the migration; empty if the types are not known."""
         return sorted((self.after or frozenset()) - (self.before or frozenset())) if self.is_known else []
 
     @property
     def is_known(self) -> bool:
-        """Whether the types are known both before and after the move."""
+        """Return whether the types before and after the migration are known."""
         return self.before is not None and self.after is not None
 
 
 def list_types(before: Inventory, after: Inventory, release: Version, target: MoveTarget) -> list[PoolTypes]:
-    """Return the instance types of each pool that moves, before and after."""
+    """Return the instance types of each migrated pool, before and after the migration."""
 
     def pools_of(inventory: Inventory) -> list[NodePool]:
         return [obj for obj in inventory.objects(foreign=True) if isinstance(obj, NodePool)]
@@ -56,7 +59,7 @@ def list_types(before: Inventory, after: Inventory, release: Version, target: Mo
 
 
 def _why_unknown(pool: NodePool) -> str:
-    """Return why the instance types of a pool are not known; empty if they are."""
+    """Return why the instance types of a pool are not known; empty if they are known."""
     if any(not line.known for line in pool.requirements):
         return "a requirement holds a value that is not known"
     where = pool.requirements_node
@@ -66,7 +69,7 @@ def _why_unknown(pool: NodePool) -> str:
 
 
 def _types(pool: NodePool, release: Version) -> frozenset[str]:
-    """Return the instance types that a pool can launch, whatever their images are."""
+    """Return the instance types that meet a pool's requirements; images are not considered."""
     from nodelint.ec2.catalog import Catalog
     from nodelint.karpenter.resolve import resolve
 

@@ -13,12 +13,16 @@ from nodelint.model.releases import Version
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from nodelint.model.finding import Severity
     from nodelint.model.manifest import EC2NodeClass
 
-START, READY, LAUNCH, SPOT = "start", "ready", "launch", "spot"
-"""Effects after which no node, or no Spot node, is launched."""
-CLEANUP, HEALTH, PRICES = "cleanup", "health", "prices"
-"""Effects with which nodes are still launched and removed."""
+CLEANUP = "cleanup"
+"""The effect of a missing permission with which nodes are still launched and removed, but not all that is theirs."""
+_SEVERITIES: dict[str, Severity] = {
+    **dict.fromkeys(("start", "ready", "launch", "spot"), "error"),
+    **dict.fromkeys(("health", "prices"), "info"),
+}
+"""An effect after which no node, or no Spot node, is launched is an error; one that no node feels is information."""
 
 
 class Call(NamedTuple):
@@ -42,6 +46,11 @@ class Call(NamedTuple):
         """Return what happens without the permission, as a part of a sentence."""
         text: str = table("permissions")["effects"][self.effect]
         return text
+
+    @property
+    def severity(self) -> Severity | None:
+        """Return the severity of a call that is not allowed. None if it is the rule's own."""
+        return _SEVERITIES.get(self.effect)
 
 
 @cache
@@ -139,9 +148,19 @@ class PolicyModule(NamedTuple):
         versions = [self.grants[action] for action in actions if action in self.grants]
         return ".".join(map(str, max(versions))) if versions and all(versions) else ""
 
+    def v1_advice(self, newest: tuple[float, ...]) -> str:
+        """Return how to grant what v1 needs: the switch is an unknown argument in versions before `v1_since`."""
+        since = "" if newest >= self.v1_since else f" with version {'.'.join(map(str, self.v1_since))} or newer"
+        return f"set `{self.v1_switch} = true`{since}"
+
     def switch_for(self, actions: Collection[str]) -> str:
         """Return the argument that grants one of these actions. Empty if none is needed."""
         return next((name for name, granted in self.switches.items() if set(granted) & set(actions)), "")
+
+
+def without_pass_role() -> frozenset[str]:
+    """Return policies of AWS that do not grant `iam:PassRole`, of those that are attached to Karpenter's roles."""
+    return frozenset(table("permissions")["without_pass_role"])
 
 
 def policy_module(source: str) -> PolicyModule | None:

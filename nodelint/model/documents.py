@@ -196,7 +196,8 @@ def _of_values(node: Node, document: Document) -> _FoundObjects:
 def _inside(holder: Node, document: Document) -> _FoundObjects:
     """Yield the objects in the values of another object: a HelmRelease, an Application, a chart's own values.
 
-    A mapping without `spec` is a reference to an object, or an object to delete: it is skipped.
+    A mapping without `spec` is a reference to an object, or an object to delete: it is skipped. So is one whose name
+    is not in its metadata.
     """
     text_of_file = holder.source.text
     if all(text_of_file.find(f"{group}/v", holder.start, holder.end) < 0 for group in _GROUPS):
@@ -208,7 +209,8 @@ def _inside(holder: Node, document: Document) -> _FoundObjects:
             continue
         group = text(node.get("apiVersion"))
         if isinstance(group, str) and group.rpartition("/")[0] in _GROUPS:
-            if node.get("spec") is not None:
+            # With a name and no metadata it is values, of which a template makes the object.
+            if node.get("spec") is not None and (node.get("metadata") is not None or node.get("name") is None):
                 for obj, reason in _objects(node, document):
                     obj.partial = obj.partial or part
                     yield obj, reason

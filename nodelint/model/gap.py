@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     GapKind = Literal["file", "folder", "object", "field", "overlay", "chart", "values", "module", "fact", "release"]
 
 
+NOT_AS_VALUES = "not read as values"
+"""The beginning of the reason of a gap about one file that may hold values of a chart."""
 CHART_ELSEWHERE = "comes from a chart that is not in the repository, and what the chart adds is not known"
 
 

@@ -14,6 +14,14 @@ class Value(NamedTuple):
     text: Text | None
     node: Node
 
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, str):
+            raise TypeError(f"a value is no text: compare `value.text` with {other!r}, or use `line.texts`")
+        return tuple.__eq__(self, other) is True
+
+    def __hash__(self) -> int:
+        return tuple.__hash__(self)
+
 
 class RequirementLine(NamedTuple):
     """An entry of `spec.template.spec.requirements`, as it is written."""

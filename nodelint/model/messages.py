@@ -46,7 +46,7 @@ def did_you_mean(name: str, known: Iterable[str], least: float = 0.6) -> str:
     `least` is the required similarity, as a ratio of difflib.
     """
     near = nearest_name(name, known, least)
-    return f", did you mean `{near}`?" if near is not None else ""
+    return f" (did you mean `{near}`?)" if near is not None else ""
 
 
 def nearest_name(name: str, known: Iterable[str], least: float = 0.6) -> str | None:

@@ -1,7 +1,7 @@
-"""What a change of manifests does to a fleet, worked out from both sides of it.
+"""The effect of a change of manifests on a fleet, determined from the old and the new side.
 
-The old side is what the cluster holds, and none of its nodes has drifted; the new side is applied as a whole, and
-what it lacks is deleted.
+The plan assumes that the cluster has the objects of the old side, and that none of its nodes has drifted. The new
+side is applied as a whole, and objects that it lacks are deleted.
 """
 
 from __future__ import annotations

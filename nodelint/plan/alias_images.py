@@ -1,4 +1,6 @@
-"""Images that an alias of a class stands for: others on another version of Kubernetes, or under another version."""
+"""Images that an alias of a class resolves to: they differ on another Kubernetes version, or with another alias
+version.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +14,11 @@ if TYPE_CHECKING:
 
 
 def other_images(old: EC2NodeClass, new: EC2NodeClass, moved: tuple[str, str]) -> list[Reason]:
-    """Return the reasons for which a class has other images on another version of Kubernetes: one for each alias that
-    stays.
+    """Return the reasons why a class has other images on another Kubernetes version: one for each alias that does not
+    change.
 
-    An alias that comes or goes is a change of the class itself. Source: provider
-    pkg/providers/amifamily/ami.go@v1.14.1 (parameters of an alias name the cluster's version).
+    An alias that is added or removed is a change of the class itself. Source: provider
+    pkg/providers/amifamily/ami.go@v1.14.1 (the parameters of an alias contain the cluster's version).
     """
     before = {alias.unquoted for alias in _aliases(old)}
     return [
@@ -34,7 +36,9 @@ def other_images(old: EC2NodeClass, new: EC2NodeClass, moved: tuple[str, str]) -
 
 
 def _aliases(node_class: EC2NodeClass) -> list[Node]:
-    """Return what stands for images of the cluster's version: aliases, or the family of a class without terms."""
+    """Return the nodes that select images by the cluster's version: aliases, or the family of a class without
+    terms.
+    """
     terms = node_class.node.find("spec", "amiSelectorTerms")
     if terms is not None and terms.items:
         return [alias for term in terms.items if (alias := term.get("alias")) is not None]
@@ -43,10 +47,9 @@ def _aliases(node_class: EC2NodeClass) -> list[Node]:
 
 
 def moved_aliases(old: EC2NodeClass, new: EC2NodeClass) -> list[Reason]:
-    """Return the pinned alias that takes the place of another of its family: its images differ, whatever else is
-    unknown.
+    """Return the reason for drift if a pinned alias replaces another one of its family: their images differ.
 
-    Nothing if other terms stand next to them, or `latest` may be the very version.
+    Empty if the class has other terms as well, or if an alias is at `latest`, which may be the same version.
     """
     before, after = _pinned_aliases(old), _pinned_aliases(new)
     if (

@@ -1,4 +1,6 @@
-"""What differs between two sides, makes pools or classes, and is not read: programs, remote bases, remote modules."""
+"""Find inputs that differ between two sides, may contain pools or classes, and are not read: programs, remote bases,
+remote modules.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from nodelint.model.gap import CHART_ELSEWHERE, Gap
 from nodelint.plan.changed_overlays import find_changed_overlays
 from nodelint.plan.uncompared import uncompared
 from nodelint.text import Source
-from nodelint.text.missing import text_of as read_text
+from nodelint.text.missing import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,20 +29,25 @@ if TYPE_CHECKING:
 
 _LARGEST = 4 << 20
 _RENDERED = ("overlay", "chart", "Markdown file")
-"""Kinds of what a run has not read that hold no objects of their own, or examples for readers."""
+"""Kinds of unread files that contain no objects of their own, or only examples for readers."""
 _OF_TESTS = re.compile(
     r"(?:^|/)(?:tests?|testdata|__tests__|docs|examples?)/|_test\.go$|(?:^|/)test_[^/]*$|\.(?:test|spec)\.\w+$"
 )
 _REMOTE = re.compile(r"(?m)^[ \t]*-[ \t]*[\"']?((?:\S+://|git@|github\.com/)[^\s\"'#]+)")
 _OF_KARPENTER = re.compile(r"(?:aws|kubernetes-sigs)/karpenter(?:-provider-aws)?(?:\.git)?(?:/|$|\?)")
-"""Karpenter's own repositories: their bases hold the controller and its CRDs, and no pools."""
+"""Karpenter's own repositories: their bases contain the controller and its CRDs, and no pools."""
+_SOURCED = re.compile(r"(?m)(?:^|[;&|])[ \t]*(?:source|\.)[ \t]+[\"']?([^\s\"';|&]+(?:[\"'][^\s\"';|&]+)?)")
+"""A file that a shell script reads into itself."""
+_FOLDER_OF_SCRIPT = re.compile(r"^(?:\$\{?\w+\}?|\$\([^)]*\))[\"']?/")
+_SETS = re.compile(r"[ \t]*(?:export[ \t]+|declare[ \t]+(?:-\w+[ \t]+)?)?([A-Za-z_]\w*)=")
 _CONCERNS = re.compile(r"(?i)karpenter|node[_-]?pool|node[_-]?class")
 
 
 def find_changed_gaps(was: Read, new: Read, plan: Plan, unread_files: UnreadFiles) -> Iterator[Gap]:
-    """Yield what is not read and differs; what does not differ, too, if neither side has an object.
+    """Yield each input that was not read and that differs between the sides. If neither side has an object, yield
+    unchanged ones also.
 
-    `unread_files` are those that are named already.
+    `unread_files` are files that the plan reports already.
     """
     reported = {gap.subject for gap in unread_files.files}
     for place, gap in _find_changed_texts(was, new, bool(plan.pools or plan.classes)):
@@ -55,20 +62,38 @@ def find_changed_gaps(was: Read, new: Read, plan: Plan, unread_files: UnreadFile
 
 
 def _find_changed_texts(was: Read, new: Read, has_objects: bool) -> Iterator[tuple[str, Gap]]:
-    """Yield the texts and programs with objects that are not read, each with its place."""
+    """Yield the unread texts and programs that contain objects, each with its path below the side's root."""
     before, after = (_list_texts(side) for side in (was, new))
     for place in dict.fromkeys((*after, *before)):
         kind, path = after.get(place) or before[place]
-        texts = [_read(side, place) for side in (was, new)]
-        changed = texts[0] != texts[1]
+        texts = [read_text(side, place) for side in (was, new)]
+        changed = texts[0] != texts[1] or _list_sourced(was, place) != _list_sourced(new, place)
         if changed or not has_objects:
             source = Source(path, texts[1] or texts[0] or "")
             reason = f"the {kind} holds NodePools or EC2NodeClasses, which are not read"
             yield place, uncompared(Span(source, 0, 0), os.path.basename(place), reason, changed)
 
 
+def _list_sourced(side: Read, place: str) -> list[str]:
+    """Return the lines that set variables of a script in the files that it sources."""
+    text = read_text(side, place) or ""
+    names = [name for name in _SOURCED.findall(text) if name]
+    if not names:
+        return []
+    from nodelint.forms.lib.variable_inputs import list_variables
+
+    used = list_variables(text, 0, len(text))
+    found = []
+    for name in names:
+        below = _FOLDER_OF_SCRIPT.sub("", name)
+        for folder in dict.fromkeys((os.path.dirname(place), "")):
+            lines = (read_text(side, os.path.normpath(os.path.join(folder, below))) or "").splitlines()
+            found += [line.strip() for line in lines if (sets := _SETS.match(line)) and sets[1] in used]
+    return found
+
+
 def _list_texts(side: Read) -> dict[str, tuple[str, str]]:
-    """Return the kind and path of each text or program with objects that is not read, by its place below the side's
+    """Return the kind and path of each unread text or program that contains objects, by its path below the side's
     root.
     """
     from nodelint.inventory.unread_forms import unread
@@ -82,7 +107,8 @@ def _list_texts(side: Read) -> dict[str, tuple[str, str]]:
     return found
 
 
-def _read(side: Read, place: str) -> str | None:
+def read_text(side: Read, place: str) -> str | None:
+    """Return the text of a file by its place below the side's root; None if it cannot be read."""
     try:
         return gate.read(os.path.join(side.root, place), _LARGEST, within=side.root).decode(errors="replace")
     except OSError:
@@ -90,7 +116,7 @@ def _read(side: Read, place: str) -> str | None:
 
 
 def _find_changed_bases(was: Read, new: Read) -> Iterator[Gap]:
-    """Yield the overlays whose bases elsewhere are others on the two sides."""
+    """Yield the overlays whose remote bases differ between the two sides."""
     before, after = (_list_bases(side) for side in (was, new))
     for place in sorted(before.keys() & after.keys()):
         old, now = before[place], after[place]
@@ -102,12 +128,14 @@ def _find_changed_bases(was: Read, new: Read) -> Iterator[Gap]:
 
 
 def _list_bases(side: Read) -> dict[str, dict[str, Span]]:
-    """Return the addresses of the bases of each overlay for Karpenter, by the place of its kustomization."""
+    """Return the URLs of the remote bases of each overlay that concerns Karpenter, by the path of its
+    kustomization.
+    """
     found = {}
     for path in side.found.seen:
         if os.path.basename(path) not in TABLE.names:
             continue
-        text = _read(side, path_below(path, side.root))
+        text = read_text(side, path_below(path, side.root))
         if text is not None and _CONCERNS.search(text):
             source = Source(path, text)
             bases = {at[1]: Span(source, at.start(1), at.end(1)) for at in _REMOTE.finditer(text)}
@@ -116,7 +144,7 @@ def _list_bases(side: Read) -> dict[str, dict[str, Span]]:
 
 
 def _find_changed_uses(was: Read, new: Read) -> Iterator[Gap]:
-    """Yield the uses of modules and charts elsewhere that may make pools, where an input of theirs differs."""
+    """Yield the uses of remote modules and charts that may contain pools, if an input differs."""
     from nodelint.forms.input_text import list_changed_inputs
 
     before, after = (_list_uses(side) for side in (was, new))
@@ -129,7 +157,7 @@ def _find_changed_uses(was: Read, new: Read) -> Iterator[Gap]:
 
 
 def _list_uses(side: Read) -> dict[tuple[str, str, int], RemoteUse]:
-    """Return the uses of absent modules and charts that may make pools, by place, name and number."""
+    """Return the uses of remote modules and charts that may contain pools, by path, name and number."""
     reported = {gap.file_place[:2] for gap in side.inventory.gaps if gap.what in ("values", "module")}
     found: dict[tuple[str, str, int], RemoteUse] = {}
     counts: Counter[tuple[str, str]] = Counter()
@@ -145,8 +173,10 @@ def _list_uses(side: Read) -> dict[tuple[str, str, int], RemoteUse]:
 
 
 def _read_units(side: Read) -> list[Source]:
-    """Return the files that describe what calls a module, which no run reads for objects, and those that include
-    them.
+    """Return the Terragrunt files (`.hcl`) of a side whose `terraform` block concerns Karpenter, and the `.hcl` files
+    that name one of them.
+
+    Runs do not read these files for objects.
     """
     have = {source.path for source in side.found.sources}
     paths = [p for p in (*side.found.glanced, *side.found.seen) if p.endswith(".hcl") and p not in have]
@@ -163,7 +193,7 @@ def _read_units(side: Read) -> list[Source]:
 
 
 def _find_changed_releases(was: Read, new: Read) -> Iterator[Gap]:
-    """Yield the objects that give a chart elsewhere values with pools or classes, where they differ."""
+    """Yield the objects that pass values with pools or classes to a remote chart, if these values differ."""
     before, after = (_list_releases(side) for side in (was, new))
     for place in dict.fromkeys((*after, *before)):
         old, now = before.get(place), after.get(place)
@@ -174,7 +204,7 @@ def _find_changed_releases(was: Read, new: Read) -> Iterator[Gap]:
 
 
 def _list_releases(side: Read) -> dict[tuple[str, str], InputText]:
-    """Return what each such object says, by the place of its file and by its kind and name."""
+    """Return the values of each such object, by the path of its file and by its kind and name."""
     taken = {part for built in side.inventory.built for part in built.parts}
     found: dict[tuple[str, str], InputText] = {}
     for source in side.found.sources:
@@ -186,7 +216,7 @@ def _list_releases(side: Read) -> dict[tuple[str, str], InputText]:
                 from nodelint.forms.input_text import InputText
                 from nodelint.forms.lib.unread_inputs import in_one_line
 
-                name = f"{read_text(root.get('kind'))} {read_text(root.find('metadata', 'name'))}"
+                name = f"{text_of(root.get('kind'))} {text_of(root.find('metadata', 'name'))}"
                 text = in_one_line(root.get("spec") or root)
                 found[path_below(source.path, side.root), name] = InputText(name, text, span_of(obj.name_node))
     return found

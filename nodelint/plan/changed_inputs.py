@@ -25,12 +25,13 @@ if TYPE_CHECKING:
 
 
 def find_changed_inputs(was: Read, new: Read, plan: Plan) -> Iterator[Gap]:
-    """Yield the pools and classes with an unknown value that counts for drift and of which an input changes.
+    """Yield a gap for each pool or class with an unknown value that counts for drift, if an input of the value
+    changes.
 
-    What is replaced for certain, or is named as not compared already, is passed over.
+    Objects whose nodes are certainly replaced, and those that the plan reports as not compared, are skipped.
     """
     named = {place.subject for place in plan.uncompared if place.decides}
-    replaced = {id(pool.pair.new) for pool in plan.pools if pool.replaced == "all"}
+    replaced = find_replaced(plan)
     shared = _list_instances(new, plan)
     finders: list[_InputFinder] = []
     for pair in (*(pool.pair for pool in plan.pools), *plan.classes):
@@ -48,10 +49,21 @@ def find_changed_inputs(was: Read, new: Read, plan: Plan) -> Iterator[Gap]:
             yield uncompared(found.at, label, _explain(found), True)._replace(object=pair.new)
 
 
-def _list_instances(new: Read, plan: Plan) -> set[int]:
-    """Return the ids of new objects that share place and name with others, where all these are as they were.
+def find_replaced(plan: Plan) -> set[int]:
+    """Return the ids of the new pools whose nodes are all replaced, and of the new classes that do so by themselves:
+    an unknown value of these adds nothing.
+    """
+    found = {id(pool.pair.new) for pool in plan.pools if pool.replaced == "all"}
+    for pool in plan.pools:
+        if any(reason.reason == "NodeClassDrift" and reason.covered == "all" for reason in pool.verdict.reasons):
+            found.update(pool.parts[1:])
+    return found
 
-    They are compared by what they hold. If the instances of a module change places, none of them looks changed.
+
+def _list_instances(new: Read, plan: Plan) -> set[int]:
+    """Return the ids of new objects with the path and name of others, if all of these are unchanged.
+
+    They are compared by their content. If the instances of a module change their order, none of them looks changed.
     """
     groups: dict[tuple[str, str, str], list[Pair]] = {}
     for pair in (*(pool.pair for pool in plan.pools), *plan.classes):
@@ -66,12 +78,13 @@ def _list_instances(new: Read, plan: Plan) -> set[int]:
 def _explain(found: InputText) -> str:
     if found.is_call:
         return f"`{found.name}`, which makes it, is gone: what it has made is deleted with all nodes"
-    what = "what is written there" if found.name == "the value" else f"`{found.name}`"
+    what = "the template code there" if found.name == "template code" else f"`{found.name}`"
+    what = "what is written there" if found.name == "the value" else what
     return f"a value of it is not known, and may depend on {what}, which changes"
 
 
 def _may_depend(obj: Object) -> bool:
-    """Whether an object without an unknown value may depend on more than its own text."""
+    """Return whether an object without an unknown value may depend on more than its own text."""
     return bool(obj.source.masked) or obj.source.path.endswith(TABLE.endings)
 
 
@@ -86,7 +99,7 @@ def _find_change(
 
 
 def _list_unknown(obj: Object) -> list[Node]:
-    """Return the unknown values of an object that count for drift, its name among them."""
+    """Return the unknown values of an object that count for drift, including its name."""
     part = None
     if isinstance(obj, NodePool):
         part = obj.node.find("spec", "template")
@@ -99,7 +112,7 @@ def _list_unknown(obj: Object) -> list[Node]:
 
 
 class _InputFinder:
-    """Finds the inputs of unknown values of one side."""
+    """A finder of the inputs of unknown values on one side."""
 
     def __init__(self, side: Read) -> None:
         from nodelint.forms.lib.variable_inputs import VariableInputs
@@ -109,7 +122,7 @@ class _InputFinder:
         self._finders: list[InputFinder] = [finder for finder in finders if finder is not None]
 
     def list_inputs(self, obj: Object, unknown: Sequence[Node], is_shared: bool) -> list[InputText]:
-        """Return the inputs of some unknown values of an object, and of what decides whether the object is there."""
+        """Return the inputs of some unknown values of an object, and those that decide whether the object exists."""
         found = [
             given for finder in self._finders for given in finder.list_existence_inputs(obj.name_node, is_shared)
         ]
@@ -120,18 +133,18 @@ class _InputFinder:
 
 
 def is_of_other_tool(obj: Object) -> bool:
-    """Return whether no form that is read here fills in the text of an object."""
+    """Return whether a tool that nodelint does not know fills in the text of an object."""
     from nodelint.forms.lib.chart_places import chart_of
 
     return not obj.source.path.endswith((*TABLE.endings, *TABLE.templates)) and chart_of(obj.source.path) is None
 
 
 def _list_names(obj: Object, unknown: Sequence[Node]) -> set[str]:
-    """Return the variables that the unknown values of an object refer to, in its files."""
+    """Return the variables in the unknown values of an object."""
     from nodelint.forms.lib.variable_inputs import list_variables
 
     part = obj.node.get("spec") or obj.node
     places = [span_of(written_place(node)) for node in unknown]
-    if "{%" in obj.source.text or "<%" in obj.source.text:  # a block of code decides about fields
+    if "{%" in obj.source.text or "<%" in obj.source.text:  # a code block may add or remove fields
         places.append(span_of(part))
     return {name for at in places for name in list_variables(at.source.text, at.start, at.end)}

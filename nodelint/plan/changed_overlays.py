@@ -1,4 +1,4 @@
-"""Overlays that neither side can build: a file of theirs that changes may change pools and classes."""
+"""Overlays that cannot be rendered on either side: a changed file of such an overlay may change pools and classes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST_FILES, _LARGEST = 2000, 4 << 20
 
 
 def find_changed_overlays(was: Read, new: Read) -> Iterator[Gap]:
-    """Yield the overlays that are built on neither side, and of which a file other than the kustomization differs."""
+    """Yield the overlays that are rendered on neither side, if one of their files differs."""
     before, after = (
         {path_below(gap.subject, side.root): gap for gap in side.inventory.unbuilt} for side in (was, new)
     )
@@ -41,7 +41,7 @@ def find_changed_overlays(was: Read, new: Read) -> Iterator[Gap]:
 
 
 def _read_files(side: Read, overlay: Gap) -> dict[str, str]:
-    """Return the text of each file that an overlay names, and its bases, by its place below the side's root."""
+    """Return the text of each file of an overlay and its bases, by its path below the side's root."""
     found: dict[str, str] = {}
     folder = os.path.abspath(overlay.subject)
     pending = [os.path.join(folder, name) for name in TABLE.names]

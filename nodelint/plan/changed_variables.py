@@ -1,9 +1,10 @@
-"""Find objects whose values may come from a file of variables that changes, and with which nothing is rendered."""
+"""Find objects whose values may come from a changed file of variables that no rendering uses."""
 
 from __future__ import annotations
 
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.registry import TABLE
+from nodelint.plan.changed_inputs import find_replaced
 from nodelint.plan.uncompared import uncompared
 
 if TYPE_CHECKING:
@@ -18,15 +19,16 @@ if TYPE_CHECKING:
 
 
 def find_changed_variables(was: Read, new: Read, plan: Plan, unread: UnreadFiles) -> Iterator[Gap]:
-    """Yield the pools and classes that may depend on what changes in such a file.
+    """Yield a gap for each pool or class that may depend on a changed value of such a file.
 
-    Objects whose nodes are all replaced, and those that the plan names as not compared, are passed over. If a side
-    cannot read a file that differs, the plan says so, and which variables an object uses is not known.
+    Objects whose nodes are all replaced, and those that the plan reports as not compared, are skipped. If a side
+    cannot read a file that differs, the plan reports that file, and the variables of an object are not known: nothing
+    is yielded.
     """
     if unread.files:
         return
     named = {place.subject for place in plan.uncompared if place.decides}
-    replaced = {id(pool.pair.new) for pool in plan.pools if pool.replaced == "all"}
+    replaced = find_replaced(plan)
     sides: list[list[ValuesElsewhere]] = []
     for pair in (*(pool.pair for pool in plan.pools), *plan.classes):
         if pair.old is None or pair.new is None or id(pair.new) in replaced:
@@ -57,7 +59,7 @@ _Values = dict[str, dict[str, "InputText"]]
 
 
 def _list_values(finders: Sequence[ValuesElsewhere], obj: Object) -> _Values:
-    """Return the values by their name, for each file."""
+    """Return the values of an object by name, for each file of variables."""
     found: _Values = {}
     for finder in finders:
         for given in finder.list_values(obj):
@@ -66,9 +68,9 @@ def _list_values(finders: Sequence[ValuesElsewhere], obj: Object) -> _Values:
 
 
 def _find_change(before: _Values, after: _Values) -> InputText | None:
-    """Return a value that one side alone has. None if there is none.
+    """Return a value that only one side has. None if there is none.
 
-    A file that moves, with the same values, is no change.
+    A file that moves with the same values is no change.
     """
     gone = [_texts_of(values) for place, values in before.items() if place not in after]
     come = [_texts_of(values) for place, values in after.items() if place not in before]

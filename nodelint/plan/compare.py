@@ -1,4 +1,4 @@
-"""Both sides of a change compared: what becomes of pools and classes, what is not known, and what `check` says."""
+"""Compare both sides of a change: the effect on pools and classes, what is not known, and the findings of `check`."""
 
 from __future__ import annotations
 
@@ -36,11 +36,12 @@ if TYPE_CHECKING:
 
 
 class PlanRequest(NamedTuple):
-    """What a plan is asked for: the configuration, what `check` asks of the new side, and how sides are judged.
+    """The request for a plan: the configuration, the request of `check` for the new side, and the functions that
+    judge sides.
 
-    `old_settings` are those of the session, for the paths of the old side.
-    `judge_of` gives what judges a side, by its inventory. `discover` gives the files of some paths that hold what a
-    pattern finds. `cluster` is what is running.
+    `old_settings` are the settings of the session for the paths of the old side. `judge_of` returns the function that
+    judges a side, for its inventory. `discover` returns the files in some paths that a pattern matches. `cluster` is
+    the state of the running cluster.
     """
 
     session: Session
@@ -53,7 +54,7 @@ class PlanRequest(NamedTuple):
 
 
 def compare(was: Read, new: Read, request: PlanRequest) -> tuple[Plan, Findings]:
-    """Compare two sides: what the change does to a fleet, and the findings that one side alone has."""
+    """Return the effect of a change on a fleet, and the findings that only one side has."""
     from nodelint.lint.workloads import add_workloads
     from nodelint.plan.not_compared import list_one_sided, unread_places
     from nodelint.plan.suspended import note_suspended
@@ -114,7 +115,7 @@ def _options(request: PlanRequest) -> PlanOptions:
 
 
 def _find_gaps(was: Read, new: Read, settings: Settings, plan: Plan, unread: UnreadFiles) -> Iterator[Gap]:
-    """Yield what differs between the sides and may change pools and classes in a way that is not known."""
+    """Yield the differences between the sides that may change pools and classes in an unknown way."""
     from nodelint.plan.changed_gaps import find_changed_gaps
     from nodelint.plan.changed_inputs import find_changed_inputs
     from nodelint.plan.changed_variables import find_changed_variables
@@ -127,7 +128,7 @@ def _find_gaps(was: Read, new: Read, settings: Settings, plan: Plan, unread: Unr
     yield from find_changed_variables(was, new, plan, unread)
     yield from find_changed_gaps(was, new, plan, unread)
     yield from find_gone_appliers(was, new)
-    # A block in a file that a side cannot read is not gone.
+    # A block in a file that one side cannot read may still exist.
     lost = {os.path.normpath(os.path.join(side.root, gap.subject)) for side in (was, new) for gap in unread.files}
     for gap in find_recreated(was, new):
         if os.path.normpath(span_of(gap.at).source.path) not in lost:
@@ -137,13 +138,15 @@ def _find_gaps(was: Read, new: Read, settings: Settings, plan: Plan, unread: Unr
 def _judge_sides(
     was: Read, new: Read, requests: tuple[LintRequest, LintRequest], judge_of: Callable[..., Judge]
 ) -> tuple[Report, Report]:
-    """Return what `check` says of both sides. What is the same on both is judged once, where that can be told."""
+    """Return the reports of `check` for both sides. Objects that are equal on both sides are judged once, if
+    possible.
+    """
     from nodelint.plan.unchanged_objects import match_unchanged
 
     then, request = requests
     unchanged = None
     if not (request.target.facts or request.target.choose or then.target.choose):
-        # With the files of workloads, which are found once the pools are known.
+        # The files include those of workloads, which are found after the pools.
         sides = ((read.inventory._replace(files=read.found.sources), read.beside, read.root) for read in (was, new))
         unchanged = match_unchanged(*sides)
     old_side, new_side = was.found.sources, new.found.sources
@@ -164,9 +167,9 @@ def _own_options(
     named: tuple[bool, bool],
     lines: StatedLines,
 ) -> PlanOptions:
-    """Return the options with the releases that the files next to an object state; of several the newest.
+    """Return the options with the releases that files near an object state. If there are several, with the newest.
 
-    `named` says whether a flag or the configuration names the releases of Karpenter and of Kubernetes.
+    `named` says whether an option or the configuration names the releases of Karpenter and of Kubernetes.
     """
     before, after = (_chosen(by, obj) for by, obj in zip(choose, pair, strict=True))
     chosen = after or before
@@ -185,7 +188,7 @@ def _own_options(
 
 
 def _chosen(choose: Choose | None, obj: Object | None) -> Chosen | None:
-    """Return the newest releases that an object is judged for; None if the files state none."""
+    """Return the newest releases for which an object is judged. None if the files state none."""
     found = choose(obj) if choose is not None and obj is not None else ""
     return None if isinstance(found, str) else found[-1]
 
@@ -205,8 +208,8 @@ def _karpenter_moves(
 
 
 def _pair_old_apis(sides: tuple[Read, Read]) -> list[tuple[Object | None, Object | None]]:
-    """Return the objects of v1beta1 as they are written, of which each side has one: a plan compares what they
-    become.
+    """Return the v1beta1 objects as written that each side has once. A plan itself compares the objects after
+    conversion to v1.
     """
     found: list[dict[tuple[str, object], list[Object]]] = [{}, {}]
     for by_name, side in zip(found, sides, strict=True):
@@ -219,7 +222,7 @@ def _pair_old_apis(sides: tuple[Read, Read]) -> list[tuple[Object | None, Object
 def _absorbed(
     plan: Plan, choose: tuple[Choose | None, Choose | None], session: Session, lines: StatedLines
 ) -> tuple[Absorbed, ...]:
-    """Return the changed classes for which the files state releases before and after that hash in other ways."""
+    """Return the changed classes for which the files state an upgrade to a release with another hash version."""
     found = []
     for pair in plan.classes if not session.settings.karpenter_named else ():
         if pair.change != "changed" or pair.old is None or pair.new is None:
@@ -235,11 +238,14 @@ def _side(read: Read, other: Read, switched_off: frozenset[int]) -> Side:
 
 
 def _list_switched_off(was: Read, new: Read) -> tuple[frozenset[int], frozenset[int]]:
-    """Return the ids of objects of each side that a block of code makes on the other one, and not there.
+    """Return, for each side, the ids of objects that a Terraform block or a chart creates on the other side, and not
+    there.
 
-    What is switched off on both sides is compared: whoever applies it may switch it on.
+    Objects that are disabled on both sides are compared: whoever applies the files may enable them.
     """
     rows = TABLE.of_languages((*was.found.seen, *new.found.seen))
+    if any(built.values is not None for side in (was, new) for built in side.inventory.built):
+        rows += [row for row in TABLE.rows if row.folders and row not in rows]
     if not rows:
         return frozenset(), frozenset()
 
@@ -264,7 +270,7 @@ def _list_switched_off(was: Read, new: Read) -> tuple[frozenset[int], frozenset[
 
 
 def _compared(reports: tuple[Report, Report], sides: tuple[Read, Read], unread: UnreadFiles) -> Findings:
-    """Return the findings that one side alone has."""
+    """Return the findings that only one side has."""
     from nodelint.lint.fingerprints import identities
     from nodelint.lint.results import once_in_a_run
     from nodelint.plan.not_compared import comparable_results

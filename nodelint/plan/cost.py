@@ -1,7 +1,7 @@
-"""What a change does to the cost of a fleet, as far as files tell.
+"""The effect of a change on the cost of a fleet, as far as the files show it.
 
-A pool's files do not say how many nodes it has. So a pool is compared by the prices of the types that it can launch,
-and a tree with workloads by the nodes that these need on both sides.
+The files do not show how many nodes a pool has. So a pool is compared by the prices of the types that it can launch,
+and a repository with workloads by the nodes that these need on both sides.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class PoolSides(NamedTuple):
-    """A pool's name, and what it can launch before and after; None for a side without it."""
+    """A pool's name, and what it can launch before and after. None for a side without the pool."""
 
     name: str
     before: Resolution | None
@@ -26,9 +26,10 @@ class PoolSides(NamedTuple):
 
 
 class PriceBounds(NamedTuple):
-    """The least and the most that a node of a pool costs an hour on demand, in USD.
+    """The lowest and the highest on-demand price of a node of a pool, in USD per hour.
 
-    `unpriced` is how many types have a price that is not known; `fee` is the part of EKS Auto Mode that is in it.
+    `unpriced` is the number of types whose price is not known. `fee` is the fraction that EKS Auto Mode adds, which
+    the prices include.
     """
 
     least: float
@@ -38,7 +39,7 @@ class PriceBounds(NamedTuple):
 
 
 class PoolCost(NamedTuple):
-    """What a node of a pool costs before and after; None for a side that has no such pool or no price."""
+    """The prices of a node of a pool before and after. None for a side without the pool, or without a known price."""
 
     name: str
     before: PriceBounds | None
@@ -46,12 +47,12 @@ class PoolCost(NamedTuple):
 
     @property
     def changed(self) -> bool:
-        """Whether the bounds differ."""
+        """Return whether the bounds differ."""
         return self.before != self.after
 
 
 class PlanCost(NamedTuple):
-    """The pools whose prices change, and what the workloads of both sides cost; None if they are not packed.
+    """The pools whose prices change, and the cost of the workloads on both sides; None if it is not computed.
 
     `price_region` and `price_date` are those of the prices, `region` is that of the facts.
     """
@@ -65,9 +66,10 @@ class PlanCost(NamedTuple):
 
     @property
     def difference(self) -> tuple[float, float] | None:
-        """What the workloads cost more an hour with the fewest pods, and with the most. None if it is not known.
+        """Return the additional cost of the workloads in USD per hour, with the fewest and with the most pods. None
+        if it is not known.
 
-        Workloads that are left out on both sides for the same reason are no part of it.
+        Workloads that are left out on both sides for the same reason are not included.
         """
         sides = [side for side in (self.before, self.after) if side is not None and side.not_counted == self.left_out]
         bills = [(side.least, side.most) for side in sides if side.least is not None and side.most is not None]
@@ -78,7 +80,9 @@ class PlanCost(NamedTuple):
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """Return why workloads are left out on both sides; nothing if the sides leave out different ones."""
+        """Return the reasons why workloads are left out on both sides. Empty if the sides leave out different
+        ones.
+        """
         if self.before is None or self.after is None or self.before.left_out != self.after.left_out:
             return ()
         return self.after.left_out
@@ -87,9 +91,9 @@ class PlanCost(NamedTuple):
 def cost_of_plan(
     pools: Sequence[PoolSides], before: FleetCost | None, after: FleetCost | None, region: str | None
 ) -> PlanCost | None:
-    """Return what a change costs.
+    """Return the effect of a change on the cost.
 
-    None if no pool changes what it can launch and no workload changes what it costs.
+    None if no pool changes the types that it can launch, and no workload changes its cost.
     """
     priced = (PoolCost(pool.name, _bounds(pool.before), _bounds(pool.after)) for pool in pools)
     costs = tuple(cost for cost in priced if cost.changed)
@@ -111,7 +115,9 @@ def _differ(before: FleetCost | None, after: FleetCost | None) -> bool:
 
 
 def _bounds(side: Resolution | None) -> PriceBounds | None:
-    """Return the bounds of the prices of what a pool can launch; None without such a type or any price."""
+    """Return the bounds of the prices of the types that a pool can launch. None if it can launch none, or if no price
+    is known.
+    """
     if side is None:
         return None
     fee: float = table("auto_mode")["fee"]["part"] if side.pool.provider == "auto-mode" else 0.0
@@ -121,7 +127,7 @@ def _bounds(side: Resolution | None) -> PriceBounds | None:
 
 
 def not_known(cost: PlanCost) -> str:
-    """Return in one sentence what the amounts leave open."""
+    """Return one sentence about the costs that the amounts do not include."""
     open_points = list(_open_points(cost))
     return f"not known: {', '.join(open_points)}"
 

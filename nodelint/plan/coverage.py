@@ -1,4 +1,4 @@
-"""How much of something a statement covers."""
+"""How many of a pool's nodes a statement covers."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ if TYPE_CHECKING:
     from typing import Literal
 
     Covered = Literal["all", "some", "none", "unknown"]
-    """`unknown`: only facts of the account could tell."""
+    """The nodes that a statement covers. `unknown`: only facts of the AWS account could show it."""
 
 
 def joined(parts: Iterable[Covered]) -> Covered:
-    """Return what several independent statements cover together: all where one does, then unknown, then some."""
+    """Return the nodes that several independent statements cover together: all if one covers all, else unknown if one
+    is unknown, else some if one covers some, else none.
+    """
     found = set(parts)
     order: tuple[Covered, ...] = ("all", "unknown", "some")
     return next((effect for effect in order if effect in found), "none")

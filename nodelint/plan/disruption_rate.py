@@ -1,4 +1,4 @@
-"""How fast nodes that have drifted are replaced: what the budgets allow over the coming week, in words."""
+"""How fast drifted nodes are replaced: the limits of the budgets over the next week, as text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 class Pace(NamedTuple):
-    """The week from now on, stretch by stretch, and what else decides on the pace."""
+    """The limits of the next week, interval by interval, and the other fields that decide how fast nodes are
+    replaced.
+    """
 
     stretches: tuple[Interval, ...]
     grace: str | None
@@ -28,7 +30,9 @@ class Pace(NamedTuple):
 
 
 def pace(stored: dict[str, Any], start: datetime) -> Pace:
-    """Return the pace at which a stored NodePool lets drifted nodes be replaced."""
+    """Return the rate at which a stored NodePool allows drifted nodes to be replaced: its budgets in the week from
+    `start` on, its grace period and its expiry.
+    """
     template = inside(stored, "spec", "template", "spec")
     grace, expire = template.get("terminationGracePeriod"), template.get("expireAfter")
     return Pace(
@@ -39,7 +43,7 @@ def pace(stored: dict[str, Any], start: datetime) -> Pace:
 
 
 def words(found: Pace, nodes: int | None = None) -> list[str]:
-    """Return the pace in short sentences. With a number of nodes, limits are numbers, too."""
+    """Return the disruption rate in short sentences. If the number of nodes is known, limits are numbers."""
     used: list[Budget] = list(dict.fromkeys(budget for interval in found.stretches for budget in interval.budgets))
     always = [b for b in used if all(b in interval.budgets for interval in found.stretches)]
     sentences = [f"the pool's budget cannot be read: {b.broken}; nothing is replaced" for b in used if b.broken][:1]

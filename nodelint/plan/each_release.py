@@ -1,4 +1,4 @@
-"""Both sides of a change compared, each pool and class for the releases that the files next to it state."""
+"""Compare both sides of a change, each pool and class for the releases that files near it state."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _At = tuple[int | None, int | None]
 _Place = tuple[type, int | None, int | None]
-"""The kind of a part, and the object of each side that it is about."""
+"""The type of a part of the plan, and the index of its object on each side."""
 _Key = tuple[object, ...]
 
 
@@ -28,9 +28,10 @@ def make_each(
     options_of: Callable[[Object | None, Object | None], PlanOptions],
     unread: UnreadFiles = ALL_READ,
 ) -> Plan:
-    """Compare two sides, each pool and class for the releases of its own: `options_of` an object before and after.
+    """Return the plan of two sides. Each pool and class is compared for its own releases: `options_of` returns them
+    for an object before and after.
 
-    The plan's own options is that of the newest release.
+    The options of the plan itself are those of the newest release.
     """
     return _EachRelease(old, new, options_of, unread).run(options)
 
@@ -74,7 +75,7 @@ class _EachRelease:
         )
 
     def plan_for(self, options: PlanOptions) -> _Key:
-        """Compare the sides for some releases, once; the key of what comes of it."""
+        """Compare the sides for some releases, once. Return the key of the result."""
         key = (options.release, options.kubernetes, options.moved, options.upgraded)
         if key not in self.plans:
             planner = self.planners[key] = Planner(*self.sides, options, self.unread)
@@ -85,7 +86,7 @@ class _EachRelease:
         return key
 
     def own_key(self, at: _At) -> _Key:
-        """Return what comes of the releases of the objects at a place of each side."""
+        """Return the key of the result for the releases of the objects at a place of each side."""
         old, new = (objs[i] if i is not None else None for i, objs in zip(at, self.written, strict=True))
         return self.plan_for(self.options_of(old, new))
 
@@ -95,7 +96,7 @@ class _EachRelease:
         return self.parts[self.own_key(at)].get((type(part), *at), part)
 
     def find_served(self, first: _Key) -> Iterator[tuple[_Key, PoolPlan | ClassPlan]]:
-        """Yield the pools and classes that the newest release does not serve, and the releases of their own do."""
+        """Yield the pools and classes that the newest release does not serve, but their own releases do."""
         known = {(kind, side, n) for kind, *at in self.parts[first] for side, n in enumerate(at)}
         for key, parts in list(self.parts.items()):
             for (kind, *at), part in parts.items():
@@ -107,7 +108,9 @@ class _EachRelease:
     def list_uncompared(
         self, first: _Key, unserved: Sequence[Gap], served: Sequence[tuple[_Key, PoolPlan | ClassPlan]]
     ) -> Iterator[Gap]:
-        """Yield what is not compared for the newest release, and of the parts that only other releases serve."""
+        """Yield the gaps of the plan for the newest release, and those of the parts that only other releases
+        serve.
+        """
         places = {
             (side, n)
             for key, part in served

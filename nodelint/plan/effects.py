@@ -1,9 +1,8 @@
-"""What a change of a NodePool does although no node drifts: these fields act as soon as they are stored.
+"""Effects of a changed NodePool without drift: these fields act as soon as they are stored.
 
-Limits, budgets, consolidation, weight and replicas are no part of the hash of a pool, and a requirement that allows
-more than before is met by every node that runs.
-Source: karpenter pkg/apis/v1/nodepool.go@v1.14.1 (`Hash`, `hash:"ignore"`), and below pkg/controllers/:
-disruption/consolidation.go, provisioning/provisioner.go (`Create`: limits), static/.
+Limits, budgets, consolidation, weight and replicas are not part of the hash of a pool. A requirement that allows more
+than before is met by every running node. Source: karpenter pkg/apis/v1/nodepool.go@v1.14.1 (`Hash`, `hash:"ignore"`),
+and below pkg/controllers/: disruption/consolidation.go, provisioning/provisioner.go (`Create`: limits), static/.
 """
 
 from __future__ import annotations
@@ -33,13 +32,14 @@ _DISRUPTION = ("spec", "disruption")
 _NEVER = "Never"
 _EMPTY = "WhenEmpty"
 _STORED_DELAY = "0s"
-"""What the API server stores for a `consolidateAfter` that is not set."""
+"""The value that the API server stores for a `consolidateAfter` that is not set."""
 
 
 class Effect(NamedTuple):
-    """A field that acts at once: its place, its value before and after, and what follows.
+    """A field that acts at once: its node, its value before and after, and the consequence.
 
-    `removes` says that nodes that run may be removed or moved by it, `deleted` how many are deleted whatever happens.
+    `removes` is true if running nodes may be removed or moved, `deleted` is the number of nodes that are certainly
+    deleted.
     """
 
     field: str
@@ -51,9 +51,10 @@ class Effect(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """A pool on both sides as the API server stores it, and what both sides can launch.
+    """A pool on both sides as the API server stores it, and what each side can launch.
 
-    `whole` says that both sides are known as a whole: else what is written on one side alone may be on the other too.
+    `whole` is true if both sides are known in full. Otherwise a field that only one side has may be on the other as
+    well.
     """
 
     old: NodePool
@@ -64,11 +65,11 @@ class Stored(NamedTuple):
     can: Resolution | None = None
     whole: bool = True
     usage: dict[str, str] | None = None
-    """What the nodes of the pool hold today, by resource (`status.resources`); None where no cluster is known."""
+    """The resources of the nodes of the pool today (`status.resources`). None if no cluster is known."""
 
 
 def read_settings(pool: NodePool) -> dict[str, Any]:
-    """Return what acts at once of a pool whose stored form is not known: the fields as they are written."""
+    """Return the fields that act at once of a pool whose stored form is not known, as they are written."""
     spec = pool.node.get("spec")
     if spec is None or spec.kind != "mapping":
         return {}
@@ -87,7 +88,7 @@ def _plain(node: Node) -> Any:
 
 
 def effects_of(pools: Stored, drifted: Sequence[Node | Span] = ()) -> list[Effect]:
-    """Return what acts at once, in the order of danger. `drifted` are the places that drift is blamed on already."""
+    """Return the effects, the most dangerous first. `drifted` are the nodes that are reasons of drift already."""
     found = [
         *_consolidation(pools),
         *_replicas(pools),
@@ -137,7 +138,7 @@ def _replicas(pools: Stored) -> Iterator[Effect]:
 
 
 def _requirements(pools: Stored, drifted: Sequence[Node | Span]) -> Iterator[Effect]:
-    """Lines that changed and that no node drifts by: they allow more than before."""
+    """Yield the effects of changed requirements by which no node drifts, because they allow more than before."""
     before = {line.key: line for line in pools.old.requirements}
     as_before = {line.node.text for line in pools.old.requirements}
     for line in pools.new.requirements:
@@ -163,7 +164,7 @@ def _comes_to_allow(pools: Stored, capacity: str) -> bool:
 
 
 def _consolidates(stored: dict[str, Any]) -> bool:
-    """Whether used nodes are consolidated."""
+    """Return whether nodes with pods are consolidated."""
     disruption = inside(stored, *_DISRUPTION)
     return disruption.get("consolidationPolicy") != _EMPTY and disruption.get("consolidateAfter") != _NEVER
 
@@ -211,7 +212,7 @@ def _weight(pools: Stored) -> Iterator[Effect]:
 
 
 def _both(pools: Stored, *path: str) -> tuple[Any, Any] | None:
-    """Return a field before and after, where it changes and both are known."""
+    """Return the value of a field before and after. None if it does not change, or if one side is not known."""
     both = [_find(side, path) for side in (pools.before, pools.after)]
     if any(isinstance(value, UnknownValue) for value in both) or both[0] == both[1]:
         return None
@@ -225,7 +226,7 @@ _ABSENT = object()
 
 
 def _find(stored: dict[str, Any], path: Sequence[str]) -> Any:
-    """Return the value at the end of a path; a placeholder on the way stands for it."""
+    """Return the value at the end of a path. If a placeholder is on the path, return the placeholder."""
     value: Any = stored
     for step in path:
         if isinstance(value, UnknownValue):
@@ -235,7 +236,7 @@ def _find(stored: dict[str, Any], path: Sequence[str]) -> Any:
 
 
 def _is_number(value: object) -> bool:
-    """Whether a value is an integer, which a boolean is not for the API server."""
+    """Return whether a value is an integer. A boolean is none for the API server."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -253,7 +254,7 @@ def _effect(pools: Stored, path: Path, what: str, removes: bool = False) -> Effe
 
 
 def _amount(value: Any) -> float:
-    """Return a limit in billionths; none is without an end."""
+    """Return a limit in billionths. Infinity if there is no limit, or no valid one."""
     try:
         return billionths(str(value)) if value is not None else float("inf")
     except ValueError:

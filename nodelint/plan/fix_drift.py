@@ -1,4 +1,6 @@
-"""Which objects lose nodes by a fix: what `plan` says of the files before it and after it."""
+"""Find the objects that lose nodes because of a fix: the result of a plan between the files before and after the
+fix.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class _Part:
-    """Some of the objects of an inventory, as a side of a plan takes them."""
+    """Some of the objects of an inventory, in the form of an inventory, for a side of a plan."""
 
     def __init__(self, objs: Sequence[Object], built: Sequence[Built]) -> None:
         self._objects = objs
@@ -43,11 +45,10 @@ def find_moved(
     request: LintRequest,
     context_sources: Sequence[Source] | None = None,
 ) -> set[Name]:
-    """Return the objects of which a node is replaced, or may be, by what `changed` has become since `before`.
+    """Return the objects of which a node is replaced, or may be, by the changes `changed` since `before`.
 
-    An object that the API server refuses, or with which nothing can be launched, has no nodes: what it becomes
-    replaces none. `context_sources` are the files that are read for context as they are after the change, where that
-    makes them others.
+    An object that the API server refuses, or with which nothing can be launched, has no nodes, so its change replaces
+    none. `context_sources` are the files that are read for context after the change, if they differ.
     """
     target = request.target
     schemas = target.schemas or Schemas.bundled()
@@ -80,9 +81,10 @@ def find_moved(
 
 
 def _has_no_nodes(obj: Object, options: PlanOptions, target: Target) -> bool:
-    """Whether an object has no nodes as it is written: the API server cannot have taken it, or nothing is launched.
+    """Return whether an object certainly has no nodes: the API server refuses it, or Karpenter launches nothing with
+    it.
 
-    One that no release serves is there as what it becomes.
+    False for an object of an API before v1, which is stored as its conversion.
     """
     if not isinstance(obj, NodePool | EC2NodeClass) or obj.version != "v1":
         return False
@@ -92,7 +94,7 @@ def _has_no_nodes(obj: Object, options: PlanOptions, target: Target) -> bool:
 
 def _loses_nodes(part: PoolPlan) -> bool:
     if part.change == "added" or (part.never_stored is not None and not part.deleted):
-        return False  # its class is refused
+        return False  # no node was launched: the API server refuses the pool or its class
     before = part.before
     if before is not None and before.complete and not (before.launchable or before.candidates):
         return False  # it has no node
@@ -112,7 +114,7 @@ def _class_name(obj: Object) -> object:
 
 
 def _own_options(options: PlanOptions, target: Target, old: Object | None, new: Object | None) -> PlanOptions:
-    """Return the options with the releases that the files next to an object state; of several the newest."""
+    """Return the options with the releases that files near an object state. If there are several, with the newest."""
     for obj in (new, old):
         chosen = target.choose(obj) if target.choose is not None and obj is not None else ""
         if not isinstance(chosen, str) and chosen:

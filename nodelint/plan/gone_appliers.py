@@ -1,4 +1,6 @@
-"""What applied objects on the old side and is gone, or applies other files, while the objects stay in the files."""
+"""Find objects that stay in the files, but that no Kustomization, Application or release applies any more, or with
+other terms.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,10 @@ _Terms = tuple[tuple[str, str], ...]
 
 
 class _Applier(NamedTuple):
-    """An object or a kustomization that applies a folder or takes files: its name, and the folder or file, from the
-    root on. `terms`, `release_terms`, `deletes` and `is_suspended` are those of `FolderUse`.
+    """An object or a kustomization that applies a folder or files: its name, and the path of the folder or file below
+    the root.
+
+    `terms`, `release_terms`, `deletes` and `is_suspended` are those of `FolderUse`.
     """
 
     name: str
@@ -51,7 +55,9 @@ class _Applier(NamedTuple):
         return os.path.basename(self.place) in TABLE.names
 
     def takes(self, places: _Places) -> bool:
-        """Whether it is what applies an object: an object around its files, or the outermost kustomization."""
+        """Return whether the applier applies an object: its folder contains the object's files, or it is the object's
+        outermost kustomization.
+        """
         if self.is_kustomization:
             return (os.path.dirname(self.place) or os.curdir) == places.overlay
         if "{{" in self.place:
@@ -61,7 +67,7 @@ class _Applier(NamedTuple):
 
 
 def _begins_with(path: str, parts: Sequence[str]) -> bool:
-    """Whether a path begins with some texts, with something in the place of each placeholder between two of them."""
+    """Return whether a path begins with some texts, with at least one character for each placeholder between them."""
     if not path.startswith(parts[0]):
         return False
     end = len(parts[0])
@@ -74,9 +80,9 @@ def _begins_with(path: str, parts: Sequence[str]) -> bool:
 
 
 class _Places(NamedTuple):
-    """The files that an object is made of, and the folder of the overlay that applies it.
+    """The files from which an object is rendered, and the folder of the overlay that applies it.
 
-    `is_of_release` says that a value of it may be the name or the namespace of a release.
+    `is_of_release` is true if a value of the object may be the name or namespace of a Helm release.
     """
 
     files: frozenset[str]
@@ -85,11 +91,13 @@ class _Places(NamedTuple):
 
 
 _Objects = dict[str, list[_Places]]
-"""The places of all pools and classes, from the root on, by kind and name."""
+"""The files of all pools and classes, relative to the root, by kind and name."""
 
 
 def find_gone_appliers(was: Read, new: Read) -> Iterator[Gap]:
-    """Yield what applied objects that both sides have, and is gone or changes: the cluster may not keep them."""
+    """Yield the appliers that are removed or change, for objects on both sides: the cluster may lose these
+    objects.
+    """
     before = list_appliers(was) if _may_apply(was) else []
     if not before:
         return
@@ -107,7 +115,8 @@ _Side = tuple["list[_Applier]", _Objects]
 
 def _find_gone(gone: Sequence[_Applier], old: _Side, new: _Side) -> Iterator[Gap]:
     keys = {applier.key for applier in old[0]}
-    # Of what the cluster alone knows, nobody can tell that it takes what something else took.
+    # A path that begins with a placeholder is not known, so it may or may not contain the objects that another
+    # applier applied.
     come = [applier for applier in new[0] if applier.key not in keys and not applier.place.startswith("{{")]
     named: set[str] = set()
     for applier in gone:
@@ -119,7 +128,7 @@ def _find_gone(gone: Sequence[_Applier], old: _Side, new: _Side) -> Iterator[Gap
             if label in new[1]
             and label not in named
             and any(map(applier.takes, places))
-            # A cluster that loses an object of Argo CD or Flux gets nothing by another that was there before.
+            # Only a new applier can replace the removed one: an old one applied its own objects already.
             and not any(other.takes(now) for other in come for now in new[1][label])
             and not (applier.is_kustomization and _is_applied_still(places, new[1][label], new[0]))
         ]
@@ -133,7 +142,7 @@ def _find_gone(gone: Sequence[_Applier], old: _Side, new: _Side) -> Iterator[Gap
 
 
 def _find_renamed(gone: Sequence[_Applier], old: _Side, new: _Side) -> Iterator[Gap]:
-    """Yield what is gone, deletes what it has applied, and gives its objects to another one."""
+    """Yield the removed appliers that delete their objects, and whose objects another one applies now."""
     names = {applier.name for applier in old[0]}
     come = [applier for applier in new[0] if applier.name not in names and not applier.is_kustomization]
     still = {applier.name for applier in new[0]}
@@ -155,9 +164,7 @@ def _find_renamed(gone: Sequence[_Applier], old: _Side, new: _Side) -> Iterator[
 
 
 def _find_changed(old: _Side, new: _Side) -> Iterator[Gap]:
-    """Yield a gap for each object that applies a folder on both sides on other terms, or no longer finds an object in
-    it.
-    """
+    """Yield the appliers on both sides whose terms change, that are resumed, or whose folder has lost an object."""
     before, after = (_group(side[0]) for side in (old, new))
     named: set[str] = set()
     for key in before.keys() & after.keys():
@@ -174,7 +181,7 @@ def _find_changed(old: _Side, new: _Side) -> Iterator[Gap]:
             reason = f"it is resumed: what has changed of {_join_labels(same)} since it was suspended is applied now"
             yield uncompared(applier.at, applier.name, reason, True)
         moved = [label for label in same if counts[1][label] < counts[0][label]]
-        moved = [label for label in moved if not _is_taken_by_others(label, applier, old, new)]
+        moved = [label for label in moved if not _has_more_appliers(label, applier, old, new)]
         if moved and not applier.is_kustomization:
             reason = (
                 f"{_join_labels(moved)} moves out of the folder that it applies: unless something else applies"
@@ -183,8 +190,8 @@ def _find_changed(old: _Side, new: _Side) -> Iterator[Gap]:
             yield uncompared(applier.at, applier.name, reason, True)
 
 
-def _is_taken_by_others(label: str, applier: _Applier, old: _Side, new: _Side) -> bool:
-    """Whether more appliers of other names take an object on the new side than on the old one."""
+def _has_more_appliers(label: str, applier: _Applier, old: _Side, new: _Side) -> bool:
+    """Return whether appliers of other names apply an object on the new side, but not on the old one."""
     names = [
         {other.name for other in side[0] if other.key != applier.key and any(map(other.takes, side[1][label]))}
         for side in (old, new)
@@ -203,13 +210,13 @@ def _group(appliers: Iterable[_Applier]) -> dict[tuple[str, str], list[_Applier]
 
 
 def _count_taken(applier: _Applier, objects: Mapping[str, Sequence[_Places]]) -> Counter[str]:
-    """Return how many objects of each kind and name an applier takes."""
+    """Return the number of objects of each kind and name that an applier applies."""
     counts = {label: sum(map(applier.takes, places)) for label, places in objects.items()}
     return Counter({label: count for label, count in counts.items() if count})
 
 
 def _find_changed_term(old: Sequence[_Applier], new: Sequence[_Applier], is_of_release: bool) -> str | None:
-    """Return in words the first term on which something was applied and is no longer; None if all stay."""
+    """Return a description of the first term that changes. None if no term changes."""
     before, after = (
         [applier.terms + (applier.release_terms if is_of_release else ()) for applier in side] for side in (old, new)
     )
@@ -234,7 +241,7 @@ def _join_labels(labels: Sequence[str]) -> str:
 
 
 def _is_applied_still(before: Sequence[_Places], after: Sequence[_Places], appliers: Iterable[_Applier]) -> bool:
-    """Whether an object of a kustomization that is gone is applied by another, or by a controller."""
+    """Return whether another kustomization or a controller still applies an object of a removed kustomization."""
     overlays = [{places.overlay for places in side} - {None} for side in (before, after)]
     return bool(overlays[0] & overlays[1]) or any(
         any(map(applier.takes, after)) for applier in appliers if not applier.is_kustomization
@@ -242,7 +249,7 @@ def _is_applied_still(before: Sequence[_Places], after: Sequence[_Places], appli
 
 
 def _may_apply(side: Read) -> bool:
-    """Whether a file of a side may hold what applies others: most have none, and need no form for it."""
+    """Return whether a file of a side may contain an applier. Most sides have none, and then no form is loaded."""
     for path in side.found.seen:
         if os.path.basename(path) in TABLE.names or "helmfile" in path:
             return True
@@ -255,7 +262,7 @@ def _may_apply(side: Read) -> bool:
 
 
 def list_appliers(side: Read) -> list[_Applier]:
-    """Return what applies the folders of a side, or takes files of it."""
+    """Return the appliers of a side: everything that applies its folders or files."""
     from nodelint.forms.lib.unread_inputs import UnreadInputs
 
     files = UnreadInputs(side.found.sources, side.found.seen, side.root)
@@ -280,7 +287,7 @@ def list_appliers(side: Read) -> list[_Applier]:
 
 
 def show_place(side: Read, at: Span) -> Span:
-    """Return a place as it is named in the repository, and not in the folder of a revision."""
+    """Return a place with its path in the repository, instead of that in the temporary folder of a revision."""
     if side.above is None:
         return at
     path = os.path.join(side.above, path_below(at.source.path, side.root))
@@ -288,7 +295,7 @@ def show_place(side: Read, at: Span) -> Span:
 
 
 def list_places(side: Read) -> _Objects:
-    """Return where the pools and classes of a side stand, by kind and name."""
+    """Return the files of a side's pools and classes, by kind and name."""
     found: _Objects = {}
     for obj in side.inventory.objects():
         built = obj.source.built

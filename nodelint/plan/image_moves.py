@@ -1,4 +1,4 @@
-"""Which NodePools get other images by facts of another time: their nodes drift."""
+"""The NodePools that get other images with newer AWS facts: their nodes drift."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class ImageMove(NamedTuple):
     """A NodePool whose nodes may get other images, with the name of its class.
 
-    `moves` counts the instance types by the image that they had and the one that they get, which is empty if there is
-    none; None if not every image is known.
+    `moves` counts the instance types by their old and new image; the new one is empty if there is none. None if not
+    every image is known.
     """
 
     pool: NodePool
@@ -31,9 +31,9 @@ class ImageMove(NamedTuple):
 def find_image_moves(
     pools: Sequence[Object], around: Sequence[Object], facts: tuple[AwsFacts, AwsFacts], target: Target
 ) -> Iterator[ImageMove]:
-    """Yield the NodePools among some objects that get other images by the later of two facts.
+    """Yield the NodePools that get other images with the second of two AWS facts.
 
-    `around` are all objects that pools may refer to.
+    `around` are all objects to which pools may refer.
     """
     contexts: dict[object, list[Context]] = {}
     for pool in pools:

@@ -1,4 +1,4 @@
-"""What a pool can launch before and after a change."""
+"""The instance types and images that a pool can launch before and after a change."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ if TYPE_CHECKING:
 
 
 class Price(NamedTuple):
-    """The cheapest type that can be launched on demand, and its price in USD per hour."""
+    """The cheapest type that a pool can launch on demand, and its price in USD per hour."""
 
     type: str
     price: float
 
 
 class Launch(NamedTuple):
-    """How many types are left on both sides (0 where there is no such side), and what one side alone has.
+    """The number of launchable types on both sides (0 without such a side), and the types and images that only one
+    side has.
 
-    Of a side that is not known, what stands for something else may leave fewer, and another type may be the cheapest.
+    If a side is not known in full, a placeholder may exclude types, and another type may be the cheapest.
     """
 
     before: int
@@ -36,19 +37,21 @@ class Launch(NamedTuple):
     after_known: bool = True
 
     def show_counts(self) -> tuple[str, str]:
-        """Return how many types are left on both sides, in words."""
+        """Return the number of launchable types on both sides, as text."""
         sides = ((self.before, self.before_known), (self.after, self.after_known))
         before, after = (f"{count:,}" if known or not count else f"at most {count:,}" for count, known in sides)
         return before, after
 
     @property
     def cheapest_known(self) -> bool:
-        """Whether the cheapest type of both sides is known."""
+        """Return whether the cheapest type of both sides is known."""
         return self.before_known and self.after_known
 
 
 def launch(before: Resolution | None, after: Resolution | None, region: str) -> Launch:
-    """Compare what two resolutions of a pool let launch; prices are those of `region` on demand."""
+    """Return the number of types that two resolutions of a pool can launch, and the types that only one of them can
+    launch. Prices are on-demand prices in `region`.
+    """
     if before is not None and before is after:
         count, cheapest = len(before.launchable), _cheapest(before, region)
         known = before.complete
@@ -70,7 +73,7 @@ def launch(before: Resolution | None, after: Resolution | None, region: str) -> 
 
 
 def _only(resolution: Resolution | None, other: Resolution | None) -> tuple[str, ...]:
-    """Return the types that one side has and the other lacks, sorted."""
+    """Return the launchable types that `resolution` has and `other` lacks, sorted."""
     if resolution is None or resolution is other:
         return ()
     if other is not None and other.catalog.names == resolution.catalog.names:
@@ -82,7 +85,7 @@ def _only(resolution: Resolution | None, other: Resolution | None) -> tuple[str,
 
 
 def _images(resolution: Resolution | None) -> list[str]:
-    """Return the images of a class by what names them: id, else what is written for them."""
+    """Return the images of a class by their id, or by the text that selects them."""
     if resolution is None:
         return []
     found = []

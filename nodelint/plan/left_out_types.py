@@ -1,7 +1,7 @@
-"""Instance types that a newer release of Karpenter leaves out for a class: running nodes of these types drift.
+"""Instance types that a newer Karpenter release excludes for a class: running nodes of these types drift.
 
-Karpenter compares the instance type of a node with those that the pool is offered now (InstanceTypeNotFound).
-Source: karpenter pkg/controllers/nodeclaim/disruption/drift.go@v1.14.1:123-150.
+Karpenter compares the instance type of a node with those that the pool is offered now (InstanceTypeNotFound). Source:
+karpenter pkg/controllers/nodeclaim/disruption/drift.go@v1.14.1:123-150.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class LeftOutTypes:
-    """What the move from one release to another leaves out of pools; `objects` are those of the old side."""
+    """The instance types that an upgrade of Karpenter excludes from pools. `objects` are those of the old side."""
 
     def __init__(self, options: PlanOptions, objects: Sequence[Object]) -> None:
         self._options = options
@@ -42,7 +42,8 @@ class LeftOutTypes:
         return Context(self._objects, target)
 
     def add(self, done: PoolComparison, sides: Sides, after: Resolution) -> PoolComparison:
-        """Return what becomes of a pool, with the types that its class no longer offers in the new release.
+        """Return the comparison of a pool with the types that its class does not offer in the new release as a reason
+        for drift.
 
         `after` is what the pool of the old side can launch in the new release.
         """

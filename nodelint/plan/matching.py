@@ -1,4 +1,4 @@
-"""Two sides of a change: which object of the one is which of the other, and what became of it."""
+"""Match the objects of two sides of a change."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Pair(NamedTuple):
-    """An object before and after. `old` is None for an added one, `new` for a removed one."""
+    """An object before and after. `old` is None for an added object, `new` for a removed one."""
 
     change: Change
     old: Object | None
@@ -30,12 +30,11 @@ def match_objects(
     place: Callable[[Object], str],
     values: Callable[[Object], str] = lambda _obj: "",
 ) -> list[Pair]:
-    """Pair the objects of one kind by name. An object under another name is another object for Karpenter.
+    """Return the objects of one kind in pairs by name. An object with another name is another object for Karpenter.
 
-    Where several files define an object of one name (an overlay for each environment), those whose files have the
-    same `place` belong together, then those with the same file of `values`, whoever gives it. A name with a
-    placeholder is compared as it is written; an object without a name is left out. The order is that of the new side;
-    what was removed comes last.
+    If several files define an object of one name (an overlay for each environment), objects with the same `place` are
+    paired, then those with the same values file (`values`). A name with a placeholder is compared by its text. An
+    object without a name is left out. The order is that of the new side, with removed objects at the end.
     """
     before: dict[str, list[_O]] = {}
     for obj in old:
@@ -62,7 +61,7 @@ def match_objects(
 
 
 def written_name(obj: Object) -> str | None:
-    """Return the name of an object as it is written, a placeholder too; None if it has none."""
+    """Return the name of an object as it is written, even with a placeholder. None if it has none."""
     if isinstance(obj.name, str):
         return obj.name
     return obj.name_node.unquoted if obj.name is not None and obj.name_node.kind == "scalar" else None
@@ -71,9 +70,7 @@ def written_name(obj: Object) -> str | None:
 def _matched(
     old: Sequence[_O], new: Sequence[_O], place: Callable[[Object], str], values: Callable[[Object], str]
 ) -> Iterator[tuple[_O, _O]]:
-    """Namesakes that belong together: in a file of the same place, with the same values, then by what they hold, then
-    in their order.
-    """
+    """Yield the pairs of objects of one name: by place, then by values, then by content, then by order."""
 
     def find_values(obj: Object) -> Hashable:
         return values(obj) or id(obj)
@@ -94,14 +91,16 @@ def _matched(
 
 
 def is_same(old: Object, new: Object) -> bool:
-    """Whether two objects hold the same data, however it is written. Placeholders are the same if their texts are."""
-    # In what is built, one text may stand for two values that are not known; an alias may stand for another value.
+    """Return whether two objects have the same data, whatever the notation. Placeholders are equal if their texts
+    are.
+    """
+    # In a rendered manifest, equal texts may be two unknown values; equal aliases may have different values.
     plain = old.source.built is None and new.source.built is None and "*" not in old.node.text
     return (plain and old.node.text == new.node.text) or json_value(old.node) == json_value(new.node)
 
 
 def _content(obj: Object) -> Hashable:
-    """Return what an object holds, which is equal where `is_same` says so."""
+    """Return a hashable form of an object's content, which is equal for objects that `is_same` calls equal."""
     return obj.once("content", (), lambda: _frozen(json_value(obj.node)))
 
 

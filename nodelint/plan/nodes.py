@@ -1,4 +1,4 @@
-"""The nodes that a cluster has, and what a plan makes of each."""
+"""The nodes of a cluster, and the outcome of a plan for each."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 
 class NodeOutcome(NamedTuple):
-    """What becomes of one NodeClaim, the reason that Karpenter records, and the one that it has recorded already."""
+    """The outcome for one NodeClaim, the reason that Karpenter will record, and the one that it has recorded
+    already.
+    """
 
     name: str
     outcome: Outcome
@@ -29,10 +31,10 @@ class NodeOutcome(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """What NodeClaims of a pool are compared with: hashes (None if one cannot be known) and requirements.
+    """The hashes (None if one is not known) and requirements with which the NodeClaims of a pool are compared.
 
-    `dynamic` is the first other reason that terms of the class alone give for all nodes, `maybe` one that the account
-    decides.
+    `dynamic` is the first reason for drift of all nodes that follows from terms of the class alone. `maybe` is one
+    that depends on the AWS account.
     """
 
     pool: Hash | None
@@ -43,7 +45,7 @@ class Wanted(NamedTuple):
 
 
 def find_outcomes(claims: list[Claim], wanted: Wanted | None) -> tuple[NodeOutcome, ...]:
-    """Return what becomes of each NodeClaim. Where nothing is wanted, the pool is gone and all its nodes with it."""
+    """Return the outcome for each NodeClaim. If `wanted` is None, the pool is deleted with all its nodes."""
     return tuple(_find_outcome(claim, wanted) for claim in claims)
 
 
@@ -71,7 +73,7 @@ def _find_outcome(claim: Claim, wanted: Wanted | None) -> NodeOutcome:
 
 
 def _differs(claim: Claim, hashed: Hash | None, kind: str) -> bool:
-    """Whether a claim carries another hash of the same version. Without both annotations nothing is compared."""
+    """Return whether a claim has another hash of the same version. False if one of its annotations is missing."""
     if hashed is None or hashed.without_ca:
         return False
     noted = claim.annotations.get(hashed.annotation)
@@ -84,7 +86,7 @@ def _unmet(claim: Claim, requirements: Requirements) -> bool:
 
 
 def requirements_of(pool: NodePool, release: Version) -> Requirements:
-    """Return the requirements of a pool on labels. A requirement with a placeholder asks for nothing here."""
+    """Return the requirements of a pool on labels, without those that hold a placeholder."""
     found = Requirements()
     for line in pool.requirements:
         if line.known:
@@ -96,7 +98,7 @@ def requirements_of(pool: NodePool, release: Version) -> Requirements:
 
 
 def counts(found: tuple[NodeOutcome, ...]) -> dict[str, Any]:
-    """Return how many nodes there are, how many are replaced, and how many had drifted before."""
+    """Return the numbers of nodes: all, replaced ones, unknown ones, and those that had drifted before."""
     return {
         "total": len(found),
         "replaced": sum(node.outcome == "replaced" for node in found),

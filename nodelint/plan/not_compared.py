@@ -1,4 +1,4 @@
-"""What `check` cannot judge on either side of a change, as places that a plan did not compare."""
+"""Places that `check` cannot judge on either side of a change, as places that a plan did not compare."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from nodelint.inventory.gaps import list_gaps
 from nodelint.lint.unjudged import list_unjudged
 from nodelint.model.finding import Span, span_of
 from nodelint.model.folders import path_below
-from nodelint.model.gap import CHART_ELSEWHERE, Gap
+from nodelint.model.gap import CHART_ELSEWHERE, NOT_AS_VALUES, Gap
+from nodelint.plan.changed_gaps import read_text
 from nodelint.plan.uncompared import uncompared
 from nodelint.plan.values_elsewhere import list_unread_releases
 from nodelint.text import Source
@@ -29,9 +30,10 @@ if TYPE_CHECKING:
 def unread_places(
     reports: tuple[Report, Report], sides: tuple[Read, Read], known: Sequence[Gap], unread: UnreadFiles
 ) -> Iterator[Gap]:
-    """Yield the objects and documents that one side at least could not judge; `changed` where their files differ.
+    """Yield the objects and documents that at least one side could not judge. They count as changed if their files
+    differ.
 
-    `known` are the places that the plan itself has named, `unread` the files that differ and could not be read.
+    `known` are the places that the plan reports already, `unread` the files that differ and could not be read.
     """
     named_files = {span_of(place.at).source.path for place in known}
     for gap in unread.files:
@@ -57,7 +59,7 @@ def unread_places(
         for path, line, label, message in unjudged:
             if (path, message) in gap_places or (path, line) in compared:
                 continue
-            reason = message.replace(root, "")  # the folder of a revision is nothing that a reader knows
+            reason = message.replace(root, "")  # the user does not know the temporary folder of a revision
             place = by_path.get(path)
             if place is None or place in whole or (place, label, reason) in seen or label in named:
                 continue
@@ -68,9 +70,9 @@ def unread_places(
 
 
 def _list_compared_lines(side: Read, other: Read) -> set[tuple[str, int]]:
-    """Return the lines of releases whose values are not read, and are compared by all that they depend on.
+    """Return the lines of Helm releases whose values are not read, but that are compared by all their inputs.
 
-    Of a chart that is on one side alone nothing is compared.
+    Releases of a chart that only one side has are not compared.
     """
     found = set()
     charts = list_unread_releases(other)
@@ -82,20 +84,23 @@ def _list_compared_lines(side: Read, other: Read) -> set[tuple[str, int]]:
 
 
 def _list_gaps(sides: tuple[Read, Read]) -> Iterator[Gap]:
-    """Yield what limits leave out of either side; `changed` where any file differs, because what is left out may
-    differ.
+    """Yield the files that limits exclude on either side. They count as changed if any file differs, because the
+    excluded content may differ.
     """
-    gaps = {(gap.path, gap.reason): (side, gap) for side in sides for gap in _list_limits(side)}
-    differ = bool(gaps) and _differ(sides)
-    for side, gap in gaps.values():
-        below = os.path.relpath(os.path.abspath(gap.path), os.path.abspath(side.root))
+    gaps = {
+        (path_below(gap.path, side.root), gap.reason): (side, gap) for side in sides for gap in _list_limits(side)
+    }
+    differ = any(not reason.startswith(NOT_AS_VALUES) for _, reason in gaps) and _differ(sides)
+    for (below, reason), (side, gap) in gaps.items():
         shown = os.path.relpath(os.path.join(side.above or side.root, below)).replace(os.sep, "/")
         source = _by_place(side).get(below) or Source(shown, "")
-        yield uncompared(_span_of_line(source, gap.line), below, gap.reason, differ)
+        is_of_file = reason.startswith(NOT_AS_VALUES)
+        changed = read_text(sides[0], below) != read_text(sides[1], below) if is_of_file else differ
+        yield uncompared(_span_of_line(source, gap.line), below, reason, changed)
 
 
 def list_one_sided(sides: tuple[Read, Read], known: Sequence[Gap]) -> Iterator[Gap]:
-    """Yield the gaps that one side alone has, in files of which nothing is said in `known`."""
+    """Yield the gaps that only one side has, in files that `known` does not report."""
     named = {span_of(gap.at).source.path for gap in known}
     keyed = [
         {(path_below(gap.path, side.root), gap.reason.replace(os.path.join(side.root, ""), "")): gap for gap in gaps}
@@ -121,12 +126,12 @@ def list_one_sided(sides: tuple[Read, Read], known: Sequence[Gap]) -> Iterator[G
 
 
 def _list_limits(side: Read) -> list[Gap]:
-    """Return the files that limits leave out of a side, or over which nodelint breaks down."""
+    """Return the files of a side that limits exclude, or on which nodelint fails."""
     return [gap for gap in side.inventory.gaps if gap.what == "file" and gap.decides]
 
 
 def _differ(sides: tuple[Read, Read]) -> bool:
-    """Whether any file that something may be built of differs between the sides, or stands on one of them alone."""
+    """Return whether any file that a rendering may use differs between the sides, or is on one side only."""
     from nodelint.files.file_kinds import may_hold_objects
 
     contents: list[dict[str, bytes | str]] = []
@@ -145,10 +150,9 @@ def _differ(sides: tuple[Read, Read]) -> bool:
 
 
 def comparable_results(report: Report, side: Read, unread: UnreadFiles) -> list[Result]:
-    """Return the findings of a side except those that the other one cannot have, for it cannot read what they are
-    about.
+    """Return the findings of a side, without those about files that the other side cannot read.
 
-    That a file cannot be read is a finding like any other.
+    A finding that a file cannot be read is kept.
     """
     paths = {gap.subject for gap in unread.files}.union(*unread.of_paths)
 
@@ -161,7 +165,7 @@ def comparable_results(report: Report, side: Read, unread: UnreadFiles) -> list[
 
 
 def _by_place(side: Read) -> dict[str, Source]:
-    """Return the files of a side by where they stand below its root."""
+    """Return the files of a side by their path below its root."""
     return {path_below(source.path, side.root): source for source in side.found.sources}
 
 

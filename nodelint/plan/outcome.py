@@ -1,4 +1,4 @@
-"""What a plan says: of each pool, of classes that no pool here uses, and of the whole."""
+"""The result of a plan: for each pool, for classes that no pool in the files uses, and for the whole."""
 
 from __future__ import annotations
 
@@ -39,11 +39,12 @@ if TYPE_CHECKING:
 
 
 class PlanOptions(NamedTuple):
-    """What a plan is made for. Facts are those of each side; `region` is the one whose prices are shown.
+    """The options of a plan. `facts` and `old_facts` are the AWS facts of each side; `region` is the one whose prices
+    are shown.
 
-    `now` is when the week of budgets begins; without it the plan has no pace. `cluster` is what is running.
-    `moved` is another version of Kubernetes that the old side states. `upgraded` are the releases of Karpenter that
-    both sides state, if they differ. `stated` reads what files state of the controller's settings.
+    `now` is the beginning of the week of budgets; without it the plan has no disruption rate. `cluster` is the
+    running cluster. `moved` is a different Kubernetes version that the old side states. `upgraded` are the Karpenter
+    releases that both sides state, if they differ. `stated` returns the controller settings that files state.
     """
 
     release: Version
@@ -60,24 +61,24 @@ class PlanOptions(NamedTuple):
 
     @property
     def old_release(self) -> Version:
-        """Return the release of Karpenter before the change."""
+        """Return the Karpenter release before the change."""
         return self.upgraded[0] if self.upgraded is not None else self.release
 
     @property
     def old_kubernetes(self) -> KubernetesVersion | None:
-        """Return the version of Kubernetes before the change."""
+        """Return the Kubernetes version before the change."""
         return KubernetesVersion.parse(self.moved.old) if self.moved is not None else self.kubernetes
 
     @property
     def versions(self) -> tuple[str, str] | None:
-        """The versions of Kubernetes before and after, where they differ."""
+        """Return the Kubernetes versions before and after. None if they do not differ."""
         return (self.moved.old, self.moved.new) if self.moved is not None else None
 
 
 class ReleaseMove(NamedTuple):
     """A release of `Karpenter` or `Kubernetes` that the files of both sides state differently.
 
-    `path` and `line` are where the new side states it; `note` says what it means for nodes.
+    `path` and `line` are the place of the statement on the new side. `note` is the consequence for nodes.
     """
 
     about: str
@@ -89,13 +90,13 @@ class ReleaseMove(NamedTuple):
 
 
 class PoolPlan(NamedTuple):
-    """What becomes of one pool: the pool itself, its nodes, and what it can launch. `at` is where it is written.
+    """The outcome for one pool: the pool itself, its nodes, and what it can launch. `at` is its place in the files.
 
-    `pace` is there where budgets decide how fast nodes go, `nodes` where the cluster is available. `effects` act at
-    once, without drift. `never_stored` is why the API server refuses the pool, or its class, as it was: then no node
-    of it runs. `stopped_before` and `stopped` are why it could and can launch nothing; None if it can. `no_room` is
-    why no drifted node is replaced although the pool can launch nodes. `held_back` is why the change is not
-    applied for now.
+    `pace` is set if budgets decide how fast nodes are replaced, `nodes` if the cluster is known. `effects` act at
+    once, without drift. `never_stored` is the reason why the API server refuses the pool, or its class, on the old
+    side: then no node of it runs. `stopped_before` and `stopped` are the reasons why it can launch nothing before and
+    after; None if it can. `no_room` is the reason why no drifted node is replaced although the pool can launch nodes.
+    `held_back` is the reason why the change is not applied for now.
     """
 
     pair: Pair
@@ -119,19 +120,19 @@ class PoolPlan(NamedTuple):
 
     @property
     def pool(self) -> NodePool:
-        """The pool as it is now; as it was where it is gone."""
+        """Return the pool of the new side, or of the old side if it is deleted."""
         found = self.pair.new or self.pair.old
         assert isinstance(found, NodePool)
         return found
 
     @property
     def name(self) -> str:
-        """Return the name of the pool; a placeholder as it is written."""
+        """Return the name of the pool. A name with a placeholder is returned as it is written."""
         return self.pool.name if isinstance(self.pool.name, str) else self.pool.name_node.unquoted
 
     @property
     def labels(self) -> list[tuple[str, str]]:
-        """The pool and its class as reports name them, each with its file."""
+        """Return the pool and its class as reports name them, each with its file."""
         found = [(f"NodePool {self.name}", span_of(self.at).source.path)]
         for side in (self.after, self.before):
             if side is not None and side.node_class is not None:
@@ -141,7 +142,7 @@ class PoolPlan(NamedTuple):
 
     @property
     def parts(self) -> list[int]:
-        """The ids of the pool and of its class as the new side has them."""
+        """Return the ids of the pool and of its class on the new side."""
         node_class = self.after.node_class if self.after is not None else None
         return [id(self.pair.new), *((id(node_class),) if node_class is not None else ())]
 
@@ -151,12 +152,12 @@ class PoolPlan(NamedTuple):
 
     @property
     def deleted(self) -> bool:
-        """Whether it is deleted, and all its nodes with it."""
+        """Return whether the pool is deleted with all its nodes."""
         return self.change == "removed"
 
     @property
     def hold_reason(self) -> str | None:
-        """Why none of the nodes that drift is replaced; None if they are, and where none drifts."""
+        """Return why no drifted node is replaced. None if they are replaced, or if no node drifts."""
         if self.replaced not in ("all", "some") or self.deleted:
             return None
         if self.stopped is not None:
@@ -168,17 +169,17 @@ class PoolPlan(NamedTuple):
 
     @property
     def launches_nothing(self) -> bool:
-        """Whether it could launch something before, and cannot any more."""
+        """Return whether the pool could launch nodes before, and cannot now."""
         return self.stopped is not None and self.stopped_before is None and self.change not in ("added", "removed")
 
     @property
     def deleted_nodes(self) -> int:
-        """How many nodes are deleted at once although the pool stays."""
+        """Return the number of nodes that are deleted at once although the pool stays."""
         return sum(effect.deleted for effect in self.effects)
 
     @property
     def replaced(self) -> Covered:
-        """How many of its nodes go, what could not be compared included."""
+        """Return how many of the pool's nodes are replaced. Unknown if a part that was not compared may decide it."""
         is_open = self.uncompared is not None and self.uncompared.decides
         if self.verdict.replaced == "none" and is_open and (self.never_stored is None or self.nodes):
             return "unknown"
@@ -200,8 +201,8 @@ class PoolPlan(NamedTuple):
 
     @property
     def grade(self) -> Covered:
-        """Return how severe the change is for nodes, on the scale of drift: a pool that is removed, or launches
-        nothing, is most severe.
+        """Return how severe the change is for nodes, on the scale of drift. A pool that is deleted, or that cannot
+        launch nodes any more, is most severe.
         """
         if self.deleted or self.launches_nothing:
             return "all"
@@ -209,8 +210,8 @@ class PoolPlan(NamedTuple):
 
     @property
     def rank(self) -> int:
-        """Return the place of the pool in the report: what stops first, then what is replaced, what acts at once,
-        what is not known.
+        """Return the position of the pool in the report: pools that are deleted, refused or cannot launch first, then
+        replaced nodes, then fields that act at once, then unknown outcomes.
         """
         if self.deleted:
             return 0
@@ -230,7 +231,7 @@ class PoolPlan(NamedTuple):
 
 
 class ClassPlan(NamedTuple):
-    """A class that no pool of these files uses: what happens to the nodes of the pools that do, elsewhere."""
+    """The outcome of a change to a class that no pool in the files uses: what happens to nodes of pools elsewhere."""
 
     pair: Pair
     at: Node | Span
@@ -241,17 +242,17 @@ class ClassPlan(NamedTuple):
 
     @property
     def node_class(self) -> EC2NodeClass:
-        """The class as it is now; as it was where it is gone."""
+        """Return the class of the new side, or of the old side if it is deleted."""
         found = self.pair.new or self.pair.old
         assert isinstance(found, EC2NodeClass)
         return found
 
 
 class Absorbed(NamedTuple):
-    """A class that changes together with a release of Karpenter that hashes classes in another way.
+    """A class that changes together with an upgrade to a Karpenter release that hashes classes differently.
 
-    The new controller writes the hash of the changed class on NodeClaims that have not drifted yet, so that nodes may
-    never be replaced (AWS provider v1.14.1, `pkg/controllers/nodeclass/hash/controller.go`).
+    The new controller writes the hash of the changed class on NodeClaims that have not drifted yet, so that their
+    nodes may never be replaced (AWS provider v1.14.1, `pkg/controllers/nodeclass/hash/controller.go`).
     """
 
     name: str
@@ -260,10 +261,10 @@ class Absorbed(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The pools, the most endangered first; classes that only pools elsewhere use; what could not be compared.
+    """The pools, the most endangered first; classes that only pools elsewhere use; places that could not be compared.
 
-    `workloads` are those that lose a pool. `cost` is None if the change does not move it, or nothing is known.
-    `written` holds the object of v1beta1 that the files have, by the id of the v1 object that is compared.
+    `workloads` are those that lose a pool. `cost` is None if the change does not affect it, or if nothing is known.
+    `written` has the v1beta1 object of the files, by the id of the v1 object that is compared.
     """
 
     options: PlanOptions
@@ -278,7 +279,9 @@ class Plan(NamedTuple):
     written: Mapping[int, Object] = {}
 
     def with_places(self, places: Sequence[Gap]) -> Plan:
-        """Return the plan with more places that were not compared: a pool that changes at one is not known."""
+        """Return the plan with more places that were not compared. The outcome of a pool with such a change is not
+        known.
+        """
         changed = {(place.subject, span_of(place.at).source.path): place for place in places if place.decides}
         of_objects = {id(place.object): place for place in places if place.decides and place.object is not None}
         of_objects |= {id(pair.old): of_objects[id(pair.new)] for pair in self.classes if id(pair.new) in of_objects}
@@ -296,8 +299,8 @@ class Plan(NamedTuple):
 
     @property
     def endangers_nodes(self) -> bool:
-        """Whether a node is or may be replaced or removed, or none can be launched. A change that was not compared
-        counts.
+        """Return whether a node is or may be replaced or removed, or cannot be launched. A change that was not
+        compared counts.
         """
         return (
             any(pool.grade != "none" for pool in self.pools)
@@ -307,7 +310,7 @@ class Plan(NamedTuple):
 
 
 class Findings(NamedTuple):
-    """What `check` finds on the new side alone, and on the old side alone."""
+    """The findings of `check` that only the new side has, and those that only the old side has."""
 
     new: tuple[Result, ...] = ()
     gone: tuple[Result, ...] = ()

@@ -1,4 +1,6 @@
-"""Places by which objects of both sides are paired, where several releases of a chart have one place."""
+"""Names for places, with which objects of both sides are paired if several Helm releases of a chart have one
+place.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,7 @@ if TYPE_CHECKING:
 def name_places(sides: Sequence[Side], objects: Sequence[Sequence[Object]]) -> dict[int, str]:
     """Return the place of each text with objects of both sides, by its id.
 
-    Of releases with one place, those of the same objects belong together: their order may change, and one of them may
-    come or go.
+    Releases with one place are paired by equal objects: their order may change, and one may be added or removed.
     """
     named: dict[int, str] = {}  # of texts: finding a path from the root on is slow
     shared: set[str] = set()
@@ -40,6 +41,6 @@ def name_places(sides: Sequence[Side], objects: Sequence[Sequence[Object]]) -> d
 
 
 def _release(obj: Object) -> object:
-    """Return what stands for the release that an object is of; the text itself, if no release gives values."""
+    """Return a key for the Helm release of an object. If no release gives values, it is that of the text."""
     built = obj.source.built
     return (built.cluster, built.release) if built is not None and built.release is not None else id(obj.source)

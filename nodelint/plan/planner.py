@@ -1,4 +1,4 @@
-"""Both sides of a change compared, pool by pool and class by class."""
+"""Compare both sides of a change, pool by pool and class by class."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ ALL_READ = UnreadFiles()
 
 
 def make(old: Side, new: Side, options: PlanOptions, unread: UnreadFiles = ALL_READ) -> Plan:
-    """Compare two sides; `unread` is what of their files could not be read."""
+    """Return the plan of two sides. `unread` are their files that could not be read."""
     return Planner(old, new, options, unread).run()
 
 
 class Planner:
-    """Compares two sides for one release of each program."""
+    """The comparison of two sides for one Karpenter release and one Kubernetes version."""
 
     def __init__(self, old: Side, new: Side, options: PlanOptions, unread: UnreadFiles) -> None:
         self.options = options
@@ -80,7 +80,7 @@ class Planner:
         self.changed = [obj for pair in self.classes if pair.change != "unchanged" for obj in _classes(pair)]
         self.used: set[int] = set()
         self.left_out = LeftOutTypes(self.options, self.old.objects)
-        # An object may be the very same on both sides, in another place.
+        # The same object may be at different places on both sides.
         self.places = [
             {id(obj): index for index, obj in enumerate(context.objects)} for context in (self.old, self.new)
         ]
@@ -89,21 +89,23 @@ class Planner:
         self.comparer = PoolComparer(self.options, (self.old, self.new), self.classes, self.gaps, self.of_v1beta1)
 
     def find_place(self, pair: Pair) -> tuple[int | None, int | None]:
-        """Return which object of each side, counted from 0, a pair is about; None if a side has none."""
+        """Return the index of a pair's object on each side. None if a side does not have it."""
         both = zip((pair.old, pair.new), self.places, strict=True)
         old, new = (places[id(obj)] if obj is not None else None for obj, places in both)
         return old, new
 
     def list_unserved(self, but: Collection[tuple[int, int]] = ()) -> list[Gap]:
-        """Return the objects that the release does not serve; `but` are the sides and numbers of some that do not
-        count.
+        """Return gaps for the objects that the release does not serve. `but` are objects to leave out, by side and
+        index.
         """
         old, new = ([obj for n, obj in objs if (side, n) not in but] for side, objs in enumerate(self.unserved))
         return list(map(self.written.lead_gap, unserved(old, new, self.options.release)))
 
     def _note_gaps(self, pairs: Sequence[Pair]) -> None:
-        """Note the objects that cannot be compared because a side cannot read what is, or may be, theirs."""
-        if RUN.has_left_out:  # what one side alone has may be in what was not read of the other
+        """Record the objects that cannot be compared because a side cannot read a file that has, or may have, the
+        object.
+        """
+        if RUN.has_left_out:  # an object that only one side has may be in an unread file of the other
             for pair in pairs:
                 obj = pair.old or pair.new
                 if obj is not None and None in (pair.old, pair.new):
@@ -130,7 +132,9 @@ class Planner:
         return Context(objs, Target(self.options.release, kubernetes, self.options.schemas, facts))
 
     def _terminates_first(self, pool: NodePool) -> bool | None:
-        """Whether files state that the feature gate TerminateFirstDrift is on; None if none does."""
+        """Return whether files enable the feature gate TerminateFirstDrift for a static pool. None if no file states
+        it.
+        """
         stated = self.options.stated
         if stated is None or pool.node.find("spec", "replicas") is None or pool.source.path == "-":
             return None
@@ -145,7 +149,7 @@ class Planner:
         }
         pairs = match_objects(before, after, lambda obj: places[id(obj.source)], lambda obj: values[id(obj)])
         taken = {(written_name(o), values[id(o)]) for o in (*old, *new) if _is_applied(o)}
-        # What is made of a values file alone is none of its own where a release takes this file on the other side.
+        # A rendering with a values file alone is not compared if a Helm release uses the file on the other side.
         return [
             pair
             for pair in pairs
@@ -168,7 +172,7 @@ class Planner:
         ours, classes = ([pair for pair in pairs if id(pair) not in left_out] for pairs in (ours, self.classes))
         lost = list(nameless([*ours, *classes]))
         skipped = {id(place.at) for place in lost}
-        # An object of the same name in an API that is not served is the same object: nothing comes or goes.
+        # An object of the same name in an API that is not served is the same object: it is neither added nor removed.
         there = {(obj.kind, written_name(obj)) for objs in self.unserved for _, obj in objs}
         alike = [p for p in (*ours, *classes) if p.change in ("added", "removed") and name_of(p) in there]
         skipped |= {id(_name_node(pair)) for pair in alike}
@@ -197,7 +201,9 @@ class Planner:
         )
 
     def _find_new_values(self, pair: Pair) -> Gap | None:
-        """Say of an object of one side that the other side has its values file and does not build with it."""
+        """Return a gap for an object of one side if the other side also has its values file but does not render with
+        the file. None otherwise.
+        """
         obj, number = (pair.new, 1) if pair.new is not None else (pair.old, 0)
         if pair.change not in ("added", "removed") or obj is None:
             return None
@@ -211,7 +217,9 @@ class Planner:
     # -- pools
 
     def _pool_or_gap(self, pair: Pair, changed: dict[int, Gap]) -> PoolPlan:
-        """Return the plan of a pool; `changed` are objects whose template code changes, by the ids of their names."""
+        """Return the plan of a pool. `changed` are gaps of objects with changed template code, by the ids of their
+        names.
+        """
         plan = self.written.lead_pool(self._pool(pair))
         if plan.uncompared is not None or not changed or not isinstance(pair.new, NodePool) or pair.old is None:
             return plan
@@ -276,14 +284,16 @@ class Planner:
         return add_roll(self.options, plan, (pair.old, new_pool))
 
     def _class_gap(self, pool: NodePool, *classes: EC2NodeClass | None) -> Gap | None:
-        """Return what keeps the class of a pool from being compared; None if nothing does."""
+        """Return the gap that prevents the comparison of a pool's class. None if the class can be compared."""
         found = next((self.gaps[id(node_class)] for node_class in classes if id(node_class) in self.gaps), None)
         return found if found is not None or any(classes) else self.unread.find_class(pool)
 
     def _unclear(
         self, old: NodePool, new: NodePool, old_class: EC2NodeClass | None, new_class: EC2NodeClass | None
     ) -> Gap | None:
-        """Return why the class of a pool was not compared; None if it was, or is not a part of these files."""
+        """Return a gap with the reason why the class of a pool was not compared. None if it was, or if the class is
+        not in the files.
+        """
         if old_class is not None and new_class is not None:
             return None
         for context, pool in ((self.new, new), (self.old, old)):
@@ -318,7 +328,9 @@ class Planner:
     # -- classes that only pools elsewhere use
 
     def _class(self, pair: Pair) -> ClassPlan | None:
-        """Return what a class does to the nodes of pools that are not in these files; None if it does nothing."""
+        """Return the outcome of a class for nodes of pools that are not in the files. None if it does not affect
+        nodes.
+        """
         moved = self.options.moved is not None
         if pair.change == "added" or (pair.change == "unchanged" and not moved):
             return None
@@ -351,7 +363,9 @@ class Planner:
         )
 
     def _selects_the_same(self, old: EC2NodeClass, new: EC2NodeClass) -> bool:
-        """Whether two classes select the same images by the facts of the account."""
+        """Return whether two classes select the same images according to the AWS facts. False if that is not
+        known.
+        """
         if not self.options.facts or self.options.facts is not self.options.old_facts:
             return False
         ids = list_image_ids(self.old.images(old))
@@ -359,7 +373,7 @@ class Planner:
 
 
 def _each_once(places: Iterable[Gap]) -> Iterator[Gap]:
-    """Yield the places in their order; several pools may have one."""
+    """Yield the places in their order without duplicates: several pools may have the same place."""
     yield from {id(place): place for place in places}.values()
 
 
@@ -378,7 +392,7 @@ def _of_kind(objs: Sequence[Object], kind: type[Any], release: Version) -> list[
 
 
 def _is_applied(obj: Object) -> bool:
-    """Whether it is known what applies an object of a chart."""
+    """Return whether the Helm release that applies an object of a chart is known."""
     built = obj.source.built
     return built is not None and built.release is not None and built.applied_by[1] != ""
 

@@ -1,4 +1,4 @@
-"""A pool compared with its class: what becomes of its nodes, and what it can launch after the change."""
+"""Compare a pool and its class on both sides: the outcome for its nodes, and what it can launch after the change."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class PoolComparison(NamedTuple):
-    """What becomes of a pool and its nodes, and what it can launch after the change; see `PoolPlan`."""
+    """The outcome for a pool and its nodes, and what it can launch after the change; see `PoolPlan`."""
 
     found: Verdict
     after: Resolution | None
@@ -40,9 +40,10 @@ class PoolComparison(NamedTuple):
 
 
 class PoolComparer:
-    """Compares pools of both sides; `classes` are the pairs of all classes, `gaps` those that a side cannot read.
+    """The comparison of pools of both sides. `classes` are the pairs of all classes, `gaps` the ids of the classes
+    that cannot be compared.
 
-    `written` are the objects of v1beta1 of both sides, by the ids of what they become.
+    `written` are the v1beta1 objects of both sides, by the ids of their converted objects.
     """
 
     def __init__(
@@ -59,7 +60,7 @@ class PoolComparer:
         self.classes = classes
         self.now = {id(pair.old): pair for pair in classes if pair.change in ("changed", "unchanged")}
         here = {pair.new.name for pair in classes if pair.new is not None}
-        # What a side cannot read is not gone.
+        # A class in a file that a side cannot read may still exist.
         self.gone = {pair.old.name for pair in classes if pair.old is not None and id(pair.old) not in gaps} - here
         self.faults: dict[int, str | None] = {}
         self.refused: dict[int, list[Refusal]] = {}
@@ -67,7 +68,9 @@ class PoolComparer:
     def compare(
         self, sides: Sides, before: Resolution, written: NodePool, is_refused: bool, moved: bool
     ) -> PoolComparison:
-        """Compare a pool and its class; `written` is the pool of the new side, which may be refused."""
+        """Return the comparison of a pool and its class. `written` is the pool of the new side, which may be
+        refused.
+        """
         old, new, old_class, new_class = sides.pool, sides.new_pool, sides.node_class, sides.new_class
         same_class = new_class is old_class or new_class is None
         is_gone = old_class is not None and new_class is None and class_name(new) == class_name(old)
@@ -96,7 +99,7 @@ class PoolComparer:
         pool: NodePool | None = None,
         is_gone: bool = False,
     ) -> LaunchStop | None:
-        """Return why a pool can launch nothing with a class; None if it can. `pool` is one of the new side."""
+        """Return why a pool can launch nothing with a class. None if it can. `pool` is one of the new side."""
         ref = pool.class_ref if pool is not None else None
         if node_class is None:
             is_gone = is_gone or (ref is not None and ref.name in self.gone)
@@ -116,7 +119,7 @@ class PoolComparer:
         return find_stop(resolution)
 
     def is_unchanged(self, pool: Pair, old_class: EC2NodeClass | None, written_class: EC2NodeClass | None) -> bool:
-        """Whether a pool and its class are the same on both sides."""
+        """Return whether a pool and its class are equal on both sides."""
         node_class = self.now.get(id(old_class))
         changes = pool.change, node_class.change if node_class is not None else None
         return changes == ("unchanged", "unchanged") and node_class is not None and node_class.new is written_class
@@ -129,7 +132,9 @@ class PoolComparer:
         pool: NodePool,
         gap: Gap | None,
     ) -> tuple[EC2NodeClass | None, list[Refusal]]:
-        """Return the class that the pool has in the end, and why an update of it is refused."""
+        """Return the class of the pool after the change, and the reasons why the API server refuses the update of the
+        class.
+        """
         if gap is not None:
             return None, []
         if old_class is None or class_name(pool) != class_name(old_pool):
@@ -144,7 +149,9 @@ class PoolComparer:
         return (old_class if refused else pair.new), refused
 
     def _after(self, written: NodePool, pool: NodePool, node_class: EC2NodeClass | None) -> Resolution:
-        """Return what the pool launches in the end: as the new side has it, except what is refused."""
+        """Return the types that `pool` can launch with a class after the change. `written` is the pool of the new
+        side's file. `pool` is the old one if the API server refuses the update.
+        """
         if pool is written and node_class is self.new.node_class(written):
             return self.new.resolution(written)
         return self.resolve(pool, node_class)
@@ -155,7 +162,7 @@ class PoolComparer:
         return resolve(pool, node_class, self.new.catalog, options.release, options.kubernetes, None, facts, images)
 
     def find_stored_class(self, node_class: EC2NodeClass | None) -> EC2NodeClass | None:
-        """Return a class of the new side as the cluster holds it: the old one if its update is refused."""
+        """Return a class of the new side as the cluster stores it: the old one if its update is refused."""
         pair = next((pair for pair in self.classes if pair.new is node_class and node_class is not None), None)
         if pair is None or pair.change != "changed" or not self.list_refusals(pair):
             return node_class
@@ -171,7 +178,7 @@ class PoolComparer:
 
 
 def class_name(pool: NodePool) -> object:
-    """Return what a pool calls its class; a placeholder as it is written."""
+    """Return the name by which a pool refers to its class. A name with a placeholder is returned as it is written."""
     ref = pool.class_ref
     if ref is None or isinstance(ref.name, str) or ref.name is None:
         return ref.name if ref is not None else None

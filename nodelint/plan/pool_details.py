@@ -1,4 +1,6 @@
-"""What a plan says of a pool besides the verdict: what acts at once, how fast nodes go, each node that runs."""
+"""Details of a pool in a plan besides the verdict: effects without drift, the disruption rate, the outcome for each
+node.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ _STATIC = ("NodePoolDrifted", "RequirementsDrifted", "NodeClassDrift")
 
 
 def add_roll(options: PlanOptions, plan: PoolPlan, pools: tuple[NodePool | None, NodePool | None]) -> PoolPlan:
-    """Return the plan of a pool with how the cluster's nodes go."""
+    """Return the plan of a pool with the rollout of the cluster's nodes."""
     if options.cluster is None or not plan.nodes:
         return plan
     from nodelint.plan.roll import roll
@@ -44,7 +46,7 @@ def add_roll(options: PlanOptions, plan: PoolPlan, pools: tuple[NodePool | None,
 def find_effects(
     options: PlanOptions, old: NodePool, new: NodePool, found: Verdict, before: Resolution, after: Resolution | None
 ) -> list[Effect]:
-    """Return what acts at once of a pool that changes, as far as both sides are known."""
+    """Return the effects without drift of a changed pool, as far as both sides are known."""
     if old is new:
         return []
     whole = True
@@ -60,7 +62,7 @@ def find_effects(
 
 
 def find_pace(options: PlanOptions, pool: NodePool, found: Verdict) -> Pace | None:
-    """Return how fast the nodes of a pool go; None if none drifts, and where its budgets are not known."""
+    """Return how fast the nodes of a pool are replaced. None if none drifts, or if its budgets are not known."""
     if options.now is None or found.replaced == "none":
         return None
     try:
@@ -70,7 +72,7 @@ def find_pace(options: PlanOptions, pool: NodePool, found: Verdict) -> Pace | No
 
 
 def find_nodes(options: PlanOptions, sides: Sides, found: Verdict) -> tuple[NodeOutcome, ...] | None:
-    """Return what becomes of the nodes that the cluster has."""
+    """Return the outcome for each node of the cluster in a pool. None without a cluster."""
     if options.cluster is None:
         return None
     node_class = _hash(options, sides.new_class)
@@ -87,7 +89,7 @@ def find_nodes(options: PlanOptions, sides: Sides, found: Verdict) -> tuple[Node
 
 
 def _hash(options: PlanOptions, obj: Object | None) -> Hash | None:
-    """Return the hash that an object will have in the cluster; None if it cannot be known."""
+    """Return the hash that an object will have in the cluster. None if it is not known."""
     if obj is None or options.cluster is None:
         return None
     ca = ca_of(options.cluster, options.release)
@@ -99,8 +101,8 @@ def _hash(options: PlanOptions, obj: Object | None) -> Hash | None:
 
 
 def find_never_stored(options: PlanOptions, written: Mapping[int, Object], *old: Object | None) -> str | None:
-    """Return why the API server cannot have taken one of the objects of the old side; `written` are those of
-    v1beta1.
+    """Return why the API server refused one of the objects of the old side. None if it accepted them. `written` has
+    the v1beta1 objects.
     """
     for stored in old:
         obj = written.get(id(stored), stored) if stored is not None else None

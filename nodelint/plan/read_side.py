@@ -1,4 +1,4 @@
-"""Both sides of a change: the files as they are, and as a revision or another folder has them."""
+"""Read both sides of a change: the files in the working tree, and those of a revision or another folder."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 class Read(NamedTuple):
-    """What was read of a side: the files, those read for context, and what the clusters get of them.
+    """The content of a side: its files, those read for context (`beside`), and the rendered manifests.
 
-    `paths` are the requested ones. Paths are compared from `root` on; `above` is the top of the repository whose
-    revision stands in that folder.
+    `paths` are the requested ones. Paths are compared relative to `root`; `above` is the top of the repository whose
+    revision is in that folder, else None.
     """
 
     found: Discovery
@@ -40,9 +40,9 @@ class Read(NamedTuple):
 
 
 def read_side(found: Discovery, session: Session, root: str, paths: Sequence[str], whole: bool = False) -> Read:
-    """Read a side from the files that were found.
+    """Return a side from the files that were found.
 
-    Classes that are not available are looked for in the repository around, unless the side is `whole`.
+    Classes that are missing are searched in the rest of the repository, unless the side is `whole`.
     """
     from nodelint.inventory import read_inventory
 
@@ -55,23 +55,23 @@ def read_side(found: Discovery, session: Session, root: str, paths: Sequence[str
 
 
 def is_lost(read: Read) -> bool:
-    """Whether nothing of a side was read, as something is wrong with its files."""
+    """Return whether nothing of a side was read because its files have errors."""
     sources = read.found.sources
     return any(source.problems for source in sources) and next(read.inventory.objects(foreign=True), None) is None
 
 
 def root_of(paths: Sequence[str]) -> str:
-    """Return the folder from which the files of a side are compared with those of the other."""
+    """Return the folder to which the paths of a side are relative when it is compared with the other side."""
     first = os.path.normpath(paths[0])
     folder = first if os.path.isdir(first) else os.path.dirname(first)
     return folder or os.curdir
 
 
 def applied(mine: Read, other: Read) -> Inventory:
-    """Return what the clusters get of a side, without files that only the other side's overlays take.
+    """Return the objects that a side applies, without files that only overlays of the other side use.
 
-    A file that a kustomization no longer lists, or does not list yet, stays in the repository and is not applied. Nor
-    is what a chart makes of its default values, if everything that installs it gives others.
+    A file that a kustomization does not list stays in the repository but is not applied. A chart rendered with its
+    default values is not applied either, if every installation gives other values.
     """
     inventory = _without_empty(mine, other, _without_defaults(mine, other))
     if not other.inventory.built:
@@ -87,7 +87,7 @@ def applied(mine: Read, other: Read) -> Inventory:
         folder = os.path.dirname(place)
         if place in taken:
             return any(not above or folder == above or folder.startswith(above + os.sep) for above in folders)
-        # Of objects that the other side's overlays have, a new file that no overlay takes gives a cluster nothing.
+        # A new file with objects of the other side's overlays is not applied if no overlay uses the file.
         return folder in folders and place not in there and _holds_only(source, built_names)
 
     own_files = [s for s in inventory.files if os.path.abspath(s.path) in own or not is_left_out(s)]
@@ -95,13 +95,15 @@ def applied(mine: Read, other: Read) -> Inventory:
 
 
 def _holds_only(source: Source, names: set[tuple[str, str | None]]) -> bool:
-    """Whether a file has objects, and all of them are of some kinds and names."""
+    """Return whether a file has objects, and all have one of these kinds and names."""
     found = [(obj.kind, written_name(obj)) for obj in objects(source)]
     return bool(found) and names.issuperset(found)
 
 
 def _without_defaults(mine: Read, other: Read) -> Inventory:
-    """Leave out what is made of defaults that nothing applies, unless the other side may apply these."""
+    """Return an inventory without charts rendered with default values that nothing applies, unless the other side may
+    apply them.
+    """
     if not any(map(_is_unapplied, mine.inventory.built)):
         return mine.inventory
     used = {
@@ -118,9 +120,10 @@ def _without_defaults(mine: Read, other: Read) -> Inventory:
 
 
 def _without_empty(mine: Read, other: Read, inventory: Inventory) -> Inventory:
-    """Leave out what is made with a values file that holds no value, and that the other side does not build with.
+    """Return an inventory without manifests rendered with an empty values file with which the other side does not
+    render.
 
-    It does not show that there is an environment of that name.
+    Such a file does not show that there is an environment of this name.
     """
     used = {(path_below(built.source.path, other.root), built.label) for built in other.inventory.built}
     left = [
@@ -147,7 +150,7 @@ def _absolute(read: Read) -> str:
 
 
 def renamed(read: Read, plan: Plan, findings: Findings) -> None:
-    """Name the files of a revision as they are named in the repository, seen from the working folder."""
+    """Change the paths of a revision's files to those in the repository, relative to the working folder."""
     if read.above is None:
         return
     texts = [result.span.source for result in findings.gone]

@@ -1,4 +1,4 @@
-"""Reasons for which nodes drift, and what they come to for a pool."""
+"""Reasons for drift, and the verdict that follows from them for a pool."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 class Reason(NamedTuple):
-    """A reason for which nodes drift, with the place that brings it about and how many nodes it concerns.
+    """A reason for drift, with the place that causes it and how many nodes it concerns.
 
-    `change` is the value before and after, as far as the reason is about one field. `recorded` says whether Karpenter
-    writes it on NodeClaims: it writes the first reason that it finds, and the others exist, too. `of_cluster` says
-    that the cause is another version of Kubernetes, and the place only what depends on it. `of_files` says that a
-    value decides which the files do not tell.
+    `change` is the value before and after, if the reason concerns one field. `recorded` is true if Karpenter writes
+    the reason on NodeClaims: it writes the first reason that it finds, although further reasons apply. `of_cluster`
+    is true if the cause is another Kubernetes version, on which the place only depends. `of_files` is true if an
+    unknown value in the files decides.
     """
 
     reason: str
@@ -37,7 +37,9 @@ class Reason(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """How many of a pool's nodes drift, and why. `unknown` says what could not be read."""
+    """The part of a pool's nodes that drifts (`replaced`), with the reasons. `unknown` explains why a part is
+    unknown, if it is.
+    """
 
     replaced: Covered
     reasons: tuple[Reason, ...] = ()
@@ -45,7 +47,7 @@ class Verdict(NamedTuple):
 
     @property
     def of_no_nodes(self) -> Verdict:
-        """Return the verdict where the pool has no node: what changes is reported, and concerns no node."""
+        """Return the verdict for a pool without nodes: the changes are reported, and concern no node."""
         return Verdict("none", tuple(reason._replace(covered="none", recorded=True) for reason in self.reasons))
 
 
@@ -53,7 +55,7 @@ NOTHING = Verdict("none")
 
 
 def mark_recorded(reasons: Sequence[Reason]) -> Iterator[Reason]:
-    """Yield the reasons; those behind one that covers all nodes, except its own places, are not recorded."""
+    """Yield the reasons, with `recorded` false for those after a reason that covers all nodes."""
     first = next((reason.reason for reason in reasons if reason.covered == "all"), None)
     past = False
     for reason in reasons:
@@ -62,7 +64,8 @@ def mark_recorded(reasons: Sequence[Reason]) -> Iterator[Reason]:
 
 
 def absorbs(kind: str, upgraded: tuple[Version, Version] | None) -> bool:
-    """Whether a change of an object may be lost in an upgrade of Karpenter, since the new release hashes it again.
+    """Return whether a change of an object may be lost in an upgrade of Karpenter, because the new release hashes it
+    differently.
 
     The new controller writes its own hash of the changed object on NodeClaims that have not drifted yet. Source:
     provider pkg/controllers/nodeclass/hash/controller.go@v1.14.1:88-121.
@@ -82,13 +85,13 @@ def why_absorbed(upgraded: tuple[Version, Version]) -> str:
 def find_why_absorbed(
     covered: Covered, found: Sequence[Reason], upgraded: tuple[Version, Version] | None
 ) -> str | None:
-    """Return why the upgrade makes a verdict unknown; None if it does not."""
+    """Return why the upgrade makes a verdict unknown. None if it does not."""
     absorbed = any(reason.reason == "NodeClassDrift" and reason.covered == "unknown" for reason in found)
     return why_absorbed(upgraded) if upgraded is not None and absorbed and covered == "unknown" else None
 
 
 def keep_static(found: Verdict) -> Verdict:
-    """Return a verdict without what Karpenter compares with the status of a class, which is not ready."""
+    """Return a verdict without reasons that depend on the status of a class, because the class is not ready."""
     static_reasons = tuple(reason for reason in found.reasons if reason.reason in _STATIC)
     if static_reasons == found.reasons:
         return found

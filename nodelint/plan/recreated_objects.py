@@ -1,4 +1,4 @@
-"""Objects that both sides have and that another block makes: they are destroyed and created again."""
+"""Objects on both sides that a different Terraform block creates: they are destroyed and created again."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 _KEY = re.compile(r"\[[^\[\]]*\]")
 _MOST_MOVES = 20
 _Owners = dict[str, list["ObjectOwner"]]
-"""What makes the objects of a side, by kind and name."""
+"""The blocks that create the objects of a side, by kind and name of the object."""
 
 
 def find_recreated(was: Read, new: Read) -> Iterator[Gap]:
-    """Yield the objects of both sides that stand at another address on the new one, where no block says so."""
+    """Yield the objects of both sides whose Terraform address changes without a `moved` block."""
     rows = TABLE.of_languages((*was.found.seen, *new.found.seen))
     before = _list_owners(was, rows) if rows else {}
     if not before:
@@ -54,7 +54,7 @@ def find_recreated(was: Read, new: Read) -> Iterator[Gap]:
 
 
 def _is_unread(owner: ObjectOwner, was: Read, new: Read) -> bool:
-    """Return whether the new side has a file that could not be read, in a folder of what made an object."""
+    """Return whether the new side has an unreadable file in a folder of the block that created an object."""
     unread = {os.path.dirname(os.path.abspath(path)) for path, _ in new.found.unreadable}
     folders = (os.path.join(new.root, path_below(folder, was.root)) for folder in owner.folders)
     return any(os.path.abspath(folder) in unread for folder in folders)
@@ -94,7 +94,7 @@ def _list_owners(side: Read, rows: Sequence[FormRow]) -> _Owners:
 
 
 def _list_moves(was: Read, new: Read, sides: tuple[_Owners, _Owners], rows: Sequence[FormRow]) -> list[AddressMove]:
-    """Return the moves that the new side states, in the folders of what makes objects on either side."""
+    """Return the moves that the new side states, in the folders of blocks that create objects on either side."""
     folders = [
         os.path.abspath(os.path.join(new.root, path_below(folder, side.root)))
         for side, owners in zip((was, new), sides, strict=True)
@@ -107,7 +107,7 @@ def _list_moves(was: Read, new: Read, sides: tuple[_Owners, _Owners], rows: Sequ
 
 
 def _has_moved(old: ObjectOwner, come: Sequence[ObjectOwner], moves: Sequence[AddressMove]) -> bool:
-    """Whether moves lead from an address to one that has come, or say that it is kept; keys do not count."""
+    """Return whether moves lead from an address to a new one, or keep the object. Instance keys do not count."""
     wanted = {_KEY.sub("", owner.address) for owner in come}
     first = _KEY.sub("", old.address)
     pending, known = [first], set[str]()
@@ -130,6 +130,6 @@ def _has_moved(old: ObjectOwner, come: Sequence[ObjectOwner], moves: Sequence[Ad
 
 
 def _find_steps(address: str, steps: str) -> int | None:
-    """Return where whole steps stand in an address; None if they do not."""
+    """Return the offset of whole steps in an address. None if the address does not contain them."""
     found = re.search(rf"(?<![\w-]){re.escape(steps)}(?![\w-])", address)
     return found.start() if found is not None else None

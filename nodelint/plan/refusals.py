@@ -1,4 +1,4 @@
-"""What the API server refuses: updates that transition rules forbid, and objects that are not valid."""
+"""Updates that transition rules of the API server forbid, and objects that are not valid."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Refusal(NamedTuple):
-    """A reason for which the API server stores nothing of an object."""
+    """A reason for which the API server does not store an object."""
 
     at: Node | Span
     field: str
@@ -30,9 +30,9 @@ class Refusal(NamedTuple):
 
 
 def refusals(old: Object | None, new: Object, release: Version, schemas: Schemas) -> list[Refusal]:
-    """Return why the API server refuses an object, or its update from an older one; an empty list where it takes it.
+    """Return why the API server refuses an object, or its update from an older one. Empty if it accepts the object.
 
-    A fault that the older object has as well is not a reason: the cluster took it.
+    A fault that the older object has as well is no reason: the cluster accepted it.
     """
     known = (
         {(problem.path, problem.message) for problem in find_faults(old, release, schemas)}
@@ -50,9 +50,10 @@ def refusals(old: Object | None, new: Object, release: Version, schemas: Schemas
 
 
 def why_never_stored(obj: Object, release: Version, schemas: Schemas) -> str | None:
-    """Return why no node of an object as it is written can run: it is refused, or launches nothing.
+    """Return why no node of an object can run: the API server refuses the object, or Karpenter launches nothing with
+    it.
 
-    None if one can.
+    None if nodes can run.
     """
     name = obj.name if isinstance(obj.name, str) else obj.name_node.unquoted
     fault = find_refusal(obj, release, schemas)
@@ -66,13 +67,13 @@ def why_never_stored(obj: Object, release: Version, schemas: Schemas) -> str | N
 
 
 def find_refusal(obj: Object, release: Version, schemas: Schemas) -> str | None:
-    """Return the first fault for which the API server does not take an object; None if it takes it."""
+    """Return the first fault for which the API server refuses an object. None if it accepts the object."""
     fault = next(find_faults(obj, release, schemas), None)
     return fault.message if fault is not None else None
 
 
 def _transitions(old: Object, new: Object, release: Version) -> Iterator[Refusal]:
-    """Yield the transition rules (`oldSelf`) of the release that an update breaks."""
+    """Yield the transition rules (`oldSelf`) of the release that an update violates."""
     for rule in table("transitions")["rules"]:
         if rule["kind"] != new.kind or not releases_match(rule["releases"], release):
             continue
@@ -84,7 +85,7 @@ def _transitions(old: Object, new: Object, release: Version) -> Iterator[Refusal
 
 
 def _nearest(obj: Object, steps: list[str]) -> Node:
-    """Return the innermost mapping on a path that is there, told by its key."""
+    """Return the key of the innermost existing mapping on a path. The object's name if there is none."""
     node = obj.node
     at = obj.name_node
     for step in steps:
@@ -101,7 +102,7 @@ def _value(obj: Object, steps: list[str]) -> Any:
 
 
 def _changed(was: Any, now: Any, _: Object, __: Object) -> bool:
-    # What is filled in later may be the very value that was there.
+    # A placeholder may have the same value as before.
     return was is not None and now is not None and UNKNOWN not in (was, now) and was != now
 
 

@@ -1,4 +1,4 @@
-"""Releases that the files of both sides state differently: a change of its own, which concerns every node."""
+"""Releases that the files of both sides state differently: a separate change, which concerns every node."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class StatedLines:
         self._lines: dict[tuple[str, str], list[str]] = {}
 
     def is_reassigned(self, old: Evidence | None, new: Evidence | None) -> bool:
-        """Return whether the lines that state a release for an object before and after stand on both sides.
+        """Return whether the lines that state a release for an object before and after are on both sides.
 
-        Then no release moves: another line counts for the object, because its files are read in another way.
+        Then no release changes: a different line applies to the object, because its files are read differently.
         """
         if old is None or new is None:
             return False
@@ -61,7 +61,9 @@ class StatedLines:
 
 
 def kubernetes_move(old: Chosen, new: Chosen, lines: StatedLines) -> ReleaseMove | None:
-    """Return the move to another version of Kubernetes; None if a side does not state one, or both state the same."""
+    """Return the change to another Kubernetes version. None if a side does not state one, or if both state the
+    same.
+    """
     stated = new.kubernetes_from
     if old.kubernetes is None or new.kubernetes is None or stated is None or old.kubernetes == new.kubernetes:
         return None
@@ -72,7 +74,7 @@ def kubernetes_move(old: Chosen, new: Chosen, lines: StatedLines) -> ReleaseMove
 
 
 def karpenter_moves(both: Iterable[tuple[Chosen, Chosen]], lines: StatedLines) -> Iterator[ReleaseMove]:
-    """Yield the moves to other releases of Karpenter, and whether they replace nodes by themselves."""
+    """Yield the changes to other Karpenter releases, with a note whether they replace nodes by themselves."""
     for old, new in both:
         stated = new.karpenter_from
         was, now = old.karpenter.last, new.karpenter.last

@@ -1,10 +1,10 @@
-"""RequirementsDrifted: which nodes of a pool no longer meet its requirements.
+"""RequirementsDrifted: the nodes of a pool that do not meet its new requirements.
 
-Karpenter compares the labels of a NodeClaim with the NodePool's requirements, and with these alone: labels of the
-template do not count. A label that the NodeClaim lacks meets NotIn and DoesNotExist only, well known or not. The
-labels are those of the instance type and of its offering, those of the template, and one value for each key of the
-user's own that the requirements name.
-Source: karpenter pkg/controllers/nodeclaim/disruption/drift.go@v1.14.1:178-188, requirements.go `Compatible`.
+Karpenter compares the labels of a NodeClaim with the NodePool's requirements only; labels of the template do not
+count. If the NodeClaim lacks a label, it meets only NotIn and DoesNotExist, whether the label is well known or not.
+The labels of a NodeClaim are those of the instance type and of its offering, those of the template, and one value for
+each custom key that the requirements name. Source: karpenter
+pkg/controllers/nodeclaim/disruption/drift.go@v1.14.1:178-188, requirements.go `Compatible`.
 """
 
 from __future__ import annotations
@@ -40,9 +40,10 @@ _PLACES = frozenset({REGION, ZONE, ZONE_ID, CAPACITY_TYPE, TENANCY}) | RESERVATI
 
 
 class RequirementDrift(NamedTuple):
-    """How many nodes drift, the instance types whose nodes all do, and the lines to blame.
+    """The part of the nodes that drifts, the instance types all of whose nodes drift, and the requirements that cause
+    the drift.
 
-    `of_files` says that a requirement decides which holds a placeholder.
+    `of_files` is true if a requirement with a placeholder decides.
     """
 
     covered: Covered
@@ -52,16 +53,14 @@ class RequirementDrift(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A requirement of the new side with the place where it is written."""
+    """A requirement of the new side, with its node."""
 
     node: Node
     requirement: Requirement
 
 
 def requirement_drift(old: Resolution, new: NodePool, alive: TypeSet) -> RequirementDrift:
-    """Return the nodes that the old pool can have, of the types in `alive`, and that the new requirements do not
-    allow.
-    """
+    """Return the drift of the nodes that the old pool can have, of the types in `alive`, by the new requirements."""
     release = old.version
     lines, unread = _read(new, release)
     as_before = [json_value(line.node) for line in old.pool.requirements] if unread else []
@@ -79,7 +78,7 @@ def requirement_drift(old: Resolution, new: NodePool, alive: TypeSet) -> Require
             continue
         failing: TypeSet = NONE
         covered: Covered = "unknown"
-        if not (key in not_known or None in not_known):  # else it is not known what nodes were asked for before
+        if not (key in not_known or None in not_known):  # else the earlier requirements are unknown
             failing, covered = _compare_key(requirement, old, before, alive)
         types |= failing
         parts += [] if failing else [covered]
@@ -93,7 +92,9 @@ def requirement_drift(old: Resolution, new: NodePool, alive: TypeSet) -> Require
 def _compare_key(
     requirement: Requirement, old: Resolution, before: Requirements, alive: TypeSet
 ) -> tuple[TypeSet, Covered]:
-    """Return the types whose nodes all fail a requirement, and how many nodes do of which no type says so."""
+    """Return the types all of whose nodes fail a requirement, and how many nodes fail if that does not depend on the
+    type.
+    """
     key = requirement.key
     if key in _PLACES or not (key in old.catalog.keys or key in (OS, WINDOWS_BUILD)):
         return NONE, _of_label(requirement, _label(key, old, before, old.version), old)
@@ -103,15 +104,16 @@ def _compare_key(
 
 
 def _known_key(line: Node) -> str | None:
-    """Return the key of a requirement; None if the key itself is not known."""
+    """Return the key of a requirement. None if the key is not known."""
     key = line.get("key")
     return normalize(key.value) if key is not None and isinstance(key.value, str) else None
 
 
 def _may_run_unlisted(wanted: Requirement, before: Requirement | None, old: Resolution) -> bool:
-    """Whether nodes may run that fail a requirement and are of no type listed here, such as one that AWS has retired.
+    """Return whether nodes may run that fail a requirement and have an unlisted type, such as one that AWS has
+    retired.
 
-    Only values that the pool named before count. A slip such as `m5.lrage` is the type of no node.
+    Only values that the pool named before count. No node has a misspelled type such as `m5.lrage`.
     """
     if before is None or before.complement:
         return False
@@ -122,7 +124,9 @@ def _may_run_unlisted(wanted: Requirement, before: Requirement | None, old: Reso
 
 
 def _read(pool: NodePool, release: Version) -> tuple[list[Line], list[Node]]:
-    """Return the requirements that can be read, and the places of those that hold a placeholder or depend on code."""
+    """Return the requirements that can be read, and the nodes of those that hold a placeholder or depend on template
+    code.
+    """
     lines, unread = [], []
     parts = list_open_parts(pool) or NO_OPEN_PARTS
     for line in pool.requirements:
@@ -144,11 +148,11 @@ def _requirement(line: RequirementLine, release: Version) -> Requirement | None:
 
 
 Values = Requirement | None
-"""The values that a label can have on a node; None where nodes lack the label."""
+"""The values that a label can have on a node. None if nodes lack the label."""
 
 
 def _label(key: str, old: Resolution, before: Requirements, release: Version) -> Values:
-    """Return what nodes of the old pool can carry under a key that is not a property of instance types."""
+    """Return the values that nodes of the old pool can have for a key that is no property of instance types."""
     written = {normalize(str(label.key)): label.value for label in old.pool.template_labels}
     if key == NODEPOOL and isinstance(old.pool.name, str):
         return Requirement.parse(key, "In", (old.pool.name,))
@@ -176,7 +180,7 @@ def _real_values(requirement: Requirement, old: Resolution) -> Requirement:
 
 
 def _offered(key: str, old: Resolution, release: Version) -> Requirement | None:
-    """Return the values of a label that comes from an offering; None for a label of the user's own."""
+    """Return the values of a label that comes from an offering. None for a custom label."""
     if key == CAPACITY_TYPE:
         return Requirement.parse(key, "In", capacity_types(old.node_class, release))
     if key == TENANCY and key in well_known(release):
@@ -192,7 +196,7 @@ def _offered(key: str, old: Resolution, release: Version) -> Requirement | None:
 
 
 def _of_label(wanted: Requirement, values: Values, old: Resolution) -> Covered:
-    """Return how many nodes fail a requirement on a label that has these values on nodes."""
+    """Return how many nodes fail a requirement on a label with these values."""
     if wanted.key in RESERVATION_KEYS and wanted.key in well_known(old.version):
         return _of_reservation(wanted, old)
     if values is None:
@@ -210,7 +214,7 @@ def _of_label(wanted: Requirement, values: Values, old: Resolution) -> Covered:
 
 
 def _within(values: Requirement, wanted: Requirement) -> bool:
-    """Whether every value of an open set meets a requirement."""
+    """Return whether every value of an open set meets a requirement."""
     if not wanted.complement:
         return False
     bounded = (values.greater_equal, values.less_equal)
@@ -220,7 +224,9 @@ def _within(values: Requirement, wanted: Requirement) -> bool:
 
 
 def _of_reservation(wanted: Requirement, old: Resolution) -> Covered:
-    """Nodes outside a reservation lack these labels; those in one have values that only AWS knows."""
+    """Return how many nodes fail a requirement on a reservation label. Nodes outside of a reservation lack the label;
+    only AWS knows the values in one.
+    """
     kinds = [kind for kind in old.capacity_types if kind == "reserved" or not wanted.absent_allowed]
     if not may_reserve(old.node_class, old.version):
         return "none" if wanted.absent_allowed else "all"

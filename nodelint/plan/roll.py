@@ -1,6 +1,6 @@
-"""How a cluster's nodes are rolled: the first step, the steps of the whole, what holds nodes back, what they cost.
+"""The rollout of a cluster's drifted nodes: the first step, all steps, blocking pods, and the cost.
 
-Nothing is said without the cluster's objects, and of each question only what these objects answer.
+Without objects of a cluster there is no rollout. Each answer uses only the objects that are known.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from nodelint.plan.nodes import NodeOutcome
 
 MINUTES = (5, 15)
-"""Minutes that a step is taken for: a replacement is launched and ready, the old node is drained."""
+"""The assumed minutes of a step, at least and at most: a replacement is launched and ready, and the old node is
+drained.
+"""
 
 HOURS_OF_MONTH = 730
 INSTANCE_TYPE = "node.kubernetes.io/instance-type"
@@ -34,13 +36,14 @@ _NAMES = 3
 
 
 class Roll(NamedTuple):
-    """What becomes of the nodes of a pool that go.
+    """The rollout of the nodes of a pool that are replaced or deleted.
 
-    `gone` says that the pool is deleted: all of them go, and no budget counts. `first` is how many may go at once
-    now; None if budgets do not count or are not known. `steps` is about how many such steps the whole takes; None if
-    that is not known, or no budget lets a node go within the week. `later` is how many may go at once where none may
-    now. The blockers are names; None means that the cluster's output has no such objects. Dollars are on demand for a
-    month of 730 hours: of all nodes of the pool, and of types that cost least among those of the same size or larger.
+    `gone` is true if the pool is deleted: all nodes are deleted, and no budget counts. `first` is how many may be
+    disrupted at once now; None if budgets do not count or are not known. `steps` is the approximate number of such
+    steps; None if it is not known, or if no budget allows a disruption within the week. `later` is how many may be
+    disrupted at once later, if none may now. The blockers are names; None if the cluster's output has no such
+    objects. Costs are on-demand dollars for a month of 730 hours: of all nodes of the pool now, and of the cheapest
+    types of at least the same size.
     """
 
     goes: int
@@ -56,7 +59,9 @@ class Roll(NamedTuple):
 
     @property
     def hours(self) -> tuple[float, float] | None:
-        """The least and the most hours by `MINUTES` for each step."""
+        """Return the fewest and the most hours of all steps, with `MINUTES` for each step. None if the number of
+        steps is not known.
+        """
         return None if self.steps is None else (self.steps * MINUTES[0] / 60, self.steps * MINUTES[1] / 60)
 
 
@@ -70,9 +75,9 @@ def roll(
     release: Version,
     now: datetime | None,
 ) -> Roll | None:
-    """Return how the nodes of a pool that are replaced go, from the pool before to the pool after.
+    """Return the rollout of a pool's nodes that are replaced. `pools` are the pool before and after.
 
-    None if no node goes.
+    None if no node is replaced.
     """
     names = {outcome.name for outcome in outcomes if outcome.outcome == "replaced"}
     if not names:
@@ -101,7 +106,7 @@ def roll(
 
 
 def _steps(goes: int, total: int, going: int, pace: Pace | None) -> tuple[int | None, int | None, int | None]:
-    """Return how many nodes go at once now, and later where none may now, and the number of steps."""
+    """Return how many nodes may be disrupted at once now, how many later if none may now, and the number of steps."""
     if pace is None:
         return None, None, None
     now = max(0, pace.now.allowed(total) - going) if pace.now.budgets else goes
@@ -119,14 +124,14 @@ def _guarded(
     release: Version,
     now: datetime | None,
 ) -> list[str]:
-    """Claims, nodes and pods whose annotation keeps Karpenter from disrupting them."""
+    """Return the claims, nodes and pods whose annotation prevents disruption."""
     found = [f"NodeClaim/{claim.name}" for claim in claims if claim.annotations.get(DO_NOT_DISRUPT) == "true"]
     found += [f"Node/{c.node}" for c in claims if cluster.nodes.get(c.node, {}).get(DO_NOT_DISRUPT) == "true"]
     return found + [f"Pod/{pod.label}" for pod in pods or () if pod.is_protected(now, release)]
 
 
 def _untolerating(old: NodePool | None, new: NodePool | None, pods: Sequence[RunningPod]) -> list[str]:
-    """Pods that do not tolerate a taint that the pool's new nodes have and its old ones have not."""
+    """Return the pods that do not tolerate a taint that the pool's new nodes have and its old ones do not."""
     if old is None or new is None:
         return []
     had = {(taint.key, taint.value, taint.effect) for taint in old.taints}
@@ -154,7 +159,7 @@ def _toleration(stated: dict[str, Any]) -> Toleration:
 def _costs(
     running: Sequence[Claim], going: set[str], after: Resolution | None, region: str
 ) -> tuple[float | None, float | None]:
-    """Dollars for a month on demand before and after; None if a type or a price is not known."""
+    """Return the on-demand cost of a month in dollars before and after. None if a type or a price is not known."""
     if after is None:
         return None, None
     prices = [
@@ -175,7 +180,9 @@ def _costs(
 
 
 def _cheapest_as_large(claim: Claim, after: Resolution, region: str) -> float | None:
-    """Return the least price among types that the pool can launch with as much cpu and memory as the node's type."""
+    """Return the lowest price among launchable types with at least the CPUs and memory of the node's type. None if
+    there is none.
+    """
     catalog = after.catalog
     least = _size(after, claim.labels[INSTANCE_TYPE])
     large = (
@@ -193,7 +200,7 @@ def _size(after: Resolution, name: str) -> tuple[float, ...]:
 
 
 def describe_roll(found: Roll) -> list[str]:
-    """Return the roll in short sentences."""
+    """Return the rollout in short sentences."""
     sentences = []
     if found.gone:
         sentences.append(f"all {counted(found.goes, 'node')} at once: no budget counts where a pool is deleted")

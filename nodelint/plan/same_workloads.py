@@ -1,4 +1,4 @@
-"""Find out from the changed files whether both sides have the same workloads, so that they are built once."""
+"""Find out from the changed files whether both sides have the same workloads, so that these are rendered once."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from nodelint.text import SourceText
 
 _MOST_FILES = 50_000
-"""Files of a side that are compared; of more, each side is read by itself."""
+"""The most files of a side that are compared. If there are more, the workloads of both sides are rendered."""
 
 
 def have_same_workloads(was: Read, new: Read, built: Inventory, opened: OpenedFiles) -> bool:
-    """Return whether the workloads of the new side, as `built` has them, are those of the old one for certain.
+    """Return whether the workloads of both sides are certainly equal. `built` are those of the new side.
 
-    They are if both sides have the same files, and if each file that differs says nothing of workloads: it is a plain
-    file whose documents are all whole NodePools and EC2NodeClasses, and nothing is built of it; or nothing was opened
-    of it meanwhile (`opened`), and what the search for files takes from it is nothing on either side.
+    They are if both sides have the same files, and each differing file is one of these: a plain file with only
+    complete NodePools and EC2NodeClasses of which nothing is rendered; or a file that was not opened for `built`
+    (`opened`), and in which the search for files finds nothing on either side.
     """
     if _places(was) != _places(new):
         return False
@@ -60,7 +60,9 @@ def _may_count(place: str, sides: tuple[Read, Read]) -> bool:
         path = os.path.join(side.root, place)
         is_searched = purpose_of(place, NOTHING) or any(seen.endswith(place) for seen in side.found.seen)
         try:
-            if os.path.islink(path) or (is_searched and not says_nothing(place, gate.read(path), PATTERN_WITH_SCALERS)):
+            if os.path.islink(path) or (
+                is_searched and not says_nothing(place, gate.read(path), PATTERN_WITH_SCALERS)
+            ):
                 return True
         except OSError:
             return True
@@ -99,7 +101,7 @@ def _places(side: Read) -> set[str]:
 
 
 def _list_own_files(side: Read) -> dict[str, str]:
-    """Return the plain files with nothing but whole NodePools and EC2NodeClasses, by where they stand below the
+    """Return the plain files that contain only complete NodePools and EC2NodeClasses, by their path below the
     root.
     """
     found = {}
@@ -114,7 +116,7 @@ def _list_own_files(side: Read) -> dict[str, str]:
 
 
 def _list_changed(was: Read, new: Read) -> list[str] | None:
-    """Return the places of the files that differ. None if a file stands on one side alone, or if there are too many."""
+    """Return the paths of files that differ. None if only one side has a file, or if there are too many."""
     files = [_list_files(side.root) for side in (was, new)]
     if files[0].keys() != files[1].keys() or len(files[0]) > _MOST_FILES:
         return None
@@ -129,7 +131,7 @@ def _are_equal(path: str, other: str) -> bool:
 
 
 def _list_files(root: str) -> dict[str, str]:
-    """Return the files below a folder that something may be built of, by their places."""
+    """Return the files below a folder that a rendering may use, by their path below it."""
     return {
         path_below(path, root): path
         for folder, _, names in gate.walk(root)

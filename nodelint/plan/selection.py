@@ -1,8 +1,8 @@
-"""Dynamic drift: what a change of a class's selector terms does to nodes, as far as the terms themselves tell.
+"""Dynamic drift: the effect of changed selector terms of a class on nodes, as far as the terms themselves show it.
 
-Karpenter compares a node's image, subnet, security groups and reservation with what the selectors find now. Terms
-that name ids say what they find; of tags, names and parameters only the account knows.
-Source: provider pkg/cloudprovider/drift.go@v1.14.1:84-165.
+Karpenter compares a node's image, subnet, security groups and reservation with those that the selectors find now.
+Terms with ids show what they find; for tags, names and parameters only AWS knows. Source: provider
+pkg/cloudprovider/drift.go@v1.14.1:84-165.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 
 class Dynamic(NamedTuple):
-    """A selector with the reason that Karpenter records, and how a change of its terms is judged."""
+    """A selector, the drift reason that Karpenter records for it, and the function that judges a change of its
+    terms.
+    """
 
     field: str
     reason: str
@@ -31,7 +33,9 @@ class Dynamic(NamedTuple):
 
 
 class DynamicDrift(NamedTuple):
-    """How many nodes drift by a change of terms, and where the terms differ."""
+    """The part of the nodes that drifts because of changed terms, and the path of the first difference. `reason` is
+    Karpenter's reason.
+    """
 
     reason: str
     covered: Covered
@@ -39,9 +43,9 @@ class DynamicDrift(NamedTuple):
 
 
 def dynamic_drift(old: dict[str, Any], new: dict[str, Any], reservable: Covered) -> list[DynamicDrift]:
-    """The dynamic drift between two stored classes, in the order in which Karpenter looks.
+    """Return the dynamic drift between two stored classes, in the order in which Karpenter checks.
 
-    `reservable` says how many of the pool's nodes can be in a capacity reservation.
+    `reservable` is how many of the pool's nodes can be in a capacity reservation.
     """
     found = []
     for dynamic in _DYNAMIC:
@@ -65,7 +69,7 @@ def _limited(covered: Covered, reservable: Covered) -> Covered:
 
 
 def _first(old: Terms, new: Terms) -> Path:
-    """Return the first of the new terms that the old ones lack."""
+    """Return the index of the first new term that the old terms lack, as a path. Empty if there is none."""
     return next(((index,) for index, term in enumerate(new) if term not in old), ())
 
 
@@ -75,7 +79,7 @@ def _selector_value(stored: dict[str, Any], field: str) -> Any:
 
 
 def _terms(stored: dict[str, Any], field: str) -> Terms | None:
-    """Return the terms of a selector; None if a placeholder stands for them, or for one of them."""
+    """Return the terms of a selector. None if one or all of them are placeholders."""
     terms = _selector_value(stored, field)
     term_list = terms if isinstance(terms, list) else []
     if isinstance(terms, UnknownValue) or any(isinstance(term, UnknownValue) for term in term_list):
@@ -84,7 +88,7 @@ def _terms(stored: dict[str, Any], field: str) -> Terms | None:
 
 
 def _ids(terms: Terms) -> set[str] | None:
-    """Return the ids of terms that name ids and nothing else; None if one does not."""
+    """Return the ids of terms that have only an id. None if a term has other fields."""
     if all(set(term) == {"id"} and isinstance(term["id"], str) for term in terms):
         return {term["id"] for term in terms}
     return None
@@ -95,7 +99,9 @@ def _same(old: Terms, new: Terms) -> bool:
 
 
 def _one_of_several(old: Terms, new: Terms) -> Covered:
-    """A node drifts where its subnet or reservation is no longer among those found: more terms never hurt."""
+    """Return how many nodes drift if a node's subnet or reservation must be among those found: more terms cause no
+    drift.
+    """
     if all(term in new for term in old):
         return "none"
     before, after = _ids(old), _ids(new)
@@ -106,7 +112,7 @@ def _one_of_several(old: Terms, new: Terms) -> Covered:
 
 
 def _groups(old: Terms, new: Terms) -> Covered:
-    """The groups of a node have to be those that are found, no more and no fewer."""
+    """Return how many nodes drift if a node must have exactly the security groups that are found."""
     if _same(old, new):
         return "none"
     before, after = _ids(old), _ids(new)
@@ -116,7 +122,7 @@ def _groups(old: Terms, new: Terms) -> Covered:
 
 
 def _images(old: Terms, new: Terms) -> Covered:
-    """The newest image that fits a node's type is the one that it has to have."""
+    """Return how many nodes drift if a node must have the newest image for its type."""
     if _same(old, new):
         return "none"
     before, after = _ids(old), _ids(new)
@@ -129,7 +135,7 @@ def _images(old: Terms, new: Terms) -> Covered:
 
 
 def _pinned(terms: Terms) -> tuple[str, str] | None:
-    """Family and version of an alias that names one version."""
+    """Return the family and version of an alias that is pinned to one version. None for other terms."""
     alias = terms[0].get("alias") if len(terms) == 1 else None
     if not isinstance(alias, str) or set(terms[0]) != {"alias"}:
         return None

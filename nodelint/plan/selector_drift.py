@@ -1,4 +1,4 @@
-"""Dynamic drift by facts of the account: what the selectors of a class find before and after a change.
+"""Dynamic drift by AWS facts: what the selectors of a class find before and after a change.
 
 Source: provider pkg/cloudprovider/drift.go@v1.14.1:84-165.
 """
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 def by_facts(
     reason: str, old: EC2NodeClass, new: EC2NodeClass, before: Resolution, after: Resolution | None, facts: AwsFacts
 ) -> Covered | None:
-    """Return how many nodes drift for a reason, as facts tell it; None if they do not.
+    """Return how many nodes drift for a reason, according to AWS facts. None if the facts do not show it.
 
-    Both sides are asked of the same facts: what has drifted by itself is not the change's.
+    Both sides use the same facts: drift without the change does not count.
     """
     if not facts:
         return None
@@ -44,7 +44,7 @@ def by_facts(
 def _find_selected_ids(
     reason: str, node_class: EC2NodeClass, before: Resolution, facts: AwsFacts
 ) -> frozenset[str] | None:
-    """Return the ids that a selector finds; None if that is not known as a whole."""
+    """Return the ids that a selector finds. None if they are not known in full."""
     if reason == "SubnetDrift":
         subnets = subnets_of(node_class, facts).everything()
         return None if subnets is None else frozenset(subnet.id for subnet in subnets)
@@ -58,7 +58,7 @@ def _find_selected_ids(
 
 
 def _images(before: Resolution, after: Resolution | None) -> Covered | None:
-    """Return the types whose image is another one, or that have none any more.
+    """Return how many nodes get another image, or none at all.
 
     None if an image of either side is not known by its id.
     """
@@ -77,20 +77,20 @@ def _images(before: Resolution, after: Resolution | None) -> Covered | None:
 
 
 def _image_ids(side: Resolution) -> dict[str, str] | None:
-    """Return each type that can be launched with the id of its image. None if the ids are not known."""
+    """Return the id of the image for each launchable type. None if the ids are not known."""
     ids = list_image_ids(side.images)
     return None if ids is None else {name: ids[index] for name, index in side.image_of.items()}
 
 
 def list_image_ids(images: ImageSet) -> list[str] | None:
-    """Return the ids of the images that a class selects; None if one is not known by its id."""
+    """Return the ids of the images that a class selects. None if one is not known by its id."""
     ids = [image.id or (image.found.id if image.found is not None else None) for image in images.images]
     return None if not images.complete or not ids or None in ids else list(map(str, ids))
 
 
 def moved_images(before: Resolution, after: Resolution) -> dict[tuple[str, str], int] | None:
-    """Return the images that nodes drift from and to, with the number of instance types; `""` where there is none any
-    more.
+    """Return the old and the new image of drifting nodes, with the number of instance types. The new image is `""` if
+    there is none.
 
     None if an image of either side is not known by its id.
     """

@@ -1,4 +1,4 @@
-"""A side of a change: what the clusters get on it, and the objects of it as the API server stores them."""
+"""A side of a change: its objects, also in the form that the API server stores."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from nodelint.text import Node, Source, SourceText
 
     class Objects(Protocol):
-        """What holds the objects of a side: an inventory, or a part of one."""
+        """The objects of a side: an inventory, or a part of one."""
 
         @property
         def built(self) -> Sequence[Built]: ...
@@ -40,9 +40,9 @@ _OBJECT = re.compile(r"(?m)^apiVersion\s*:")
 
 
 class Side(NamedTuple):
-    """What the clusters get on one side; `beside` are sources read for context. Paths are compared from `root` on.
+    """The objects of one side. `beside` are sources read for context. Paths are compared relative to `root`.
 
-    `switched_off` are the ids of objects that are written on this side and made on the other alone.
+    `switched_off` are the ids of objects whose block creates them only on the other side.
     """
 
     inventory: Objects
@@ -52,32 +52,40 @@ class Side(NamedTuple):
 
     @property
     def objects(self) -> list[Object]:
-        """Objects of Karpenter's, pools of another provider too: a pool may go from one to the other."""
+        """Return the Karpenter objects of the side, including pools of other providers: a pool may move from one
+        provider to another.
+        """
         return [obj for obj in self.inventory.objects(foreign=True) if id(obj) not in self.switched_off]
 
     def place(self, obj: Object) -> str:
-        """Where an object's file stands below the root, and what it is built with."""
+        """Return the path of an object's file below the root, with the file and the name of the application that
+        renders it.
+        """
         return place_below(obj, self.root)
 
     def below(self, path: str) -> str:
-        """Return a path relative to the root of the side."""
+        """Return `path` relative to the root folder of this side of the plan."""
         return _below(path, self.root)
 
     def values_file(self, obj: Object) -> str:
-        """Return the place, from the root on, of the file whose values an object is built with; empty for none."""
+        """Return the path below the root of the values file with which an object is rendered. Empty if there is
+        none.
+        """
         built = obj.source.built
         given = built.given[0].path if built is not None and built.given else ""
         return self.below(given) if given.endswith(_VALUES) else ""
 
     def values_of(self, obj: Object) -> str:
-        """Return the place of an object's file, and of that of its values; empty if it has none."""
+        """Return the path of an object's file and of its values file. Empty if it has no values file."""
         values = self.values_file(obj)
         return f"{self.below(obj.source.path)} {values}" if values else ""
 
     def gives_values(self, given: SourceText, values: str, template: str) -> bool:
-        """Return whether a file gives values on this side as on the other, whose text is `given`, to a template.
+        """Return whether the values file `values` may give values to a template on this side, as on the other side,
+        where its text is `given`.
 
-        One with objects does if it has all the objects of the other side's, and the template takes no values here.
+        A file with objects does if it has all objects of the other side's file, and if the template here uses no
+        values.
         """
         if not self.has_file(values) or not self.has_file(template):
             return False
@@ -92,21 +100,23 @@ class Side(NamedTuple):
             return ""
 
     def builds_with(self, place: str) -> bool:
-        """Return whether something is built with a values file, by its place from the root on."""
+        """Return whether a chart, overlay or module is rendered with a values file. `place` is its path below the
+        root.
+        """
         return any(self.below(given.path) == place for built in self.inventory.built for given in built.given)
 
     def has_file(self, place: str) -> bool:
-        """Return whether the side has a file at a place."""
+        """Return whether the side has a file with this path below the root."""
         return gate.is_file(os.path.join(self.root, place))
 
     @property
     def all_objects(self) -> list[Object]:
-        """The objects, and those that are read for context."""
+        """Return the objects of the side, and those read for context."""
         return [*self.objects, *(obj for source in self.beside for obj in objects(source))]
 
 
 def _names_in(text: str) -> set[tuple[str, str]]:
-    """Return the kinds and names of the objects of a text."""
+    """Return the kinds and names of the objects in a text."""
     from nodelint.text import Source
 
     roots = [document.root for document in Source.from_text("", text).documents]
@@ -114,7 +124,9 @@ def _names_in(text: str) -> set[tuple[str, str]]:
 
 
 def place_below(obj: Object, root: str) -> str:
-    """Return where an object's file stands below a root, and what it is built with."""
+    """Return the path of an object's file below a root, with the file and the name of the application that renders
+    it.
+    """
     built = obj.source.built
     path, name = built.applied_by if built is not None else ("", "")
     path = path or (str(built.cluster) if built is not None else "")
@@ -126,9 +138,9 @@ def _below(path: str, root: str) -> str:
 
 
 class StoredObjects(NamedTuple):
-    """The objects of a side, those of v1beta1 as what they become, and the way back to what is written.
+    """The objects of a side in v1, and a function that maps a node of a converted object to the file.
 
-    `written` holds the object of v1beta1 by the id of what it becomes.
+    `written` has the v1beta1 object by the id of its converted object.
     """
 
     objects: list[Object]
@@ -137,9 +149,10 @@ class StoredObjects(NamedTuple):
 
 
 def as_stored(side: Side, options: PlanOptions) -> StoredObjects:
-    """Return the objects of a side as the API server stores them: a conversion webhook makes v1 of v1beta1.
+    """Return the objects of a side as the API server stores them: v1beta1 objects as the conversion webhook converts
+    them to v1.
 
-    What older kinds have made, no webhook converts: a NodePool does not take over the nodes of a Provisioner.
+    Objects of older kinds are not converted: a NodePool does not take over the nodes of a Provisioner.
     """
     requested = side.objects
     old = [obj for obj in requested if isinstance(obj, NodePool | EC2NodeClass) and obj.version == "v1beta1"]
@@ -160,17 +173,17 @@ _HOP_LIMIT = ("spec", "metadataOptions", "httpPutResponseHopLimit")
 
 
 def keeps_hop_limit(old: EC2NodeClass | None, new: EC2NodeClass | None, written: Mapping[int, Object]) -> bool:
-    """Return whether a class goes from one of v1beta1 and v1 to the other and writes no hop limit in either.
+    """Return whether a class changes between v1beta1 and v1, and sets no hop limit on either side.
 
-    The default changed. The API server has filled in the one of the time, and whatever applies a manifest leaves a
-    field that no manifest has set.
+    The default differs between the two. The API server has stored the old default, and applying a manifest does not
+    change a field that no manifest sets.
     """
     both = [written.get(id(obj), obj) for obj in (old, new) if obj is not None]
     return {obj.version for obj in both} == {"v1", "v1beta1"} and not any(obj.node.find(*_HOP_LIMIT) for obj in both)
 
 
 def keep_hop_limit(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """Return a stored class with the hop limit of what it was."""
+    """Return the stored class `new` with the hop limit of `old`."""
     section, group, name = _HOP_LIMIT
     options = {**new[section].get(group, {}), name: old[section].get(group, {}).get(name)}
     return {**new, section: {**new[section], group: options}}

@@ -1,4 +1,4 @@
-"""Why a pool can launch nothing, and why a drifted node of a static pool is not replaced."""
+"""Reasons why a pool can launch nothing, or why a drifted node of a static pool is not replaced."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from nodelint.model.releases import Version
 
 _TERMINATES_FIRST = (1, 15, 0)
-"""The release that brings the feature gate TerminateFirstDrift, which is off by default."""
+"""The first release with the feature gate TerminateFirstDrift, which is off by default."""
 
 
 class LaunchStop(NamedTuple):
-    """Why a pool can launch nothing, in words that follow a colon.
+    """The reason why a pool can launch nothing, as text after a colon.
 
-    `of_class` says that its class is gone, refused or not ready. `of_images` says that the class finds no image:
-    Karpenter then compares neither images nor what the other selectors find.
+    `of_class` is true if its class is deleted, refused or not ready. `of_images` is true if the class finds no image:
+    Karpenter then compares neither the image, nor the subnet, security groups and reservation.
     """
 
     reason: str
@@ -31,7 +31,7 @@ class LaunchStop(NamedTuple):
 
 
 def find_stop(resolution: Resolution) -> LaunchStop | None:
-    """Return why a pool can launch nothing by its own lines, its limits and its images; None if it can."""
+    """Return why a pool can launch nothing, by its requirements, its limits and its images. None if it can."""
     image = _find_lacking_image(resolution)
     if image is not None:
         return LaunchStop(image, of_class=True, of_images=True)
@@ -53,7 +53,7 @@ def find_stop(resolution: Resolution) -> LaunchStop | None:
 
 
 def _find_lacking_image(resolution: Resolution) -> str | None:
-    """Return why the class finds no image at all on the cluster's version of Kubernetes; None if it may find one."""
+    """Return why the class finds no image for the cluster's Kubernetes version. None if it may find one."""
     images, kubernetes = resolution.images, resolution.kubernetes
     if images.alias is not None and kubernetes is not None:
         first = first_for(images.alias.family, kubernetes)
@@ -66,11 +66,11 @@ def _find_lacking_image(resolution: Resolution) -> str | None:
 
 
 def find_lacking_room(pool: NodePool, release: Version, terminates_first: bool | None = None) -> str | None:
-    """Return why no drifted node of a static pool is replaced; None for another pool, and where there is room.
+    """Return why no drifted node of a static pool is replaced. None for another pool, and if there is room.
 
-    The replacement is launched first, and must be within `limits.nodes`; with the feature gate TerminateFirstDrift,
-    which `terminates_first` is where files state it, the node goes first.
-    Source: core pkg/controllers/disruption/staticdrift.go@v1.14.1:69.
+    The replacement is launched first, and must be within `limits.nodes`. With the feature gate TerminateFirstDrift
+    (`terminates_first`, None if no file states it), the old node is deleted first. Source: core
+    pkg/controllers/disruption/staticdrift.go@v1.14.1:69.
     """
     replicas = pool.node.find("spec", "replicas")
     number = replicas.value if replicas is not None else None

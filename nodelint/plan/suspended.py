@@ -1,4 +1,4 @@
-"""Changes of objects whose folder something suspended applies: they are in force once it is resumed."""
+"""Changes of objects that only a suspended Flux or Argo CD object applies: they take effect when it is resumed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MARK = b"suspend:"
 
 
 def note_suspended(new: Read, plan: Plan) -> Plan:
-    """Return the plan with what keeps changes of its pools and classes from being applied for now."""
+    """Return the plan with the reasons why changes of its pools and classes are not applied for now."""
     changed = [pool for pool in plan.pools if pool.change != "unchanged" or pool.verdict.reasons]
     if not (changed or plan.class_plans) or not _may_suspend(new):
         return plan

@@ -1,4 +1,4 @@
-"""Objects that are the same on both sides of a change: a rule that has nothing to say of one is not asked again."""
+"""Match the objects that are equal on both sides, so that a rule without findings for one does not run again."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _Side = tuple[Inventory, Sequence[Source], str]
-"""What was read of a side, what was read for context, and the folder from which its files are named."""
+"""The inventory of a side, the sources read for context, and the folder to which its paths are relative."""
 
 
 def match_unchanged(old: _Side, new: _Side) -> dict[int, Object] | None:
-    """Return the objects of the old side by the ids of those on the new side that are the same.
+    """Return the equal objects of the old side, by the ids of those on the new side.
 
-    None if rules may tell the sides apart by more than these objects: where anything is built, or is a template or a
-    part, where there are other objects than NodePools and EC2NodeClasses of v1, and where one comes, goes or is
-    renamed. None, too, where fewer than half are the same: little is gained then.
+    None if rules may see other differences between the sides: if anything is rendered, a template or a partial
+    object, if there are other objects than NodePools and EC2NodeClasses of v1, and if an object is added, removed or
+    renamed. None as well if fewer than half are equal, because little time is saved then.
     """
     sides = [_list_objects(*side) for side in (old, new)]
     was, now = sides
@@ -44,7 +44,9 @@ _File = tuple[str, Source, list[Object]]
 
 
 def _list_objects(inventory: Inventory, context_sources: Sequence[Source], root: str) -> list[_File] | None:
-    """Return the files of a side by their places, with the objects in them; None if there is anything else."""
+    """Return the files of a side with their objects and their paths below the root. None if the side has anything
+    else.
+    """
     if inventory.built or inventory.gaps or inventory.folder_files or context_sources:
         return None
     files = []
@@ -57,7 +59,7 @@ def _list_objects(inventory: Inventory, context_sources: Sequence[Source], root:
 
 
 def is_plain(source: Source) -> bool:
-    """Whether a file is read by itself, and wholly."""
+    """Return whether a file is parsed in full, without a template or other files."""
     return source.path.endswith(YAML_NAMES) and not (
         source.masked or source.part or source.problems or source.set_aside or source.also
     )

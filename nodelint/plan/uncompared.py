@@ -1,11 +1,11 @@
-"""What a plan could not compare, and why: an answer of its own, for nothing is known of it."""
+"""Places that a plan could not compare, with the reason: their outcome is not known."""
 
 from __future__ import annotations
 
 import re
 
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.forms.lib.gotemplate.surrounding_code import list_codes, list_codes_around
+from nodelint.forms.lib.gotemplate.surrounding_code import list_codes, list_surrounding_code
 from nodelint.model.gap import Gap
 from nodelint.model.gvk import GROUPS
 from nodelint.model.manifest import EC2NodeClass, NodePool, Retired, served
@@ -14,11 +14,11 @@ from nodelint.plan.matching import is_same, written_name
 from nodelint.text import UNKNOWN
 
 _QUIET_FIELDS = ("limits", "weight", "disruption")
-"""Fields of a NodePool's spec of which no running node is a copy (core: `NodePool.Hash` reads the template alone)."""
+"""Fields of a NodePool's spec that running nodes do not copy (core: `NodePool.Hash` reads only the template)."""
 _PLAIN_ACTION = re.compile(
     r"\{\{-?+[ \t]*+(?:[\w.$()|'\" \t-](?<!include)(?<!tpl)(?<!toYaml)(?<!indent)(?<!printf)){1,200}+\}\}"
 )
-"""An action that prints one value: it assigns no variable, and prints no text of several lines."""
+"""A template action that prints one value: it assigns no variable, and prints no text of several lines."""
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -31,24 +31,28 @@ if TYPE_CHECKING:
 
 
 def uncompared(at: Node | Span, subject: str, reason: str, changed: bool) -> Gap:
-    """Return what is said of a place that is not compared; `changed` where the sides differ there."""
+    """Return a gap for a place that is not compared. `changed` is true if the sides differ there."""
     return Gap(at, "object", reason, decides=changed, subject=subject)
 
 
 def unread_object(pair: Pair, gap: Gap) -> Gap:
-    """Return an object of a file that a side cannot read: it is neither new nor gone, and nothing is known of it."""
+    """Return a gap for an object in a file that a side cannot read: it is neither added nor removed, and its outcome
+    is not known.
+    """
     obj = pair.new or pair.old
     assert obj is not None
     return uncompared(gap.at, _label(obj), gap.reason, True)
 
 
 def unread_class(pool: NodePool, gap: Gap) -> Gap:
-    """Return a pool whose class stands in a file that a side cannot read."""
+    """Return a gap for a pool whose class is in a file that a side cannot read."""
     return uncompared(gap.at, _label(pool), f"its EC2NodeClass is not compared: {gap.reason}", True)
 
 
 def nameless(pairs: Iterable[Pair]) -> Iterator[Gap]:
-    """Objects whose names hold placeholders and that have no partner of the same name on the other side."""
+    """Yield a gap for each object whose name holds a placeholder and that has no partner with this name on the other
+    side.
+    """
     for pair in pairs:
         obj = pair.new or pair.old
         if obj is not None and not isinstance(obj.name, str) and pair.change in ("added", "removed"):
@@ -58,7 +62,7 @@ def nameless(pairs: Iterable[Pair]) -> Iterator[Gap]:
 
 
 def built_on_one_side(obj: Object, values: str, side: int) -> Gap:
-    """Return an object that one side alone builds, with a values file that both sides have."""
+    """Return a gap for an object that only one side renders, with a values file that both sides have."""
     reason = (
         f"only the {('old', 'new')[side]} side is built with {values}: what the other side makes of it is not known"
     )
@@ -66,7 +70,7 @@ def built_on_one_side(obj: Object, values: str, side: int) -> Gap:
 
 
 def of_templates(pairs: Iterable[Pair]) -> Iterator[Gap]:
-    """Objects whose values are the same while the template code around them is not."""
+    """Yield a gap for each object with equal values but different template code."""
     for pair in pairs:
         if pair.old is None or pair.new is None or not (pair.old.source.masked or pair.new.source.masked):
             continue
@@ -76,7 +80,9 @@ def of_templates(pairs: Iterable[Pair]) -> Iterator[Gap]:
 
 
 def _deciding_codes(obj: Object, whole: bool) -> list[str]:
-    """Return `codes_of` an object without plain actions that print one value of a field that no node depends on."""
+    """Return the template code of an object that can decide about nodes: without plain actions in fields that nodes
+    do not copy.
+    """
     text = obj.source.text
     for start, end in _list_quiet_values(obj):
         text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
@@ -84,7 +90,7 @@ def _deciding_codes(obj: Object, whole: bool) -> list[str]:
 
 
 def _list_quiet_values(obj: Object) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of values of a NodePool that are one plain action, in fields that replace no running node."""
+    """Yield the ranges of a NodePool's values that are one plain action, in fields that replace no running node."""
     for field in _QUIET_FIELDS if isinstance(obj, NodePool) else ():
         node = obj.node.find("spec", field)
         for part in node.walk() if node is not None else ():
@@ -93,23 +99,26 @@ def _list_quiet_values(obj: Object) -> Iterator[tuple[int, int]]:
 
 
 def holds_unknown(obj: Object) -> bool:
-    """Whether a value of an object is not known."""
+    """Return whether a value of an object is not known."""
     return any(node.value is UNKNOWN for node in obj.node.walk())
 
 
 def is_known(obj: Object) -> bool:
-    """Whether an object is known as a whole: what the API server says of another one is not certain."""
+    """Return whether an object is known in full. Only then the decision of the API server about the object is
+    certain.
+    """
     if obj.partial or holds_unknown(obj):
         return False
-    # What stands in another text, such as a heredoc, is read as it is where no code is in or around it.
+    # An object in another text, such as a heredoc, is certain if no template code is in or around it.
     return not obj.source.masked or (bool(obj.document.host) and not codes_of(obj, whole=True))
 
 
 def codes_of(obj: Object, whole: bool = False) -> list[str]:
-    """Return the template code inside of an object, in the order of the text; if requested, all that it is made by.
+    """Return the template code in an object, in the order of the file. With `whole`, also the code around it that may
+    change it.
 
-    Code above an object may set what its values are, also above the line that begins its document, and code behind
-    its last key is the value of that.
+    Code above an object may set its values, even above the line that begins its document. Code after its last key is
+    the value of that key.
     """
     return _list_codes(obj, obj.source.text, whole)
 
@@ -118,27 +127,30 @@ def _list_codes(obj: Object, text: str, whole: bool) -> list[str]:
     if not whole:
         return list_codes(text[obj.node.start : obj.node.end])
     document = obj.document
-    return [*list_codes_around(text[: document.start]), *list_codes(text[document.start : document.end])]
+    return [*list_surrounding_code(text[: document.start]), *list_codes(text[document.start : document.end])]
 
 
 def foreign_objects(pairs: Iterable[Pair]) -> Iterator[Gap]:
-    """Pools and classes of another provider: how their controller compares nodes is not known here."""
+    """Yield a gap for each pool or class of another provider: nodelint does not know how its controller compares
+    nodes.
+    """
     for pair in pairs:
         sides = [side for side in (pair.old, pair.new) if side is not None]
         if not sides or not all(side.foreign for side in sides):
             continue
         obj = sides[-1]
-        provider = {"auto-mode": "EKS Auto Mode"}.get(obj.provider, obj.provider)
+        provider = "EKS Auto Mode" if obj.provider == "auto-mode" else "another provider"
         what = "pool" if isinstance(obj, NodePool) else "class"
         reason = f"it is a {what} of {provider}, whose controller decides what is replaced"
         yield uncompared(obj.name_node, _label(obj), reason, pair.change != "unchanged")
 
 
 def unclear_class(pool: NodePool, candidates: Sequence[EC2NodeClass], changed: Sequence[EC2NodeClass]) -> Gap | None:
-    """Return a pool that names a class which cannot be told apart from others, or whose name is filled in later.
+    """Return a gap for a pool whose class cannot be determined, because several classes have its name, or because its
+    name is a placeholder.
 
-    `candidates` are the classes that it may mean, `changed` are the classes that the change is about. None if the
-    pool names one class, or one that is not in the files and that the change is not about.
+    `candidates` are the classes that it may mean, `changed` are the classes that the change concerns. None if the
+    pool names one class, or one that is not in the files.
     """
     ref = pool.class_ref
     if ref is None or ref.name is None:
@@ -155,41 +167,46 @@ def unclear_class(pool: NodePool, candidates: Sequence[EC2NodeClass], changed: S
 
 
 def unserved(old: Sequence[Object], new: Sequence[Object], release: Version) -> Iterator[Gap]:
-    """Yield what the plan says of objects of an API that the release does not serve, and that become none which it
-    serves.
-    """
-    before = {(obj.kind, written_name(obj)): obj for obj in old}
-    after = {(obj.kind, written_name(obj)): obj for obj in new}
+    """Yield a gap for each object of an API that the release does not serve."""
+    before, after = (_by_name(objs) for objs in (old, new))
     for key in dict.fromkeys((*after, *before)):
-        was, now = before.get(key), after.get(key)
-        obj = now or was
-        assert obj is not None
-        changed = was is None or now is None or not is_same(was, now)
-        reason = f"Karpenter {release} does not serve `{obj.api_version}`"
-        if was is not None and _is_never_served(was):
-            changed = False
-            reason = (
-                f"no release of Karpenter serves `{obj.api_version}`: the API server refuses it, so no node is of it"
-            )
-        yield uncompared(obj.name_node, _label(obj), reason, changed)
+        olds, news = before.get(key, []), after.get(key, [])
+        fresh = [obj for obj in news if not any(is_same(other, obj) for other in olds)]
+        gone = [obj for obj in olds if not any(is_same(obj, other) for other in news)]
+        differ = fresh or gone or olds[len(news) :] or news[len(olds) :]
+        for obj in differ or news[-1:]:
+            reason = f"Karpenter {release} does not serve `{obj.api_version}`"
+            is_refused = bool(olds) and all(map(_is_never_served, olds))
+            if is_refused:
+                refused = "the API server refuses it, so no node is of it"
+                reason = f"no release of Karpenter serves `{obj.api_version}`: {refused}"
+            yield uncompared(obj.name_node, _label(obj), reason, bool(differ) and not is_refused)
+
+
+def _by_name(objs: Sequence[Object]) -> dict[tuple[str, str | None], list[Object]]:
+    """Return objects by their kinds and names: several clusters may have one of a name."""
+    found: dict[tuple[str, str | None], list[Object]] = {}
+    for obj in objs:
+        found.setdefault((obj.kind, written_name(obj)), []).append(obj)
+    return found
 
 
 def _is_never_served(obj: Object) -> bool:
-    """Whether no release has an object's API: such an object is in no cluster."""
+    """Return whether no release serves an object's API, so that no cluster can have the object."""
     group = obj.api_version.rpartition("/")[0]
     is_ours = obj.version in FIRST_SERVING and group == GROUPS.get(obj.kind)
     return isinstance(obj, NodePool | EC2NodeClass) and not is_ours
 
 
 def name_of(pair: Pair) -> tuple[str, str | None]:
-    """Kind and name of an object that is on one side alone."""
+    """Return the kind and name of a pair's object."""
     obj = pair.new or pair.old
     assert obj is not None
     return obj.kind, written_name(obj)
 
 
 def is_unserved(obj: Object, release: Version) -> bool:
-    """Whether an object is of an API that a release does not serve."""
+    """Return whether a release does not serve the API of an object."""
     return isinstance(obj, NodePool | EC2NodeClass | Retired) and not served(obj, release)
 
 

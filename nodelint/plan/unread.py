@@ -1,4 +1,6 @@
-"""Files that differ between two sides and that one of them cannot read: gaps, and no change of what was in them."""
+"""Files that differ between two sides and that one side cannot read: they are gaps, and no change of their objects is
+reported.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,10 @@ if TYPE_CHECKING:
 
 
 def unread_file(side: int, path: str, at: Span, reason: str, is_folder: bool = False) -> Gap:
-    """Return what is said of a file, overlay or chart that a side (0 is the old one) cannot read or build.
+    """Return a gap for a file, overlay or chart that a side (0 is the old one) cannot read or render.
 
-    `path` is below the side's root. The text of `at` is what the side has of it; of a closed folder that is nothing.
+    `path` is below the side's root. The text of `at` is the content on the side; it is empty for a folder that cannot
+    be read.
     """
     what: GapKind = "folder" if is_folder else "file"
     sentence = f"the {SIDES[side]} side cannot be read here: {reason}"
@@ -32,17 +35,17 @@ SIDES = ("old", "new")
 
 
 def holds(gap: Gap, path: str) -> bool:
-    """Return whether a file that is not read is that of a path, or the closed folder around it."""
+    """Return whether a gap concerns the file at a path, or a folder around it that cannot be read."""
     below = gap.subject == os.curdir or is_below(path, gap.subject)
     return path == gap.subject or (gap.what == "folder" and below)
 
 
 class UnreadFiles(NamedTuple):
-    """What was not read of the old and of the new side, and which objects of either side that concerns.
+    """The files that were not read on the old and the new side, and the objects that this concerns.
 
-    `of_builds` is about what is built of such a file, by the identity of `Built`; `of_paths` about all that stands in
-    a file below the root, for each side. `lost` says of each side that nothing of it was read, so that anything may
-    have been there.
+    `of_builds` has the gap of a rendered manifest, by the id of its `Built`. `of_paths` has the gap of all objects in
+    a file below the root, for each side. `lost` is true for a side of which nothing was read, so that it may have any
+    object.
     """
 
     of_sides: Sequence[Sequence[Gap]] = ((), ())
@@ -52,16 +55,15 @@ class UnreadFiles(NamedTuple):
 
     @property
     def files(self) -> list[Gap]:
-        """Return what was not read of either side."""
+        """Return the gaps of both sides."""
         return [gap for side in self.of_sides for gap in side]
 
     def find(self, obj: Object, side: int, path: str, paired: bool) -> Gap | None:
-        """Return why an object in file `path` of a side (0 is the old one) cannot be compared; None if nothing
-        prevents it.
+        """Return why an object in file `path` of a side (0 is the old one) cannot be compared. None if it can.
 
-        `paired`: the other side has the object, so that only an unread file of its own counts. Otherwise the other
-        side may hold it unread: in the same file, in a file that holds its name, or anywhere if nothing of that side
-        was read.
+        If the other side has the object (`paired`), only an unread file of the object itself counts. Otherwise the
+        other side may have the object in an unread file: in the same file, in a file with its name, or in any file if
+        nothing of that side was read.
         """
         if obj.source.built is not None:
             return self.of_builds.get(id(obj.source.built))
@@ -75,7 +77,7 @@ class UnreadFiles(NamedTuple):
         return same or self._naming(obj.name_node.unquoted, others) or anywhere
 
     def find_class(self, pool: NodePool) -> Gap | None:
-        """Return what may hold the class of a pool that neither side has."""
+        """Return the gap of an unread file that may have the class of a pool. None if there is none."""
         ref = pool.class_ref
         name = ref.name if ref is not None and self.files else None
         return self._naming(name, self.files) if isinstance(name, str) else None

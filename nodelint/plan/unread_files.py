@@ -1,4 +1,4 @@
-"""Files that one side of a change cannot read: found before the sides are compared."""
+"""Find the files that one side of a change cannot read, before the sides are compared."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LARGEST = 16 << 20
 
 
 def find_unread_files(was: Read, new: Read) -> UnreadFiles:
-    """Return the files that differ and that a side cannot read, with the objects that are made of them."""
+    """Return the differing files that a side cannot read, with the objects rendered from them."""
     sides = [_Side(0, was), _Side(1, new)]
     unread: dict[tuple[int, str], Gap] = {}
     inputs = sorted({path for side in sides for path in side.list_inputs()})
@@ -69,11 +69,11 @@ class _Side:
 
     @cached_property
     def _sources(self) -> dict[str, Source]:
-        """What was read, by the paths below the root."""
+        """Return the sources that were read, by their paths below the root."""
         return {self.below(source.path): source for source in self._read_sources}
 
     def below(self, path: str) -> str:
-        """Return a path relative to the root of the side."""
+        """Return `path` relative to the root folder of this side."""
         absolute = os.path.abspath(path)
         for beginning in self._beginnings:
             if absolute.startswith(beginning):
@@ -86,7 +86,9 @@ class _Side:
         return os.path.join(self._root, path)
 
     def content(self, path: str) -> bytes | str | None:
-        """Return the bytes of a file, or in words why it or a folder cannot be read; None if there is none."""
+        """Return the bytes of a file, or as text the reason why it or a folder cannot be read. None if it does not
+        exist.
+        """
         if path not in self._contents:
             whole = self._whole(path)
             found: bytes | str | None
@@ -104,15 +106,13 @@ class _Side:
     # -- what cannot be read
 
     def list_broken(self) -> Iterator[str]:
-        """Yield the files that reading has found something wrong with."""
+        """Yield the files with a problem that reading has found."""
         broken = [source for source in self._read_sources if source.problems or source.set_aside]
         yield from dict.fromkeys(self.below(source.path) for source in broken)
         yield from (self.below(re.sub(r"(?::\d+){1,2}$", "", path)) for path, _ in self._read.found.unreadable)
 
     def list_inputs(self) -> Iterator[str]:
-        """Yield the files that something is built of, and those that may belong to it: charts and modules as they
-        stand.
-        """
+        """Yield the input files of rendered manifests, and files of charts and modules that may be inputs."""
         for built in self.builds:
             yield from map(self.below, built.parts)
         if self.builds or any(s.may_be_template or not s.path.endswith(YAML_NAMES) for s in self._read_sources):
@@ -121,9 +121,9 @@ class _Side:
             yield from map(self.below, list_inputs(self._read_sources, self.builds))
 
     def find_fault(self, path: str, other: _Side) -> Gap | None:
-        """Return why a file cannot be read.
+        """Return a gap with the reason why a file cannot be read.
 
-        None if it can. What a template leaves unread on both sides is no fault.
+        None if it can, or if both sides cannot read it because of template code.
         """
         data = self.content(path)
         if data is None:
@@ -143,7 +143,7 @@ class _Side:
         return self._unread(path, source, gaps[0].offset, gaps[0].message)
 
     def _is_template(self, path: str) -> bool:
-        """Whether a file holds template code, and is nothing that can be read without it."""
+        """Return whether a file contains template code and cannot be read without rendering."""
         data = self.content(path)
         if not isinstance(data, bytes) or b"{{" not in data:
             return False
@@ -152,12 +152,12 @@ class _Side:
         return find_fault(self._whole(path), data)[1] is not None
 
     def _list_gaps(self, path: str) -> Sequence[SyntaxProblem]:
-        """Return the problems and skipped regions of a file; nothing if a rendered text replaces the file."""
+        """Return the problems and skipped regions of a file. Empty if a rendered manifest replaces the file."""
         source = self._sources.get(path)
         return (*source.problems, *source.set_aside) if source is not None and not self._is_filled(path) else ()
 
     def _is_filled(self, path: str) -> bool:
-        """Whether something is built of a template that is not read as it is."""
+        """Return whether a rendered manifest replaces a template file."""
         whole = {os.path.abspath(os.path.join(root, path)) for root in (self._root, self._read.root)}
         return any(whole & set(built.replaces) for built in self.builds)
 
@@ -166,13 +166,13 @@ class _Side:
         return unread_file(self.number, path, Span(shown, offset, offset), reason, is_folder)
 
     def _display_path(self, path: str) -> str:
-        """Return a path as it is named in reports: that of the work tree, for a revision."""
+        """Return a path for reports: for a revision, that of the working tree."""
         root = self._read.above or self._read.root
         return os.path.relpath(os.path.join(root, path)).replace(os.sep, "/")
 
     def list_unbuilt(self, other: _Side) -> Iterator[Gap]:
-        """Yield the overlays and charts that this side does not build, and the other does or does in another
-        state.
+        """Yield the overlays and charts that this side does not render, if the other side renders them or has another
+        version.
         """
         for overlay in self._read.inventory.unbuilt:
             folder = self.below(overlay.subject)
@@ -188,7 +188,7 @@ class _Side:
     # -- what is made of it
 
     def match_builds(self, files: Sequence[Gap]) -> Iterator[tuple[Built, Gap]]:
-        """Yield what is built with a file that a side cannot read."""
+        """Yield the rendered manifests with an input that a side cannot read, each with its gap."""
         for built in self.builds:
             parts = {self.below(part) for part in (*built.parts, built.cluster)}
             cause = self._match(parts, built.cluster, files)
@@ -196,8 +196,8 @@ class _Side:
                 yield built, cause
 
     def match_paths(self, files: Sequence[Gap], other: _Side, of_builds: dict[int, Gap]) -> Iterator[tuple[str, Gap]]:
-        """Yield the files whose own objects are not what a cluster gets: parts of a chart or a module, or of an
-        overlay.
+        """Yield the files whose own objects are not applied, because they are parts of a chart, module or overlay
+        with an unread input.
         """
         from nodelint.forms.lib.chart_places import chart_of
 
@@ -212,7 +212,9 @@ class _Side:
                 yield path, cause
 
     def _match(self, parts: set[str], cluster: str, files: Sequence[Gap]) -> Gap | None:
-        """Return the first of the files that is among some parts, or in their module or chart."""
+        """Return the first of the gaps that is among some files, or in their module or chart. None if there is
+        none.
+        """
         from nodelint.forms.lib.chart_places import chart_of
 
         modules = {os.path.dirname(part) for part in parts if part.endswith(TABLE.module_files)}
@@ -227,7 +229,9 @@ class _Side:
 
 
 def _is_in_chart(path: str, folder: str) -> bool:
-    """Whether a file is of a chart whatever this is installed with: one more values file is for some alone."""
+    """Return whether a file belongs to a chart in every installation. A further values file belongs to some
+    installations only.
+    """
     from nodelint.forms.lib.chart_places import CHART
 
     below = path.removeprefix(folder)
@@ -238,5 +242,5 @@ def _is_in_chart(path: str, folder: str) -> bool:
 
 
 def _without_dot(path: str) -> str:
-    """Return the path of a folder as `os.path.dirname` gives it: empty for the root itself."""
+    """Return the path of a folder in the form of `os.path.dirname`: empty for the root itself."""
     return "" if path == os.curdir else path

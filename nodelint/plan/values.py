@@ -1,4 +1,4 @@
-"""A value before and after a change, as it is shown next to its field."""
+"""A value before and after a change, as reports show it."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from nodelint.text import Node
 
 LONGEST = 48
-"""Characters of a value that are shown."""
+"""The most characters of a value that are shown."""
 
 
 MOST_ENTRIES = 8
-"""Entries of a list that are shown as gone, and as new."""
+"""The most removed, and the most added, entries of a list that are shown."""
 
 
 class ValueChange(NamedTuple):
-    """A value before and after; None if nothing is written.
+    """A value before and after. None if the field is not set.
 
-    `removed` and `added` are the entries that one side of a list alone has, or the lines of a long text: empty for a
-    value that is neither, and where only the order differs.
+    `removed` and `added` are the entries of a list, or the lines of a long text, that only one side has. Both are
+    empty for other values, and if only the order differs.
     """
 
     old: str | None
@@ -40,7 +40,9 @@ class ValueChange(NamedTuple):
     added: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """Return the entries that come and go; else both values, less the words that both begin with."""
+        """Return the removed and added entries. For other values, return both values without their common
+        beginning.
+        """
         if self.removed or self.added:
             return _in_entries(self)
         return self._in_full()
@@ -53,7 +55,7 @@ class ValueChange(NamedTuple):
 
 
 def _in_entries(change: ValueChange) -> str:
-    """Return the entries that come and go: `instance-family In: - m5, + m7g`."""
+    """Return the removed and added entries as text: `instance-family In: - m5, + m7g`."""
     old, new = change.old or "", change.new or ""
     start = _common_start(old, new)
     head = f"{start.rstrip()}: " if start.split(" ")[1:2] and start.split(" ")[1] in OPERATORS else ""
@@ -65,7 +67,9 @@ def _in_entries(change: ValueChange) -> str:
 
 
 def _common_start(old: str, new: str) -> str:
-    """Return the whole words that two texts begin with, where more follows; of requirements key and operator."""
+    """Return the whole words with which two texts begin, before their difference. For requirements, return key and
+    operator.
+    """
     pairs = zip(old, new, strict=False)
     length = next((at for at, (was, now) in enumerate(pairs) if was != now), min(len(old), len(new)))
     start = old[: old.rfind(" ", 0, length) + 1]
@@ -74,12 +78,12 @@ def _common_start(old: str, new: str) -> str:
 
 
 def change_of(old: Object, new: Object, difference: ValueDifference) -> ValueChange | None:
-    """Return what stands at both places of a difference; None if it is written the same: a default may differ."""
+    """Return the values at both places of a difference. None if the text is equal: then a default differs."""
     return change_between(_node_at(old, difference.old), _node_at(new, difference.new))
 
 
 def change_between(old: Node | None, new: Node | None) -> ValueChange | None:
-    """Return a value before and after; None if both are written the same."""
+    """Return a value before and after. None if both are written in the same way."""
     was, now = (text_of(node) if node is not None else None for node in (old, new))
     before, after = (_entries(node) if node is not None else None for node in (old, new))
     if before is None or after is None or _asks(old) != _asks(new):
@@ -95,7 +99,7 @@ def _node_at(obj: Object, path: Path | None) -> Node | None:
 
 
 def _asks(node: Node | None) -> tuple[str, str] | None:
-    """Key and operator of a requirement; None for another value."""
+    """Return the key and operator of a requirement. None for another value."""
     if node is None:
         return None
     key, operator = node.get("key"), node.get("operator")
@@ -103,7 +107,9 @@ def _asks(node: Node | None) -> tuple[str, str] | None:
 
 
 def _entries(node: Node) -> list[str] | None:
-    """Return the entries of a list, the values of a requirement, the lines of a long text; None for another value."""
+    """Return the entries of a list, the values of a requirement, or the lines of a long text. None for another
+    value.
+    """
     if node.kind == "sequence":
         return [text_of(item) for item in node.items]
     if node.kind == "mapping":
@@ -116,9 +122,9 @@ def _entries(node: Node) -> list[str] | None:
 
 
 def text_of(node: Node) -> str:
-    """Return a value in one line: a text as it is, a requirement as a sentence, fields by their paths.
+    """Return a value in one line: a text unchanged, a requirement as `key operator values`, fields with their paths.
 
-    Placeholders stay as they are written; of a text of several lines only their number is given.
+    Placeholders keep their text. For a text of several lines, return the number of lines.
     """
     if node.kind == "scalar":
         text = node.value if isinstance(node.value, str) else _plain(node)
@@ -134,7 +140,7 @@ def text_of(node: Node) -> str:
 
 
 def _in_words(value: object) -> str:
-    """Maps and lists in one line: `deviceName: /dev/xvda, ebs.volumeSize: 20Gi; deviceName: /dev/xvdb`."""
+    """Return maps and lists in one line: `deviceName: /dev/xvda, ebs.volumeSize: 20Gi; deviceName: /dev/xvdb`."""
     if isinstance(value, dict) and value:
         return ", ".join(f"{path}: {text}" for path, text in _fields_of(value))
     if isinstance(value, list) and value:
@@ -142,7 +148,7 @@ def _in_words(value: object) -> str:
         return ("; " if whole else " ").join(map(_in_words, value))
     if isinstance(value, str):
         return value
-    import json  # here: few values that change are none
+    import json  # imported here: few changed values are no texts
 
     return json.dumps(value, ensure_ascii=False)
 
@@ -156,7 +162,7 @@ def _fields_of(value: dict[str, object]) -> Iterator[tuple[str, str]]:
 
 
 def json_value(node: Node) -> object:
-    """Return the value as JSON would carry it, a placeholder as the text that stands for it."""
+    """Return the value as JSON data, in which a placeholder is represented by a text."""
     if node.kind == "mapping":
         return {_key(entry.key): json_value(entry.value) for entry in node.entries}
     if node.kind == "sequence":

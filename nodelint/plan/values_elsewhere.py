@@ -1,4 +1,4 @@
-"""Values that change and that no chart of the files takes: what pools and classes become of them is not known."""
+"""Changed values that no chart in the files uses: their effect on pools and classes is not known."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from nodelint.text import Source
 
 _FIELDS = ("amiSelectorTerms", "subnetSelectorTerms", "securityGroupSelectorTerms", "nodeClassName", "nodeClassRef")
-"""Keys that pools and classes have, and charts that make these take from their values."""
+"""Keys of pools and classes that charts often read from their values."""
 
 
 def find_changes_elsewhere(was: Read, new: Read) -> Iterator[Gap]:
-    """Yield what differs between two sides and may change their objects, in a way that is not known."""
+    """Yield the differences between two sides that may change their objects in an unknown way."""
     yield from _changed_values(was, new)
     yield from _changed_chart_files(was, new)
     yield from _changed_releases(was, new)
@@ -35,7 +35,7 @@ def find_changes_elsewhere(was: Read, new: Read) -> Iterator[Gap]:
 
 
 def _changed_values(was: Read, new: Read) -> Iterator[Gap]:
-    """Yield the values of charts elsewhere that differ between two sides, or are on one side alone."""
+    """Yield the values for charts elsewhere that differ between two sides, or that only one side has."""
     old, new_values = (_collect_values(side) for side in (was, new))
     moved = [values for place, (_, values) in old.items() if place not in new_values]
     for place in dict.fromkeys((*new_values, *old)):
@@ -53,14 +53,16 @@ def _changed_values(was: Read, new: Read) -> Iterator[Gap]:
 
 
 def _changed_chart_files(was: Read, new: Read) -> Iterator[Gap]:
-    """Objects of which a value is not known that their template takes from files of its chart, where these differ."""
+    """Yield a gap for an object with an unknown value that its template reads from files of its chart, if these files
+    differ.
+    """
     after = _list_taken_files(new)
     before = _list_taken_files(was) if after else {}
     for chart, (obj, now) in after.items():
         from nodelint.files.git.git_revision import OF_OTHERS
 
         _, old = before.get(chart, (None, None))
-        # Of a revision, such files are not there: they differ only where both sides have them.
+        # A revision is read without such files, so only files that both sides have are compared.
         alone = {path for path in (old or {}).keys() ^ now.keys() if not path.lower().endswith(OF_OTHERS)}
         if old is not None and (alone or any(old[path] != now[path] for path in old.keys() & now.keys())):
             reason = "a file of its chart changes that its template may take in with `.Files`"
@@ -68,7 +70,7 @@ def _changed_chart_files(was: Read, new: Read) -> Iterator[Gap]:
 
 
 def _changed_releases(was: Read, new: Read) -> Iterator[Gap]:
-    """Blocks that may install a chart with values that are not read, where these differ."""
+    """Yield the blocks that may install a chart with values that are not read, if these values differ."""
     before = list_unread_releases(was)
     for chart, releases in list_unread_releases(new).items():
         if chart not in before:
@@ -83,7 +85,7 @@ def _changed_releases(was: Read, new: Read) -> Iterator[Gap]:
 
 
 def list_unread_releases(side: Read) -> dict[str, list[InputText]]:
-    """Return the blocks that may install a chart with objects, by their place below the root of the side."""
+    """Return the blocks that may install a chart with objects, by the path of the chart below the side's root."""
     charts, rows = _list_own_charts(side), TABLE.of_languages(side.found.seen)
     if not charts or not rows:
         return {}
@@ -97,7 +99,7 @@ def list_unread_releases(side: Read) -> dict[str, list[InputText]]:
 
 
 def _list_own_charts(side: Read) -> list[str]:
-    """Return the absolute paths of the charts whose templates make objects, and of those around them."""
+    """Return the absolute paths of the charts whose templates contain objects, and of their parent charts."""
     paths = {obj.source.path for obj in side.inventory.objects() if obj.source.masked or obj.source.built}
     if not paths:
         return []
@@ -106,11 +108,11 @@ def _list_own_charts(side: Read) -> list[str]:
 
     charts = {os.path.abspath(chart) for chart in map(chart_of, paths) if chart is not None}
     dependencies = ChartDependencies({os.path.abspath(source.path): source for source in side.found.sources})
-    return sorted(charts.union(dependencies.list_around(charts) if charts else ()))
+    return sorted(charts.union(dependencies.list_charts_using(charts) if charts else ()))
 
 
 def _changed_unread_values(was: Read, new: Read) -> Iterator[Gap]:
-    """Yield what may give values to charts with objects in ways that are not computed, where it differs."""
+    """Yield the inputs that may give values to charts with objects and are not evaluated, if they differ."""
     taken = {
         path_below(part, side.root) for side in (was, new) for built in side.inventory.built for part in built.parts
     }
@@ -129,9 +131,10 @@ def _changed_unread_values(was: Read, new: Read) -> Iterator[Gap]:
 
 
 def _list_unread_values(side: Read, taken: Collection[str]) -> dict[str, list[InputText]]:
-    """Return what may give values to the charts with objects, by where they stand below the side's root.
+    """Return the inputs that may give values to the charts with objects, by the path of the chart below the side's
+    root.
 
-    `taken` are the places of files with which a side builds something.
+    `taken` are the paths of the values files with which a side renders charts.
     """
     charts = _list_own_charts(side)
     if not charts:
@@ -151,7 +154,7 @@ def _list_unread_values(side: Read, taken: Collection[str]) -> dict[str, list[In
 
 
 def _list_taken_files(side: Read) -> dict[str, tuple[Object, Mapping[str, bytes]]]:
-    """Return the folders of which code takes in files to make what is not known: with an object of each, and the
+    """Return the folders from which template code reads files for unknown values, each with an object and the
     files.
     """
     found: dict[str, tuple[Object, Mapping[str, bytes]]] = {}
@@ -171,7 +174,7 @@ _NOTHING: _Values = ([], Counter())
 
 
 def _collect_values(side: Read) -> dict[str, _Values]:
-    """Return the values of each file that nothing is built of, by where it stands below the side's root."""
+    """Return the values in each file that is no input of a rendered manifest, by its path below the side's root."""
     found = {}
     for place, source in _list_sources(side).items():
         nodes = _list_values(source)
@@ -181,9 +184,9 @@ def _collect_values(side: Read) -> dict[str, _Values]:
 
 
 def _list_sources(side: Read) -> dict[str, Source]:
-    """Return the files that nothing is built of, by where they stand below the side's root.
+    """Return the files that are no input of a rendered manifest, by their path below the side's root.
 
-    A kustomization is one of them only if it gives values to a chart: a component that no overlay uses holds none.
+    A kustomization is included only if it gives values to a chart: a component that no overlay uses has none.
     """
     built = {part for made in side.inventory.built for part in made.parts}
     return {
@@ -200,7 +203,9 @@ def _gives_values(source: Source) -> bool:
 
 
 def _list_values(source: Source) -> list[Node]:
-    """Return the parts of pools and classes that values hold, and whole values of which nothing more is known."""
+    """Return the parts of pools and classes in a values file, or its whole values if only some of their fields look
+    like these.
+    """
     found = [obj.node for obj in objects(source) if obj.partial and obj.name is None]
     if found:
         return found

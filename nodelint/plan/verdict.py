@@ -1,11 +1,12 @@
-"""What a change does to the nodes of a pool: how many are replaced, for which reason, and by which line.
+"""The verdict on the nodes of a pool: how many are replaced, for which reason, and because of which line.
 
-Karpenter looks at a node in this order and records the first reason that it finds: the hash of the NodePool
+Karpenter checks a node in this order and records the first reason that it finds: the hash of the NodePool
 (NodePoolDrifted), its requirements (RequirementsDrifted), from 1.1.0 on the instance type and its offering
 (InstanceTypeNotFound), the hash of the EC2NodeClass (NodeClassDrift), the image (AMIDrift), then security groups,
-subnet and reservation. Karpenter 1.0 compares the class's kubelet last. What an earlier reason covers wholly, a later
-one is never recorded for; it is reported anyway, because undoing the first alone does not help. Source: karpenter
-pkg/controllers/nodeclaim/disruption/drift.go@v1.14.1:84-121, provider pkg/cloudprovider/drift.go@v1.14.1:44-81.
+subnet and reservation. Karpenter 1.0 compares the class's kubelet last. If an earlier reason covers all nodes, a
+later one is never recorded. The plan reports it anyway, because undoing only the first does not help. Source:
+karpenter pkg/controllers/nodeclaim/disruption/drift.go@v1.14.1:84-121, provider
+pkg/cloudprovider/drift.go@v1.14.1:44-81.
 """
 
 from __future__ import annotations
@@ -45,16 +46,17 @@ if TYPE_CHECKING:
     from nodelint.text import Node
 
 _KUBELET = "compatibility.karpenter.sh/v1beta1-kubelet-conversion"
-"""In 1.0, an annotation of a NodePool that stands for the class's kubelet."""
+"""The annotation of a NodePool that in 1.0 replaces the class's kubelet."""
 
 
 class Sides(NamedTuple):
-    """A pool and its class before and after; `after` is what the API server stores in the end.
+    """A pool and its class before and after. `new_pool` and `new_class` are those that the API server stores in the
+    end.
 
-    A class is None if it is not in the files. `moved` are the versions of Kubernetes before and after, where the
-    cluster moves to another one; `written_class` is the class as the new side writes it, also where it is the same.
-    `upgraded` are the releases of Karpenter before and after, where the files of both sides state different ones.
-    `keeps_hop_limit` is that of `Classes`.
+    A class is None if it is not in the files. `moved` are the Kubernetes versions before and after, if the cluster
+    gets another one. `written_class` is the class as the new side writes it, even if it is equal. `upgraded` are the
+    Karpenter releases before and after, if the files of both sides state different ones. `keeps_hop_limit` is that of
+    `Classes`.
     """
 
     pool: NodePool
@@ -69,42 +71,47 @@ class Sides(NamedTuple):
 
     @property
     def class_is_same(self) -> bool:
-        """Whether there is nothing to compare: the same class, or one that is not available."""
+        """Return whether there is nothing to compare: the class is the same object, or one of the two is not
+        known.
+        """
         return self.node_class is None or self.new_class is None or self.node_class is self.new_class
 
     @property
     def old_class(self) -> EC2NodeClass:
-        """The class before, where there is one to compare."""
+        """Return the class before the change. It must exist."""
         assert self.node_class is not None
         return self.node_class
 
     @property
     def now_class(self) -> EC2NodeClass:
-        """The class after, where there is one to compare."""
+        """Return the class after the change. It must exist."""
         assert self.new_class is not None
         return self.new_class
 
 
 class Classes(NamedTuple):
-    """A class before and after; `keeps_hop_limit` where it keeps what the default of another API version was."""
+    """A class before and after. `keeps_hop_limit` is true if it keeps the default hop limit of another API
+    version.
+    """
 
     old: EC2NodeClass
     new: EC2NodeClass
     keeps_hop_limit: bool = False
 
     def stored(self, release: Version, schemas: Schemas) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return both as the API server stores them. Raise Unhashable for a placeholder."""
+        """Return both classes as the API server stores them. Raise Unhashable for a placeholder."""
         old, new = (stored_object(node_class, release, schemas) for node_class in (self.old, self.new))
         return old, keep_hop_limit(old, new) if self.keeps_hop_limit else new
 
 
 def verdict(sides: Sides, before: Resolution, after: Resolution | None, schemas: Schemas, running: bool) -> Verdict:
-    """Return what becomes of the nodes that the old side can have.
+    """Return the outcome for the nodes that the old side can have.
 
-    `before` is what the old pool can launch; `after` is what the new class lets instance types be, None if the class
-    is the same. `running` says that the cluster has nodes of the pool.
+    `before` is what the old pool can launch. `after` is what it can launch with the new class, None if the class is
+    the same. `running` is true if the cluster has nodes of the pool.
     """
-    # Nodes from before may run although none like them can be launched now: their image has ended, for example.
+    # Old nodes may still run although no such node can be launched now, for example because their image is
+    # deprecated.
     nodes = before.launchable or before.candidates
     has_none = (not nodes or _never_boots(before)) and not running and before.complete
     found: list[Reason] = []
@@ -131,8 +138,8 @@ def verdict(sides: Sides, before: Resolution, after: Resolution | None, schemas:
 
 
 def _never_boots(before: Resolution) -> bool:
-    """Return whether no node of a pool ever ran as it is written: the class names images itself, all of them are
-    known, and none is for a type of the pool. What an alias finds changes with time.
+    """Return whether no node of a pool ever ran: the class selects images without an alias, all of them are known,
+    and none suits a type of the pool. The images of an alias change with time.
     """
     images = before.images
     return not before.launchable and bool(images.images) and images.alias is None and not images.unknown
@@ -142,7 +149,7 @@ _Step = tuple[list[Reason], TypeSet]
 
 
 def _unknown_fields(sides: Sides, before: Resolution, _: Resolution | None, schemas: Schemas, __: TypeSet) -> _Step:
-    """Nothing, or Unhashable for fields that differ and are not known here, of a release that is newer."""
+    """Return no reasons, or raise Unhashable for differing fields that nodelint does not know, of a newer release."""
     for old, new in ((sides.pool, sides.new_pool), (sides.node_class, sides.new_class)):
         if old is not None and new is not None and old is not new:
             raise_for_unknown_fields(old, new, before.version, schemas)
@@ -178,13 +185,13 @@ def _requirements(sides: Sides, before: Resolution, _: Resolution | None, __: Sc
 
 
 def _new_value(sides: Sides, node: Node) -> Node:
-    """Return the first value of a list that no requirement had before. The list itself where there is none."""
+    """Return the first value of a list that no requirement had before. The list itself if there is none."""
     before = {value.text for line in sides.pool.requirements for value in line.node.walk()}
     return next((item for item in node.items if item.text not in before), node) if node.kind == "sequence" else node
 
 
 def _requirement_change(sides: Sides, node: Node) -> ValueChange:
-    """Return the requirement that a place belongs to, before and after."""
+    """Return the requirement that contains a node, before and after."""
     line = next((line for line in sides.new_pool.requirements if node in (line.values_node, line.node)), None)
     old = [
         requirement.node
@@ -197,12 +204,14 @@ def _requirement_change(sides: Sides, node: Node) -> ValueChange:
 
 
 def _types(sides: Sides, before: Resolution, after: Resolution | None, _: Schemas, alive: TypeSet) -> _Step:
-    """Types that are no longer offered where the class has subnets. What else leaves types out is in its hash."""
+    """Return the reason for types that are not offered in the zones of the new subnets. Other reasons to exclude a
+    type are in the class's hash.
+    """
     if after is None or sides.class_is_same or not behaves("type-drift", before.version):
         return [], NONE
     terms = [side.node.find("spec", "subnetSelectorTerms") for side in (sides.old_class, sides.now_class)]
     if change_between(*terms) is None:
-        return [], NONE  # what else leaves a type out is told by another reason
+        return [], NONE  # other causes have their own reasons
     gone = alive - after.alive
     if not gone:
         return [], NONE
@@ -211,9 +220,9 @@ def _types(sides: Sides, before: Resolution, after: Resolution | None, _: Schema
 
 
 def _static(sides: Sides, before: Resolution, _: Resolution | None, schemas: Schemas, alive: TypeSet) -> _Step:
-    """Return what changes in fields of the class that its hash covers.
+    """Return the changed fields of the class that its hash includes.
 
-    It comes before types that the class leaves out: since 1.6 those are looked for every half hour only.
+    This step comes before the types that the class excludes: since 1.6 Karpenter checks those only every half hour.
     """
     if sides.class_is_same:
         return [], NONE
@@ -254,7 +263,7 @@ def _family(old: dict[str, Any], new: dict[str, Any], _: Version) -> Iterator[Va
 
 
 def _kubernetes(sides: Sides, before: Resolution, _: Resolution | None, schemas: Schemas, alive: TypeSet) -> _Step:
-    """Another version of Kubernetes: an alias stands for the images of the cluster's version."""
+    """Return the reasons of another Kubernetes version: an alias resolves to the images of the cluster's version."""
     node_class = sides.new_class if sides.new_class is not sides.node_class else sides.written_class
     if sides.moved is None or sides.node_class is None or node_class is None:
         return [], NONE
@@ -269,9 +278,9 @@ def class_verdict(
     upgraded: tuple[Version, Version] | None = None,
     same_images: bool = False,
 ) -> Verdict:
-    """Return what a change of a class does to nodes of pools that are not in the files.
+    """Return the outcome of a change of a class for nodes of pools that are not in the files.
 
-    `same_images`: both select the same images, as the account has them.
+    `same_images` is true if both sides select the same images according to AWS facts.
     """
     old, new, _ = classes
     reasons: list[Reason] = []
@@ -302,7 +311,9 @@ def class_verdict(
 
 
 def _dynamic(sides: Sides, before: Resolution, after: Resolution | None, schemas: Schemas, alive: TypeSet) -> _Step:
-    """Return what the selectors of the class find, and in 1.0 the hash of its kubelet, which is compared last."""
+    """Return the reasons of changed selectors of the class, and in 1.0 of the hash of its kubelet, which is compared
+    last.
+    """
     if sides.class_is_same:
         return [], NONE
     old_class, new_class = sides.old_class, sides.now_class
@@ -326,7 +337,7 @@ def _dynamic(sides: Sides, before: Resolution, after: Resolution | None, schemas
 
 
 def _images_of(stored_class: dict[str, Any]) -> tuple[Any, Any]:
-    """Return the fields of a class that decide on its image family."""
+    """Return the fields of a class that decide its AMI family."""
     return _value_at_path(stored_class, ("spec", "amiFamily")), _value_at_path(
         stored_class, ("spec", "amiSelectorTerms")
     )
@@ -340,7 +351,9 @@ def _reservable(before: Resolution) -> Covered:
 
 
 def _kubelet(sides: Sides, before: Resolution, old: dict[str, Any], new: dict[str, Any]) -> Iterator[ValueDifference]:
-    """Yield what 1.0 compares by a hash of its own: the kubelet of the class, or that of a NodePool's annotation."""
+    """Yield the differences of the kubelet, which 1.0 compares by a separate hash: that of the class, or of a
+    NodePool's annotation.
+    """
     release = before.version
     if not behaves("kubelet-hash", release):
         return
@@ -369,7 +382,7 @@ def _reason(reason: str, difference: ValueDifference, old: Object, new: Object, 
 
 
 def _place(new: Object, difference: ValueDifference) -> Node:
-    """Where a difference stands in the new object; for what was removed, the key that it was under."""
+    """Return the node of a difference in the new object. For a removed value, return the key that contained it."""
     path = difference.path
     node = new.node.find(*path) if difference.new is not None else None
     if node is not None:
@@ -382,7 +395,9 @@ def _place(new: Object, difference: ValueDifference) -> Node:
 
 
 def _announced(obj: Object, path: Path, node: Node) -> Node:
-    """A scalar itself, also that of a map with nothing else; of a collection its key, which begins it."""
+    """Return the node to report for a value: the scalar itself, or the key of a list or mapping. A mapping with a
+    single entry counts as the value of that entry.
+    """
     while node.kind == "mapping" and len(node.entries) == 1:
         node = node.entries[0].value
     if node.kind == "scalar" or not path or not isinstance(path[-1], str):
@@ -395,7 +410,7 @@ def _announced(obj: Object, path: Path, node: Node) -> Node:
 def _value_at_path(value: Any, path: Path) -> Any:
     """Return the value at the end of a path.
 
-    Empty if there is none. Raise Unhashable for a placeholder on the way.
+    An empty mapping if there is none. Raise Unhashable for a placeholder on the path.
     """
     for number, step in enumerate(path):
         if isinstance(value, UnknownValue):

@@ -1,4 +1,4 @@
-"""The workloads of both sides of a plan against the NodePools of their side."""
+"""The workloads of both sides of a plan, compared with the NodePools of their side."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
     from nodelint.plan.workloads import WorkloadChange
 
     Discover = Callable[[Sequence[str], str], Discovery]
-    """What gives the files of some paths that hold what a pattern finds."""
+    """A function that returns the files in some paths that a pattern matches."""
 
 
 def trees_of(
     sides: tuple[Read, Read], absent: Set[int], options: PlanOptions, discover: Discover
 ) -> tuple[Tree, Tree] | None:
-    """Return the workloads and pools of both sides; None, and nothing is read, where a side has no pool or no
+    """Return the workloads and pools of both sides. None, without reading workloads, if a side has no pool or no
     workload.
 
-    `absent` are the ids of objects that Terraform does not make on their side.
+    `absent` are the ids of objects that Terraform does not create on their side.
     """
     if not all(side.found.workloads for side in sides):
         return None
+    from nodelint.files.gate import OpenedFiles
     from nodelint.fit.other_capacity import OtherCapacity
     from nodelint.fit.tree import Tree
-    from nodelint.files.gate import OpenedFiles
     from nodelint.plan.same_workloads import have_same_workloads, move_objects
 
     resolutions = [_resolve_pools(side, absent, options) for side in sides]
@@ -43,11 +43,11 @@ def trees_of(
     was, new = sides
     TABLE.forget()  # what forms have kept of files is read again, so that it is known which files these are
     with OpenedFiles() as opened:
-        built = _build(new, discover)
+        built = build_side(new, discover)
     of_new = _list_objects(built)
-    # Built of the old side again only if anything differs that a workload may depend on.
+    # The old side is rendered again only if anything differs on which a workload may depend.
     is_same = have_same_workloads(was, new, built, opened)
-    of_old = move_objects(of_new, new.root, was.root) if is_same else _list_objects(_build(was, discover))
+    of_old = move_objects(of_new, new.root, was.root) if is_same else _list_objects(build_side(was, discover))
     old_tree, new_tree = (
         Tree(pools, found, other_capacity=OtherCapacity(read_texts(side.found.node_groups)))
         for side, pools, found in zip(sides, resolutions, (of_old, of_new), strict=True)
@@ -71,7 +71,7 @@ def workload_changes(sides: tuple[Read, Read], trees: tuple[Tree, Tree] | None) 
 
 
 def _resolve_pools(side: Read, absent: Set[int], options: PlanOptions) -> list[Resolution]:
-    """Return what the pools of a side can launch that take pods."""
+    """Return, for each pool of a side that accepts pods, the instance types that it can launch."""
     from nodelint.model.documents import objects
     from nodelint.model.manifest import NodePool, served
     from nodelint.rule.context import Context
@@ -84,8 +84,10 @@ def _resolve_pools(side: Read, absent: Set[int], options: PlanOptions) -> list[R
     return [context.resolution(pool) for pool in pools]
 
 
-def _build(side: Read, discover: Discover) -> Inventory:
-    """What overlays and charts make of workloads, too: files without the word of Karpenter's are read for it."""
+def build_side(side: Read, discover: Discover) -> Inventory:
+    """Return the inventory of a side with the workloads that overlays and charts render: files that do not name
+    Karpenter are read for this.
+    """
     from nodelint.inventory import build_found
     from nodelint.model.cluster_objects import PATTERN_WITH_SCALERS
 
@@ -101,7 +103,7 @@ def _list_objects(inventory: Inventory) -> list[ClusterObject]:
 
 
 def plan_with_cost(plan: Plan, trees: tuple[Tree, Tree] | None) -> Plan:
-    """Return the plan with what the change costs: of pools, and of the workloads of both sides where these are
+    """Return the plan with the effect on the cost: of pools, and of the workloads of both sides if these are
     known.
     """
     from nodelint.plan.cost import PoolSides, cost_of_plan
@@ -117,6 +119,8 @@ def plan_with_cost(plan: Plan, trees: tuple[Tree, Tree] | None) -> Plan:
 
 
 def _are_alike(plan: Plan, trees: tuple[Tree, Tree]) -> bool:
-    """Whether no pool changes what it can launch and no text of a workload, of whatever scales it or of a volume."""
+    """Return whether no pool changes what it can launch, and no text of a workload, its scaler or its volume
+    changes.
+    """
     old, new = (sorted({obj.source.text for obj in tree.objects}) for tree in trees)
     return old == new and all(pool.before is pool.after for pool in plan.pools)

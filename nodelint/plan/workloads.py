@@ -1,4 +1,6 @@
-"""What a change of NodePools does to workloads: those that no pool takes any more, and those that a pool gives up."""
+"""The effect of changed NodePools on workloads: those that no pool accepts any more, and those that one pool does not
+accept any more.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +23,11 @@ if TYPE_CHECKING:
 
 
 class WorkloadChange(NamedTuple):
-    """A workload whose pods some pools took before, and do not take any more.
+    """A workload whose pods some pools accepted before, and do not accept now.
 
-    `lost` are those pools' verdicts now, `gone` are pools that are deleted, `left` are those that take the pods now:
-    nothing if none does. `shared_names` are names that several pools of a side have.
+    `lost` are the verdicts of these pools now, `gone` are deleted pools, `left` are the pools that accept the pods
+    now; empty if none does. `stranded` is true if no pool accepts them. `shared_names` are names that several pools
+    of a side have.
     """
 
     workload: Workload
@@ -36,23 +39,23 @@ class WorkloadChange(NamedTuple):
 
     @property
     def place(self) -> Node | Span:
-        """Return where the workload is written."""
+        """Return the place of the workload in the files."""
         return written_place(self.workload.name_node)
 
     @property
     def reasons(self) -> list[tuple[str, str]]:
-        """Each pool that took the pods, and why it does not any more."""
+        """Return each pool that accepted the pods, and why it does not any more."""
         refused = [(v.pool.pool, v.refusal.message) for v in self.lost if v.refusal is not None]
         gone = [(pool, "is deleted") for pool in self.gone]
         return [(self._label(pool), why) for pool, why in (*refused, *gone)]
 
     @property
     def left_names(self) -> list[str]:
-        """Return the pools that take the pods now."""
+        """Return the pools that accept the pods now."""
         return list(map(self._label, self.left))
 
     def _label(self, pool: NodePool) -> str:
-        """Return the name of a pool, with its file if another one has that name."""
+        """Return the name of a pool, with its file if another pool has that name."""
         name = str(written_name(pool))
         if pool.name not in self.shared_names:
             return name
@@ -62,11 +65,11 @@ class WorkloadChange(NamedTuple):
 
 
 def find_workload_changes(old: Tree, new: Tree, place: Callable[[Object], str]) -> Iterator[WorkloadChange]:
-    """Yield the workloads of both sides that lose a pool; first those that are left without any.
+    """Yield the workloads of both sides that lose a pool, first those without any pool now.
 
-    Nodes on which such pods run drift or go, and their pods find no place again. What is not certain on either side
-    is left out. `place` says where an object's file stands, seen from the root of its side: several pools may have
-    one name, and several workloads.
+    Nodes with such pods drift or are deleted, and their pods cannot be scheduled again. Changes that are not certain
+    are left out. `place` returns the path of an object's file below the root of its side: several pools, and several
+    workloads, may have one name.
     """
     pools = [[pool.pool for pool in tree.pools] for tree in (old, new)]
     pairs = match_objects(pools[0], pools[1], place)
@@ -95,7 +98,9 @@ def _pair_workloads(old: Tree, new: Tree, place: Callable[[Object], str]) -> Ite
 
 
 def _compare(was: WorkloadFit, now: WorkloadFit, became: Mapping[int, int]) -> WorkloadChange | None:
-    """Return what a workload loses; None if it loses nothing. `became` has the ids of pools before and after."""
+    """Return the pools that a workload loses. None if it loses none. `became` maps the ids of pools before to those
+    after.
+    """
     if was.unknown or (now.unknown and now.possible):
         return None
     taking = [verdict.pool.pool for verdict in was.verdicts if verdict.fits]

@@ -1,4 +1,4 @@
-"""Where what a plan says is written: values of what is compared, led back to the files of their side."""
+"""Map the places in a plan to the files of their side."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 class WrittenPlaces:
-    """The places of two sides, as both are stored: the old one is number 0, the new one 1."""
+    """The places of two sides in stored form: the old side has number 0, the new one 1."""
 
     def __init__(self, sides: Sequence[StoredObjects]) -> None:
         self._find_origin = [side.find_origin for side in sides]
         self._old = {id(obj.source) for obj in sides[0].objects}
 
     def find(self, at: Node | Span, side: int = 1) -> Node | Span:
-        """Where a value of a side is written in its files."""
+        """Return the place of a value of a side in its files."""
         return written_place(self._find_origin[side](at))
 
     def lead_pool(self, pool: PoolPlan) -> PoolPlan:

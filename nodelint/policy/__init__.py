@@ -1,1 +1,1 @@
-"""ValidatingAdmissionPolicies made of rules that state their CEL."""
+"""ValidatingAdmissionPolicies for the rules that have a CEL expression."""

@@ -1,4 +1,4 @@
-"""A ValidatingAdmissionPolicy and its binding for each rule that states its CEL."""
+"""A ValidatingAdmissionPolicy and its binding for each rule that has a CEL expression."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Action = Literal["audit", "deny"]
 
 ACTIONS = {"audit": ["Audit", "Warn"], "deny": ["Deny"]}
-"""What the API server does with an object that a policy is against, by the word of `--action`."""
+"""The actions of the API server for an object that violates a policy, by the value of `--action`."""
 
 _GROUPS = {"aws": "karpenter.k8s.aws", "auto-mode": "eks.amazonaws.com"}
 """The API group of the class that a NodePool of each provider refers to."""
@@ -24,7 +24,7 @@ _CLASS_GROUP = "object.spec.template.spec.nodeClassRef.group"
 
 
 def expression_of(rule: Rule, values: Mapping[str, object] | None = None) -> str:
-    """Return the CEL of a rule, its thresholds written in: those of `values`, else their defaults."""
+    """Return the CEL expression of a rule with the thresholds of `values`, else with their defaults."""
     found = rule.cel
     for option in rule.options:
         value = (values or {}).get(option.name, option.default)
@@ -35,7 +35,7 @@ def expression_of(rule: Rule, values: Mapping[str, object] | None = None) -> str
 def make_policy(rule: Rule, action: Action, values: Mapping[str, object] | None = None) -> list[dict[str, Any]]:
     """Return the policy of a rule and its binding, as manifests.
 
-    A policy that cannot be evaluated lets the object pass, unless it refuses objects.
+    With `deny`, an object is refused if the policy cannot be evaluated; with `audit`, the object is accepted.
     """
     name = f"nodelint-{rule.name}"
     is_pool = rule.on is NodePool

@@ -1,4 +1,4 @@
-"""Manifests of policies as YAML."""
+"""Write manifests of policies as YAML."""
 
 from __future__ import annotations
 

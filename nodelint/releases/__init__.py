@@ -1,4 +1,4 @@
-"""Which releases of Karpenter and Kubernetes a repository runs, as its files state it, and for which objects."""
+"""Which releases of Karpenter and Kubernetes a repository runs, according to its files, and for which objects."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import cached_property
 from nodelint.files.file_kinds import is_readme
 from nodelint.forms.registry import TABLE, FormRow
 from nodelint.model.evidence import FOR_READERS, NO_RELEASE, NOT_KNOWN, OVERRIDDEN, About, Evidence
-from nodelint.model.releases import Version
+from nodelint.model.releases import OLDEST, Version, serves_v1
 from nodelint.text import Source
 
 __all__ = ["Evidence", "Stated", "evidence_of"]
@@ -34,17 +34,18 @@ _SET_ASIDE = frozenset(
         *("examples", "fixtures", "legacy", "obsolete", "old", "sample", "samples", "testdata", "tests"),
     }
 )
-"""Folders that are no part of what runs: what they state is about what they hold, and nothing else. A file of such
-a name, `sample.tfvars` say, states nothing.
+"""Folders whose files do not run: the releases that they state concern only objects in the same folder.
+
+A file with such a name, such as `sample.tfvars`, states nothing.
 """
 
 
 _VARIABLE = r"`(?:\"?\$\{?)?(?:var\.)?[A-Za-z_]\w*\}?\"?`"
-"""A release that one variable states."""
+"""A description of evidence whose release is a single variable."""
 
 
 class Stated:
-    """All statements of releases that were found in the files, asked for by path."""
+    """All statements of releases in the files, with look-up by path."""
 
     def __init__(self, evidence: Iterable[Evidence]) -> None:
         unique: dict[tuple[About, str, int, str], Evidence] = {}
@@ -62,15 +63,16 @@ class Stated:
         self._too_old: dict[Version | None, tuple[Evidence, ...]] = {}
 
     def __bool__(self) -> bool:
-        """Whether anything was found, be it what cannot be a release of Karpenter."""
+        """Return whether any statement was found, even of a version that Karpenter never had."""
         return bool(self.all or self._no_release or self._not_known)
 
     def for_path(self, about: About, path: str, least: Version | None = None) -> tuple[Evidence, ...]:
-        """Return the evidence for what a file holds, one piece for each release; several where they disagree.
+        """Return the statements that apply to a file, one for each release. Several are returned if they contradict
+        each other.
 
-        The folder that both lie below decides, the deepest first; then what the evidence weighs; then whether it lies
-        in that very folder, and not next to the object's. `least` leaves out what is about older releases of
-        Karpenter, for objects that none of them serves.
+        The statement with the deepest common folder counts, then the one with the better weight, then one in that
+        folder itself. With `least`, statements of older Karpenter releases are ignored, for objects that no older
+        release serves.
         """
         if path == "-":
             return ()
@@ -80,10 +82,10 @@ class Stated:
         return self._found[key]
 
     def of_roots(self, about: About, roots: Sequence[str], least: Version | None = None) -> tuple[Evidence, ...]:
-        """Return what root modules of Terraform themselves state: each by its folder, or the variable file of a
-        build.
+        """Return the statements in root modules of Terraform. A root is its folder, or the variable file of a
+        rendering.
 
-        What a root states is about what it builds, wherever the files of its modules are.
+        The statements of a root apply to everything that it renders, wherever the files of its modules are.
         """
         found: dict[str, Evidence] = {}
         for root in roots:
@@ -97,10 +99,10 @@ class Stated:
         return tuple(found.values())
 
     def passed_over(self, path: str, least: Version | None, chosen: Sequence[Evidence]) -> tuple[Evidence, ...]:
-        """Return what states a release of Karpenter for what a file holds, nearer than what was chosen, and cannot be
-        it.
+        """Return at most one statement of a Karpenter release for a file that is nearer than the chosen ones but
+        cannot apply.
 
-        That is a version that Karpenter never had, and one that is older than `least`.
+        It states a version that Karpenter never had, or one older than `least`.
         """
         if path == "-":
             return ()
@@ -114,17 +116,17 @@ class Stated:
         return tuple(evidence for *_, evidence in sorted(found)[:1])
 
     def _refused(self, least: Version | None) -> Sequence[Evidence]:
-        """Return what states a version that Karpenter never had, or one that is older than `least`."""
+        """Return the statements of a version that Karpenter never had, or of one older than `least`."""
         if least not in self._too_old:
-            old = (e for e in self.all if e.about == "karpenter" and least is not None and e.karpenter < least)
+            old = (e for e in self.all if e.about == "karpenter" and not _is_served(e, least))
             self._too_old[least] = (*(e for e in self._no_release if e.about == "karpenter"), *old)
         return self._too_old[least]
 
     def find_not_known(self, path: str, chosen: Sequence[Evidence]) -> Evidence | None:
-        """Return what states a release for what a file holds that cannot be worked out, if that counts there.
+        """Return the statement for a file whose release cannot be evaluated, if it counts there. None otherwise.
 
-        It counts where nothing else states a release but a README, and where it is nearer than all that does. A
-        variable may have its value from what lies above, so that it does not count if another release is known.
+        It counts if only a README states a release, and if it is nearer than all other statements. A variable may
+        have its value from files above, so it does not count if another statement gives a release.
         """
         known = [evidence for evidence in chosen if evidence.weight != FOR_READERS]
         folders = folders_of(path)
@@ -136,11 +138,12 @@ class Stated:
                 found.append((-shared, evidence.path, evidence.line, evidence))
         return min(found)[-1] if found else None
 
-    def kubernetes_beside(self, path: str, karpenter: Evidence | None) -> tuple[Evidence, ...]:
+    def list_kubernetes_of_root(self, path: str, karpenter: Evidence | None) -> tuple[Evidence, ...]:
         """Return the Kubernetes statements of the Terraform root that installs the Karpenter used by this file.
 
-        `karpenter` is the evidence that decides there, None if something else does. Another root with a Karpenter of
-        its own states the version of another cluster; so does one next to that root, where the root states its own.
+        `karpenter` is the statement that was chosen for the file, None if no statement was. A different root with its
+        own Karpenter states the version of another cluster. So does a statement next to the root, if the root states
+        a version itself.
         """
         installed = (karpenter,) if karpenter is not None else self.for_path("karpenter", path)
         if path == "-" or not installed:
@@ -157,7 +160,7 @@ class Stated:
         return self._beside[key]
 
     def _root(self, folders: tuple[str, ...]) -> tuple[str, ...] | None:
-        """Return the deepest folder around a place in which Karpenter is installed; None if it is nowhere."""
+        """Return the deepest folder above a file in which Karpenter is installed. None if there is none."""
         if folders not in self._roots:
             depths = range(len(folders), -1, -1)
             depth = next((d for d in depths if self._is_installed_at(folders, d)), None)
@@ -165,16 +168,22 @@ class Stated:
         return self._roots[folders]
 
     def _is_installed_at(self, folders: tuple[str, ...], depth: int) -> bool:
-        """Whether a release of Karpenter is stated that shares just so many folders with a place."""
-        return any(not self._is_set_aside(evidence, depth) for evidence in self._list_at("karpenter", folders, depth))
+        """Return whether a statement of a Karpenter release has exactly `depth` folders in common with a place."""
+        return any(
+            not self._says_nothing_about(evidence, depth) for evidence in self._list_at("karpenter", folders, depth)
+        )
 
     def _shared(self, folders: tuple[str, ...], evidence: Evidence) -> int | None:
-        """Return how many folders a place and a piece of evidence share; None if it says nothing about the place."""
+        """Return the number of folders that the path of a file and a statement have in common. None if the statement
+        does not apply to the file.
+        """
         shared = _shared(folders, self._folders[evidence])
-        return None if self._is_set_aside(evidence, shared) else shared
+        return None if self._says_nothing_about(evidence, shared) else shared
 
-    def _is_set_aside(self, evidence: Evidence, shared: int) -> bool:
-        """Whether evidence says nothing about a place with which it shares so many folders."""
+    def _says_nothing_about(self, evidence: Evidence, shared: int) -> bool:
+        """Return whether a statement with `shared` folders in common does not apply to a place, because the rest of
+        its path is in `_SET_ASIDE`.
+        """
         name = os.path.basename(evidence.path).partition(".")[0]
         parts = (part.lower().lstrip("0123456789.-_") for part in (*self._folders[evidence][shared:], name))
         return bool(_SET_ASIDE.intersection(parts))
@@ -193,8 +202,8 @@ class Stated:
                     evidence
                     for evidence in self._list_at(about, folders, depth)
                     if (evidence.weight == FOR_READERS) is is_for_readers
-                    and (least is None or evidence.karpenter >= least)
-                    and not self._is_set_aside(evidence, depth)
+                    and _is_served(evidence, least)
+                    and not self._says_nothing_about(evidence, depth)
                     and (counts is None or counts(evidence))
                 ]
                 if found:
@@ -204,7 +213,7 @@ class Stated:
     def _choose(
         self, found: Sequence[Evidence], shared: int, roots: Sequence[tuple[str, ...]]
     ) -> tuple[Evidence, ...]:
-        """Return what counts most of the evidence that shares as many folders with a place, each release once."""
+        """Return the best of some statements with equally many common folders, one for each release."""
         ranked: dict[tuple[int, int, bool], list[Evidence]] = {}
         for evidence in found:
             theirs = self._folders[evidence]
@@ -213,7 +222,9 @@ class Stated:
         return tuple({evidence.version: evidence for evidence in reversed(ranked[min(ranked)])}.values())[::-1]
 
     def _list_at(self, about: About, folders: tuple[str, ...], depth: int) -> Sequence[Evidence]:
-        """Return the evidence that shares just so many folders with a place, in the order in which it was found."""
+        """Return the statements with exactly `depth` folders in common with a place, in the order in which they were
+        found.
+        """
         around = self._below.get((about, folders[:depth]), ())
         deeper = self._below.get((about, folders[: depth + 1]), ()) if depth < len(folders) else ()
         if not around or not deeper:
@@ -223,7 +234,7 @@ class Stated:
 
     @cached_property
     def _below(self) -> dict[tuple[About, tuple[str, ...]], list[Evidence]]:
-        """Return the evidence below each folder."""
+        """Return the statements below each folder."""
         found: dict[tuple[About, tuple[str, ...]], list[Evidence]] = {}
         for evidence in self.all:
             theirs = self._folders[evidence]
@@ -232,8 +243,16 @@ class Stated:
         return found
 
 
+def _is_served(evidence: Evidence, least: Version | None) -> bool:
+    """Return whether a release serves an API that `least` was the first release to store.
+
+    The last patches of 0.33 to 0.37 serve v1 as well, which they convert to v1beta1.
+    """
+    return least is None or evidence.karpenter >= least or (least == OLDEST and serves_v1(evidence.karpenter))
+
+
 def folders_of(path: str) -> tuple[str, ...]:
-    """Return the folders around a file, from the root of the file system on."""
+    """Return the folders of a file's path, from the root of the file system on."""
     return tuple(os.path.dirname(os.path.abspath(path)).split(os.sep))
 
 
@@ -242,7 +261,7 @@ def _shared(a: tuple[str, ...], b: tuple[str, ...]) -> int:
 
 
 def evidence_of(sources: Iterable[Source]) -> Stated:
-    """Return what files state. A statement that refers to others is resolved when all are known."""
+    """Return the statements of releases in files. Statements that refer to others are resolved at the end."""
     sources = list(sources)
     found: list[Evidence] = []
     references: dict[FormRow, list[object]] = {}

@@ -1,4 +1,4 @@
-"""What an object is judged for."""
+"""The releases for which an object is judged."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 class Chosen(NamedTuple):
-    """Releases of Karpenter between which nothing changes, a version of Kubernetes, and the lines that state them.
+    """Karpenter releases between which nothing changes, a Kubernetes version, and the statements that give them.
 
-    Where a flag or the configuration names a release nothing states it, nor where it is `assumed`: the newest known.
-    `passed_over` is what states another one for the object, nearer, and cannot be its release.
+    There is no statement if an option or the configuration names the release, or if it is `assumed`: the newest
+    known. `passed_over` are nearer statements of another release that cannot apply.
     """
 
     karpenter: Releases
@@ -25,24 +25,26 @@ class Chosen(NamedTuple):
     assumed: bool = False
     passed_over: tuple[Evidence, ...] = ()
     not_known: Evidence | None = None
-    """What states a release for the object that cannot be worked out: it is judged for the oldest and the newest."""
+    """The statement whose release cannot be evaluated. The object is then judged for the oldest and the newest
+    release.
+    """
 
     @property
     def bare(self) -> Chosen:
-        """Return the releases without the lines that state them."""
+        """Return the releases without their statements."""
         return Chosen(self.karpenter, self.kubernetes)
 
     @property
     def is_stated(self) -> bool:
-        """Whether a file, a flag or the configuration states that this release runs."""
+        """Return whether a file, an option or the configuration states that this release runs."""
         return not self.assumed and not self.later and self.not_known is None
 
     @property
     def later(self) -> bool:
-        """Whether this is a later release than the one that a file states, which served kinds that are gone."""
+        """Return whether this is a later release than the stated one, which was before 1.0.0."""
         return self.karpenter_from is not None and self.karpenter_from.karpenter < OLDEST < self.karpenter.last
 
     @property
     def order(self) -> tuple[object, ...]:
-        """Return a key that sorts by Karpenter's release first."""
+        """Return a sort key: first Karpenter's release, then the Kubernetes version."""
         return (self.karpenter, self.kubernetes or ())

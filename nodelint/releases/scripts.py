@@ -1,4 +1,6 @@
-"""Evidence in lines of any text: scripts, Makefiles, workflows, environment files, TOML, and what a README runs."""
+"""Statements of releases in lines of any text: scripts, Makefiles, workflows, environment files, TOML, and commands
+in a README.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ _PINS = ("version", "chart_version", "chart-version", "chartVersion", "tag")
 
 
 def evidence(path: str, text: str) -> Iterator[Evidence]:
-    """Yield what the lines of a text state; comments are passed over."""
+    """Yield the statements of releases in the lines of a text, without comments."""
     joined = chart_commands.join_lines(text)
     for pattern, by, weight, of_image in (
         (_VARIABLE, "a variable", DEFAULT, False),
@@ -48,7 +50,8 @@ def evidence(path: str, text: str) -> Iterator[Evidence]:
             yield from _find_variable(path, text, joined, command)
     if path.endswith((".toml", ".conf", ".ini", ".cfg")):
         yield from _tables(path, text)
-    # Of other clusters, and of tools, there are versions too: only beside what is about Karpenter is it plain which.
+    # A script may contain versions of other clusters and of tools. Only a version near text about Karpenter is
+    # certain.
     if "karpenter" in text or "KARPENTER" in text or "eksctl" in text:
         for match in re.finditer(_KUBERNETES, text):
             if found := _make_evidence("kubernetes", path, text, match, "a variable", DEFAULT):
@@ -56,8 +59,8 @@ def evidence(path: str, text: str) -> Iterator[Evidence]:
 
 
 def _find_variable(path: str, text: str, joined: str, command: re.Match[str]) -> Iterator[Evidence]:
-    """Yield what a command installs whose version is a variable: by its value in the same text, else it is
-    not known.
+    """Yield the statement of a command whose version is a variable, with the variable's value in the same text. If
+    there is none, the release is not known.
     """
     written = chart_commands.find_written_version(joined, command)
     if written is None or _is_comment(text, command.start()):
@@ -76,7 +79,9 @@ def _find_variable(path: str, text: str, joined: str, command: re.Match[str]) ->
 
 
 def readme_evidence(path: str, text: str) -> Iterator[Evidence]:
-    """Yield what the helm commands of a README install, by a version or by a variable: the weakest evidence."""
+    """Yield the releases that the helm commands of a README install, by a version or by a variable. Such statements
+    have the lowest weight.
+    """
     joined = chart_commands.join_lines(text)
     for command in chart_commands.find_commands(joined):
         version = chart_commands.find_version(joined, command, _RELEASE)
@@ -90,8 +95,8 @@ def readme_evidence(path: str, text: str) -> Iterator[Evidence]:
 
 
 def _tables(path: str, text: str) -> Iterator[Evidence]:
-    """Yield what tables of settings pin: `version` in one named after Karpenter, and `karpenter` in one of
-    versions.
+    """Yield the releases in tables of settings: `version` in a table named after Karpenter, and `karpenter` in a
+    table of versions.
     """
     tables = [(match.start(), match[1].strip()) for match in re.finditer(_TABLE, text)]
     for match in re.finditer(_PIN, text):
@@ -116,6 +121,6 @@ def _make_evidence(
 
 
 def _is_comment(text: str, at: int) -> bool:
-    """Whether a place stands in a comment."""
+    """Return whether the character at an index of a script is in a comment."""
     before = text[text.rfind("\n", 0, at) + 1 : at]
     return "#" in before or before.lstrip().startswith("//")

@@ -1,7 +1,7 @@
-"""Settings of the controller as files state them: values of its chart, variables and flags of its Deployment.
+"""Controller settings in files: values of its chart, variables and flags of its Deployment.
 
-`inventory.controller_installs` reads the installations; what `data/settings.json` does not know is passed over here:
-charts hold much else. A setting counts for what lies nearest to the file that states it.
+`inventory.controller_installs` reads the installations. Settings that are not in `data/settings.json` are ignored,
+because charts have many other values. A setting applies to the objects that are nearest to its file.
 """
 
 from __future__ import annotations
@@ -25,17 +25,19 @@ if TYPE_CHECKING:
     from nodelint.forms.terraform.terraform_trace import TerraformBlocks
 
 INSTALLING = (*TABLE.installing_words, "karpenter/controller", "settings:", "settings.")
-"""A file that installs the controller, or gives its chart values, holds one of these."""
+"""Texts of which a file that installs the controller, or sets values of its chart, contains at least one."""
 
 
 @cache
 def _rows(kind: str, key: str) -> dict[str, Any]:
-    """Return the rows of a kind by what they have of a key."""
+    """Return the rows of a kind that have a key, by the value of this key."""
     return {row[key]: row for row in reversed(table("settings")[kind]) if key in row}
 
 
 class StatedSetting(NamedTuple):
-    """A setting that a file states: `name` is a gate's name, or a variable's; the folders lead to the file."""
+    """A setting in a file: `name` is the name of a feature gate, or of a variable. `folders` are the folders of the
+    file's path.
+    """
 
     folders: tuple[str, ...]
     gate: bool
@@ -50,10 +52,12 @@ class ControllerFacts:
         self._stated = stated
         self._release = release
         self.has_gaps = has_gaps
-        """Whether the controller is given further values that could not be read: they may hold the rest."""
+        """True if the controller has further values that could not be read, and that may set other settings."""
 
     def gate(self, name: str) -> bool | None:
-        """Whether a feature gate is stated to be on or off; None if no file does, or the release has none such."""
+        """Return whether a feature gate is on. None if no file states it, or if the release does not have the
+        gate.
+        """
         row = _rows("gates", "gate").get(name)
         if row is None or not releases_match(row["releases"], self._release):
             return None
@@ -61,17 +65,19 @@ class ControllerFacts:
         return {"true": True, "false": False}.get(value.lower()) if value is not None else None
 
     def setting(self, variable: str) -> str | None:
-        """Return the value of a setting by its variable, such as `MIN_VALUES_POLICY`; None if no file states one
-        value.
+        """Return the value of a setting by its variable, such as `MIN_VALUES_POLICY`. None if files state no value or
+        several.
 
-        So it is where the release knows no such setting.
+        None as well if the release does not have the setting.
         """
         row = _rows("settings", "variable").get(variable)
         known = row is not None and releases_match(row["releases"], self._release)
         return self._value(variable, gate=False) if known else None
 
     def is_open(self, variable: str) -> bool:
-        """Whether the release knows a setting whose value is not known: a placeholder, or in unread values."""
+        """Return whether the release has a setting whose value is not known: it is a placeholder, or may be in values
+        that were not read.
+        """
         row = _rows("settings", "variable").get(variable)
         if row is None or not releases_match(row["releases"], self._release) or self.setting(variable) is not None:
             return False
@@ -83,10 +89,10 @@ class ControllerFacts:
 
 
 class StatedSettings:
-    """All settings that the files of a run state, asked by the path of an object's file.
+    """All settings that the files of a run state, with look-up by the path of an object's file.
 
-    `find` reads the installations when they are first asked for. `others` are files of the run that hold no manifest,
-    `files` are all of them.
+    `find` reads the installations on first use. `others` are files of the run without a manifest, `files` are all of
+    them.
     """
 
     def __init__(
@@ -103,7 +109,7 @@ class StatedSettings:
 
     @cached_property
     def scripts(self) -> list[Source]:
-        """Files without a manifest that install the controller by a command."""
+        """Return the files without a manifest that install the controller by a command."""
         if not self.others:
             return []
         from nodelint.forms.lib.chart_commands import INSTALLS_CONTROLLER
@@ -117,7 +123,7 @@ class StatedSettings:
 
     @cached_property
     def terraform(self) -> TerraformBlocks:
-        """The blocks of Terraform in the files of the run and next to them, once for all that is judged."""
+        """Return the Terraform blocks in the files of the run and next to them, computed once for all objects."""
         from nodelint.forms.terraform.terraform_trace import TerraformBlocks
 
         return TerraformBlocks(self.files)
@@ -135,7 +141,7 @@ class StatedSettings:
         return found
 
     def for_path(self, path: str, release: Version) -> ControllerFacts:
-        """Return the settings of the files that share the deepest folder with a path."""
+        """Return the settings in the files that have the deepest folder in common with a path."""
         folders = folders_of(path)
         known = self._facts.get((folders, release))
         if known is None:
@@ -151,7 +157,7 @@ class StatedSettings:
 
     @cached_property
     def _below(self) -> dict[tuple[str, ...], list[StatedSetting]]:
-        """Return the stated settings below each folder."""
+        """Return the settings below each folder."""
         found: dict[tuple[str, ...], list[StatedSetting]] = {}
         for setting in self._stated_settings:
             for depth in range(len(setting.folders) + 1):
@@ -160,7 +166,7 @@ class StatedSettings:
 
     @cached_property
     def _gaps(self) -> set[tuple[str, ...]]:
-        """The folders below which an installation has values that are not known."""
+        """Return the folders below which an installation has values that are not known."""
         ends = [folders_of(install.at.source.path) for install in self.installs if install.has_gaps]
         return {folders[:depth] for folders in ends for depth in range(len(folders) + 1)}
 
@@ -173,7 +179,7 @@ def is_match(file: Source, pattern: re.Pattern[str] | str) -> bool:
 
 
 def stated_settings(install: ControllerInstall) -> Iterator[StatedSetting]:
-    """Yield the settings that one installation states. The value of one that is not known is empty."""
+    """Yield the settings that one installation states. The value is empty if it is not known."""
     folders = folders_of(install.at.source.path)
     for setting in install.settings:
         variable = setting.variable

@@ -1,5 +1,5 @@
-"""Whether a release is stated for another cluster: in a folder next to the object's own that has an object of the
-same kind and name.
+"""Find out whether a file states the release of another cluster: of one whose folder has an object of the same kind
+and name.
 """
 
 from __future__ import annotations
@@ -13,17 +13,18 @@ from nodelint.forms.registry import TABLE
 
 _LARGEST = 1 << 20
 _MOST_FILES = 200
-"""Files of a folder that are looked at."""
+"""The most files of a folder that are read."""
 _MANIFESTS = (".yaml", ".yml", *TABLE.endings)
 
 
 def is_about_sibling(
     stating: str, path: str, names: tuple[str, str], read: Callable[[str], frozenset[tuple[str, str]]]
 ) -> bool:
-    """Whether a file states a release for another cluster than that of an object at a path, by its kind and name.
+    """Return whether a file states a release for another cluster than that of an object at `path`. `names` are the
+    kind and name of the object.
 
-    Both lie in folders of their own below the folder that they share, and the one of the statement has an object of
-    that kind and name as deep as the object lies: one cluster cannot have both. `read` is `objects_in`.
+    The file is below a folder next to the object's folder, at least as deep, and that folder has an object of this
+    kind and name: one cluster cannot have both. `read` is `objects_in`.
     """
     if not all(names) or path == "-":
         return False

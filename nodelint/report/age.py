@@ -1,4 +1,4 @@
-"""How old the facts are that come with nodelint, and how to get newer ones."""
+"""The age of the facts that come with nodelint, and how to get newer facts."""
 
 from __future__ import annotations
 
@@ -8,35 +8,35 @@ from nodelint.model.releases import NEWEST
 from nodelint.model.support import day_number
 
 OLD = 90
-"""Days after which facts are reported as old if the user asks for details."""
+"""The age, in days, from which facts are reported as old if the user asks for details."""
 
 NEWER_TYPES = ("no region of the catalogue: newer, sold elsewhere, or no more", "may be newer than the catalogue")
-"""How the reasons end that newer facts about instance types may settle."""
+"""The ends of the reasons that newer facts about instance types may settle."""
 
 
 def days_since(day: str, today: int) -> int:
-    """Return the days from a day such as `2026-10-23` to `today`, in days since 1970; 0 for one that is to come."""
+    """Return the days from a date such as `2026-10-23` to `today` (days since 1970-01-01); 0 for a date in the
+    future.
+    """
     return max(today - day_number(day), 0)
 
 
 def releases_day() -> str:
-    """Return the day that the facts about releases are of."""
+    """Return the date of the facts about releases."""
     day: str = table("versions")["date"]
     return day
 
 
 def known_releases_text(today: int) -> str:
-    """Return the newest release that is known, and how old the facts about releases are: `to 1.15.1, of 2026-10-23,
-    …`.
-    """
+    """Return the newest known release, and the age of the facts about releases: `to 1.15.1, of 2026-10-23, …`."""
     day = releases_day()
     return f"to {NEWEST}, of {day}, {counted(days_since(day, today), 'day')} old"
 
 
 def old_facts_text(types_day: str | None, today: int, least: int = OLD) -> str | None:
-    """Return a sentence about facts that are older than `least` days. None if none are.
+    """Return a sentence about facts that are older than `least` days. None if no fact is so old.
 
-    `types_day` is the day of the instance types.
+    `types_day` is the date of the instance types; None if it is not to be reported.
     """
     releases = f"releases of Karpenter are of {releases_day()}"
     old = [releases] if days_since(releases_day(), today) > least else []
@@ -49,5 +49,5 @@ def old_facts_text(types_day: str | None, today: int, least: int = OLD) -> str |
 
 
 def version_text(types_day: str) -> str:
-    """Return the days of the facts, for `nodelint --version`."""
+    """Return the dates of the facts, for `nodelint --version`."""
     return f"releases of Karpenter to {NEWEST}, of {releases_day()}; instance types of {types_day}"

@@ -1,6 +1,6 @@
 """The sentences of an all-clear, such as "All good".
 
-Only this module prints them, because what could not be judged decides whether they are true.
+Only this module returns them, because an all-clear depends on whether everything was judged.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _SENTENCES: dict[str, tuple[str, str]] = {
     "migrate": ("nothing is lost", "nothing is lost of what could be read"),
     "triage": ("No failures", "No failures in what could be read"),
 }
-"""What is said where all was judged, and where a part was not."""
+"""The sentences if everything was judged, and if only a part was judged, by command."""
 
 
 def say_all_clear(claim: Claim, gaps: Collection[object], words: str = "") -> str:
-    """Return that all is well, or only that it is in what was judged: where there are gaps, or `words` about such.
+    """Return the all-clear of a claim, or the restricted one if there are `gaps` or `words` about gaps.
 
-    `gaps` are all that were not judged; only whether there are any counts.
+    Only whether `gaps` is empty counts. `words` are added to the restricted sentence.
     """
     whole, part = _SENTENCES[claim]
     if not gaps and not words:
@@ -40,9 +40,9 @@ def say_all_clear(claim: Claim, gaps: Collection[object], words: str = "") -> st
 
 
 NOTHING_CHECKED = "nothing to check"
-"""The name of the only case of a report of tests without any."""
+"""The name of the only test case in a JUnit report if the run judged nothing."""
 
 
 def list_all_clears(claim: Claim) -> tuple[str, str]:
-    """Return both sentences of a claim, to be told from others."""
+    """Return both sentences of a claim, so that a caller can recognize them."""
     return _SENTENCES[claim]

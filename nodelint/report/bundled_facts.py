@@ -1,4 +1,4 @@
-"""The facts that come with nodelint: where each is from, and how old it is."""
+"""The facts that come with nodelint, with their sources and their ages."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _TABLES = {
     "upgrade": "changes between releases",
     "triage": "messages of the controller",
 }
-"""The files of `nodelint/data` that state a day of their own, in words."""
+"""The files of `nodelint/data` that state their own date, each with a description."""
 
 
 class BundledFact(NamedTuple):
-    """A group of facts: what they are about, where they come from, and the day that they are of (ISO 8601)."""
+    """A group of facts: their subject, their source, and their date (ISO 8601)."""
 
     what: str
     origin: str
@@ -49,7 +49,7 @@ def bundled_facts() -> Iterator[BundledFact]:
 
 
 def bundled_text(now: datetime) -> str:
-    """One line for each group of facts with its day and its age, and one with its origin."""
+    """Return two lines for each group of facts: subject, date and age, then the source."""
     lines = [f"Comes with nodelint {__version__}:"]
     for fact in bundled_facts():
         lines.append(f"  {fact.what}: of {fact.date}, {counted(_age(fact, now).days, 'day')} old")
@@ -58,7 +58,7 @@ def bundled_text(now: datetime) -> str:
 
 
 def bundled_json(now: datetime) -> list[dict[str, Any]]:
-    """Return the bundled facts as plain values for JSON; ages are seconds."""
+    """Return the bundled facts as plain values for JSON; ages are in seconds."""
     return [{**fact._asdict(), "age": int(_age(fact, now).total_seconds())} for fact in bundled_facts()]
 
 

@@ -1,4 +1,4 @@
-"""What the workloads of a tree cost: as text, as JSON and as Markdown."""
+"""The cost of a tree's workloads, as text, JSON and Markdown."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _MOST_WORKLOADS = 10
 
 
 def cost_text(cost: FleetCost, width: int) -> str:
-    """Return the cost for people."""
+    """Return the cost as text."""
     return printable_block("\n".join(_lines(cost, width)))
 
 
 def printable_block(text: str) -> str:
-    """Return a text of several lines, each printable."""
+    """Return a text of several lines with unprintable characters escaped in each line."""
     return "\n".join(printable(line) for line in text.split("\n"))
 
 
 def headline(cost: FleetCost) -> str:
-    """Return what all workloads need and cost, in one sentence."""
+    """Return the nodes and the cost of all workloads in one sentence."""
     least, most = cost.least, cost.most
     if least is None or most is None:
         return "not known"
@@ -51,8 +51,9 @@ def headline(cost: FleetCost) -> str:
 
 
 def _range(least: int, most: int) -> str:
-    """Return the least and the most of an amount in words. More pods may need less, where limits or other pods leave
-    some of them without a node.
+    """Return two amounts in words, the smaller first: `3 to 5`.
+
+    More pods may need fewer nodes, if limits or other pods leave some pods without a node.
     """
     low, high = sorted((least, most))
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
@@ -80,7 +81,7 @@ def _lines(cost: FleetCost, width: int) -> Iterator[str]:
 
 
 def node_words(node: NodeCost) -> str:
-    """Nodes of one type in words."""
+    """Return the nodes of one type in words."""
     price = "price not known" if node.price is None else f"{dollars(node.price)} an hour each"
     by_whom = ", kept by the static pool" if node.static else ""
     what = node.type or "nodes of a type whose price is not known"
@@ -88,7 +89,9 @@ def node_words(node: NodeCost) -> str:
 
 
 def workload_shares(cost: FleetCost) -> list[tuple[str, str, str, float]]:
-    """Return each workload with its pods, its part of the cost in words and in USD an hour, the dearest first."""
+    """Return label, pods, cost per month in words, and cost in USD per hour of each workload, the highest
+    cost first.
+    """
     least, most = cost.least, cost.most
     if least is None or most is None:
         return []
@@ -110,21 +113,19 @@ def _share_text(workload: WorkloadCost, least: Bill, most: Bill) -> str:
 
 
 def share_bounds(workload: WorkloadCost, least: Bill, most: Bill) -> tuple[float, float]:
-    """Return what a workload's pods cost an hour, with the fewest pods of all workloads and with the most, in
-    order.
-    """
+    """Return the lower and the upper cost of a workload's pods in USD per hour."""
     low, high = (bill.shares.get(id(workload.fit.workload), 0.0) for bill in (least, most))
     return min(low, high), max(low, high)
 
 
 def prices_text(cost: FleetCost) -> str:
-    """Return of what region and day the prices are."""
+    """Return the region and the date of the prices."""
     day = f", of {cost.price_date}" if cost.price_date is not None else ""
     return f"Prices: on demand in {cost.price_region}{day}, the cheapest type that holds the pods of each node"
 
 
 def cost_json(cost: FleetCost) -> dict[str, Any]:
-    """Return the cost as plain data."""
+    """Return the cost as plain data for JSON."""
     least, most = cost.least, cost.most
     return {
         "complete": cost.complete,
@@ -188,7 +189,7 @@ def _bill_json(bill: Bill) -> dict[str, Any]:
 
 
 def cost_markdown(cost: FleetCost) -> str:
-    """The cost as a table of nodes and one of workloads."""
+    """Return the cost as a Markdown table of nodes and a table of workloads."""
     lines = ["#### Cost", "", _cell(headline(cost)), ""]
     if cost.most is not None and cost.most.nodes:
         lines += ["| nodes | type | pool | each an hour |", "| ---: | --- | --- | ---: |"]

@@ -1,4 +1,4 @@
-"""What of the objects of a run was judged, in full or in part: each value that is not known, with its place."""
+"""The objects of a run that were judged completely or in part, with each unknown value and its place."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _MOST_LINES = 5
 _MOST_FIELDS = 2
 _MOST_LETTERS = 60
-"""Of what is written in the place of a value that is not known."""
+"""The most characters that are quoted of an unknown value."""
 
 _DECIDES = {
     "NodePool": r"spec(?:\.template(?:\.spec)?)?|spec\.disruption(?:\.budgets)?|spec\.limits"
@@ -36,18 +36,19 @@ _DECIDES = {
     r"|(?:subnet|securityGroup|capacityReservation)SelectorTerms(?:\[\d+\])?"
     r"|(?:kubelet|metadataOptions|blockDeviceMappings)(?:[.\[].*)?)",
 }
-"""Fields without which what the rest comes to is not known; a name, a role or a tag of an account decides nothing."""
+"""Patterns of fields without which a result is not known, by kind. Names, roles and tags do not decide a result."""
 
 
 _BY_THEMSELVES = r"(?!spec\.).*|spec\.(?:weight|tags.*|template\.metadata.*)"
 
 
 class Coverage(NamedTuple):
-    """The objects of a run as the clusters get them, and the values of them that are not known.
+    """The objects of a run as clusters get them, and their unknown values.
 
-    `in_part` are those of which a value that decides is not known, `not_judged` what is no object that was judged:
-    path, line, what it is, and why; `unbuilt` what overlays name that is not in the repository, or needs a program.
-    `switched_off` are judged, though the block of Terraform that makes them has no instance: each with why.
+    `in_part` are the objects with an unknown value that affects findings. `not_judged` are (path, line, label,
+    reason) of parts that are no judged object. `unbuilt` are remarks on overlays: a file that is not in the
+    repository, or a program that is needed. `switched_off` are judged objects of Terraform blocks without instances,
+    each with the reason.
     """
 
     objects: tuple[Object, ...]
@@ -59,7 +60,7 @@ class Coverage(NamedTuple):
 
 
 def cover(report: Report) -> Coverage:
-    """Return what of a run was judged."""
+    """Return the coverage of a run."""
     classes = by_code(obj for obj in report.seen if isinstance(obj, EC2NodeClass))
     found = tuple(unknown for obj in report.seen for unknown in _unknown_fields(obj, classes))
     partly = {id(gap.object): gap.object for gap in found if gap.decides and gap.object is not None}
@@ -74,7 +75,7 @@ _UNCLAIMED = "is only patched here, and no kustomization.yaml in its folder or a
 
 
 def _unknown(obj: Object, field: str, node: Node, decides: bool, reason: str = "has no value yet") -> Gap:
-    """Return what is said of a value of an object that nobody knows before it is installed."""
+    """Return a gap for a value of an object that is unknown until the object is installed."""
     return Gap(span_of(written_place(node)), "field", reason, decides, object=obj, subject=field)
 
 
@@ -103,7 +104,9 @@ def _unknown_fields(obj: Object, classes: Mapping[str, Sequence[EC2NodeClass]]) 
 
 
 def _template_fields(obj: Object) -> Iterator[Gap]:
-    """Yield what template code decides on: fields in a condition or a loop, and those that it prints."""
+    """Yield gaps for fields that depend on template code: fields in a condition or loop, and fields that
+    code adds.
+    """
     for field, value, at, is_loop in list_conditional(obj.node, obj.document):
         if value.value is not UNKNOWN and _may_matter(obj.kind, field):
             reason = _REPEATED if is_loop else _CONDITIONAL
@@ -121,14 +124,14 @@ def _decides(kind: str, field: str) -> bool:
 
 
 def _may_matter(kind: str, field: str) -> bool:
-    """Whether it matters if an object has a field: labels, tags and a weight are judged by themselves."""
+    """Return whether it matters that an object has the field. Labels, tags and a weight do not matter."""
     import re
 
     return kind in _DECIDES and re.fullmatch(_BY_THEMSELVES, field) is None
 
 
 def _excerpt_of(field: Gap) -> str:
-    """Return the text that stands for a value that is not known; empty if no value stands there."""
+    """Return the text in place of an unknown value; empty if there is no value."""
     if field.reason in (_UNCLAIMED, _GAINS, _CONDITIONAL, _REPEATED, CHART_ELSEWHERE):
         return ""
     at = field.at
@@ -137,10 +140,9 @@ def _excerpt_of(field: Gap) -> str:
 
 
 def coverage_lines(coverage: Coverage, verbose: bool = False) -> list[str]:
-    """Return a line for each object that is judged in part, and for what could not be built; all of them if
-    `verbose`.
+    """Return a line for each object that is judged in part, and for remarks on overlays; a few, or all if `verbose`.
 
-    Of an object it names the fields that are not known, and what stands there.
+    Each line names the unknown fields of the object and the text in their place.
     """
     most_fields, most_lines = (None, None) if verbose else (_MOST_FIELDS, _MOST_LINES)
     lines: dict[str, None] = {}
@@ -168,8 +170,9 @@ def coverage_lines(coverage: Coverage, verbose: bool = False) -> list[str]:
 def switched_off_lines(
     switched_off: Iterable[tuple[Object, str]], most: int | None, done: str = "judged anyway"
 ) -> list[str]:
-    """Return which objects Terraform does not create and why, in a line, or none; `done` is what is done with
-    them.
+    """Return at most one line with the objects that Terraform does not create, and why.
+
+    `done` says how they are treated, `most` limits the named objects (None: all).
     """
     places = [(obj.label, find_object_place(obj), reason) for obj, reason in switched_off]
     few = list(dict.fromkeys(f"{label} ({path}:{line}): {reason}" for label, (path, line), reason in places))
@@ -188,7 +191,7 @@ def _unbuilt_lines(unbuilt: Sequence[Gap], most: int | None) -> list[str]:
 
 
 def coverage_json(coverage: Coverage) -> dict[str, Any]:
-    """Return what was judged, and what was not, as plain values for JSON."""
+    """Return the judged and unjudged objects as plain values for JSON."""
     partly = set(map(id, coverage.in_part))
     return {
         "objects": len(coverage.objects),

@@ -1,4 +1,4 @@
-"""What `nodelint explain` prints: the way from all instance types to those that a NodePool can launch."""
+"""The text of `nodelint explain`: how all instance types are narrowed to those that a NodePool can launch."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from nodelint.report.locations import object_place, place_line
 from nodelint.report.style import WIDTH, Style, plain, wrap
 
 _PASSED = 10
-"""How many images that are passed over are shown."""
+"""The most skipped images that are shown."""
 
 
 def explain_text(
@@ -48,10 +48,10 @@ def explain_text(
     cheapest: int | None = 5,
     style: Style = plain,
 ) -> str:
-    """Return the answer for people. No line is longer than `width`.
+    """Return the text of `nodelint explain`. No line is longer than `width`.
 
-    `facts` are those behind the resolutions. `cheapest` is how many of the cheapest instance types are shown for each
-    pool; None shows all of them with what pods can use. `style` adds the colours.
+    `facts` are those of the resolutions. `cheapest` is the number of cheapest instance types that are shown for each
+    pool; None shows all of them with their allocatable resources. `style` adds colours.
     """
     blocks = ["\n".join(_pool(resolution, facts, width, cheapest)) for resolution in resolutions]
     if len(resolutions) > 1:
@@ -65,7 +65,7 @@ def explain_text(
 
 
 def _coloured(line: str, style: Style) -> str:
-    """Return a line of the finished text with its colours: bars, verdicts, titles."""
+    """Return a line of the text with colours for bars, verdicts and titles."""
     bar = re.match(rf"( *[\d,]+  )({_FULL}*)({_EMPTY}*)(  .*)$", line)
     if bar is not None:
         full, empty = bar[2] and style(bar[2], fg="green"), bar[3] and style(bar[3], dim=True)
@@ -167,7 +167,7 @@ _MOST_LINES = 4
 def _row(
     left: int, total: int, removed: int | None, words: str, width: int, notes: Sequence[str] = ()
 ) -> Iterator[str]:
-    """Yield what is left as a number and a bar, what a line removed, and the line."""
+    """Yield the remaining number with a bar, the number that a line removed, and the line."""
     full = -(-left * _BAR // total) if total else 0
     bar = _FULL * full + _EMPTY * (_BAR - full)
     bar = f"{bar}  " if width >= _LEAST_WITH_BARS else ""
@@ -198,13 +198,13 @@ def _words(line: LineEffect, resolution: Resolution, tell_labels: bool) -> str:
 
 
 def explain_not_launched(resolution: Resolution) -> str | None:
-    """Return why nothing is launched with the pool or its class as they are written. None if nothing says so."""
+    """Return why the pool or its class launches nothing as written. None if there is no such reason."""
     found = find_pool_blocker(resolution.pool, resolution.node_class, resolution.version)
     return None if found is None else f"{found[0].label}: {found[1].message}"
 
 
 def _say_never(resolution: Resolution, total: str, width: int) -> Iterator[str]:
-    """Say that nothing is launched, whatever the account has. Nothing if a type meets all and has an image."""
+    """Yield why nothing is launched in any account. Empty if a type meets the requirements and has an image."""
     launchable, candidates = len(resolution.launchable), len(resolution.candidates)
     why, newer = explain_not_launched(resolution), resolution.perhaps_newer
     if why is not None:
@@ -237,7 +237,7 @@ def _verdict(resolution: Resolution, width: int) -> Iterator[str]:
 
 
 def _say_launchable(resolution: Resolution, ready: int, most: str, total: str) -> str:
-    """Return how many of the types that meet the requirements are launched, or why none is."""
+    """Return how many matching types can be launched, or why none can."""
     launchable, candidates = len(resolution.launchable), len(resolution.candidates)
     relaxed = resolution.min_values_relaxed
     unmet = [least for least in resolution.min_values if not least.met and not relaxed]
@@ -280,7 +280,7 @@ def _short(line: LineEffect, resolution: Resolution) -> str:
 
 
 def _rare(resolution: Resolution) -> int:
-    """Return how many launchable types Karpenter sets aside while it has others: none if minValues are set."""
+    """Return how many launchable types Karpenter tries only if nothing else is available; 0 if minValues are set."""
     if any(requirement.min_values is not None for requirement in resolution.folded):
         return 0
     return len(resolution.launchable & find_ready(resolution) & rare_types(resolution.catalog))
@@ -312,7 +312,7 @@ def _images(resolution: Resolution, facts: AwsFacts, width: int) -> Iterator[str
 
 
 def _why_unused(image: Image, resolution: Resolution) -> str:
-    """Return the line that removed the last types which an image is for, where one did."""
+    """Return `none`, with the requirement that removed the last types for an image, if there is one."""
     catalog = resolution.catalog
     types = catalog.values(ARCH).get(image.arch or "", NONE)
     devices = {variant: catalog.resources.having(resource) for variant, resource in _DEVICES.items()}
@@ -325,7 +325,7 @@ def _why_unused(image: Image, resolution: Resolution) -> str:
 
 
 _DEVICES = {"nvidia": "nvidia.com/gpu", "neuron": "aws.amazon.com/neuron"}
-"""What the types of a variant of an image have."""
+"""The resource that instance types have for a variant of an image."""
 
 
 def _passed(resolution: Resolution, facts: AwsFacts, width: int) -> Iterator[str]:
@@ -405,7 +405,7 @@ def _notes(resolution: Resolution, width: int) -> Iterator[str]:
 
 
 def _order(resolutions: Sequence[Resolution], width: int) -> Iterator[str]:
-    """Pools in the order of trial: by weight, and of one weight the name that sorts last first."""
+    """Yield the pools in the order in which Karpenter tries them, if their weights differ."""
     named = [(r.pool.weight or 0, r.pool.name) for r in resolutions if isinstance(r.pool.name, str)]
     if len(named) > 1 and len({weight for weight, _ in named}) > 1:
         names = " > ".join(f"{name} ({weight})" for weight, name in sorted(named, reverse=True))

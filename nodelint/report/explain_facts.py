@@ -1,4 +1,4 @@
-"""What `nodelint explain` says of facts from AWS: images, zones, and how old all of it is."""
+"""Facts from AWS in `nodelint explain`: images, zones, and the age of the facts."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 
 class Zone(NamedTuple):
-    """A zone for a pool: the class's subnets in it with their free addresses, types `offered` and of these `left`.
+    """A zone for a pool: its subnets, their free IP addresses, the offered types, and `left`: the launchable types.
 
-    `id`, `subnets` and `free` are None if the subnets are not known, `offered` where the offerings are not.
+    `id`, `subnets` and `free` are None if the subnets are not known; `offered` is None if the offerings are not
+    known.
     """
 
     name: str
@@ -33,7 +34,7 @@ class Zone(NamedTuple):
 
 
 def zones(resolution: Resolution) -> list[Zone]:
-    """Return the zones that count for a pool, by name; none if nothing is known of them."""
+    """Return the zones of a pool, sorted by name; empty if they are not known."""
     places = resolution.places
     if places is None:
         return []
@@ -54,7 +55,7 @@ def zones(resolution: Resolution) -> list[Zone]:
 
 
 def described(image: MachineImage, now: datetime | None) -> str:
-    """Return an image in words: name, state, age, owner and whether it is deprecated."""
+    """Return an image in words: name, state, age, owner and deprecation."""
     words = [image.name, image.state]
     if image.created:
         words.append(f"of {image.created[:10]}" if now is None else f"{span(now - moment(image.created))} old")
@@ -65,7 +66,9 @@ def described(image: MachineImage, now: datetime | None) -> str:
 
 
 def passed_over(images: ImageSet) -> list[Passed]:
-    """Return the images that terms find and the controller does not take, newest first, each once."""
+    """Return the images that selector terms match and the controller does not use, newest first, without
+    duplicates.
+    """
     used = {image.id for term in images.terms for image in term.used}
     found = {
         passed.image.id: passed for term in images.terms for passed in term.passed if passed.image.id not in used
@@ -74,7 +77,7 @@ def passed_over(images: ImageSet) -> list[Passed]:
 
 
 def why_passed(passed: Passed, release: Version) -> str:
-    """Return why the controller does not take an image."""
+    """Return why the controller does not use an image."""
     instead = f"; `{passed.by.id}` is taken" if passed.by is not None else ""
     if passed.why == "state":
         return f"Karpenter {release} takes none that is {passed.image.state}"
@@ -90,7 +93,7 @@ def why_passed(passed: Passed, release: Version) -> str:
 
 
 def age(facts: AwsFacts) -> str | None:
-    """Return the region and the age of its answers, the youngest to the oldest; None without facts."""
+    """Return the region and the age of its answers, from youngest to oldest; None without facts."""
     if facts.region is None:
         return None
     times = sorted(answer.at for answer in facts.region.answers.values())
@@ -104,7 +107,7 @@ def age(facts: AwsFacts) -> str | None:
 
 
 def facts_json(facts: AwsFacts) -> dict[str, Any]:
-    """Return the region that was asked, and when: nothing without facts."""
+    """Return the region and the times of its oldest and newest answer; empty without facts."""
     if facts.region is None:
         return {}
     times = sorted(answer.at for answer in facts.region.answers.values())
@@ -125,7 +128,7 @@ def image_json(image: MachineImage) -> dict[str, Any]:
 
 
 def pool_json(resolution: Resolution) -> Iterator[tuple[str, Any]]:
-    """Yield what facts add to a NodePool: its zones, and the images that are passed over."""
+    """Yield the entries that facts add to a NodePool: its zones, and the unused images."""
     if resolution.places is not None:
         yield "region", resolution.region
         names = {"free": "freeAddresses"}

@@ -1,4 +1,4 @@
-"""What pools can launch, as JSON."""
+"""The output of `nodelint explain` as JSON."""
 
 from __future__ import annotations
 
@@ -27,11 +27,10 @@ VERSION = 1
 
 
 def explain_json(resolutions: Sequence[Resolution], facts: AwsFacts = NOTHING) -> dict[str, Any]:
-    """Return the answer as plain data, to be written as JSON.
+    """Return the resolutions as plain data for JSON.
 
-    Instance types are sorted by name. An image that is known to AWS only has no `arch` and no variants. The elements
-    of `requirements` stand in the order written, labels of the template after the requirements. `facts` are those
-    behind the resolutions.
+    Instance types are sorted by name. An image that only AWS knows has no `arch` and no variants. `requirements` are
+    in the order of the file, followed by the labels of the template. `facts` are those of the resolutions.
     """
     rows = TypeRows()
     return {

@@ -1,4 +1,4 @@
-"""Instance types in `nodelint explain`: what they cost, what pods can use of them, and how varied they are."""
+"""Instance types in `nodelint explain`: prices, allocatable resources, and their number of different values."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from nodelint.report.json_text import JsonLine
 from nodelint.report.style import wrap
 
 _SHOWN = ("cpu", "memory", "ephemeral-storage", "pods")
-"""What pods can use of each type, in the columns of the table."""
+"""The columns of the table: the resources of an instance type that pods can use."""
 
 
 class TypeRows:
-    """Rows of instance types in JSON; pools whose classes size nodes alike share them, unless overlays apply."""
+    """JSON rows of instance types, shared by pools whose classes give nodes the same size, unless overlays apply."""
 
     def __init__(self) -> None:
         self._rows: dict[tuple[int, int], tuple[Catalog, NodeSizes, dict[tuple[object, ...], JsonLine]]] = {}
 
     def list_types(self, resolution: Resolution) -> list[JsonLine]:
-        """Return a row for each type that a pool can launch, by name."""
+        """Return a row for each type that a pool can launch, sorted by name."""
         catalog = resolution.catalog
         arch = {name: key for key, types in resolution.arches.items() for name in catalog.names_in(types)}
         first = frozenset(catalog.names_in(ready(resolution)))
@@ -47,9 +47,7 @@ class TypeRows:
 
 
 def _type_json(resolution: Resolution, name: str, first: bool) -> dict[str, Any]:
-    """Return what is known of a type: price, size, what pods can use, and whether an empty pool can have it
-    (`first`).
-    """
+    """Return price, size, allocatable resources, and whether an empty pool can launch the type (`first`)."""
     catalog = resolution.catalog
     return {
         "pricePerHour": resolution.prices.in_region(name, resolution.prices.region),
@@ -61,7 +59,7 @@ def _type_json(resolution: Resolution, name: str, first: bool) -> dict[str, Any]
 
 
 def _allocatable(resolution: Resolution, name: str) -> dict[str, str | None] | None:
-    """Return what pods can use of a type, None for an amount that is not known; None if the class leaves all open."""
+    """Return the allocatable resources of a type; an unknown amount is None. None if the class leaves all unknown."""
     sizes = sizes_of(resolution.node_class, resolution.images, resolution.catalog)
     if not sizes.exact:
         return None
@@ -69,11 +67,10 @@ def _allocatable(resolution: Resolution, name: str) -> dict[str, str | None] | N
 
 
 def launch_order(resolution: Resolution) -> list[JsonLine] | None:
-    """Return the types in the order in which a launch on demand tries them, with the prices that decide; None without
-    any.
+    """Return the types and prices in the order in which an on-demand launch tries them.
 
-    GPU, accelerator and bare metal types are set aside while there are others, and only so many are handed on. Of
-    spot the prices are not known.
+    None if the pool does not allow on-demand. GPU, accelerator and bare metal types come in only if there are no
+    others. The number of types is limited. Spot prices are not known.
     """
     if "on-demand" not in resolution.capacity_types:
         return None
@@ -98,11 +95,13 @@ _RARE = (
     "aws.amazon.com/neuroncore",
     "habana.ai/gaudi",
 )
-"""Types with these resources are set aside while there are others (Karpenter's ExoticInstanceTypeFilter)."""
+"""Karpenter avoids instance types with these resources while there are others (its ExoticInstanceTypeFilter)."""
 
 
 def rare_types(catalog: Catalog) -> TypeSet:
-    """Return the types that are set aside while there are others: with GPUs or accelerators, or bare metal."""
+    """Return the types with GPUs or accelerators and bare metal types: Karpenter tries them only if there are no
+    others.
+    """
 
     def find() -> TypeSet:
         metal = [n for n, name in enumerate(catalog.names) if "metal" in name.partition(".")[2]]
@@ -115,10 +114,19 @@ def rare_types(catalog: Catalog) -> TypeSet:
 
 
 def type_table(resolution: Resolution, count: int | None, width: int) -> Iterator[str]:
-    """Yield the types that can be launched, the cheapest first: at most that many, or all with what pods can use."""
+    """Yield the launchable types, the cheapest first: `count` of them, or all with allocatable resources if `count`
+    is None.
+    """
     catalog = resolution.catalog
-    if not resolution.launchable or count == 0 or "on-demand" not in resolution.capacity_types:
+    if not resolution.launchable or count == 0:
         return
+    if resolution.capacity_types and "on-demand" not in resolution.capacity_types:
+        only = " and ".join(resolution.capacity_types)
+        yield from wrap(
+            f"the pool launches only {only} capacity, whose prices nodelint does not list: compare by these",
+            width,
+            "  ",
+        )
     names = catalog.names_in(resolution.launchable & ready(resolution))
     priced = [
         (price, name)
@@ -163,7 +171,7 @@ def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def min_value_lines(resolution: Resolution, width: int) -> Iterator[str]:
-    """Yield how many values each minValues wants, how many there are, and how many the cheapest types have."""
+    """Yield for each minValues how many values are required, how many exist, and how many the cheapest types have."""
     few = {least.key: have for least, have in unmet_by_cheapest(resolution)}
     relaxed = "minValuesPolicy is BestEffort: types are launched anyway"
     unmet = relaxed if resolution.min_values_relaxed else "under the policy Strict nothing is launched"
@@ -191,7 +199,7 @@ def _memory(mebibytes: str | None) -> str:
 
 
 def overlay_lines(resolution: Resolution, width: int) -> Iterator[str]:
-    """Yield the NodeOverlays that are applied to prices and capacity, and what they bring."""
+    """Yield the NodeOverlays that change prices and capacity, and the resources that they add."""
     if not resolution.overlay_names:
         return
     names = ", ".join(resolution.overlay_names)

@@ -1,4 +1,4 @@
-"""Which pool takes which workload, as JSON, for people, and as Markdown."""
+"""Which NodePool accepts which workload, as JSON, text and Markdown."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 
 _NAMED = 3
-"""NodePools that a line names before it counts the rest."""
+"""The most NodePools that a line names. The line counts the others."""
 
 
 def fit_json(fits: Sequence[WorkloadFit]) -> dict[str, Any]:
-    """Return the answer as plain data. What could not be decided stands in `skipped`, not among the workloads."""
+    """Return the verdicts as plain data. Workloads without a decision are in `skipped`, not in `workloads`."""
     made: dict[int, dict[str, Any]] = {}
     return {
         "workloads": [_workload_json(fit, made) for fit in fits if fit.decided and fit.verdicts],
@@ -59,7 +59,7 @@ def _identity(fit: WorkloadFit) -> dict[str, Any]:
 
 
 def _workload_json(fit: WorkloadFit, made: dict[int, dict[str, Any]]) -> dict[str, Any]:
-    """Return a workload; `made` remembers the texts of verdicts, which pods that ask the same have in common."""
+    """Return a workload as plain data; `made` caches verdicts that equal pods share."""
     from nodelint.report.json_text import SharedObject
 
     for verdict in fit.verdicts:
@@ -92,6 +92,7 @@ def _pool_json(verdict: PoolVerdict) -> dict[str, Any]:
         "name": verdict.pool.name,
         "path": at.source.path,
         "line": _line(at),
+        **({"with": label} if (label := label_of(verdict.pool.pool.source)) else {}),
         "fits": verdict.fits,
         "instanceTypes": len(verdict.types),
         "cheapest": cheapest(verdict),
@@ -113,7 +114,10 @@ def _lack_json(lack: Lack) -> dict[str, Any]:
 
 
 def cheapest(verdict: PoolVerdict) -> dict[str, Any] | None:
-    """Return the cheapest type that holds the pod, with its price per hour on demand and what pods can use of it."""
+    """Return the cheapest type for the pod, with its on-demand price in USD per hour and allocatable resources.
+
+    None if no price is known.
+    """
     resolution, sizes = verdict.pool.resolution, verdict.pool.sizes
     found = resolution.prices.cheapest_type(verdict.types)
     if found is None:
@@ -136,7 +140,7 @@ def cheapest(verdict: PoolVerdict) -> dict[str, Any] | None:
 
 
 def _suggestions(fit: WorkloadFit) -> Iterable[WayOut]:
-    """Return what would help; what looks for it is loaded where no pool takes the pods."""
+    """Return the suggestions for a workload; empty if a pool accepts its pods."""
     if fit.possible:
         return ()
     from nodelint.fit.ways_out import suggestions
@@ -145,18 +149,29 @@ def _suggestions(fit: WorkloadFit) -> Iterable[WayOut]:
 
 
 def fit_text(fits: Sequence[WorkloadFit], *, width: int = WIDTH, style: Style = plain) -> str:
-    """Return the answer for people: what no pool takes comes last, nearest to the prompt."""
+    """Return the verdicts as text. Workloads that no pool accepts come last, next to the prompt."""
     ordered = sorted(fits, key=lambda fit: (fit.decided and not fit.possible, fit.decided))
     made: dict[int, list[str]] = {}
     blocks = ["\n".join(_workload(fit, width, made)) for fit in ordered]
     text = printable_lines("\n\n".join(blocks))
     if style is not plain:
         text = "\n".join(_coloured(line, style) for line in text.split("\n"))
-    return f"{text}\n\n{summary(fits)}"
+    several = next((sorted(same) for fit in fits if (same := _names_of_several(fit))), [])
+    note = wrap(_say_several(several), width, "") if several else ()
+    return "\n".join([f"{text}\n\n{summary(fits)}", *note])
+
+
+def _say_several(names: Sequence[str]) -> str:
+    """Return that workloads of one cluster may be compared with the pools of another."""
+    quoted = list_first([f"`{short(name)}`" for name in names], _NAMED)
+    return (
+        f"note: several NodePools have the name {quoted}. nodelint compares each workload with all NodePools of the "
+        "files. To compare those of one cluster, name its folders: `nodelint fit clusters/prod`"
+    )
 
 
 def summary(fits: Sequence[WorkloadFit]) -> str:
-    """Return how many workloads have a pool, and how many have none."""
+    """Return how many workloads have a pool, and how many do not."""
     decided = [fit for fit in fits if fit.decided]
     none = [fit for fit in decided if not fit.possible]
     static = [fit for fit in decided if fit.static_pools and not any(verdict.fits for verdict in fit.verdicts)]
@@ -203,7 +218,7 @@ def _workload(fit: WorkloadFit, width: int, made: dict[int, list[str]]) -> Itera
 
 
 def _label(fit: WorkloadFit) -> str:
-    """Kind and name; what stands in the place of a name that is not known."""
+    """Return kind and name of a workload, or the text in place of an unknown name."""
     workload = fit.workload
     if isinstance(workload.name, str) or workload.node.find("metadata", "name") is None:
         return workload.label
@@ -236,18 +251,18 @@ def _headline(fit: WorkloadFit, same: Set[str]) -> str:
 
 
 def _names_of_several(fit: WorkloadFit) -> set[str]:
-    """Return the names that several pools bear."""
+    """Return the names that several pools have."""
     counts = Counter([verdict.pool.name for verdict in fit.verdicts])
     return {name for name, count in counts.items() if count > 1}
 
 
 def _quoted_name(pool: EmptyPool, same: Set[str]) -> str:
-    return f"`{short(pool.name)}`" + (f" ({place_line(pool.pool.name_node)})" if pool.name in same else "")
+    return f"`{short(pool.name)}`" + (f" ({object_place(pool.pool)})" if pool.name in same else "")
 
 
 def _verdict(verdict: PoolVerdict, width: int, same: Set[str]) -> Iterator[str]:
     pool = verdict.pool
-    name = f"{pool.name} ({place_line(pool.pool.name_node)})" if pool.name in same else pool.name
+    name = f"{pool.name} ({object_place(pool.pool)})" if pool.name in same else pool.name
     refusal = verdict.refusal
     if refusal is None:
         words = f"yes  {name}: {counted(len(verdict.types), 'type')}"
@@ -276,13 +291,13 @@ def _verdict(verdict: PoolVerdict, width: int, same: Set[str]) -> Iterator[str]:
 
 
 def refusal_places(refusal: PoolRefusal, explanation: Explanation | None) -> list[Node]:
-    """Return the places that a refusal is about: in the pool, in the workload, and those of the explanation."""
+    """Return the nodes of a refusal: in the pool, in the workload, and those of the explanation."""
     more = explanation.places if explanation is not None else ()
     return [node for node in (refusal.at_pool, refusal.at_workload, *more) if node is not None]
 
 
 def _say_daemons(refusal: PoolRefusal) -> str:
-    """Return what DaemonSets take of nodes that would hold the pod without them."""
+    """Return which DaemonSets leave no room or no port for the pod."""
     first = [f"{d.workload.label} ({place_line(d.workload.name_node)})" for d in refusal.daemons[:3]]
     more = f" and {len(refusal.daemons) - 3:,} more" if len(refusal.daemons) > 3 else ""
     if refusal.port is not None:
@@ -294,7 +309,7 @@ def _say_daemons(refusal: PoolRefusal) -> str:
 
 
 def fit_markdown(fits: Sequence[WorkloadFit]) -> str:
-    """Return a table: a row for each workload, those that no pool takes first."""
+    """Return a Markdown table with a row for each workload; workloads that no pool accepts come first."""
     from nodelint.report.markdown import inline
 
     rows = ["| | workload | pool | where |", "| --- | --- | --- | --- |"]

@@ -1,4 +1,4 @@
-"""A fix as removed and added lines."""
+"""Show a fix as removed and added lines."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from nodelint.report.style import TextStyle, cells, wrap
 from nodelint.text import SourceText
 
 LINES = 20
-"""Lines of a fix that are shown in one file."""
+"""The most lines of a fix that are shown in one file."""
 
 FILES = 3
-"""Files of a fix that are shown: what is the same in three hundred is read once."""
+"""The most files of a fix that are shown."""
 
 _ABOVE = 6
-"""Lines above a block that goes which are looked at: it is shown from its first line on."""
+"""The most lines that are read above a removed block, to show the block from its first line on."""
 
 # A line that would fill more rows is shown around what changes.
 _ROWS = 6
 
 
 class _Line(NamedTuple):
-    """A line that goes (`-`) or comes (`+`), its number in the old or the new text, and what of it differs."""
+    """A removed (`-`) or added (`+`) line, its number in the old or the new text, and the range that differs."""
 
     number: int
     sign: str
@@ -37,9 +37,9 @@ class _Line(NamedTuple):
 
 
 def fix_lines(edits: Sequence[Edit], home: SourceText, look: TextStyle, rest: str) -> Iterator[str]:
-    """Yield the lines that a fix changes; those of `home`, where the finding is, first.
+    """Yield the lines that a fix changes, those of the finding's file `home` first.
 
-    `rest` says where all are shown.
+    `rest` says how to see all lines.
     """
     groups = sorted(by_source(dict.fromkeys(edits)), key=lambda group: group[0].source is not home)
     for group in groups[:FILES]:
@@ -57,7 +57,7 @@ def fix_lines(edits: Sequence[Edit], home: SourceText, look: TextStyle, rest: st
 
 
 def _wrap_line(line: _Line, look: TextStyle) -> Iterator[str]:
-    """Yield a line as rows: whole, broken between words; of a very long one what changes."""
+    """Yield a line as rows, broken between words; of a very long line only the part that changes."""
     head = f"{line.number:>5} {line.sign} "
     text = flat(line.text)
     room = look.width - len(head)
@@ -100,9 +100,7 @@ def _changed(source: SourceText, edits: Sequence[Edit]) -> Iterator[_Line]:
 
 
 def _slide(lines: Sequence[str], start: int, end: int) -> int:
-    """Return how many lines up the same change reads best: where lines that go or come begin with the least
-    indent.
-    """
+    """Return by how many lines to move a change up, so that its block begins with the smallest indent."""
     best, best_indent = 0, _indent(lines[start])
     for up in range(1, start + 1):
         if lines[start - up] != lines[end - up]:
@@ -117,14 +115,16 @@ def _indent(line: str) -> int:
 
 
 def _differs(line: str, other: str) -> tuple[int, int]:
-    """Return the part of a line between what it begins and ends with like the other."""
+    """Return start and end of the part of `line` that differs from `other`: the text between their common prefix and
+    suffix.
+    """
     shorter = min(len(line), len(other))
     start = _alike(shorter, lambda n: line[:n] == other[:n])
     return start, len(line) - _alike(shorter - start, lambda n: line[len(line) - n :] == other[len(other) - n :])
 
 
 def _alike(most: int, holds: Callable[[int], bool]) -> int:
-    """Return the greatest number of characters, up to `most`, that something holds for, as for all smaller ones."""
+    """Return the largest number up to `most` for which `holds` is true; it is true for all smaller numbers."""
     least = 0
     while least < most:
         middle = (least + most + 1) // 2

@@ -1,7 +1,7 @@
 """Findings as workflow commands, which GitHub Actions shows as annotations on the lines of a pull request.
 
-The commands are read as the runner reads them (actions/runner, src/Runner.Common/ActionCommand.cs). GitHub
-shows ten annotations of each level for a step, so the gravest come first.
+The format is that of the runner (actions/runner, src/Runner.Common/ActionCommand.cs). GitHub shows ten annotations of
+each level for a step, so the most severe come first.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _SHOWN = 10
 
 
 def render(report: Report, run: Run) -> str:
-    """One command a line, then what was skipped, and a summary that is not a command."""
+    """Return one command in a line for each finding, then the gaps, and a summary that is no command."""
     lines = [_command("error", f"not read: {printable(why)}", **_file(path, run)) for path, why in run.unreadable]
     lines += [_command("error", printable(f)) for f in report.faults]
     ranked = sorted(report.issues, key=lambda result: SEVERITIES.index(result.severity))
@@ -51,7 +51,7 @@ def _place_text(span: Span, run: Run) -> str:
 
 
 def _place(span: Span, run: Run) -> dict[str, str]:
-    """File, lines and columns; nothing for standard input, which GitHub has no lines of."""
+    """Return file, lines and columns as properties; empty for standard input, because GitHub has no lines for it."""
     where = _file(span.source.path, run)
     if not where:
         return {}

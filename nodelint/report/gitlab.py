@@ -1,7 +1,7 @@
-"""Findings as GitLab's Code Quality report, which a merge request shows next to the lines and as what is new.
+"""Findings as GitLab's Code Quality report, which a merge request shows next to the lines.
 
-https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format names the fields. What was skipped has no
-place in it; the text report says it.
+The fields are described at https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format. The format
+has no place for gaps; the text report lists them.
 """
 
 from __future__ import annotations

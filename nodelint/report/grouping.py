@@ -1,4 +1,4 @@
-"""Findings of one cause, reported once with all their places."""
+"""Group findings with one cause, so that a report shows them once with all their places."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from nodelint.model.finding import Edit, Span
 from nodelint.model.messages import counted
 
 Line = tuple[Result, ...]
-"""What one rule says of values of one line: nearly always a single finding."""
+"""The findings of one rule for values of one line: mostly a single finding."""
 
 
 class FindingGroup(NamedTuple):
-    """Findings of one cause. `lines` stand in the order of the report; the first is the one that is shown."""
+    """Findings with one cause. `lines` are in the order of the report; the first one is shown."""
 
     lines: tuple[Line, ...]
 
@@ -28,7 +28,7 @@ class FindingGroup(NamedTuple):
 
     @property
     def extent(self) -> str:
-        """`in 24 objects of 13 files`, where there is more than one place."""
+        """Return `in 24 objects of 13 files`; empty if there is only one place."""
         if len(self.lines) == 1:
             return ""
         paths = {result.span.source.path for result in self.results}
@@ -37,7 +37,7 @@ class FindingGroup(NamedTuple):
         return f"in {what}" + (f" of {counted(len(paths), 'file')}" if len(paths) > 1 else "")
 
     def places(self) -> dict[str, list[Result]]:
-        """Return the places that are not shown, by file."""
+        """Return the findings of the places after the first one, by file."""
         found: dict[str, list[Result]] = {}
         for line in self.lines[1:]:
             for result in line:
@@ -46,9 +46,10 @@ class FindingGroup(NamedTuple):
 
 
 def entries(results: Sequence[Result]) -> list[FindingGroup]:
-    """Findings by cause, in the order in which the causes come up.
+    """Return the findings grouped by cause, in the order in which the causes occur.
 
-    A cause is one rule, one severity, one message, and without a fix, the same to do and against one.
+    A cause is one rule, severity, message and note; without a fix, also one help and one reason why the fix is
+    withheld.
     """
     found: dict[tuple[object, ...], list[Line]] = {}
     for line in _lines(results):
@@ -61,7 +62,7 @@ def entries(results: Sequence[Result]) -> list[FindingGroup]:
 
 
 def _lines(results: Sequence[Result]) -> list[Line]:
-    """Findings that follow each other, of one rule on one line, that point to no other place."""
+    """Return groups of consecutive findings of one rule on one line that have no other places."""
     lines: list[list[Result]] = []
     fixes: _LineFixes | None = None
     for result in results:
@@ -76,9 +77,7 @@ def _lines(results: Sequence[Result]) -> list[Line]:
 
 
 class _LineFixes:
-    """The edits of findings that are reported as one, which can be made together; one that several share is made
-    once.
-    """
+    """The edits of findings that are reported together and can be applied together. Equal edits count once."""
 
     def __init__(self, line: Sequence[Result]) -> None:
         self._edits: set[Edit] = set()
@@ -87,7 +86,10 @@ class _LineFixes:
             self.take(result)
 
     def take(self, result: Result) -> bool:
-        """Add the edits of a further finding; False, and none of them, where one touches those that are there."""
+        """Add the edits of a finding and return True.
+
+        If an edit touches one that was added before, add nothing and return False.
+        """
         new = [edit for edit in result.finding.edits if edit not in self._edits]
         if any(self._taken.touches(edit.span) for edit in new):
             return False
@@ -113,7 +115,7 @@ def _alike(result: Result, other: Result) -> bool:
 
 
 def _on_one_line(span: Span, other: Span) -> bool:
-    """Whether a span of the same text comes behind another one, and begins on the line that this one begins on."""
+    """Return whether the span `other` is after `span` in the same text and begins on the same line."""
     source = span.source
     if other.start < span.end or source.text.find("\n", span.start, other.start) >= 0:
         return False

@@ -1,4 +1,4 @@
-"""What `nodelint hash` prints."""
+"""The output of `nodelint hash`, as text and JSON."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ VERSION = 1
 
 
 def hashes_json(rows: Sequence[ObjectHash]) -> dict[str, Any]:
-    """Return the answer as plain data, to be written as JSON; hashes are texts, as Kubernetes has them."""
+    """Return the hashes as plain data for JSON; hashes are strings, as in Kubernetes."""
     return {"version": VERSION, "objects": [_row_json(row) for row in rows]}
 
 
@@ -61,7 +61,7 @@ def _row_json(row: ObjectHash) -> dict[str, Any]:
 
 
 def hashes_text(rows: Sequence[ObjectHash], files: int, gaps: Collection[Gap] = ()) -> str:
-    """Return the answer in lines, the objects of a file together."""
+    """Return the hashes in lines, grouped by file."""
     if not rows:
         where = f"in {counted(files, 'file')}"
         return f"{say_nothing('hash', PAIR, where, gaps)}."

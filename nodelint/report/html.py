@@ -1,8 +1,8 @@
-"""The findings of a check as one page of HTML: for a reviewer or an audit, with no network and no other file.
+"""The findings of a check as one HTML page, for a reviewer or an audit, without network access or other files.
 
-The page groups findings by folder and object. Each has its excerpt, its reason and its fix. A table lists every
-object, also those without findings. Sections list what somebody decided not to report, and what was not judged. The
-page follows the reader's light or dark theme.
+The page groups findings by folder and object, each with excerpt, reason and fix. A table lists all objects. Sections
+list the decisions not to report findings, and the parts that were not judged. The page follows the reader's light or
+dark theme.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from nodelint.lint.fix_effects import describe_unsafe_fix
 from nodelint.lint.results import has_written_name
 from nodelint.model.finding import SEVERITIES, find_object_place, span_of, written_place
 from nodelint.model.messages import counted, list_first
+from nodelint.report.decisions import list_decisions
 from nodelint.report.fix_preview import fix_lines
 from nodelint.report.grouping import entries
 from nodelint.report.plan_page import escaped, html_page, inline_code
@@ -38,10 +39,10 @@ if TYPE_CHECKING:
     from nodelint.report.run_info import Run
 
 _PLACES = 20
-"""Further places of one cause that the page lists; JSON has all of them."""
+"""The most further places of one cause that the page lists. JSON lists all."""
 
 _MOST_NAMES = 5
-"""Rendered objects of one template that a row names."""
+"""The most rendered objects of one template that a row names."""
 
 _OWN_STYLE = """
 .error{border-left-color:var(--red)}.warning{border-left-color:var(--amber)}.info{border-left-color:var(--bar)}
@@ -61,11 +62,11 @@ main>h2{margin:1.5rem 0 .25rem}.quiet+section>h2{margin-top:1rem}
 
 
 def render(report: Report, run: Run) -> str:
-    """Return the page: the verdict, a table of all objects, the findings, and what was not judged."""
+    """Return the page: the verdict, a table of all objects, the findings, the decisions and the gaps."""
     lead = inline_code(_sentence(headline(report, run.files, run.unread)))
     made = ", ".join(filter(None, [f"nodelint {__version__}", run.time, run.commit and f"commit {run.commit}"]))
     body = (
-        f"<p class=quiet>{escaped(made)}</p>{_objects(report, run)}{_findings(report, run)}{_decisions(run)}"
+        f"<p class=quiet>{escaped(made)}</p>{_objects(report, run)}{_findings(report, run)}{_decisions(report, run)}"
         f"{_unjudged(report, run)}"
     )
     return html_page("nodelint check", lead, body, _OWN_STYLE)
@@ -81,7 +82,7 @@ def _place(span: Span, run: Run) -> str:
 
 
 def _home(result: Result, run: Run) -> tuple[str, str]:
-    """Return the folder and the object under which a finding stands; the file for a finding of no object."""
+    """Return the folder and the object under which a finding is listed; the file name if it is about no object."""
     path = shown_path(result.span.source.path, run.root)
     obj = result.named_object
     return os.path.dirname(path) or ".", obj.label if obj is not None else os.path.basename(path)
@@ -115,7 +116,7 @@ def _objects(report: Report, run: Run) -> str:
 
 
 def _list_rendered_names(report: Report) -> dict[tuple[str, int], list[str]]:
-    """Return the names that rendered objects have, by the place at which each is written."""
+    """Return the names of rendered objects, by the place of their source object."""
     found: dict[tuple[str, int], dict[str, None]] = {}
     for obj in report.seen:
         if obj.source.built is not None and isinstance(obj.name, str):
@@ -145,7 +146,7 @@ def _anchor(folder: str, name: str) -> str:
 
 
 def _findings(report: Report, run: Run) -> str:
-    """Return the findings by folder and object; folders, objects and findings that are most severe come first."""
+    """Return the findings by folder and object; the most severe come first."""
     folders: dict[str, dict[str, list[FindingGroup]]] = {}
     for group in entries(report.results):
         folder, name = _home(group.first_line[0], run)
@@ -186,7 +187,7 @@ def _rule(result: Result) -> str:
 
 
 def _excerpts(group: FindingGroup) -> str:
-    """Return the marked lines of the file, then those of other files that are related."""
+    """Return the underlined lines of the finding's file, then those of related files."""
     first = group.first_line[0]
     underlines = [Underline(result.span, own=True) for result in group.first_line]
     others: dict[int, list[Also]] = {}
@@ -229,7 +230,7 @@ def _suggestions(result: Result) -> str:
 
 
 def _diff(lines: Iterable[str]) -> str:
-    """Return lines of a fix; those that go and come are coloured."""
+    """Return the lines of a fix in HTML; removed and added lines are coloured."""
     shown = []
     for line in lines:
         sign = re.match(r" *\d+ ([+-]) ?", line)
@@ -250,9 +251,10 @@ def _places(group: FindingGroup, run: Run) -> str:
 # -- what is accepted
 
 
-def _decisions(run: Run) -> str:
-    """Return what is not reported because a comment, the configuration or a baseline says so."""
-    items = "".join(f"<li>{inline_code(printable(row))}</li>" for row in run.decisions)
+def _decisions(report: Report, run: Run) -> str:
+    """Return a section with the decisions not to report findings: comments, the configuration, a baseline."""
+    rows = list_decisions(run.decisions, report) if run.decisions else ()
+    items = "".join(f"<li>{inline_code(printable(row))}</li>" for row in rows)
     return f"<section><h2 class=folder>Decided, and not reported</h2><ul>{items}</ul></section>" if items else ""
 
 
@@ -260,7 +262,7 @@ def _decisions(run: Run) -> str:
 
 
 def _unjudged(report: Report, run: Run) -> str:
-    """Return what was not read or not judged, each with its reason, and the facts behind the run."""
+    """Return a section with unread and unjudged parts, each with its reason, and the facts of the run."""
     rows = [f"Not read: {printable(shown_path(path, run.root))}: {why}." for path, why in run.unreadable]
     rows += [f"A rule failed:  {fault}." for fault in report.faults]
     rows += _summary(report, run)
@@ -273,6 +275,6 @@ def _unjudged(report: Report, run: Run) -> str:
 
 
 def _summary(report: Report, run: Run) -> Iterator[str]:
-    """Yield the lines above the verdict of the text report, which say what was not judged and why."""
+    """Yield the lines of the text report's summary before its last line: the gaps and their reasons."""
     lines: Sequence[str] = summary_text(report, run, verbose=True).split("\n")[:-1]
     yield from (line.strip() for line in lines)

@@ -1,4 +1,4 @@
-"""Findings for programs. The form is versioned and described in schemas/check.schema.json."""
+"""Findings as versioned JSON (schemas/check.schema.json)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from nodelint.lint.engine import Report, Result
 from nodelint.model.finding import Edit, Span, Withheld, span_of
 from nodelint.model.manifest import Object
 from nodelint.report.coverage import cover, coverage_json
+from nodelint.report.decisions import list_suppressed, settings_json
 from nodelint.report.releases import groups, releases_json, targets_json
 from nodelint.report.run_info import Basis
+from nodelint.text.source_comments import template_of
 
 if TYPE_CHECKING:
     from nodelint.report.run_info import Run
@@ -22,6 +24,10 @@ def check_json(report: Report, run: Run) -> dict[str, Any]:
     return {
         "version": 1,
         "findings": [_finding(result, report) for result in report.results],
+        "suppressed": [
+            _suppressed(result, by, comment)
+            for result, by, comment in list_suppressed(report, (run.decisions and run.decisions.known) or ())
+        ],
         "skipped": [
             {
                 "rule": skip.rule,
@@ -57,6 +63,7 @@ def check_json(report: Report, run: Run) -> dict[str, Any]:
             ],
             "older": older and {**older._asdict(), "release": str(older.release)},
             "facts": _facts(run.facts) if run.facts else None,
+            "settings": settings_json(run.decisions) if run.decisions else None,
         },
     }
 
@@ -71,7 +78,7 @@ def _facts(facts: Basis) -> dict[str, Any]:
 
 
 def _versions(report: Report) -> dict[str, Any]:
-    """Return the newest releases that anything was judged for, and the targets one by one."""
+    """Return the newest releases for which objects were judged, and all targets."""
     target = report.target
     if target.choose is None:
         kubernetes = str(target.kubernetes) if target.kubernetes else None
@@ -84,7 +91,7 @@ def _versions(report: Report) -> dict[str, Any]:
 
 
 def _releases(result: Result, report: Report) -> list[dict[str, str]] | None:
-    """Return the releases that a finding holds for; None for one about a file as a whole."""
+    """Return the releases that have the finding; None for a finding about a file as a whole."""
     target = report.target
     if result.object is None:
         return None
@@ -102,7 +109,7 @@ def _finding(result: Result, report: Report) -> dict[str, Any]:
         "message": finding.message,
         "path": result.span.source.path,
         **_range(result.span),
-        "origin": result.span.source.origin(result.span.start),
+        "origin": template_of(result.span.source, result.span.start),
         "object": _object(result.named_object),
         "releases": _releases(result, report),
         "related": [
@@ -124,8 +131,29 @@ def _finding(result: Result, report: Report) -> dict[str, Any]:
     }
 
 
+def _suppressed(result: Result, by: str, comment: Span | None) -> dict[str, Any]:
+    """Return a finding that is not reported, and what decided so."""
+    source = comment.source if comment is not None else None
+    return {
+        "by": by,
+        "comment": None
+        if comment is None or source is None
+        else {
+            "path": source.path,
+            "start": _position(source, comment.start),
+            "text": source.text[comment.start : comment.end],
+        },
+        "rule": result.rule.name,
+        "severity": result.severity,
+        "message": result.finding.message,
+        "path": result.span.source.path,
+        **_range(result.span),
+        "object": _object(result.named_object),
+    }
+
+
 def _withheld(withheld: Withheld | None) -> dict[str, Any] | None:
-    """Why there is no fix, and the place that is to blame."""
+    """Return why a fix is withheld, and the place that causes this; None if no fix is withheld."""
     if withheld is None:
         return None
     span = span_of(withheld.at) if withheld.at is not None else None

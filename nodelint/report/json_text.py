@@ -1,4 +1,4 @@
-"""JSON as it is printed: indented by two, and a row of a long list in one line."""
+"""Write JSON indented by two spaces, with each row of a long list on one line."""
 
 from __future__ import annotations
 
@@ -8,27 +8,28 @@ from typing import Any
 
 
 class JsonLine(dict[str, Any]):
-    """An object that is printed in one line: one of hundreds in a list, as an instance type of a pool."""
+    """An object that is written on one line, such as one instance type in a list of hundreds."""
 
 
 class SharedObject(dict[str, Any]):
-    """An object that stands in several lists of one depth, as what a pool makes of pods that ask the same."""
+    """An object that several lists contain at the same depth, such as the verdict of a pool for equal pods."""
 
 
 def json_parts(value: object, ascii_only: bool) -> Iterator[str]:
-    """Return the text of a value part by part, as `json.dumps(value, indent=2)` makes it except rows.
+    """Yield the JSON text of a value in parts, as `json.dumps(value, indent=2)` writes it, except `JsonLine` rows.
 
-    `ascii_only` escapes all other characters. The library encodes rows and scalars: its encoder in C does not indent.
+    `ascii_only` escapes all other characters. The C encoder of the library encodes only rows and scalars, because it
+    cannot indent.
     """
     return _Writer(ascii_only).parts(value, "\n", _PARTED)
 
 
 _PARTED = 2
-"""How deep the lists and objects are whose members are parts of their own: the findings of a report, its pools."""
+"""The depth to which members of lists and objects are printed as separate parts, such as the findings of a report."""
 
 
 class _Writer:
-    """Writes values part by part, and what is there more than once from memory."""
+    """Writes values in parts, and caches the text of repeated objects."""
 
     def __init__(self, ascii_only: bool) -> None:
         self._encode = json.JSONEncoder(ensure_ascii=ascii_only).encode
@@ -38,7 +39,7 @@ class _Writer:
         self._names: dict[str, str] = {}
 
     def parts(self, value: object, margin: str, depth: int) -> Iterator[str]:
-        """Yield the text of a value, on lines that begin with a margin: part by part down to a depth."""
+        """Yield the text of a value in parts down to `depth`; each line begins with `margin`."""
         if not depth or not value or isinstance(value, (JsonLine, SharedObject)):
             yield self._text(value, margin)
         elif isinstance(value, dict):
@@ -59,7 +60,7 @@ class _Writer:
             yield self._text(value, margin)
 
     def _text(self, value: object, margin: str) -> str:
-        """Return the whole text of a value."""
+        """Return the text of a value."""
         if isinstance(value, str):
             return self._string(value)
         if value is None:
@@ -79,10 +80,7 @@ class _Writer:
         return self._encode(value)
 
     def _name(self, name: str) -> str:
-        """Return a member's name as it stands before its value.
-
-        Objects of a list have the same names, hundreds of times.
-        """
+        """Return a key with its colon, from a cache: objects of a list have the same keys."""
         written = self._names.get(name)
         if written is None:
             written = self._names[name] = f"{self._encode(name)}: "
@@ -95,7 +93,7 @@ class _Writer:
         return text
 
     def _row(self, row: JsonLine) -> str:
-        """Return a row's text: lists may share rows, as pools of like classes do."""
+        """Return the text of a row, from a cache: several lists may contain the same row."""
         text = self._rows.get(id(row))
         if text is None:
             text = self._encode(row)
@@ -105,4 +103,4 @@ class _Writer:
 
 
 _MOST_ROWS = 10_000
-"""Rows whose text is kept while a value is printed."""
+"""The most rows whose text is cached while a value is printed."""

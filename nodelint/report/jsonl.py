@@ -1,8 +1,8 @@
-"""Findings and objects as lines of JSON, for a store that holds those of many repositories.
+"""Findings and objects as lines of JSON, for a database over many repositories.
 
-A line is a `finding`, an `object` with the release that it is judged for, or a `run`. Each names the repository and
-the commit, which come from the environment: NODELINT_REPOSITORY and NODELINT_COMMIT, else what GitHub Actions,
-GitLab, Bitbucket or Buildkite set.
+A record is a `finding`, an `object` with the release for which it is judged, or a `run`. Each names the repository
+and the commit, from the variables NODELINT_REPOSITORY and NODELINT_COMMIT, else from those of GitHub Actions, GitLab,
+Bitbucket or Buildkite.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _COMMIT = ("NODELINT_COMMIT", "GITHUB_SHA", "CI_COMMIT_SHA", "BITBUCKET_COMMIT",
 
 
 def render(report: Report, run: Run) -> str:
-    """Return the lines of a run: itself, its objects, its findings; paths are seen from the repository."""
+    """Return the JSON lines of a run, its objects and its findings; paths are relative to the repository."""
     lines = (json.dumps(record, ensure_ascii=False) for record in _records(report, run))
     return escaped_json(writable("".join(f"{line}\n" for line in lines)))
 
@@ -64,7 +64,7 @@ def _describe_object(obj: Object, run: Run) -> dict[str, Any]:
 
 
 def _find_target(obj: Object | None, report: Report) -> dict[str, Any]:
-    """Return the newest release that an object is judged for, and the line that states it."""
+    """Return the newest release for which an object is judged, and the line that states the release."""
     target = report.target
     chosen = target.choose(obj) if obj is not None and target.choose is not None else None
     if chosen is None or isinstance(chosen, str) or not chosen:

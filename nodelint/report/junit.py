@@ -1,8 +1,7 @@
-"""Findings as JUnit's XML, which Jenkins, GitLab and others show as tests.
+"""Findings as JUnit XML, which Jenkins, GitLab and others show as tests.
 
-A file is a suite. What was found is a failed test; an object without findings is one that passed, so that
-a clean run is not an empty report, which Jenkins takes for a mistake. Elements and attributes are those of
-Jenkins' xUnit plugin (junit-10.xsd).
+A file is a test suite and a finding a failed test. An object without findings is a passed test, because Jenkins
+treats an empty report as an error. Elements and attributes are those of Jenkins' xUnit plugin (junit-10.xsd).
 """
 
 from __future__ import annotations
@@ -24,7 +23,10 @@ _ILLEGAL = "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 def render(report: Report, run: Run) -> str:
-    """The document. Errors and warnings fail; an info is a test that passed, with what was said as its output."""
+    """Return the XML document.
+
+    Errors and warnings are failures; an info is a passed test with the message as its output.
+    """
     suites = _Suites()
     judged_ids = {id(result.object) for result in report.issues}
     judged_ids |= {id(skip.object) for skip in report.skipped}
@@ -52,7 +54,7 @@ class _Suites:
         self.seen: Counter[tuple[str, str]] = Counter()
 
     def case(self, suite: str, name: str) -> ET.Element:
-        """Return a new test. Of several of one name readers keep the first, so that each gets a name of its own."""
+        """Add a test and return it. Names are made unique, because readers keep only the first test of a name."""
         suite, name = _legal(printable(suite)), _legal(printable(name))
         cases = self.cases.setdefault(suite, {})
         unique = name

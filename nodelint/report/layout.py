@@ -1,4 +1,4 @@
-"""Words and sets of instance types laid out in the columns of `nodelint explain`."""
+"""Lay out words and sets of instance types in the columns of `nodelint explain`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SIZES = ("nano", "micro", "small", "medium", "large", "xlarge")
 
 
 def _size_order(size: str) -> tuple[int, int, str]:
-    """Sorts sizes as EC2 means them: nano, ..., xlarge, 2xlarge, ..., metal."""
+    """Return a sort key in the order of sizes: nano, ..., xlarge, 2xlarge, ..., metal."""
     if size in _SIZES:
         return 0, _SIZES.index(size), size
     number, found, _ = size.partition("xlarge")
@@ -27,9 +27,9 @@ def _size_order(size: str) -> tuple[int, int, str]:
 
 
 def families(catalog: Catalog, types: TypeSet, first: str, width: int) -> Iterator[str]:
-    """Yield the types of a set behind a first column: whole families, then those with only some sizes.
+    """Yield the types of a set in lines after a first column: complete families, then families with some sizes.
 
-    Few types are named one by one.
+    Up to six types are listed by name.
     """
     names = catalog.names_in(types)
     if len(names) <= 6:
@@ -63,7 +63,7 @@ def families(catalog: Catalog, types: TypeSet, first: str, width: int) -> Iterat
 def columns(
     first: str, words: Sequence[str], width: int, most: int, what: Literal["types", "families"]
 ) -> Iterator[str]:
-    """Yield the words behind a first column, wrapped, on at most `most` lines; one more line counts the rest."""
+    """Yield words in lines after a first column, on at most `most` lines; one more line counts the rest."""
     import textwrap  # here: what is laid out by `wrap` alone needs none of it
 
     room = max(width - len(first), 30)
@@ -79,7 +79,7 @@ def columns(
 
 
 def aside(left: str, right: str, width: int) -> Iterator[str]:
-    """Yield a title with its place at the right edge, or below where there is no room."""
+    """Yield a title with its place at the right edge, or in the next line if there is no room."""
     left, right = printable(left), printable(right)
     gap = width - cells(left) - cells(right)
     if gap >= 2:
@@ -90,6 +90,6 @@ def aside(left: str, right: str, width: int) -> Iterator[str]:
 
 
 def type_count(members: TypeSet) -> str:
-    """Return how many instance types a set holds, in words."""
+    """Return the number of instance types in a set, in words."""
     count = len(members)
     return f"{count:,} type" if count == 1 else f"{count:,} types"

@@ -1,4 +1,4 @@
-"""Places of objects and their values as reports name them: where they are written, whatever was built of it."""
+"""Places of objects and values in reports: always in the source files, also for rendered objects."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from nodelint.text import Node
 
 
 def place_line(at: Node | Span) -> str:
-    """Return `pools/spot.yaml:12`."""
+    """Return path and line of the source: `pools/spot.yaml:12`."""
     written = written_place(at)
     return f"{written.source.path}:{written.source.position(written.start).line}"
 
 
 def object_place(obj: Object) -> str:
-    """Where an object is written, and what it is built with: `templates/pool.yaml:3 with values-prod.yaml`."""
+    """Return the place of an object in its source, and its values files: `templates/pool.yaml:3 with
+    values-prod.yaml`.
+    """
     label = label_of(obj.source)
     return place_line(obj.name_node) + (f" with {label}" if label else "")

@@ -1,6 +1,6 @@
-"""Findings as GitHub's Markdown: a comment under a pull request, or the summary of a job.
+"""Findings as GitHub Markdown, for a comment on a pull request or the summary of a job.
 
-What a manifest says appears as code or escaped: it can neither break the table nor bring in markup.
+Text of a manifest is written as code or escaped, so that it cannot add markup or break the table.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from nodelint.report.style import rule_page
 from nodelint.report.summary import utc
 
 MOST = 65_536
-"""Characters that GitHub takes for a comment."""
+"""The most characters of a comment that GitHub accepts."""
 
 # Shares of it; what says how much was left out has to fit too.
 _FOR_ROWS = MOST * 6 // 10
@@ -41,7 +41,7 @@ _LINES_OF_FILE = 10
 
 
 def render(report: Report, run: Run) -> str:
-    """Counts, a table of the findings by cause, the fixes as diffs, and what was skipped."""
+    """Return counts, a table of the findings by cause, the fixes as diffs, and the gaps."""
     head = f"### nodelint: {inline(headline(report, run.files, run.unread))}\n"
     notes = _within(_notes(report, run), _FOR_NOTES)
     groups = entries(report.results)
@@ -51,7 +51,7 @@ def render(report: Report, run: Run) -> str:
 
 
 def _table(rows: Sequence[tuple[FindingGroup, str]]) -> str:
-    """Return as many rows as there is room for, the gravest before others, in the order of the files."""
+    """Return as many rows as fit: the most severe are kept, in the order of the files."""
     if not rows:
         return ""
     shown_rows: set[int] = set()
@@ -83,7 +83,7 @@ def _row(group: FindingGroup, run: Run) -> str:
 
 
 def _places(group: FindingGroup, run: Run) -> str:
-    """Return the places of a cause by file: the line of the first one, and the lines of those after it."""
+    """Return the places of a cause by file: path and line of the first, and the lines of the others."""
     files: dict[str, list[int]] = {}
     for line in group.lines:
         source, start = line[0].span.source, line[0].span.start
@@ -99,7 +99,7 @@ def _places(group: FindingGroup, run: Run) -> str:
 
 
 def _fixes(groups: Sequence[FindingGroup]) -> Iterator[tuple[Result, int]]:
-    """Yield the fixes to show, with the number of places that have the same."""
+    """Yield the fixes to show, each with the number of other places with the same fix."""
     for group in groups:
         by_edits: dict[tuple[str, ...], list[Result]] = {}
         for result in group.results:
@@ -135,7 +135,7 @@ def _fix(result: Result, others: int, run: Run) -> str:
 
 
 def _diff(edits: Sequence[Edit], run: Run) -> Iterator[str]:
-    """Yield a unified diff. Only the lines around the edits are compared; their numbers are those of the file."""
+    """Yield a unified diff of the lines around the edits, with the line numbers of the file."""
     source = edits[0].source
     text = source.text
     start, end = min(e.start for e in edits), max(e.end for e in edits)
@@ -186,7 +186,7 @@ def _notes(report: Report, run: Run) -> Iterator[str]:
 
 
 def _within(notes: Iterable[str], room: int) -> str:
-    """Return the notes, each a paragraph, of which there is room for."""
+    """Return the notes that fit into `room` characters, as paragraphs."""
     every = list(notes)
     shown: list[str] = []
     for note in every:
@@ -203,7 +203,7 @@ def _note(text: str) -> str:
 
 
 def inline(text: str) -> str:
-    """Return a message, in which backticks mark what is code; where they do not pair, none of them does."""
+    """Return a message with the text between backticks as code; unpaired backticks are escaped."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return _escaped(text)
@@ -214,7 +214,7 @@ def inline(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """Text as code, whatever backticks it holds."""
+    """Return a text as Markdown code; it may contain backticks."""
     if not text.strip():
         return _escaped(f"`{text}`")
     fence = "`" * (1 + _backticks(text))

@@ -1,4 +1,4 @@
-"""What a move to or from EKS Auto Mode changes and loses, as text and as JSON (schemas/migrate.schema.json)."""
+"""The changes of a migration to or from EKS Auto Mode, as text and as JSON (schemas/migrate.schema.json)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NAMES = {"auto-mode": "EKS Auto Mode", "karpenter": "Karpenter"}
 def migrate_text(
     made: MovedFiles, target: MoveTarget, types: Sequence[PoolTypes], written: bool, look: TextStyle
 ) -> str:
-    """Return the notes by what is to be done, the pools whose instance types change, and a sentence of sums."""
+    """Return the notes by kind, the pools whose instance types change, and a summary."""
     lines: list[str] = []
     for kind, title in _TITLES:
         notes = [note for note in made.notes if note.kind == kind]
@@ -68,7 +68,7 @@ _MOST_FAMILIES = 8
 
 
 def _families(names: Sequence[str]) -> str:
-    """Instance types by family, the first of them with how many of each."""
+    """Return the number of instance types of the first families, and how many families more there are."""
     counts = Counter(name.partition(".")[0] for name in names)
     shown = [f"{counted(number, 'type')} of {family}" for family, number in sorted(counts.items())]
     more = f" and {len(shown) - _MOST_FAMILIES} more families" if len(shown) > _MOST_FAMILIES else ""
@@ -89,9 +89,7 @@ def _sum(made: MovedFiles, target: MoveTarget, written: bool) -> str:
 
 
 def migrate_json(made: MovedFiles, target: MoveTarget, types: Sequence[PoolTypes], written: bool) -> dict[str, Any]:
-    """Return the move for programs: the files with their diffs, the objects, the notes, and the instance types of
-    pools.
-    """
+    """Return the migration as plain data: files with diffs, objects, notes, and the instance types of pools."""
     return {
         "version": 1,
         "target": target,

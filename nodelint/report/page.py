@@ -1,4 +1,4 @@
-"""A rule's page: what the header says of it, and the page with the tool's real messages, for docs/rules/."""
+"""The page of a rule in docs/rules/: its header, prose and examples with the real messages."""
 
 from __future__ import annotations
 
@@ -28,11 +28,13 @@ from nodelint.text import Source
 
 
 class ExampleError(ValueError):
-    """An example that cannot be judged or fixed, and why."""
+    """Raised for an example that cannot be judged or fixed, with the reason."""
 
 
 def header(rule: Rule, rules: Mapping[str, Rule]) -> str:
-    """Severity, fix, releases, EKS Auto Mode, the facts that it needs and whether it is on, as one line."""
+    """Return one line with severity, fix, releases, EKS Auto Mode, required facts, and whether the rule is on by
+    default.
+    """
     examples = (bad for bad, _ in example_pairs(rule.page))
     reports = (_judge_example(bad, LintRequest(target_of(bad), rules, alone(rule))) for bad in examples)
     shown = [result.severity for report in reports for result in report.results]
@@ -54,19 +56,22 @@ def header(rule: Rule, rules: Mapping[str, Rule]) -> str:
 
 
 def read_example(text: str, path: str = "example.yaml") -> Inventory:
-    """Return the text of an example as it is read, its workloads too; of several files overlays are built."""
+    """Return the inventory of an example, with its workloads.
+
+    If the example has several files, overlays are rendered.
+    """
     files = split_files(text) or {path: text}
     return build_example([Source.from_text(name, part, PATTERN) for name, part in files.items()])
 
 
 def build_example(sources: Sequence[Source]) -> Inventory:
-    """Return the files of an example, with the overlays among them built; a text alone is judged as it is written."""
+    """Return the inventory of an example's files with rendered overlays."""
     overlays = [source.path for source in sources if source.path.endswith(TABLE.names)]
     return build(sources, folder_files=overlays) if overlays else Inventory(sources)
 
 
 def options_table(rule: Rule) -> str:
-    """Return the thresholds of a rule, and how a configuration sets them; empty if it has none."""
+    """Return the thresholds of a rule and how to configure them; empty if it has none."""
     if not rule.options:
         return ""
     rows = [f"| `{option.name}` | {option.type} | `{option.default}` | {option.text} |" for option in rule.options]
@@ -76,7 +81,7 @@ def options_table(rule: Rule) -> str:
 
 
 def sources_list(rule: Rule) -> str:
-    """Where what a rule claims can be read; empty if it names nothing."""
+    """Return links to the sources of a rule; empty if it has none."""
     if not rule.sources:
         return ""
     links = [f"- [{words}]({address})" for words, address in map(source_link, rule.sources)]
@@ -84,7 +89,7 @@ def sources_list(rule: Rule) -> str:
 
 
 def silence_text(rule: Rule) -> str:
-    """Return how a finding of a rule is silenced at its place or for its object, for some files, and everywhere."""
+    """Return how to suppress findings of a rule: at a place, for an object, for files, or everywhere."""
     settings = (
         f"In `nodelint.yaml`, `ignore: [{rule.name}]` turns the rule off, and "
         f'`per-path-ignores: {{"clusters/dev/**": [{rule.name}]}}` turns it off for some files.'
@@ -99,29 +104,27 @@ def silence_text(rule: Rule) -> str:
 
 
 def since_text(rule: Rule) -> str:
-    """Return which version of nodelint brought a rule, and which made it stable, as sentences."""
+    """Return the nodelint versions in which the rule was added and became stable."""
     if rule.preview:
         return f"Since nodelint {rule.since}, as a preview: it reports only with `--preview`, and may still change."
     return f"Since nodelint {rule.since}. Stable since nodelint {rule.stable_version}."
 
 
 def former_list(rule: Rule) -> str:
-    """Return the names that a rule had before, as a sentence."""
+    """Return the former names of a rule as a sentence; empty if it has none."""
     names = ", ".join(f"`{name}`" for name in rule.renamed)
     return f"Former names, which still work: {names}." if names else ""
 
 
 def sections(rule: Rule, shipped: bool = True) -> list[str]:
-    """Return what follows the prose of a page: options, sources, how to silence it, and, of a rule of ours, since
-    when.
-    """
+    """Return the sections after the prose of a page: options, sources, suppression, version and former names."""
     parts = [options_table(rule), sources_list(rule), silence_text(rule)]
     return [part for part in (*parts, since_text(rule) if shipped else "", former_list(rule)) if part]
 
 
 @cache
 def target_of(example: Example) -> Target:
-    """Return what an example is for: the newest known release where its fence names none, and its account's facts."""
+    """Return the target of an example: the release in its fence, else the newest, and the facts of its account."""
     karpenter = parse_target(example.karpenter) if example.karpenter else NEWEST
     kubernetes = KubernetesVersion.parse(example.kubernetes) if example.kubernetes else None
     today = day_number(example.today) if example.today else None
@@ -133,14 +136,16 @@ def target_of(example: Example) -> Target:
 
 
 def alone(rule: Rule) -> Selection:
-    """Return the rule by itself; one that is about suppressions needs the others to have spoken."""
+    """Return a selection of only this rule; for a rule about suppressions all rules, because it needs their
+    findings.
+    """
     return Selection(select=None if rule.on is Suppression else frozenset({rule.name}), preview=rule.preview)
 
 
 def fixed_text(text: str, example: Example, rule: Rule, rules: Mapping[str, Rule], name: str = "example.yaml") -> str:
-    """Return a text in the place of an example with every fix of a rule written.
+    """Return the text after all fixes of a rule, in place of an example.
 
-    Raises ExampleError for a fix that would break the file.
+    Raise ExampleError for a fix that would break the file.
     """
     sources = read_example(text, name).files
     done = fix(sources, LintRequest(target_of(example), rules, alone(rule)), unsafe=True, judge=judge_example)
@@ -150,15 +155,14 @@ def fixed_text(text: str, example: Example, rule: Rule, rules: Mapping[str, Rule
 
 
 def judge_example(sources: Sequence[Source], request: LintRequest) -> Report:
-    """Return the engine, over what is built of an example that is several files."""
+    """Return the report on an example, with its overlays rendered."""
     return lint(sources, request, built=build_example(sources).built)
 
 
 def page_with_fixes(rule: Rule, rules: Mapping[str, Rule], findings: bool = False) -> str:
-    """Return the page of a rule with its good examples, those that the fix makes too, as what differs from the bad
-    ones.
+    """Return the page of a rule with its good examples, also those that the fix makes, as diffs of the bad examples.
 
-    With `findings`, what the rule says of a bad example stands below it.
+    With `findings`, the messages of the rule follow each bad example.
     """
     pairs = example_pairs(rule.page)
     written = ((bad, good) for bad, good in pairs if good is not None)
@@ -189,14 +193,14 @@ def _judge_example(example: Example, request: LintRequest) -> Report:
 
 
 def _judge_shown(example: Example, request: LintRequest) -> Report:
-    """Return the findings of an example, with fixes as a run of `nodelint check` offers them."""
+    """Return the report on an example, with the fixes that `nodelint check` offers."""
     inventory = read_example(example.text)
     report = lint(inventory.files, request, built=inventory.built)
     return Prover(request, build_example, find_moved).begin(inventory)(inventory.files, report)
 
 
 def _good_fence(bad: str, good: str, options: str) -> str:
-    """Return a good example as the whole of the bad one with the lines that differ marked."""
+    """Return a good example as a diff that contains the complete bad example."""
     old, new = bad.splitlines(), good.splitlines()
     if old == new:
         return f"```yaml good{options}\n{good}```"
@@ -207,7 +211,7 @@ def _good_fence(bad: str, good: str, options: str) -> str:
 
 
 def markdown(rule: Rule, rules: dict[str, Rule]) -> str:
-    """Return the generated page: name, header, prose and examples, each bad one with what the tool says of it."""
+    """Return the generated page: name, header, prose, and examples with the messages of the rule."""
     first, _, rest = page_with_fixes(rule, rules, findings=True).partition("\n")
     rest += "".join(f"\n\n{part}" for part in sections(rule))
     return f"# {rule.name}\n\n{first}\n\n{header(rule, rules)}\n{rest.rstrip()}\n"

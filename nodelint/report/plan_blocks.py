@@ -30,7 +30,7 @@ SIGNS = {"added": "+", "removed": "-", "changed": "~", "unchanged": " "}
 
 
 class PoolBlock(NamedTuple):
-    """NodePools with the same causes at the same places: a report has one block for all of them."""
+    """NodePools with the same causes at the same places, which a report shows as one block."""
 
     pools: tuple[PoolPlan, ...]
 
@@ -40,12 +40,12 @@ class PoolBlock(NamedTuple):
 
     @property
     def names(self) -> str:
-        """Return the names of its pools."""
+        """Return the names of the block's pools."""
         return ", ".join(printable(pool.name) for pool in self.pools)
 
 
 def concerns(pool: PoolPlan) -> bool:
-    """Whether there is anything to report of a pool."""
+    """Return whether a report must mention the pool."""
     launched = pool.launch
     moved = launched.gained or launched.lost or launched.images_gained or launched.images_lost
     return (
@@ -56,7 +56,7 @@ def concerns(pool: PoolPlan) -> bool:
 
 
 def nothing_changed(plan: Plan, findings: Findings) -> bool:
-    """Whether there is nothing to report at all."""
+    """Return whether the plan has nothing to report."""
     if any(map(concerns, plan.pools)) or plan.class_plans or plan.moves or plan.absorbed:
         return False
     if any(pair.change != "unchanged" for pair in plan.classes):
@@ -65,7 +65,7 @@ def nothing_changed(plan: Plan, findings: Findings) -> bool:
 
 
 def blocks(plan: Plan) -> list[PoolBlock]:
-    """Return the pools that there is something to report of, the most endangered first."""
+    """Return the pools to report in blocks, the most severe first."""
     found: dict[tuple[object, ...], list[PoolPlan]] = {}
     for pool in plan.pools:
         if concerns(pool):
@@ -74,7 +74,7 @@ def blocks(plan: Plan) -> list[PoolBlock]:
 
 
 def _cause(pool: PoolPlan) -> tuple[object, ...]:
-    """Return what pools have in common that one block can tell of. What stands in a pool itself is its own alone."""
+    """Return a key that is equal for pools which one block can describe."""
     if pool.change in ("added", "removed") and not pool.refused:
         own: object = None if pool.change == "removed" else id(pool)
     else:
@@ -89,16 +89,16 @@ def _cause(pool: PoolPlan) -> tuple[object, ...]:
 
 
 def _of_reason(reason: Reason) -> tuple[object, ...]:
-    """Return what a reason is about.
+    """Return a key for a reason.
 
-    One move of the cluster to another version of Kubernetes concerns many classes.
+    A change of the cluster's Kubernetes version is one reason for several classes.
     """
     what = (reason.reason, reason.covered)
     return (*what, str(reason.change)) if reason.of_cluster else (*what, place_of(reason.at), reason.field)
 
 
 def places_of(block: PoolBlock, number: int) -> str:
-    """Where a reason stands: in one place, or in several where a move of the cluster is the cause."""
+    """Return the place of a reason, or several places if a change of the cluster is the cause."""
     first = block.first.verdict.reasons[number]
     if not first.of_cluster:
         return place_of(first.at)
@@ -111,12 +111,12 @@ def _nodes(pool: PoolPlan) -> int | None:
 
 
 def headline(pool: PoolPlan) -> str:
-    """Return the verdict of a pool in a sentence or two."""
+    """Return the verdict on a pool in one or two sentences."""
     return "; ".join(headline_rows(pool))
 
 
 def headline_rows(pool: PoolPlan) -> list[str]:
-    """Return the verdict of a pool: what stops, then what becomes of nodes."""
+    """Return the verdict on a pool: why launches stop, then what happens to the nodes."""
     if pool.deleted:
         return ["deleted: all its nodes go at once, and budgets do not apply"]
     if pool.change == "added":
@@ -146,7 +146,7 @@ def headline_rows(pool: PoolPlan) -> list[str]:
 
 
 def _without_nodes(pool: PoolPlan) -> list[str]:
-    """Return what changes although no node has it; nothing if there may be nodes."""
+    """Return why a change concerns no node; empty if there may be nodes."""
     if not pool.verdict.reasons or pool.stopped_before is None:
         return []
     now = " and can" if pool.stopped is not None else ""
@@ -180,7 +180,7 @@ def _drift_in_words(pool: PoolPlan) -> str | None:
 
 
 def class_headline(plan: ClassPlan) -> str:
-    """Return what a class does to nodes of pools that are elsewhere."""
+    """Return what a change of a class does to the nodes of NodePools elsewhere."""
     if plan.pair.change == "removed":
         return "deleted: pools that use it can no longer launch nodes, and it stays until their nodes are gone"
     if plan.refused:
@@ -192,7 +192,7 @@ def class_headline(plan: ClassPlan) -> str:
 
 
 def notes_of(plan: PoolPlan | ClassPlan) -> list[str]:
-    """Return what stands below the causes: why the verdict is not known, and what the cluster cannot hold."""
+    """Return the notes below the causes: why the verdict is not known, and what the cluster cannot store."""
     gap = None
     if isinstance(plan, PoolPlan) and plan.uncompared is not None:
         gap = f"{plan.why_uncompared} ({place_of(plan.uncompared.at)})"
@@ -200,15 +200,16 @@ def notes_of(plan: PoolPlan | ClassPlan) -> list[str]:
 
 
 def tone_of(pool: PoolPlan) -> Covered:
-    """Return how grave a pool is for its colour: what is refused, or may move nodes without drift, is no
-    all-clear.
+    """Return the verdict that decides the colour of a pool.
+
+    A refusal, or a change that may remove nodes, is not green.
     """
     moves = pool.grade == "none" and (bool(pool.refused) or any(effect.removes for effect in pool.effects))
     return "unknown" if moves or (pool.change == "added" and pool.stopped is not None) else pool.grade
 
 
 def nodes_in_words(pool: PoolPlan) -> str:
-    """Return how many of the nodes that the cluster has are replaced, and how many had drifted before."""
+    """Return how many of the cluster's nodes are replaced, and how many had drifted before."""
     found = counts(pool.nodes or ())
     text = f"{found['replaced']} of {counted(found['total'], 'node')}"
     if found["unknown"]:
@@ -219,18 +220,18 @@ def nodes_in_words(pool: PoolPlan) -> str:
 
 
 def moves_images(pool: PoolPlan) -> bool:
-    """Whether the images that come and go are not told by a cause already."""
+    """Return whether changed images need a line, because no cause of the plan mentions them."""
     return pool.stopped is None and all(reason.reason != "AMIDrift" for reason in pool.verdict.reasons)
 
 
 def place_of(at: Node | Span) -> str:
-    """Path and line of a place."""
+    """Return path and line of a place."""
     span = span_of(at)
     return f"{printable(span.source.path)}:{span.source.position(span.start).line}"
 
 
 def share_of(reason: Reason) -> str:
-    """Return how many nodes a reason is about, where that is not all of them, and whether Karpenter records it."""
+    """Return how many nodes a reason concerns, unless it is all, and whether Karpenter records it."""
     parts = {"some": ["some nodes"], "none": ["no nodes"]}.get(reason.covered, [])
     if reason.covered == "unknown":
         unknown = "a value is not known here" if reason.of_files else "only your AWS account knows"
@@ -240,13 +241,13 @@ def share_of(reason: Reason) -> str:
 
 
 def pool_place(pool: PoolPlan) -> str:
-    """Where a pool is written, and what it is built with."""
+    """Return the place of a pool, and its values files."""
     label = label_of(pool.pool.source)
     return place_of(pool.at) + (f" with {printable(label)}" if label else "")
 
 
 class _Total(NamedTuple):
-    """A kind of outcome: of one pool alone in words, and of several (`{n}` is their number)."""
+    """A kind of outcome, with its words for one pool and for several (`{n}` is their number)."""
 
     is_so: Callable[[PoolPlan], bool]
     one: str
@@ -302,11 +303,11 @@ _TOTALS = (
     _Total(concerns, "other types or images for new nodes", "{n} with other types or images", False),
     _Total(lambda pool: True, "not changed", "{n} unchanged", False),
 )
-"""By gravity: what stops, what is replaced, what acts at once, what is not known, what is unchanged."""
+"""The totals, the most severe first: refused, replaced, immediate actions, unknown, unchanged."""
 
 
 def totals(plan: Plan) -> Iterator[str]:
-    """Yield the pools by what becomes of them; each is counted once, by the gravest."""
+    """Yield the number of pools for each outcome; each pool counts once, for its most severe outcome."""
     found: dict[int, list[PoolPlan]] = {}
     for pool in plan.pools:
         number = next(number for number, total in enumerate(_TOTALS) if total.is_so(pool))
@@ -323,7 +324,7 @@ def totals(plan: Plan) -> Iterator[str]:
 
 
 def headline_of_plan(plan: Plan) -> str:
-    """Return the whole plan in a sentence or two."""
+    """Return the plan in one or two sentences."""
     sentences = []
     if plan.pools and all(pool.change == "unchanged" and not concerns(pool) for pool in plan.pools):
         several = len(plan.pools) > 1
@@ -345,19 +346,19 @@ def headline_of_plan(plan: Plan) -> str:
 
 
 def moves_in_words(plan: Plan) -> Iterator[str]:
-    """Releases that the files of both sides state differently: they come first, for they concern all that follows."""
+    """Yield the releases that differ between the two sides. They come first, because they affect everything else."""
     for move in plan.moves:
         yield f"{move.about} {move.old} -> {move.new} ({printable(move.path)}:{move.line}): {move.note}"
 
 
 def closing(findings: Findings) -> Iterator[str]:
-    """Yield what stands below the pools."""
+    """Yield the lines after the pools."""
     if findings.new or findings.gone:
         yield f"Findings: {len(findings.new):,} new, {len(findings.gone):,} gone."
 
 
 def other_places(plan: Plan) -> list[Gap]:
-    """Return the places that were not compared, without those that a block of a pool tells of."""
+    """Return the places that were not compared, without those that the block of a pool mentions."""
     reported = {_identity(pool.uncompared) for pool in plan.pools if pool.uncompared is not None and concerns(pool)}
     return [place for place in plan.uncompared if _identity(place) not in reported]
 
@@ -367,14 +368,14 @@ def _identity(place: Gap) -> tuple[str, str, str]:
 
 
 def releases_of(plan: Plan) -> str:
-    """Return the releases of Karpenter that the pools were compared for."""
+    """Return the Karpenter releases for which the pools were compared."""
     releases = sorted({pool.release for pool in plan.pools if pool.release is not None}) or [plan.options.release]
     own = ", each pool for its own" if len(releases) > 1 else ""
     return f"Karpenter {' and '.join(map(str, releases))}{own}"
 
 
 def workload_headline(change: WorkloadChange) -> str:
-    """Return what becomes of a workload's pods, in words."""
+    """Return what happens to a workload's pods."""
     if change.stranded:
         return "no NodePool accepts its pods any more: when their nodes are gone, the pods stay Pending"
     return (

@@ -1,4 +1,4 @@
-"""What a change costs: as lines, as a row of a comment, and as plain data."""
+"""The cost of a change, as lines, as a table row, and as plain data."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 _MOST_POOLS = 10
-"""Pools that have a line."""
+"""The most NodePools that are listed."""
 
 
 def cost_lines(cost: PlanCost) -> Iterator[str]:
-    """Yield what a change costs in sentences: of all workloads first, then of a node of each pool."""
+    """Yield the cost of a change in sentences: of all workloads, then of one node of each pool."""
     if cost.before is not None and cost.after is not None:
         from nodelint.report.cost import headline  # here: without workloads no scheduler is loaded
 
@@ -36,11 +36,13 @@ def cost_lines(cost: PlanCost) -> Iterator[str]:
 
 
 def difference_words(cost: PlanCost) -> str:
-    """Return what all workloads cost more or less a month, as bounds."""
+    """Return the difference in cost of all workloads per month, as bounds."""
     found = cost.difference
     if found is None:
-        sides = [side for side in (cost.before, cost.after) if side is not None and side.not_counted]
-        why = sides[-1].not_counted[0] if sides else "no workload is known on both sides"
+        sides = [side for side in (cost.after, cost.before) if side is not None]
+        # A part that both sides leave out does not keep the difference from being known.
+        reasons = [reason for side in sides for reason in side.not_counted if reason not in cost.left_out]
+        why = reasons[0] if reasons else "no workload is known on both sides"
         return f"not known ({why})"
     fewest, most = (amount * HOURS_A_MONTH for amount in found)
     left_out = "".join(f"; not counted on both sides: {reason}" for reason in cost.left_out)
@@ -66,7 +68,7 @@ def _bounds_words(bounds: PriceBounds | None) -> str:
 
 
 def cost_row(cost: PlanCost) -> str:
-    """Return the cost in one row of a comment."""
+    """Return the cost as one row of a Markdown table."""
     if cost.before is not None and cost.after is not None:
         words = f"All workloads, on demand: {difference_words(cost)}"
     else:
@@ -78,7 +80,7 @@ def cost_row(cost: PlanCost) -> str:
 
 
 def plan_cost_json(cost: PlanCost | None) -> dict[str, Any] | None:
-    """The cost as plain data; None if it does not change."""
+    """Return the cost as plain data; None if the change does not affect costs."""
     if cost is None:
         return None
     found = cost.difference

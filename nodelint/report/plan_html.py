@@ -1,8 +1,8 @@
-"""A plan as one page of HTML: no network, no other file.
+"""A plan as one HTML page, without network access or other files.
 
-For each pool what happens to its nodes and by which line, the week of its budgets as a strip, what is left of all
-instance types line by line before and after, and the types lost and gained in a table that can be searched. The page
-follows the reader's light or dark theme.
+For each pool it shows what happens to its nodes and which line causes this, the week of its budgets, the remaining
+instance types after each requirement before and after, and a table of types lost and gained that can be searched. The
+page follows the reader's light or dark theme.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _index(pool_blocks: Sequence[PoolBlock]) -> str:
 
 
 def _label(block: PoolBlock) -> str:
-    """Return what the one pool of a block is built with: several may have its name."""
+    """Return the values files of a block's only pool, because several pools may have its name."""
     label = label_of(block.first.pool.source) if len(block.pools) == 1 else ""
     return f" <small>with {escaped(label)}</small>" if label else ""
 
@@ -192,7 +192,7 @@ def _reasons(plan: PoolPlan | ClassPlan) -> str:
 
 
 def _week(found: Pace, nodes: int | None) -> str:
-    """Return the coming seven days as a strip: closed, limited, open."""
+    """Return the coming seven days as a strip of closed, limited and open times."""
     start, end = found.stretches[0].start, found.stretches[-1].end
     whole = (end - start).total_seconds()
     bars = []
@@ -214,7 +214,7 @@ def _week(found: Pace, nodes: int | None) -> str:
 
 
 def _roll(found: Roll) -> str:
-    """Return how the nodes that the cluster has go, and what blocks them."""
+    """Return how the cluster's nodes are replaced, and what blocks this."""
     items = "".join(f"<li>{escaped(line)}</li>" for line in describe_roll(found))
     return f"<h3>The nodes that run now</h3><ul>{items}</ul>"
 
@@ -232,7 +232,7 @@ def _funnels(plan: PoolPlan) -> str:
 
 
 def _funnel(side: Resolution) -> str:
-    """Return what is left of all types after the class, and after each line."""
+    """Return the number of remaining instance types after the class and after each requirement."""
     total = len(side.catalog.names)
     rows = [("all instance types", total), ("the class", len(side.alive))]
     rows += [(f"{line.key} {line.operator} {', '.join(line.values)}", len(line.after)) for line in side.lines]
@@ -253,7 +253,7 @@ def _images(plan: PoolPlan) -> str:
 
 
 def _types(plan: PoolPlan) -> str:
-    """Return the types that one side alone has, in a table that can be searched."""
+    """Return the types that only one side has, in a table that can be searched."""
     launched = plan.launch
     if not (launched.gained or launched.lost):
         return ""

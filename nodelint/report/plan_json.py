@@ -1,4 +1,4 @@
-"""A plan as plain data, described in `schemas/plan.schema.json`."""
+"""A plan as plain data (schemas/plan.schema.json)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ VERSION = 1
 
 
 def plan_json(plan: Plan, findings: Findings) -> dict[str, Any]:
-    """Return the plan, to be written as JSON."""
+    """Return the plan as plain data for JSON."""
     return {
         "version": VERSION,
         "karpenter": str(plan.options.release),
@@ -68,7 +68,7 @@ def plan_json(plan: Plan, findings: Findings) -> dict[str, Any]:
 
 
 def _cost(plan: Plan) -> dict[str, Any]:
-    """Return what the change costs; nothing if it does not move that."""
+    """Return the cost of the change; empty if the change does not affect costs."""
     if plan.cost is None:
         return {}
     from nodelint.report.plan_cost import plan_cost_json
@@ -163,7 +163,7 @@ def _roll(found: Roll) -> dict[str, Any]:
 
 
 def _stretch(stretch: Interval, plan: PoolPlan) -> dict[str, Any]:
-    """Return a time over which the same budgets are active; `allowed` only where the nodes are known."""
+    """Return a time span with its active budgets; `allowed` only if the nodes are known."""
     record: dict[str, Any] = {
         "from": stretch.start.strftime(_TIME),
         "until": stretch.end.strftime(_TIME),

@@ -1,6 +1,6 @@
-"""A plan as the comment under a pull request: the verdict of each pool first, details folded.
+"""A plan as a comment on a pull request: the verdict on each pool first, details folded.
 
-What a manifest says appears as code or escaped: it can neither break the table nor bring in markup.
+Text of a manifest is written as code or escaped, so that it cannot add markup or break the table.
 """
 
 from __future__ import annotations
@@ -49,26 +49,26 @@ if TYPE_CHECKING:
     from nodelint.text import Node
 
 MARK = "<!-- nodelint plan -->"
-"""The first line, by which a job finds the comment that it wrote before."""
+"""The first line, by which a CI job finds its earlier comment."""
 
 NOTHING = "<!-- nodelint plan: nothing changed -->"
-"""The second line where there is nothing to say, so that a job writes no comment."""
+"""The second line if the plan has no changes, so that a CI job writes no comment."""
 
 _MARKS = {"all": "🔴", "some": "🟠", "unknown": "🟡", "none": "🟢"}
 _FOR_TABLE = MOST * 4 // 10
 _FOR_DETAILS = MOST * 5 // 10
 _NAMES = 12
-"""Pools of one cause that are named in a row of the table."""
+"""The most NodePools of one cause that a row of the table names."""
 
 
 _CAUSES = 8
-"""Causes of one pool that have a row; the rest stands in the details."""
+"""The most causes of one NodePool with a row. The others are in the details."""
 
 
 def plan_markdown(plan: Plan, findings: Findings, links: str | None = None) -> str:
-    """Return the comment; what does not fit into one is counted.
+    """Return the comment. Parts that do not fit are counted.
 
-    `links` is what a path and `#L1` make an address behind.
+    `links` is the URL prefix that, with a path and `#L1`, links to a line; None for no links.
     """
     return screened(writable("\n".join(part for part in _Comment(links).parts(plan, findings) if part)))
 
@@ -213,7 +213,7 @@ class _Comment:
 
 
 def _fitting(pool_blocks: list[PoolBlock], render: Callable[[PoolBlock], str], room: int) -> tuple[str, int]:
-    """Return as many blocks as there is room for, and their number."""
+    """Return the text of the first blocks that fit into `room` characters, and their number."""
     text = ""
     for number, block in enumerate(pool_blocks):
         part = render(block)
@@ -232,7 +232,7 @@ def _changed(change: ValueChange | None) -> str:
 
 
 def _own_lines(pool: PoolPlan) -> Iterator[str]:
-    """Yield what is each pool's own: its nodes and what it can launch."""
+    """Yield the lines that differ from pool to pool: its nodes and what it can launch."""
     if pool.roll is not None:
         yield from (inline(printable(line)) for line in describe_roll(pool.roll))
     launched = pool.launch

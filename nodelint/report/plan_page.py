@@ -1,4 +1,4 @@
-"""The frame of every page of HTML: style, script, and the policy that lets the page load nothing."""
+"""The frame of all HTML pages: style, script, and the policy that forbids the page to load anything."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ for (const box of document.querySelectorAll(".filter")) {
 
 
 def html_page(title: str, lead: str, body: str, own_style: str = "", has_script: bool = True) -> str:
-    """Return a whole page. `title` is plain text; `lead`, the sentence below it, and `body` are HTML."""
+    """Return a complete page. `title` is plain text; `lead`, the sentence below it, and `body` are HTML."""
     sources = "default-src 'none'; style-src 'unsafe-inline'" + ("; script-src 'unsafe-inline'" if has_script else "")
     page = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
@@ -81,7 +81,7 @@ def html_page(title: str, lead: str, body: str, own_style: str = "", has_script:
 
 
 def code(text: object) -> str:
-    """Return a text of the project's as code in a page."""
+    """Return a text of the project as HTML code."""
     return f"<code>{escaped(text)}</code>"
 
 

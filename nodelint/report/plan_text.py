@@ -48,11 +48,11 @@ if TYPE_CHECKING:
 
 _COLOURS = {"all": "red", "some": "yellow", "unknown": "yellow", "none": "green"}
 _PLACES = 10
-"""Places that were not compared and are listed; the rest are counted."""
+"""The most places without a comparison that are listed. The others are counted."""
 
 
 def plan_text(plan: Plan, findings: Findings, look: TextStyle) -> str:
-    """Return the plan in lines. Pools of which nothing changes are only counted."""
+    """Return the plan as text. Unchanged pools are only counted."""
     moves = [row for line in moves_in_words(plan) for row in wrap(line, look.width, "", "  ")]
     parts = ["\n".join(moves)] if moves else []
     parts += ["\n".join(_block(block, look)) for block in blocks(plan)]
@@ -112,7 +112,7 @@ def _effect(effect: Effect, look: TextStyle) -> Iterator[str]:
 
 
 def _of_pools(pools: Sequence[PoolPlan], look: TextStyle) -> Iterator[str]:
-    """Yield what is each pool's own: its nodes and what it can launch; said once where it is the same of several."""
+    """Yield the lines that differ from pool to pool (nodes and instance types), once for pools with equal lines."""
     found: dict[tuple[str, ...], list[PoolPlan]] = {}
     for pool in pools:
         lines = [*([] if pool.nodes is None else wrap(nodes_in_words(pool), look.width, "    "))]
@@ -170,9 +170,7 @@ def _name(plan: ClassPlan) -> str:
 
 
 def _uncompared(places: Sequence[Gap], look: TextStyle) -> Iterator[str]:
-    """Yield what changes with its place, and below it the reason; of what stays as it is the names for each
-    reason.
-    """
+    """Yield the changed parts that were not compared, with place and reason; of unchanged ones, names by reason."""
     yield look.style("Not compared", bold=True)
     groups: dict[tuple[bool, str], list[Gap]] = {}
     for place in sorted(places, key=lambda place: not place.decides):
@@ -204,12 +202,12 @@ def _workloads(changes: Sequence[WorkloadChange], look: TextStyle) -> Iterator[s
 
 
 def price(value: Price | None) -> str:
-    """Return an instance type and its price in words."""
+    """Return an instance type and its price in USD per hour, in words."""
     return "none" if value is None else f"{value.type} ${value.price:.4f}/h"
 
 
 def by_family(names: Sequence[str]) -> list[str]:
-    """Return instance types counted by family: `m5 (9)`."""
+    """Return the number of instance types by family: `m5(9)`."""
     families = Counter(name.partition(".")[0] for name in names)
     return [f"{family}({count})" for family, count in sorted(families.items())]
 

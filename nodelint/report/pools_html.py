@@ -1,8 +1,8 @@
-"""What NodePools can launch, and which of them take which workloads, as one page of HTML: no network, no other file.
+"""NodePools, their instance types and their workloads as one HTML page, without network access or other files.
 
-For each pool what is left of all instance types line by line, the prices of those that are left against their size,
-and zones; for all of them what they share, which workload goes where, and what that costs. The page has no script and
-follows the reader's light or dark theme.
+For each pool it shows the remaining instance types after each requirement, their prices by size, and zones. For all
+pools it shows shared types, the pools of each workload, and the cost. The page has no script and follows the reader's
+light or dark theme.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
     from nodelint.karpenter.resolve import Resolution
 
 _MOST_WORKLOADS = 500
-"""Workloads that have a row."""
+"""The most workloads with a row."""
 
 _MOST_IN_MATRIX = 24
-"""Pools that have a row and a column."""
+"""The most NodePools with a row and a column in the matrix."""
 
 _MOST_TYPES = 40
-"""Of the cheapest types of a pool, how many have a row."""
+"""The most instance types of a pool with a row, the cheapest first."""
 
 
 def pools_html(
     title: str, resolutions: Sequence[Resolution], fits: Sequence[WorkloadFit] = (), cost: FleetCost | None = None
 ) -> str:
-    """Return the page of a command named `title`."""
+    """Return the page of a command; `title` is its heading."""
     ordered = sorted(resolutions, key=lambda resolution: turn(resolution.pool), reverse=True)
     sections = [*_workloads(fits), *_cost(cost), *_matrix(ordered)]
     sections += [_pool(number, resolution) for number, resolution in enumerate(ordered)]
@@ -150,7 +150,7 @@ def _sentence(text: str) -> str:
 
 
 def _matrix(resolutions: Sequence[Resolution]) -> Iterator[str]:
-    """Yield how many instance types each two pools share."""
+    """Yield a table with the number of instance types that each two pools share."""
     shown = resolutions[:_MOST_IN_MATRIX]
     if len(shown) < 2:
         return
@@ -218,7 +218,7 @@ def _funnel(resolution: Resolution) -> str:
 
 
 def _charts(resolution: Resolution) -> Iterator[str]:
-    """Yield the price of each type that is left against its vCPUs and its memory."""
+    """Yield charts with the price of each launchable type by its vCPUs and by its memory."""
     catalog = resolution.catalog
     prices = [
         (price, name) for price, name in resolution.prices.list_prices(resolution.launchable) if price is not None

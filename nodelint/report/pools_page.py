@@ -1,4 +1,4 @@
-"""Additional style of the page of `pools_html`."""
+"""The additional style of the page of `pools_html`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prices of instance types against their size, as a drawing (SVG) for a page."""
+"""A chart (SVG) of the prices of instance types by their size."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from nodelint.model.messages import list_first
 _WIDTH, _HEIGHT = 360, 236
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 350, 10, 196
 _CELL = 5
-"""Points nearer to each other than that, in the drawing's units, are drawn as one."""
+"""Points that are closer to each other than this, in units of the drawing, are drawn as one."""
 
 SHAPES = ("amd64", "arm64")
-"""The architectures that have a shape and a colour of their own."""
+"""The architectures with their own shape and colour."""
 
 
 class Point(NamedTuple):
-    """An instance type: its name, architecture, size in the unit of the axis, and price in USD an hour."""
+    """An instance type: its name, architecture, size in the unit of the axis, and price in USD per hour."""
 
     name: str
     arch: str
@@ -28,7 +28,7 @@ class Point(NamedTuple):
 
 
 def price_chart(points: Sequence[Point], axis: str) -> str:
-    """Return the drawing, both axes logarithmic; empty without points."""
+    """Return the chart as SVG with two logarithmic axes; empty without points."""
     drawn = [point for point in points if point.size > 0 and point.price > 0]
     if not drawn:
         return ""
@@ -42,7 +42,7 @@ def price_chart(points: Sequence[Point], axis: str) -> str:
 
 
 class _Scale:
-    """A logarithmic scale from whole powers of a base to a stretch of the drawing."""
+    """A logarithmic scale that maps values to coordinates of the chart."""
 
     def __init__(self, values: Sequence[float], base: float, start: float, end: float) -> None:
         self._base = base
@@ -51,12 +51,12 @@ class _Scale:
         self._start, self._end = start, end
 
     def place(self, value: float) -> float:
-        """Return where a value stands in the drawing."""
+        """Return the coordinate of a value."""
         part = (math.log(value, self._base) - self._first) / (self._last - self._first)
         return self._start + part * (self._end - self._start)
 
     def ticks(self, most: int) -> list[float]:
-        """Values to be written at the axis, no more than `most` except both ends."""
+        """Return the values to write at the axis: about `most` powers of the base."""
         step = max(1, math.ceil((self._last - self._first) / most))
         return [self._base**power for power in range(self._first, self._last + 1, step)]
 

@@ -1,4 +1,4 @@
-"""For which releases the objects of a run were judged, and which lines state them."""
+"""The releases for which the objects of a run were judged, and the lines that state them."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 class TargetGroup(NamedTuple):
-    """Objects that are judged for the same releases by the same evidence."""
+    """Objects that are judged for the same releases because of the same statements."""
 
     chosen: tuple[Chosen, ...]
     objects: tuple[Object, ...]
 
 
 def groups(report: Report) -> list[TargetGroup]:
-    """Return the objects of a run by what they were judged for; none if all have the releases of the run itself."""
+    """Return the objects of a run by their releases; empty if all are judged for the release of the run."""
     if report.target.choose is None:
         return []
     found: dict[tuple[Chosen, ...], list[Object]] = {}
@@ -38,7 +38,7 @@ def groups(report: Report) -> list[TargetGroup]:
 
 
 def versions_text(report: Report) -> str:
-    """`Karpenter 1.2.1 and 1.8.1, Kubernetes 1.33`: all that anything was judged for."""
+    """Return all releases for which objects were judged: `Karpenter 1.2.1 and 1.8.1, Kubernetes 1.33`."""
     chosen = [choice for group in groups(report) for choice in group.chosen]
     if not chosen:
         target = report.target
@@ -51,31 +51,31 @@ def versions_text(report: Report) -> str:
 
 
 def assumed(report: Report) -> bool:
-    """Whether nothing names or states the release of any object, so that it is the newest known."""
+    """Return whether no file or flag states the release of any object, so that the newest one is assumed."""
     found = groups(report)
     return bool(found) and all(choice.assumed for group in found for choice in group.chosen)
 
 
 def judged(report: Report) -> int:
-    """Return how many objects were judged; the release of other ones that were asked about is too old."""
+    """Return how many of the requested objects were judged; others state a release that is too old."""
     return len(report.objects) if report.target.choose is None else sum(len(g.objects) for g in groups(report))
 
 
 def objects_text(report: Report) -> str:
-    """`8 objects`, or `3 of 8 objects` where the others were not judged."""
+    """Return `8 objects`, or `3 of 8 objects` if the others were not judged."""
     count, all_ = judged(report), len(report.objects) + report.unjudged
     return counted(all_, "object") if count == all_ else f"{count:,} of {counted(all_, 'object')}"
 
 
 def count_by_severity(report: Report) -> str:
-    """`2 errors, 1 warning`; empty if there is nothing."""
+    """Return `2 errors, 1 warning`; empty if there are no findings."""
     counts = [counted(n, noun) for noun in ("error", "warning") if (n := report.number_of(noun))]
     infos = report.number_of("info")
     return ", ".join([*counts, f"{infos:,} info"] if infos else counts)
 
 
 def broken_text(report: Report) -> str:
-    """Return what is said of a run whose files cannot be read, so that nothing is judged; empty if something is."""
+    """Return a sentence if no file could be parsed, so that nothing was judged; empty if an object was judged."""
     if judged(report) or not report.unjudged or any("syntax" not in result.rule.tags for result in report.results):
         return ""
     broken = len({result.span.source.path for result in report.results})
@@ -83,14 +83,14 @@ def broken_text(report: Report) -> str:
 
 
 def karpenter_text(chosen: Sequence[Chosen]) -> str:
-    """Return the releases in few words; what follows each other becomes one range."""
+    """Return the releases in few words; consecutive ones are joined to a range."""
     from nodelint.model.ranges import joined
 
     return _listed(map(str, joined({choice.karpenter for choice in chosen})))
 
 
 def target_lines(report: Report) -> list[str]:
-    """One line for each group: the releases, how many objects, and the lines that state them."""
+    """Return one line for each group: the releases, the number of objects, and the lines that state the releases."""
     lines = []
     found = groups(report)
     if len(found) == 1 and not any(
@@ -148,7 +148,7 @@ def _listed(words: Iterable[str]) -> str:
 
 
 def targets_json(report: Report) -> list[dict[str, object]]:
-    """Return the releases that objects were judged for, as plain values for JSON."""
+    """Return the releases for which objects were judged, as plain values for JSON."""
     return [
         {
             "karpenter": releases_json(group.chosen),
@@ -187,7 +187,7 @@ def targets_json(report: Report) -> list[dict[str, object]]:
 
 
 def releases_json(chosen: Iterable[Chosen]) -> list[dict[str, str]]:
-    """Runs of releases, oldest first."""
+    """Return ranges of releases as plain values for JSON, oldest first."""
     from nodelint.model.ranges import joined
 
     return [

@@ -1,4 +1,4 @@
-"""A rule's page for a terminal, the list of rules, and both as data."""
+"""The page of a rule for a terminal, the list of rules, and both as data."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 _FENCE = re.compile(r"^```(\w*) ?(.*)$")
 _WORDS = {"bad": ("Bad", "red"), "good": ("Good", "green"), "facts": ("With these facts from AWS", "cyan")}
 _WIDEST = 100
-"""Longer lines are hard to read."""
+"""The most characters of a line, because longer lines are hard to read."""
 
 _NARROWEST = 90
-"""Columns below which the list of rules has what each is about on a line of its own."""
+"""The width, in columns, below which the description of a rule is on its own line."""
 
 
 def page_lines(page: str, look: TextStyle) -> Iterator[str]:
-    """Yield a page of Markdown as text: words wrapped at the width, examples under a word that says what they are."""
+    """Yield a Markdown page as text, wrapped at the width, with a heading above each example."""
     look = look._replace(width=min(look.width, _WIDEST))
     paragraph: list[str] = []
     titles: list[str] = []
@@ -59,18 +59,18 @@ def _flow(lines: Sequence[str], look: TextStyle) -> list[str]:
 
 
 def _row_text(titles: Sequence[str], row: Sequence[str]) -> str:
-    """Return a row of a table: its first cell, those in the middle by the titles of their columns, and the last."""
+    """Return a table row as text: the first cell, the middle cells with the titles of their columns, and the last."""
     middle = ", ".join(f"{title} {cell}" for title, cell in zip(titles[1:], row[1:-1], strict=False))
     return f"{row[0]} ({middle}): {row[-1]}"
 
 
 def _readable(text: str) -> str:
-    """Return a link as its words and its address."""
+    """Return the text with each link as its words and its address."""
     return re.sub(r"\[([^\[\]]+)\]\((https?://[^()\[\]\s]+)\)", r"\1: \2", text)
 
 
 def _example(language: str, options: str, lines: Iterator[str], look: TextStyle) -> Iterator[str]:
-    """Yield the lines of a fence up to its end; in a diff, what goes and what comes has its colour."""
+    """Yield the lines of a fenced block; removed and added lines of a diff are coloured."""
     word, _, rest = options.partition(" ")
     known = _WORDS.get(word)
     if known is not None:
@@ -84,7 +84,9 @@ def _example(language: str, options: str, lines: Iterator[str], look: TextStyle)
 
 
 def list_lines(rules: Sequence[Rule], look: TextStyle, subject: str | None = None) -> Iterator[str]:
-    """Yield a line for each rule, by subject, or two where the terminal is narrow; those of one subject if named."""
+    """Yield a line for each rule, by subject (two in a narrow terminal); with `subject`, only the rules of this
+    subject.
+    """
     width = max((len(rule.name) for rule in rules), default=0)
     for title in [subject] if subject is not None else [*SUBJECTS, ""]:
         of_subject = [rule for rule in rules if rule.subject == title]
@@ -100,7 +102,7 @@ def list_lines(rules: Sequence[Rule], look: TextStyle, subject: str | None = Non
 
 
 def remarks(rule: Rule) -> str:
-    """Return what the list says of a rule besides its sentence, as one text to search in."""
+    """Return the remarks on a rule in the list: fix, facts, default, preview. The list is searched for them."""
     fix = f"{rule.fix} fix" if rule.fix else ""
     more = "reports more with facts from AWS" if rule.may_need else ""
     needs = "needs facts from AWS" if rule.needs else more
@@ -134,7 +136,7 @@ def _row(rule: Rule, width: int, look: TextStyle) -> Iterator[str]:
 
 
 def rule_data(rule: Rule, page: str | None = None) -> dict[str, Any]:
-    """Return a rule as data: what it declares, and its page in Markdown where that is given."""
+    """Return the metadata of a rule as data, with its Markdown page if `page` is given."""
     found: dict[str, Any] = {
         "name": rule.name,
         "summary": rule.summary,

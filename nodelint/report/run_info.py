@@ -1,4 +1,4 @@
-"""Information about a run that all formats share, and its summary."""
+"""Information about a run for all formats, and its summary."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ from nodelint.report.skipped import unjudged_text
 if TYPE_CHECKING:
     from nodelint.inventory.unread_forms import UnreadGroup
     from nodelint.lint.older_release import Older
+    from nodelint.report.decisions import Decisions
 
 
 class SnapshotSummary(NamedTuple):
-    """A snapshot behind a run: file, region, hashed account, and the times of its oldest and newest answer."""
+    """The snapshot of a run: file, region, hashed account, and the times of its oldest and newest answer."""
 
     path: str | None
     region: str
@@ -33,7 +34,7 @@ class SnapshotSummary(NamedTuple):
 
 
 class Basis(NamedTuple):
-    """Where the instance types came from and when, for the summary; `types` is their number."""
+    """The source and date of the instance types of a run; `types` is their number."""
 
     origin: str
     date: str
@@ -42,15 +43,14 @@ class Basis(NamedTuple):
 
 
 class Run(NamedTuple):
-    """What a report does not say of the run that made it.
+    """The data of a run that are not in its report.
 
-    `files` were looked at, `facts` stand behind what was said, `unreadable` are paths with the reason, `applied` and
-    `refused` what became of fixes. `root` is the folder that paths are seen from (default: the working folder); where
-    a tool shows findings next to the lines of a repository, it must be the repository's. `older` is what an older
-    release would find, `unread` what holds objects and was not read. `repository` is the path of the repository that
-    the run is a part of, if workloads in the rest of it were not compared with the pools. `time` and `commit` are
-    those of a run whose report is kept, and `decisions` what it does not report because somebody decided so; else
-    empty.
+    `files` is the number of examined files, `facts` the basis of the findings. `unreadable` are paths with reasons,
+    `applied` and `refused` the results of fixing. `root` is the folder for relative paths (default: the working
+    folder); for tools that show findings in a repository, it must be the repository's. `older` are findings for an
+    older release. `unread` are files that may contain objects and were not read. `repository` is the path of the
+    enclosing repository if workloads outside of the run were not compared. `time` and `commit` are set for a report
+    that is kept, else empty. `decisions` are the decisions not to report findings; None if the format lists none.
     """
 
     files: int
@@ -64,11 +64,11 @@ class Run(NamedTuple):
     repository: str = ""
     time: str = ""
     commit: str = ""
-    decisions: Sequence[str] = ()
+    decisions: Decisions | None = None
 
 
 class Skips(NamedTuple):
-    """What was not judged for one reason: the rules (none: all of them) and the objects or files."""
+    """A reason why parts were not judged, with the rules (empty: all) and the objects or files."""
 
     reason: str
     rules: tuple[str, ...]
@@ -76,7 +76,7 @@ class Skips(NamedTuple):
 
 
 def shown_path(path: str, root: str) -> str:
-    """Return a path for a reader: `stdin` for standard input, absolute where it lies outside of the folder."""
+    """Return a path for a reader: `stdin` for standard input, an absolute path if it is outside of the folder."""
     if path == "-":
         return "stdin"
     # Loads OpenSSL; the text format, which asks for no such path, should not wait for it.
@@ -93,12 +93,12 @@ def lines_of(span: Span) -> tuple[int, int]:
 
 
 def scope(report: Report, files: int) -> str:
-    """Return what was judged, and for which versions: `3 objects in 2 files, for Karpenter 1.14.1`."""
+    """Return the number of judged objects and the releases: `3 objects in 2 files, for Karpenter 1.14.1`."""
     return f"{objects_text(report)} in {counted(files, 'file')}, for {versions_text(report)}"
 
 
 def headline(report: Report, files: int, unread: Sequence[UnreadGroup] = ()) -> str:
-    """Return the outcome in one sentence."""
+    """Return the result of a run in one sentence."""
     counts = count_by_severity(report)
     if counts and (broken := broken_text(report)):
         return f"found {counts}: {broken}"
@@ -115,7 +115,7 @@ def headline(report: Report, files: int, unread: Sequence[UnreadGroup] = ()) -> 
 
 
 def skips(skipped: Sequence[Gap], root: str) -> list[Skips]:
-    """Return what was not judged, by reason, in the order of the report."""
+    """Return the gaps by reason, in the order of the report."""
     groups: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
     for skip in skipped:
         rules, places = groups.setdefault(skip.reason, ({}, {}))
@@ -129,7 +129,7 @@ def skips(skipped: Sequence[Gap], root: str) -> list[Skips]:
 
 
 def skip_text(skip: Skips) -> str:
-    """One reason with the first three places that it kept from being judged."""
+    """Return a reason with its first three places."""
     places = list_first(skip.places, 3)
     what = f" ({', '.join(skip.rules)})" if skip.rules else ""
     return f"{places}: {skip.reason}{what}" if places else f"{skip.reason}{what}"

@@ -1,4 +1,6 @@
-"""How a run reads and judges: which file is read as what, for which release by which line, and by which settings."""
+"""How a run reads and judges files: the form of each file, the release and the line that states it, and the
+settings.
+"""
 
 from __future__ import annotations
 
@@ -35,10 +37,10 @@ def file_lines(
     left: Sequence[str],
     look: TextStyle,
 ) -> Iterator[str]:
-    """Yield each file with the form in which it is read, its objects, and the release that each is judged for.
+    """Yield each file with its form, its objects, and the release for which each object is judged.
 
-    `named` says that a flag or the configuration names the release. `context` are files that are read for what they
-    say of others, `left` lines about what is not read.
+    `named` says that a flag or the configuration sets the release. `context` are files that are read only for facts
+    about others. `left` are lines about files that are not read.
     """
     of_file: dict[str, list[Object]] = {}
     for obj in objects:
@@ -69,7 +71,7 @@ def file_lines(
 
 
 def _describe_place(obj: Object) -> str:
-    """Return the line at which an object is written: of a rendered one, that of its template or base."""
+    """Return the line of an object; for a rendered object the line of its template or base."""
     if obj.source.built is None:
         return f"line {obj.source.position(obj.node.start).line}"
     path, line = find_object_place(obj)
@@ -77,13 +79,13 @@ def _describe_place(obj: Object) -> str:
 
 
 def _describe_values(obj: Object) -> str:
-    """Return what an object is rendered with, such as ` with values-prod.yaml`; empty if nothing must be said."""
+    """Return the values files of an object, such as ` with values-prod.yaml`; empty if there are none."""
     label = label_of(obj.source)
     return f" with {printable(label)}" if label and label != obj.source.path else ""
 
 
 def _describe_form(obj: Object) -> str:
-    """Return what a file is read as, by the first of its objects."""
+    """Return the form in which a file is read, from one of its objects."""
     source, host = obj.source, obj.document.host
     if source.built is not None:
         return "rendered"
@@ -128,7 +130,7 @@ def _describe_evidence(chosen: Chosen) -> str:
 
 
 def setting_lines(settings: Settings, path: str | None, flags: Sequence[str], look: TextStyle) -> Iterator[str]:
-    """Yield each setting with its value, and whether a flag, the configuration or nothing gives it."""
+    """Yield each setting with its value, and mark those with their default value."""
     yield f"Configuration: {printable(path) if path else 'none; nodelint.yaml or [tool.nodelint] of pyproject.toml'}"
     if flags:
         yield f"Flags: {', '.join(f'--{flag}' for flag in flags)}"
@@ -151,7 +153,7 @@ _KEYS = {
     "options": "rules, their thresholds",
     "rules": "rules, folders of them",
 }
-"""Settings that have another name in the configuration."""
+"""Settings whose name in the configuration is another one."""
 
 _INTERNAL = (
     "places",

@@ -1,7 +1,7 @@
-"""Findings as SARIF 2.1.0, which code scanning, editors and other viewers read.
+"""Findings as SARIF 2.1.0, for code scanning, editors and other viewers.
 
-https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html is the standard. Columns count code points; a
-byte order mark counts nowhere.
+The standard is https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html. Columns count code points; a byte
+order mark is not counted.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ _NOTICES = {
     "fault": "A rule failed:  what it would have found is not known.",
 }
 _LONGEST = 1000
-"""Characters of a rule's full description; GitHub shows no more."""
+"""The most characters of a rule's full description. GitHub shows no more."""
 
 
 def render(report: Report, run: Run) -> str:
-    """Return a log with one run. A skip, an unreadable file, a refused fix and a fault are its notifications."""
+    """Return a log with one run. Its notifications are gaps, unreadable files, refused fixes and faults."""
     rules = sorted({result.rule.name: result.rule for result in report.results}.values(), key=lambda r: r.name)
     index = {rule.name: number for number, rule in enumerate(rules)}
     known_fingerprints = fingerprints(report.issues, run.root)

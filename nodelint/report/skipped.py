@@ -1,4 +1,4 @@
-"""How many files and objects a run did not judge."""
+"""The number of files and objects that a run did not judge."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ if TYPE_CHECKING:
     from nodelint.model.manifest import Object
 
 _MOST = 3
-"""Paths that a line names."""
+"""The most paths that a line names."""
 
 _PLACES = {"script": "a heredoc", "Markdown file": "a code block"}
-"""Where texts have their manifests."""
+"""The part of a text that contains manifests, by the kind of the text."""
 
 _FORMS = {"file": "in a form that nodelint does not read", "set-aside file": "that no tool applies by this name"}
-"""Why files of no other language are not read."""
+"""The reason why a file without another language is not read, by its kind."""
 
 UNREADABLE = "path"
-"""Files that cannot be read: standard error has the reasons."""
+"""The kind of files that cannot be read. The reasons are on standard error."""
 
 _NOT_RENDERED = {
     "overlay": ("that patches Karpenter objects", "that patch Karpenter objects"),
     "chart": ("with its values", "with their values"),
 }
-"""What is said of one overlay that is judged unrendered, or of one chart that helm did not render; and of several."""
+"""The words for one overlay or chart, and for several, that nodelint judges without rendering."""
 
 _HOW = {"overlay": "not rendered", "chart": "rendered without helm"}
 
 
 def unjudged_text(report: Report, unread: Sequence[UnreadGroup] = (), in_part: Sequence[Object] = ()) -> str:
-    """`1 class not judged, 2 pools not judged in full`; empty if all was judged by every rule.
+    """Return `1 class not judged, 2 pools not judged in full`; empty if every rule judged everything.
 
-    `in_part` are the objects of which a value that decides is not known.
+    `in_part` are the objects with an unknown value that affects findings.
     """
     object_ids = {id(obj) for obj in report.objects}
     groups: dict[str, list[tuple[str, Object | None]]] = {"not judged": [], "not judged in full": []}
@@ -55,14 +55,15 @@ def unjudged_text(report: Report, unread: Sequence[UnreadGroup] = (), in_part: S
 
 
 def in_part_text(objects: Sequence[Object]) -> str:
-    """Return `2 pools not judged in full`."""
+    """Return a text such as `2 pools not judged in full`."""
     return f"{_counts([(obj.source.path, obj) for obj in objects])} not judged in full"
 
 
 def gaps_text(report: Report, unread: Sequence[UnreadGroup] = ()) -> str:
-    """Return what keeps a run from having judged all; a rule that waits for facts from AWS, and a chart, are no gap.
+    """Return why a run did not judge everything; empty if it did.
 
-    A rule that a budget cuts off is one.
+    A rule without AWS facts and a chart that helm did not render are no gaps. A rule that ran out of its budget is
+    one.
     """
     from nodelint.report.coverage import cover
 
@@ -80,11 +81,11 @@ def gaps_text(report: Report, unread: Sequence[UnreadGroup] = ()) -> str:
 
 _JINJA = "Jinja template"
 _OWN_LINE = (*_PLACES, *_FORMS, UNREADABLE, _JINJA)
-"""Kinds that have a line of their own."""
+"""Kinds with a line of their own."""
 
 
 def unread_lines(unread: Sequence[UnreadGroup]) -> list[str]:
-    """Return a line for each kind of file that was not read or rendered, with the flag that judges it."""
+    """Return a line for each kind of unread or unrendered file, with the flag that makes nodelint judge it."""
     lines = []
     programs = [place for place in unread if place.way is None and place.kind not in _OWN_LINE]
     for place in unread:

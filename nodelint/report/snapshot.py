@@ -1,4 +1,4 @@
-"""Snapshots for people and programs: what asking brought, what a file holds, what differs between two."""
+"""Snapshots of AWS facts as text and JSON: the result of a refresh, the content of a file, and differences."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _SHOWN = 12
 
 
 class Asking(NamedTuple):
-    """How asking a region went: all that is known of it now, the `new` answers, and what it took.
+    """The result of refreshing a region: all its known answers, the `new` answers, the calls and the seconds.
 
-    `refusal` is why the regions behind it could not be asked, and whether trying again may help.
+    `refusal` is why the next regions could not be asked, and whether a retry may help.
     """
 
     region: Region
@@ -40,7 +40,7 @@ class Asking(NamedTuple):
 
 
 def refresh_text(asking: Asking, needs: Mapping[str, Sequence[FactKind]]) -> str:
-    """Return what was asked of a region and found, by kind, and what was refused with the rules that it costs."""
+    """Return the answers of a refresh by kind, and the failed questions with the rules that need them."""
     region, new = asking.region, asking.new
     known = sum(question not in new for question in region.answers)
     lines = [
@@ -66,7 +66,7 @@ def refresh_text(asking: Asking, needs: Mapping[str, Sequence[FactKind]]) -> str
 
 
 def show_text(snapshot: Snapshot, file: str, now: datetime, limits: Mapping[FactKind, timedelta]) -> str:
-    """Return what a snapshot holds and how old it is. `limits` say how long each kind is used (none: for good)."""
+    """Return the content of a snapshot and its age. `limits` are the maximum ages by kind (missing: no limit)."""
     by = f" by nodelint {snapshot.nodelint}" if snapshot.nodelint else ""
     lines = [f"{file}: {counted(len(snapshot.regions), 'region')}, written{by}"]
     if snapshot.rows:
@@ -88,13 +88,13 @@ def show_text(snapshot: Snapshot, file: str, now: datetime, limits: Mapping[Fact
 
 
 def _reads_types(region: Region) -> bool:
-    """Whether a region answered which instance types it has."""
+    """Return whether the region has an answer for its instance types."""
     answer = region.answers.get(Question("instance-types"))
     return answer is not None and answer.failed is None
 
 
 def show_json(snapshot: Snapshot, file: str, now: datetime, limits: Mapping[FactKind, timedelta]) -> dict[str, Any]:
-    """Return what a snapshot holds, as plain values for JSON; ages are seconds."""
+    """Return the content of a snapshot as plain values for JSON; ages are in seconds."""
     return {
         "version": 1,
         "file": file,
@@ -129,9 +129,9 @@ def show_json(snapshot: Snapshot, file: str, now: datetime, limits: Mapping[Fact
 
 
 class SnapshotDifference(NamedTuple):
-    """One thing that is another in the newer snapshot: `new`, `gone` or `changed`; `unknown` where it may be.
+    """A difference of the newer snapshot: `new`, `gone` or `changed`; `unknown` if it may be one.
 
-    `what` is the kind of thing, `name` says which, `fields` what changed from what to what.
+    `what` is the kind of thing, `name` its name or id, `fields` the changed fields with old and new value.
     """
 
     region: str
@@ -143,9 +143,9 @@ class SnapshotDifference(NamedTuple):
 
 
 def differences(a: Snapshot, b: Snapshot) -> list[SnapshotDifference]:
-    """Return what `b` says otherwise than `a`.
+    """Return the differences of snapshot `b` from snapshot `a`.
 
-    Times are no difference: a fact that was asked again is the same fact.
+    The times of the questions are not compared.
     """
     found: list[SnapshotDifference] = []
     for name in sorted({region.name for region in (*a.regions, *b.regions)}):
@@ -174,7 +174,7 @@ def differences(a: Snapshot, b: Snapshot) -> list[SnapshotDifference]:
 
 
 def diff_text(found: Sequence[SnapshotDifference]) -> str:
-    """Differences by region and kind: + new, - gone, ~ changed."""
+    """Return the differences by region and kind: + new, - gone, ~ changed."""
     lines: list[str] = []
     groups: dict[tuple[str, str], list[SnapshotDifference]] = {}
     for difference in found:
@@ -196,7 +196,7 @@ def diff_text(found: Sequence[SnapshotDifference]) -> str:
 
 
 def diff_json(found: Sequence[SnapshotDifference]) -> dict[str, Any]:
-    """Return what differs between two snapshots, as plain values for JSON."""
+    """Return the differences as plain values for JSON."""
     return {
         "version": 1,
         "differences": [
@@ -241,7 +241,7 @@ def _count_found(region: Region, kind: FactKind, good: Sequence[tuple[Question, 
 
 
 def _queries(answers: Sequence[object]) -> str:
-    """Return `1 query` or `3 queries`."""
+    """Return a text such as `1 query` or `3 queries`."""
     return "1 query" if len(answers) == 1 else f"{len(answers):,} queries"
 
 
@@ -318,7 +318,7 @@ _TABLES: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
     ("spot_prices", "spot prices", lambda price: f"{price.usd} USD an hour"),
     ("offerings", "offered instance types", lambda o: f"{', '.join(o.zones)}  {', '.join(o.capacity)}"),
 )
-"""Field of Region, what stands in it, and what is printed of one thing beside its id."""
+"""The field of Region, its title, and the function that formats one entry without its ID."""
 
 
 def _record(region: Region, kind: FactKind, id: str) -> Any:

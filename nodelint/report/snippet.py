@@ -1,4 +1,4 @@
-"""Lines of a file with underlines below what a finding is about."""
+"""Excerpts of files with underlines below the places of a finding."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WORD = 24
 
 
 class Underline(NamedTuple):
-    """A place to be underlined: by `^` in a colour where it is the finding's own, else by `-`; `label` says why."""
+    """A place to underline: with `^` and a colour for the finding's own place, else with `-`; `label` is its text."""
 
     span: Span
     label: str = ""
@@ -24,7 +24,7 @@ class Underline(NamedTuple):
 
 
 class _PlacedUnderline(NamedTuple):
-    """An underline on its line: columns from `start` on, counted from 0, up to `end`."""
+    """An underline on its line, from column `start` (0 is the first) up to column `end`."""
 
     underline: Underline
     line: int
@@ -33,7 +33,7 @@ class _PlacedUnderline(NamedTuple):
 
 
 def excerpt(source: SourceText, underlines: Sequence[Underline], look: TextStyle) -> Iterator[str]:
-    """Yield the annotated lines of one file, in their order; `...` stands for lines between them."""
+    """Yield the lines of one file with underlines, in order; `...` replaces skipped lines."""
     placed = [on for underline in underlines if (on := _placed(source, underline)) is not None]
     if not placed:
         return
@@ -70,8 +70,8 @@ def _placed(source: SourceText, underline: Underline) -> _PlacedUnderline | None
 def _rows(
     line: str, underlines: Sequence[_PlacedUnderline], room: int, look: TextStyle
 ) -> Iterator[tuple[str, list[str]]]:
-    """Yield the line as it is shown with the rows of underlines below it; more than once where underlines are far
-    apart.
+    """Yield the shown part of a line, with the rows of underlines below; several times if underlines are
+    far apart.
     """
     left = sorted(underlines, key=lambda on: (not on.underline.own, on.start))
     while left:
@@ -94,7 +94,9 @@ def _rows(
 def _underline_rows(
     underlines: Sequence[tuple[_PlacedUnderline, int, int]], room: int, look: TextStyle
 ) -> Iterator[str]:
-    """One row with the underlines that need no label and the last of the others; a row for each further label."""
+    """Yield one row with the underlines without labels and the last one with a label, then a row for each other
+    label.
+    """
     ordered = sorted(underlines, key=lambda underline: (underline[1], underline[2]))
     bare = [underline for underline in ordered if not underline[0].underline.label]
     named = [underline for underline in ordered if underline[0].underline.label]
@@ -128,10 +130,9 @@ def _row(underlines: Sequence[tuple[_PlacedUnderline, int, int]], room: int, loo
 
 
 def window(line: str, start: int, end: int, room: int) -> tuple[int, int, bool]:
-    """Return the part of a line that is shown so that `start` to `end` is in it, cut between words; whether its end
-    is cut.
+    """Return start and end of the part of a line that is shown, and whether its end is cut.
 
-    An ellipsis takes the place of what is cut off, and a column.
+    The part contains `start` to `end` and is cut between words. An ellipsis takes one column.
     """
     if cells(line) <= room:
         return 0, len(line), False
@@ -148,5 +149,5 @@ def window(line: str, start: int, end: int, room: int) -> tuple[int, int, bool]:
 
 
 def _blank(line: str, start: int, stop: int, step: int) -> int | None:
-    """Return the first place from `start` to `stop` that has white space before it or after it."""
+    """Return the first index from `start` to `stop` after white space; None if there is none."""
     return next((n for n in range(start, stop + step, step) if line[n - 1 : n].isspace()), None)

@@ -1,4 +1,4 @@
-"""How text is laid out where it is shown: colours, the width of the window, and links."""
+"""The layout of text: colours, the width of the terminal, and links."""
 
 from __future__ import annotations
 
@@ -10,23 +10,22 @@ from nodelint.base.tuples import NamedTuple
 from nodelint.rule.definition import Rule
 
 WIDTH = 80
-"""Columns where there is no terminal that says how many it has."""
+"""The width, in columns, if there is no terminal."""
 
 Style = Callable[..., str]
-"""`click.style`, or `plain`."""
+"""The type of `click.style` and `plain`."""
 
 
 def plain(text: str, **_: object) -> str:
-    """Return a style that adds nothing, for output that is not a terminal."""
+    """Return the text unchanged: the style for output that is not a terminal."""
     return text
 
 
 class TextStyle(NamedTuple):
-    """What the output can show.
+    """The abilities of the output.
 
-    `width` is in columns. `terminal` says that people read it, so that first lines are wrapped too; elsewhere a
-    finding's first line stays one line, for programs that look for it. `links` says that names of rules may be
-    hyperlinks.
+    `width` is in columns. `terminal`: people read the output, so all lines are wrapped; otherwise the first line of a
+    finding stays one line, for programs. `links`: rule names may be hyperlinks.
     """
 
     style: Style = plain
@@ -37,16 +36,16 @@ class TextStyle(NamedTuple):
 
 PLAIN = TextStyle()
 PAGE = TextStyle(width=100)
-"""For reports that are mostly read in files, where no terminal says how many columns it has."""
+"""The style of reports that are mostly read in files."""
 
 
 def rule_page(rule: Rule) -> str | None:
-    """Return the address at which a rule is explained; None if the project has none."""
+    """Return the address of a rule's page; None if the project has no site."""
     return project.page(f"docs/rules/{rule.name}.md")
 
 
 def cells(text: str) -> int:
-    """Return the columns that a text takes in a terminal: two for each wide character, none for a combining one."""
+    """Return the number of terminal columns of a text: two for a wide character, none for a combining one."""
     if text.isascii():
         return len(text)
     from unicodedata import combining, east_asian_width
@@ -55,9 +54,9 @@ def cells(text: str) -> int:
 
 
 def wrap(words: str, width: int, first: str, rest: str | None = None) -> list[str]:
-    """Return words on as many lines as they need, never broken within a word.
+    """Return words on as many lines as needed; words are not broken.
 
-    `first` is the indent of the first line, `rest` that of the others: two blanks more where it is None.
+    `first` is the indent of the first line, `rest` that of the others (None: two spaces more).
     """
     rest = f"{first}  " if rest is None else rest
     room, text = max(width, cells(first) + 20), printable(words).strip()
@@ -75,9 +74,7 @@ def wrap(words: str, width: int, first: str, rest: str | None = None) -> list[st
 
 
 def fitted(line: str, look: TextStyle) -> list[str]:
-    """Return a line as a terminal takes it, broken between words; elsewhere as it is, for programs that look
-    for it.
-    """
+    """Return a line wrapped between words for a terminal; otherwise unchanged, for programs."""
     if not look.terminal or cells(line) <= look.width:
         return [line]
     indent = line[: len(line) - len(line.lstrip())]
@@ -85,7 +82,7 @@ def fitted(line: str, look: TextStyle) -> list[str]:
 
 
 def wrap_labelled(word: str, words: str, look: TextStyle, indent: str = "  ", **colour: object) -> Iterator[str]:
-    """`note: …` or `help: …`, the text wrapped below its own beginning."""
+    """Yield a line such as `note: …` or `help: …`, wrapped below the beginning of its text."""
     head = f"{indent}{word}: "
     lines = wrap(words, look.width, head, " " * len(head)) or [head.rstrip()]
     yield f"{indent}{look.style(f'{word}:', bold=True, **colour)}{lines[0][len(head) - 1 :]}"

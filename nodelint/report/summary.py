@@ -1,4 +1,4 @@
-"""The lines below the findings: how many there are, how many have fixes, and what could not be judged."""
+"""The lines after the findings: the number of findings and fixes, and the parts that were not judged."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def _left_out(refused: Sequence[tuple[Result, str]]) -> Iterator[str]:
 
 
 MOST_FIXES = 10
-"""Fixed findings that are named unless all are asked for."""
+"""The most fixed findings that are named, unless the user asks for all."""
 
 
 def fixed_lines(applied: Sequence[Result], most: int | None) -> list[str]:
-    """Return a line for each finding whose fix is written, for at most `most` of them."""
+    """Return a line for each of the first `most` applied fixes (None: all), and one that counts the others."""
     if not applied:
         return []
     from nodelint.report.text import place  # here: a run that finds nothing shows no findings
@@ -63,10 +63,10 @@ def summary_text(
     verbose: bool = False,
     most_fixes: int | None = MOST_FIXES,
 ) -> str:
-    """Return the summary: lines for what was skipped and why, and a last line with the counts and the fixes.
+    """Return the summary: lines for gaps with reasons, and a last line with counts and fixes.
 
-    With `verbose`, it names everything that was skipped and every rule that lacks facts. At most `most_fixes` applied
-    fixes are listed; None lists all.
+    With `verbose`, it names all gaps and every rule that lacks facts. At most `most_fixes` applied fixes are listed;
+    None lists all.
     """
     lines = list(_left_out(run.refused))
     if run.applied:
@@ -101,7 +101,7 @@ def summary_text(
 
 
 def _outcome(report: Report, where: str, target: str, unread: Sequence[UnreadGroup], coverage: Coverage) -> str:
-    """Return what was found `where`. If nothing was found, return how much was judged."""
+    """Return the number of findings and where they are. If there are none, return how much was judged."""
     found = count_by_severity(report)
     if found and (broken := broken_text(report)):
         return f"Found {found}: {broken}"
@@ -117,7 +117,7 @@ def _outcome(report: Report, where: str, target: str, unread: Sequence[UnreadGro
 
 
 def _targets(report: Report, karpenter_named: bool) -> tuple[str, list[str]]:
-    """Return the releases that a run judged for, and the lines that state them."""
+    """Return the releases of a run, and the lines that state them."""
     if report.target.choose is None:
         text = f"Karpenter {report.target.karpenter}" + ("" if karpenter_named else " (newest known)")
         return text + (f", Kubernetes {report.target.kubernetes}" if report.target.kubernetes else ""), []
@@ -145,12 +145,12 @@ def _describe_snapshot(snapshot: SnapshotSummary) -> str:
 
 
 def utc(at: str) -> str:
-    """Return a time of a snapshot to the minute: `2026-11-20 12:00 UTC`."""
+    """Return a timestamp of a snapshot to the minute: `2026-11-20 12:00 UTC`."""
     return f"{at[:10]} {at[11:16]} UTC"
 
 
 def missing_lines(skipped: Sequence[Gap]) -> list[str]:
-    """One line for each fact that was missing: what kind, why, whether it will pass, and the rules that wanted it."""
+    """Return one line for each missing fact: kind, reason, whether a retry may help, and the rules that need it."""
     lines: dict[str, list[str]] = {}
     for skip in skipped:
         passes = "trying again may help" if skip.transient else "trying again will not help"
@@ -161,9 +161,9 @@ def missing_lines(skipped: Sequence[Gap]) -> list[str]:
 
 
 def _skips(skipped: Sequence[Gap], verbose: bool = False) -> Iterator[str]:
-    """One line for each reason, with the rules and objects that it kept from being judged.
+    """Yield one line for each reason, with the rules and objects that were not judged.
 
-    Reasons that begin alike, up to a colon, and are about the same objects share a line unless it is `verbose`.
+    Reasons that begin alike, up to a colon, and concern the same objects share a line unless `verbose`.
     """
     groups: dict[str, tuple[list[str], list[str]]] = {}
     several = len({s.path for s in skipped if s.path}) > 1
@@ -194,7 +194,7 @@ def _without_facts(skipped: Sequence[Gap]) -> list[str]:
 
 
 def _unasked(skipped: Sequence[Gap]) -> str:
-    """Return how many rules lack facts from AWS. Empty if none does."""
+    """Return how many rules lack facts from AWS; empty if none does."""
     rules = _without_facts(skipped)
     if not rules:
         return ""

@@ -1,4 +1,4 @@
-"""Findings as a person reads them: sentence, place, excerpt, what follows from it, and the fix as lines to write."""
+"""Findings as text: message, place, excerpt, notes, and the fix as removed and added lines."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from nodelint.report.fix_preview import fix_lines
 from nodelint.report.grouping import FindingGroup, entries
 from nodelint.report.snippet import Underline, excerpt
 from nodelint.report.style import PLAIN, TextStyle, rule_page, wrap, wrap_labelled
+from nodelint.text.source_comments import template_of
 
 _COLOURS = {"error": "red", "warning": "yellow", "info": "cyan"}
 
@@ -29,10 +30,11 @@ _PARTS = 10
 
 
 def findings_text(results: Sequence[Result], look: TextStyle = PLAIN, *, hints: bool = False) -> list[str]:
-    """Return a text for each cause, errors first: findings of one cause are one text.
+    """Return a text for each cause, errors first.
 
-    A fix that several share is shown once, and so is, with `hints`, the command that explains a rule. Where more than
-    ten causes differ in names and numbers only, five are shown whole and ten places are a line each.
+    A fix that several causes share is shown once. With `hints`, each rule's `nodelint rule` command is shown once. If
+    more than ten causes differ only in names and numbers, five are shown completely and ten more places in one line
+    each.
     """
     shown: set[tuple[Edit, ...]] = set()
     named: set[str] | None = set() if hints else None
@@ -54,7 +56,7 @@ def findings_text(results: Sequence[Result], look: TextStyle = PLAIN, *, hints: 
 
 
 def _more_alike(group: Sequence[FindingGroup], look: TextStyle) -> Iterator[str]:
-    """Yield a line for each place of further causes that differ in names only, up to ten places."""
+    """Yield one line for each place of further causes that differ only in names, up to ten places."""
     first = group[0].first_line[0]
     results = [result for entry in group for result in entry.results]
     hint = ", --diff shows the fixes" if first.fixable else ""
@@ -66,13 +68,13 @@ def _more_alike(group: Sequence[FindingGroup], look: TextStyle) -> Iterator[str]
 
 
 def _shape(entry: FindingGroup) -> tuple[str, ...]:
-    """Return what findings have in common that differ in names and numbers only."""
+    """Return a key that is equal for findings that differ only in names and numbers."""
     first = entry.first_line[0]
     return first.severity, first.rule.name, re.sub(r"`[^`]*`|[0-9][0-9,.]*", "`", first.message)
 
 
 def statistics_lines(results: Sequence[Result]) -> list[str]:
-    """Return a line for each rule: how many findings, how grave, how many have a fix; the most frequent first."""
+    """Return a line for each rule: number of findings, severity, number of fixes; the most frequent rule first."""
     by_rule: dict[tuple[str, str], list[Result]] = {}
     for result in results:
         by_rule.setdefault((result.severity, result.rule.name), []).append(result)
@@ -90,12 +92,12 @@ def statistics_lines(results: Sequence[Result]) -> list[str]:
 
 
 def finding_text(result: Result, look: TextStyle = PLAIN) -> str:
-    """One finding with its excerpt, its other places and its fix."""
+    """Return one finding with its excerpt, its other places and its fix."""
     return findings_text([result], look)[0]
 
 
 def concise_text(result: Result, look: TextStyle = PLAIN) -> str:
-    """One finding on one line; at its end `[fix]` or `[unsafe fix]` where there is one."""
+    """Return one finding in one line, ending with `[fix]` or `[unsafe fix]` if it has one."""
     fix = "" if not result.fixable else " [fix]" if result.safety == "safe" else " [unsafe fix]"
     where = look.style(place(result.span), bold=True)
     return f"{where}: {_word(result, look)}: {printable(result.message)}" + look.style(fix, fg="green")
@@ -136,7 +138,7 @@ def _entry(
 
 
 def _suggestions(result: Result, look: TextStyle) -> Iterator[str]:
-    """Yield what the author may choose, each with its lines."""
+    """Yield the suggestions of a finding, each with the lines that it changes."""
     for suggestion in result.finding.suggestions:
         yield from wrap_labelled("suggestion", suggestion.name, look, fg="magenta")
         yield from fix_lines(suggestion.edits, result.span.source, look, "shown by --format json")
@@ -162,7 +164,7 @@ def _headline(result: Result, look: TextStyle, extent: str) -> Iterator[str]:
 
 
 def _elsewhere(result: Result, look: TextStyle) -> Iterator[str]:
-    """Yield the places in other files that play a part, each with its lines."""
+    """Yield the related places in other files, each with its lines."""
     groups: dict[int, list[Also]] = {}
     for also in result.finding.also:
         if also.span.source is not result.span.source:
@@ -212,11 +214,11 @@ def _places(entry: FindingGroup, look: TextStyle) -> Iterator[str]:
 
 
 def place(span: Span, path: str = "") -> str:
-    """`path:line:column` of where a span starts, and the chart's file that it was rendered from.
+    """Return `path:line:column` of the start of a span, and the chart file from which it was rendered.
 
-    `path` is what the file is called where that is not the source's own path.
+    `path` replaces the path of the source if it is not empty.
     """
     position = span.source.position(span.start)
-    origin = span.source.origin(span.start)
+    origin = template_of(span.source, span.start)
     rendered = f" ({printable(origin)})" if origin is not None else ""
     return f"{printable_path(path or span.source.path)}:{position.line}:{position.column}{rendered}"

@@ -1,4 +1,4 @@
-"""A controller's log by cause, as text and as JSON (schemas/triage.schema.json)."""
+"""The causes in a controller's log, as text and as JSON (schemas/triage.schema.json)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _READ_OBJECTS = ("event or unmet condition", "events and unmet conditions")
 
 
 def triage_text(read: Triage, path: str, look: TextStyle = PAGE) -> str:
-    """Return what happened by cause, the one that stays first, with what it means and what to do."""
+    """Return the causes in a log, lasting ones first, each with its meaning and advice."""
     lines = [row for line in _head(read, path) for row in fitted(line, look)]
     for group in read.groups:
         lines += ["", *_group(group, read, look)]
@@ -68,6 +68,7 @@ def triage_json(read: Triage, path: str) -> dict[str, Any]:
                 "time": f"{node.time}Z" if node.time else None,
                 "node": node.node or None,
                 "nodeClaim": node.claim or None,
+                "nodePool": node.pool or None,
                 "instanceType": node.instance_type or None,
             }
             for node in read.disrupted
@@ -140,14 +141,14 @@ def _group(group: LogGroup, read: Triage, look: TextStyle) -> Iterator[str]:
 
 
 def _meaning(group: LogGroup) -> str:
-    """Return what a group means; where its message has amounts of resources, what these say."""
+    """Return the meaning of a group, with the resource amounts in its message."""
     found = _explain_amounts(group)
     means = group.case.means if group.case else ""
     return f"{found.means} {means}" if found is not None and found.do is None else found.means if found else means
 
 
 def _advice(group: LogGroup) -> str:
-    """Return what to do about a group."""
+    """Return the advice for a group."""
     found = _explain_amounts(group)
     if found is not None and found.do is not None:
         return found.do
@@ -163,13 +164,13 @@ def _explain_amounts(group: LogGroup) -> RequestAdvice | None:
 
 
 _WITH_AMOUNTS = ("pod-no-room",)
-"""Causes whose messages say what a pod asks for."""
+"""Causes whose messages state the requests of a pod."""
 
 _DESCRIBE = {"NodePool": "nodepool", "EC2NodeClass": "ec2nodeclass", "NodeClaim": "nodeclaim", "Node": "node"}
 
 
 def _next_step(group: LogGroup) -> str:
-    """Return what to run where the message is not known: the named objects have more to say than one line."""
+    """Return a command for an unknown message: the named objects may explain it."""
     named = [
         f"kubectl describe {_DESCRIBE[kind]} {printable(names[0])}"
         for kind, names in group.names.items()
@@ -221,21 +222,29 @@ def _sum(read: Triage) -> str:
 
 
 def _say_disruptions(read: Triage) -> str:
-    """Return how often Karpenter disrupted nodes on purpose, and where the cause of that is shown."""
+    """Return how often Karpenter disrupted nodes voluntarily, and which commands show the cause."""
     reasons = ", ".join(f"{reason} {count:,}" for reason, count in sorted(read.disruptions.items()) if reason)
     times = counted(sum(read.disruptions.values()), "time")
     by_way: dict[str, list[str]] = {}
     for reason in sorted(read.disruptions):
         by_way.setdefault(_way_to_cause(reason), []).append(reason)
-    ways = [f"{', '.join(of)}: {way}" if len(by_way) > 1 and all(of) else way for way, of in by_way.items()]
+    ways = [f"If {' or '.join(of)}, {way}" if len(by_way) > 1 and all(of) else way for way, of in by_way.items()]
     shown = f"Karpenter disrupted nodes {times}{f' ({reasons})' if reasons else ''}"
-    return f"{shown}. This is no failure: {'; '.join(ways)}."
+    return f"{shown}. This is no failure{'.' if len(by_way) > 1 else ':'} {'; '.join(ways)}."
 
 
 def _list_disrupted(read: Triage) -> Iterator[str]:
-    """Yield a line for each of the first nodes that were disrupted, and how many more there are."""
+    """Yield a line for each of the first disrupted nodes, and the number of others.
+
+    The NodePool is the one after which the NodeClaim is named.
+    """
     for node in read.disrupted[:_MOST_NODES]:
-        about = ", ".join(filter(None, [node.claim and f"NodeClaim {node.claim}", node.instance_type]))
+        about = ", ".join(
+            filter(
+                None,
+                [node.pool and f"NodePool {node.pool}", node.claim and f"NodeClaim {node.claim}", node.instance_type],
+            )
+        )
         name = f"node {node.node}{f' ({about})' if about else ''}" if node.node else about
         yield "  " + "  ".join(filter(None, [node.time.replace("T", " "), node.reason, name]))
     if len(read.disrupted) > _MOST_NODES:
@@ -243,11 +252,11 @@ def _list_disrupted(read: Triage) -> Iterator[str]:
 
 
 _MOST_NODES = 10
-"""Disrupted nodes that the text names."""
+"""The most disrupted nodes that the text names."""
 
 
 def _way_to_cause(reason: str) -> str:
-    """Return what shows why Karpenter disrupts nodes for a reason."""
+    """Return which command or field shows why Karpenter disrupts nodes for this reason."""
     if "drift" in reason:
         return (
             "`nodelint plan` shows which change of the manifests makes nodes drift, and"
@@ -263,7 +272,7 @@ def _day(time: float) -> str:
 
 
 def _until(time: float, since: float) -> str:
-    """Return a time without its day where that is the other's."""
+    """Return a time, without its date if it is the date of `since`."""
     text = _day(time)
     return text[11:] if text[:10] == _day(since)[:10] else text
 

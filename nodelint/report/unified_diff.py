@@ -1,4 +1,4 @@
-"""What a fix would change, as a unified diff that git and patch apply."""
+"""The changes of a fix as a unified diff that git and patch can apply."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def unified(old: Source, new: Source) -> Iterator[str]:
-    """Yield the lines of the diff, each with its break; none if the texts are the same."""
+    """Yield the lines of the diff, each with its line break; nothing if the texts are equal."""
     path = old.path.lstrip("/")
     names = _quoted(f"a/{path}"), _quoted(f"b/{path}")
     for line in line_diff.unified(_lines(old.text), _lines(new.text), names):
@@ -27,9 +27,9 @@ def unified(old: Source, new: Source) -> Iterator[str]:
 
 
 def unsafe_notes(old: Source, results: Sequence[Result]) -> Iterator[str]:
-    """Yield the lines above the diff of a file that name its unsafe fixes, with what each does to nodes.
+    """Yield lines above the diff of a file that name its unsafe fixes and their effect on nodes.
 
-    git and patch pass over them.
+    git and patch ignore these lines.
     """
     from nodelint.lint.fix_effects import describe_unsafe_fix
 
@@ -42,7 +42,7 @@ def unsafe_notes(old: Source, results: Sequence[Result]) -> Iterator[str]:
 
 
 def _find_old_line(old: Source, text: str, line: int) -> int:
-    """Return the line of a file before all fixes at which a line of a later text stood, or that it replaced."""
+    """Return the line number before all fixes that corresponds to a line of a later text."""
     if text == old.text:
         return line
     for _, i1, i2, j1, j2 in line_diff.fewest(_lines(old.text), _lines(text)):
@@ -52,7 +52,7 @@ def _find_old_line(old: Source, text: str, line: int) -> int:
 
 
 def coloured(diff: str, style: Style) -> str:
-    """Return a diff with the colours that git gives it."""
+    """Return a diff in the colours of git."""
     lines = []
     for line in _lines(diff):
         shown = next((shown for mark, shown in _COLOURS if line.startswith(mark)), None)
@@ -71,7 +71,7 @@ _COLOURS: tuple[tuple[str, dict[str, object]], ...] = (
 
 
 def _quoted(path: str) -> str:
-    """Return a path as git quotes it where it holds what is not printable: bytes in octal, within double quotes."""
+    """Return a path as git quotes it: unprintable characters as octal bytes within double quotes."""
     if path.isprintable():
         return path
     escaped = (

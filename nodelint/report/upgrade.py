@@ -1,4 +1,4 @@
-"""What an upgrade means, as text, as Markdown, and as JSON (schemas/upgrade.schema.json)."""
+"""The effects of an upgrade, as text, Markdown and JSON (schemas/upgrade.schema.json)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DRIFT = {"none": "", "possible": ", may replace nodes", "certain": ", replaces 
 
 
 class _PrintedChange(NamedTuple):
-    """A change or a setting as it is printed."""
+    """A change of a release, or of a setting, as it is printed."""
 
     severity: Severity
     title: str
@@ -39,7 +39,7 @@ class _PrintedChange(NamedTuple):
 
 
 def upgrade_text(outcome: Upgrade, everything: bool = False, look: TextStyle = PAGE) -> str:
-    """Return the steps, what is to be done when, what changes, and the findings that appear or go away."""
+    """Return the steps, the tasks by time, the changes, and the findings that appear or disappear."""
     lines = [look.style(headline(outcome), bold=True), ""]
     for step in steps(outcome):
         lines += wrap(step, look.width, "  ", "  ")
@@ -62,14 +62,14 @@ def upgrade_text(outcome: Upgrade, everything: bool = False, look: TextStyle = P
 
 
 def headline(outcome: Upgrade) -> str:
-    """Return the two releases, and what was looked at, in one sentence."""
+    """Return the two releases and the number of objects in one sentence."""
     files = len({obj.source.path for obj in outcome.objects})
     objects = counted(len(outcome.objects), "object")
     return f"Karpenter {outcome.old.karpenter} to {outcome.new.karpenter}: {objects} in {counted(files, 'file')}"
 
 
 def steps(outcome: Upgrade) -> Iterator[str]:
-    """Yield the steps of the route, each a sentence."""
+    """Yield the steps of the route, each as a sentence."""
     route = outcome.route
     yield from (*route.trouble, *route.healed)
     for stop in route.stops:
@@ -115,7 +115,7 @@ def _change_time(shift: SettingChange) -> str | None:
 
 
 def shift_text(shift: SettingChange) -> str:
-    """Return what becomes of a setting, in words."""
+    """Return what happens to a setting."""
     kind = shift.setting.kind
     if shift.begins:
         known = {"value": "From this release on, the chart reads the value. Before, the value has no effect."}
@@ -163,7 +163,7 @@ def _findings(outcome: Upgrade) -> Iterator[tuple[str, list[FindingChange]]]:
 
 
 def _alike(findings: Sequence[FindingChange]) -> list[list[FindingChange]]:
-    """Findings of one rule, severity and release, the gravest first."""
+    """Return findings of one rule, severity and release in groups, the most severe first."""
     groups: dict[tuple[int, str, Version], list[FindingChange]] = {}
     for change in findings:
         key = (SEVERITIES.index(change.result.severity), change.result.rule.name, change.release)
@@ -212,7 +212,7 @@ def _sum(outcome: Upgrade, everything: bool) -> Iterator[str]:
 
 
 def upgrade_markdown(outcome: Upgrade, everything: bool = False) -> str:
-    """Return the report of an upgrade for a pull request: the verdict first, what is only to be known folded."""
+    """Return the report for a pull request: the verdict first, mere information folded."""
     from nodelint.report.markdown import code, inline
 
     parts = [f"### {headline(outcome)}", "", "".join(f"- {inline(step)}\n" for step in steps(outcome))]

@@ -1,4 +1,4 @@
-"""Why nodes stay, as one page of HTML: no network, no other file; it follows the reader's light or dark theme."""
+"""Why nodes stay, as one HTML page without network access or other files, in the reader's light or dark theme."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MOST_NODES = 200
 
 
 def why_html(answers: Answers) -> str:
-    """Return the page."""
+    """Return the answers as an HTML page."""
     groups = answers.by_reason()
     index = "".join(
         f'<li class="{_TONES[status]}"><a href="#g{n}">{escaped(title_of(status, code))}</a> '

@@ -57,6 +57,6 @@ def _group(members: list[NodeAnswer]) -> Iterator[str]:
 
 
 def _text(text: str) -> str:
-    """Return a stranger's text so that Markdown shows it as it is."""
+    """Return text of the cluster with Markdown characters escaped."""
     flat = " ".join(text.split())
     return "".join(f"\\{c}" if c in "\\`*_{}[]<>#|!~@" else c for c in flat)

@@ -1,4 +1,4 @@
-"""Why nodes stay, as text: grouped by reason, those that stay first."""
+"""Why nodes stay, as text, grouped by cause; nodes that stay come first."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from nodelint.why.answer import Status
 
 _MOST_NODES = 20
-"""Nodes of one cause that are listed by name."""
+"""The most nodes of one cause that are listed by name."""
 
 
 def why_text(answers: Answers, look: TextStyle = PAGE) -> str:

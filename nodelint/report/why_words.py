@@ -1,4 +1,4 @@
-"""Words that all formats of `why` share: headings, sums, and groups of answers."""
+"""Words for all formats of `why`: headings, counts and lines of an answer."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HEADS: dict[Status, tuple[str, str]] = {
 
 
 def headline(answers: Answers) -> str:
-    """Return how many nodes stay, go, or are not known, in one line."""
+    """Return how many nodes stay, are removed, or have no known answer, in one line."""
     counts: dict[str, int] = {}
     for answer in answers.nodes:
         counts[answer.status] = counts.get(answer.status, 0) + 1
@@ -41,14 +41,14 @@ def headline(answers: Answers) -> str:
 
 
 def gap_lines(answers: Answers) -> Iterator[str]:
-    """Yield which nodes were left out, and why."""
+    """Yield the nodes without an answer, and why."""
     for gap in answers.gaps:
         names = list_first(list(map(printable, gap.nodes)), 20)
         yield f"{counted(len(gap.nodes), 'node')} not judged, as {printable(gap.reason)}: {names}"
 
 
 def basis(answers: Answers) -> str:
-    """Return the time, and the release with where it is stated."""
+    """Return the time, and the release with the place that states it."""
     return f"at {shown_time(answers.now)}, as Karpenter {answers.release} decides ({answers.release_from})"
 
 
@@ -59,7 +59,7 @@ def title_of(status: Status, code: str) -> str:
 
 
 def node_line(answer: NodeAnswer) -> str:
-    """Return what a node is: its name, pool, type, capacity type, zone and price."""
+    """Return a node with its pool, type, capacity type, zone and price."""
     parts = [answer.pool, answer.instance_type, answer.capacity_type, answer.zone]
     price = [f"${answer.price:.4f}/h"] if answer.price is not None else []
     shown = ", ".join(printable(part) for part in [*parts, *price] if part)
@@ -67,7 +67,7 @@ def node_line(answer: NodeAnswer) -> str:
 
 
 def change_line(change: SuggestedChange) -> str:
-    """Return an edit in one line: where, what it is, and what it becomes."""
+    """Return an edit in one line: place, old value and new value."""
     where = printable(change.target) + (f" {change.path}" if change.path else "")
     value = ""
     if change.new is not None:
@@ -77,7 +77,7 @@ def change_line(change: SuggestedChange) -> str:
 
 
 def further_lines(answer: NodeAnswer) -> Iterator[str]:
-    """Yield what is said of a node besides its first cause."""
+    """Yield the lines about a node after its first cause."""
     for line in answer.cause.lines:
         yield printable(line)
     for method, cause in answer.others:
@@ -89,7 +89,7 @@ def further_lines(answer: NodeAnswer) -> Iterator[str]:
 
 
 def event_lines(answer: NodeAnswer) -> Iterator[str]:
-    """Yield the events about a node in their own words, and whether the first speaks of the same cause."""
+    """Yield the events about a node, and whether each has the same cause as the answer."""
     for reason, message in answer.events[:2]:
         codes = meanings(message)
         agrees = ", the same cause" if answer.cause.code in codes else ""

@@ -1,1 +1,1 @@
-"""What a rule is, what it may ask, and what its author uses."""
+"""What a rule is, what its check can use, and helpers for its author."""

@@ -1,4 +1,4 @@
-"""One rule that asks after its cause in several ways: the check that knows most of a place speaks of it."""
+"""Rules with several checks: if two checks report one place, the finding of the most specific check stays."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 class RuleCheck(NamedTuple):
-    """A function like a rule's check, with the severity and safety of what it finds, where they are not the rule's.
+    """A function like a rule's check, with the severity and safety of its findings if they differ from the rule's.
 
-    `strict` findings are shown by the strict profile only, those `on_request` only if `--select` or `--extend-select`
-    asks for the rule. A check of other `releases` is left out, and one that
-    `needs_facts` where there are none from AWS at all.
+    Findings of a `strict` check are shown only in the strict profile, those of a check `on_request` only if
+    `--select` or `--extend-select` names the rule. A check is skipped for other `releases`, and if it `needs_facts`
+    and no AWS facts are available.
     """
 
     check: Callable[[Any, Context], Findings]
@@ -35,10 +35,10 @@ class RuleCheck(NamedTuple):
 
 
 def run_checks(subject: object, context: Context, *checks: RuleCheck) -> Findings:
-    """Yield what the checks find, the one that knows most first; a later one reports nothing if a finding is already
-    as severe.
+    """Yield the findings of the checks. The most specific check comes first: a later finding at its place is dropped
+    unless it is more severe.
 
-    A check that misses a fact does not end the others: the first `Missing` is raised when all have run.
+    If a check misses an AWS fact, the other checks still run. The first `Missing` is raised at the end.
     """
     reported: list[Finding] = []
     missing: Missing | None = None
@@ -73,7 +73,9 @@ def _complete(part: RuleCheck, finding: Finding) -> Finding:
 
 
 def _is_explained(finding: Finding, reported: Iterable[Finding]) -> bool:
-    """Whether a place of earlier findings holds this one's, or meets what this one covers."""
+    """Return whether an earlier finding contains the place of this one, or touches what this one covers, and is at
+    least as severe.
+    """
     better = [other for other in reported if _as_grave(other, finding)]
     if not better:
         return False
@@ -85,7 +87,7 @@ def _is_explained(finding: Finding, reported: Iterable[Finding]) -> bool:
 
 
 def _as_grave(other: Finding, finding: Finding) -> bool:
-    """Whether a finding may stand in another's place: as grave, where both have a severity, and shown as often."""
+    """Return whether `other` may replace `finding`: it is at least as severe and shown at least as often."""
     if (other.strict and not finding.strict) or (other.on_request and not finding.on_request):
         return False
     if other.severity is None or finding.severity is None:

@@ -1,4 +1,4 @@
-"""How rules are sorted: by group, subject and profile, and by tags for where they run."""
+"""The classification of rules: group, subject, profile, and tags for the code that runs them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ if TYPE_CHECKING:
     from typing import Literal
 
     Group = Literal["correctness", "hazard", "practice"]
-    """What a rule is about.
+    """The kind of problem that a rule reports.
 
     - `correctness`: the object is refused, never ready, cannot launch, or part of it is silently dropped.
-    - `hazard`: it works, and will hurt: cost, outage, security, surprise.
-    - `practice`: what a careful team decides once.
+    - `hazard`: the object works, but can cause cost, an outage, a security problem or a surprise.
+    - `practice`: a decision that a careful team makes once.
     """
     Tag = Literal[
         "names",
@@ -29,8 +29,9 @@ if TYPE_CHECKING:
         "retired-api",
         "syntax",
         "ended-image",
+        "root-module",
     ]
-    """What is to be known of a rule where rules run: see `TAGS`."""
+    """A property of a rule that the code which runs rules needs: see `TAGS`."""
 else:
     Group = Tag = str
 
@@ -53,15 +54,15 @@ SUBJECTS: dict[str, str] = {
     "templates": "Charts, Kustomize and Terraform that make the objects.",
     "migration": "Old APIs, and what releases of Karpenter and Kubernetes require.",
 }
-"""What each subject of rules is about, by its name."""
+"""The subjects of rules by name, each with a description."""
 PROFILES: dict[str, frozenset[Group]] = {
     "minimal": frozenset({"correctness"}),
     "default": frozenset({"correctness", "hazard"}),
     "strict": frozenset(GROUPS),
 }
-"""The groups that run by the name of a profile."""
+"""The groups of rules that a profile runs, by the name of the profile."""
 FIRST_VERSION = "0.1.0"
-"""The first version of nodelint; a rule that came later says in `since` which brought it."""
+"""The first version of nodelint. A later rule states in `since` the version that introduced it."""
 TAGS: dict[Tag, str] = {
     "names": "about names, which whoever installs a chart gives",
     "class-reference": "about a pool's class that is not among the objects",
@@ -77,5 +78,8 @@ TAGS: dict[Tag, str] = {
     "retired-api": "asks to convert an object of an API that is gone",
     "syntax": "about a file that cannot be read",
     "ended-image": "about images that get no fixes any more",
+    "root-module": "looks at all files of the Terraform root modules with Karpenter, also if they do not name it",
 }
-"""What is to be known of a rule where rules run, beside its group: each tag, and what its rules have in common."""
+"""The tags of rules, each with a description: properties that the code which runs rules needs, in addition to the
+group.
+"""

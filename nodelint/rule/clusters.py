@@ -1,4 +1,4 @@
-"""Which NodePools of a run are in the same cluster, as far as their places tell."""
+"""Which NodePools of a run are in one cluster, as far as the paths of their files show."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ from nodelint.model.manifest_terms import text
 from nodelint.text import UNKNOWN, Node
 
 _MOST = 50
-"""A folder with more pools is a collection, and no cluster."""
+"""The most NodePools of a folder that are taken for one cluster. A larger folder is a collection."""
 
 _MOST_VERSIONS = 4
-"""In a folder with more objects of one name, each file is an example for itself."""
+"""The most objects of one name in a folder that are duplicates. If there are more, each file is an example of its
+own.
+"""
 
 _READ_BY_NAME = (".tpl", *TABLE.templates)
-"""How templates end of which a program names the one that it reads."""
+"""File name endings of templates that a program reads by their name."""
 
 _ELSEWHERE = frozenset(
     {
@@ -30,17 +32,18 @@ _ELSEWHERE = frozenset(
         *("overlay", "overlays", "patch", "patches"),
     }
 )
-"""Words of paths whose objects are parts of an overlay, or out of use."""
+"""Words in paths of files that are parts of an overlay, or not in use."""
 
 ClassOf = Callable[[NodePool], EC2NodeClass | None]
 
 
 def pools_by_cluster(objects: Sequence[Object], class_of: ClassOf) -> dict[int, list[NodePool]]:
-    """For each NodePool (by `id`) those that go to one cluster with it, itself among them.
+    """Return for each NodePool (by `id`) the NodePools of its cluster, itself among them. Pools that share no cluster
+    with another are absent.
 
-    Pools of one file belong together, and those of one folder where no name is there twice, no file is named for an
-    environment, and their classes do not name different clusters. Parts, what a part of the same name changes, and
-    excerpts for readers belong to none.
+    Pools of one file are in one cluster. Those of one folder are if no name occurs twice, no file is named for an
+    environment, and their classes do not name different clusters. Partial objects, the objects that they change, and
+    excerpts in documentation belong to no cluster.
     """
     changed = {o.name for o in objects if isinstance(o, NodePool) and o.partial}
     pools = [
@@ -67,7 +70,7 @@ def pools_by_cluster(objects: Sequence[Object], class_of: ClassOf) -> dict[int, 
 
 
 def share_names(objects: Sequence[Object]) -> list[list[Object]]:
-    """Return the objects of each kind and name that several have."""
+    """Return the objects that have the same kind and name as others, in groups."""
     names = [(o.kind, o.name) for o in objects]
     if len(set(names)) == len(names):
         return []
@@ -79,11 +82,12 @@ def share_names(objects: Sequence[Object]) -> list[list[Object]]:
 
 
 def namesakes(objects: Sequence[Object]) -> dict[int, list[Object]]:
-    """For an object (by `id`) all of its kind and name that the same command would apply, itself among them.
+    """Return for an object (by `id`) all objects with its kind and name that the same command would apply, itself
+    among them. The first of them is absent.
 
-    Nothing for the first of them. Of one file; or of one folder, where the name is there a few times, no file is
-    named for an environment, and the folder is none of examples.
-    Terraform reads each template by its name, and may choose one of several, so that a folder of them says nothing.
+    They are in one file; or in one folder, if few have the name, no file is named for an environment, and the folder
+    has no examples. Terraform reads each template by its name, and may choose one of several, so a folder of
+    templates shows nothing.
     """
     alike = [o for same in share_names(objects) for o in same if not o.partial and o.version == "v1"]
     if len(alike) < 2:
@@ -106,11 +110,12 @@ def namesakes(objects: Sequence[Object]) -> dict[int, list[Object]]:
 
 
 def definitions_elsewhere(objects: Sequence[Object]) -> dict[int, Object]:
-    """For an object of a YAML file (by `id`) the one of its kind and name that is made elsewhere, with another spec.
+    """Return for an object of a YAML file (by `id`) the object of its kind and name that is defined elsewhere with
+    another spec.
 
-    That is by Terraform, or by a YAML file of another folder, where both are made for one cluster by the tags of
-    their classes. Where a run holds these two of the name and no more, no folder on the way is for an environment,
-    a region, overlays or examples, and no overlay changes them. What holds a placeholder is not taken to differ.
+    The other definition is in Terraform, or in a YAML file of another folder if the tags of both classes name one
+    cluster. The run must hold only these two objects of the name, no folder of their paths may be for an environment,
+    a region, overlays or examples, and no overlay may change them. A value with a placeholder counts as equal.
     """
     found = {}
     for same in share_names(objects):
@@ -128,7 +133,7 @@ def definitions_elsewhere(objects: Sequence[Object]) -> dict[int, Object]:
 
 
 def _folders_of_one_cluster(a: Object, b: Object, objects: Sequence[Object]) -> bool:
-    """Whether two objects of different folders are certainly made for the same cluster."""
+    """Return whether two objects in different folders are certainly for the same cluster."""
     clusters = []
     for obj in (a, b):
         folder = os.path.dirname(obj.source.path)
@@ -147,7 +152,7 @@ _OF_FORMS = (*TABLE.endings, *_READ_BY_NAME)
 
 
 def _stands_alone(o: Object) -> bool:
-    """Whether an object may be for another cluster, or is no whole one."""
+    """Return whether an object may be for another cluster, or is only a part of an object."""
     path = path_in_repository(o.source.path)
     words = _ELSEWHERE.union(table("vocabulary")["environments"])
     of_another = not words.isdisjoint(re.split(r"[^a-z0-9]+", path.lower())) or re.search(REGION, path)
@@ -155,7 +160,7 @@ def _stands_alone(o: Object) -> bool:
 
 
 def _differ(node: Node | None, other: Node | None) -> bool:
-    """Whether two values are different for certain."""
+    """Return whether two values certainly differ."""
     if node is None or other is None:
         return node is not other
     if node.value is UNKNOWN or other.value is UNKNOWN:
@@ -172,10 +177,10 @@ def _differ(node: Node | None, other: Node | None) -> bool:
 
 
 class NamelessClasses:
-    """The classes of a run whose names are placeholders, and the pools for which each may stand.
+    """The classes of a run whose names are placeholders, and the NodePools that may mean each.
 
-    Those are the pools of its own cluster: what is built with it, else what stands below the nearest folder around
-    its file that holds any pool.
+    These are the pools of the class's cluster: those rendered with it, else those below the nearest folder around its
+    file that has any pool.
     """
 
     def __init__(self, objects: Sequence[Object]) -> None:
@@ -189,7 +194,7 @@ class NamelessClasses:
                 folder = os.path.dirname(folder)
 
     def may_be_meant(self, pool: NodePool) -> bool:
-        """Whether one of them may be the class that a pool names."""
+        """Return whether a class whose name is a placeholder may be the class of a pool."""
         return any(self._may_serve(node_class, pool) for node_class in self._classes)
 
     def _may_serve(self, node_class: Object, pool: NodePool) -> bool:
@@ -202,11 +207,15 @@ class NamelessClasses:
 
 
 APPLIED = (None, *TABLE.host_names)
-"""Where documents stand that are applied as a whole; a script or a text for readers has several texts of its own."""
+"""Hosts of documents that are applied as a whole. A script or a Markdown file has several texts that are applied one
+by one.
+"""
 
 
 def _regions(objects: Iterable[Object]) -> dict[int, tuple[str, int]]:
-    """For each object (by `id`) the text that it is applied with: its file, or the heredoc or fence that holds it."""
+    """Return for each object (by `id`) the text with which it is applied: its file, or the heredoc or Markdown fence
+    that contains it.
+    """
     found: dict[int, tuple[str, int]] = {}
     last: tuple[str, int] | None = None
     end = -1
@@ -230,7 +239,9 @@ def _by_region(pools: Iterable[NodePool], region_of: dict[int, tuple[str, int]])
 
 
 def _ambiguous(objects: Sequence[Object]) -> set[str]:
-    """Folders whose files are not for one cluster: a name is there twice, or files are named for environments."""
+    """Return the folders whose files are not for one cluster: a name occurs twice, or files are named for
+    environments.
+    """
     names = Counter((folder_of(o.source.path), o.kind, o.name) for o in objects)
     found = {folder for (folder, _, name), times in names.items() if times > 1 and isinstance(name, str)}
     found.update(os.path.dirname(path) for path in {o.source.path for o in objects} if is_named_for_environment(path))
@@ -238,7 +249,9 @@ def _ambiguous(objects: Sequence[Object]) -> set[str]:
 
 
 def _by_cluster(pools: Sequence[NodePool], class_of: ClassOf) -> Iterable[list[NodePool]]:
-    """Return the pools by the cluster that the tags of their class's selectors name; all of them where none does."""
+    """Return the pools in groups, by the cluster in the tags of their class's selectors. Pools whose class names no
+    cluster form one group.
+    """
     clusters: dict[str | None, list[NodePool]] = {}
     for pool in pools:
         clusters.setdefault(_cluster(class_of(pool)), []).append(pool)

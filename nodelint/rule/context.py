@@ -1,4 +1,4 @@
-"""What a rule may ask besides its object, each worked out when it is first asked for."""
+"""The context of a rule: everything that a rule can use in addition to its object, computed on first use."""
 
 from __future__ import annotations
 
@@ -43,18 +43,18 @@ if TYPE_CHECKING:
 
 
 _OLD_TYPES = 60
-"""Days after which a family or size that is not known may be new."""
+"""The age in days of the instance type facts from which on an unknown family or size may be new."""
 
 
 class Context(ObjectRelations):
-    """What a rule may ask besides the object that it looks at: releases, facts, and the other objects.
+    """Everything that a rule can use in addition to its object: releases, facts, and the other objects.
 
-    `facts` are what is known of AWS: one that is not known raises `Missing`, which skips the rule with that reason.
-    `objects` are all that the run has read, the last `context_count` of them only to be referred to. `foreign` are
-    the objects of other providers, which only each other see. `files` are all that the run judges, for a rule about a
-    file as a whole; none for others. `rule_names` are those of all rules, `former_names` gives today's name of a rule
-    by each that it had before. `strict` says whether findings for the strict profile are of any use to the run: a
-    rule may leave them out else.
+    `facts` are the AWS facts: a fact that is not known raises `Missing`, and the rule is skipped with its reason.
+    `objects` are all objects that the run has read; the last `context_count` of them are not judged. `foreign` are
+    the objects of other providers, which only each other use. `files` are all files that the run judges, for a rule
+    about a whole file; empty for other rules. `rule_names` are the names of all rules, `former_names` has today's
+    name for each former name of a rule. If `strict` is false, the run shows no findings of the strict profile, and a
+    rule may omit them.
     """
 
     def __init__(
@@ -86,12 +86,12 @@ class Context(ObjectRelations):
 
     @property
     def today(self) -> int | None:
-        """The day of the run, in days since 1970, where files state the releases; None else."""
+        """Return the date of the run, in days since 1970, if files state the releases. None otherwise."""
         return self._target.today
 
     @property
     def has_old_types(self) -> bool:
-        """Whether the facts about instance types are so old that a type which they lack may be a new one."""
+        """Return whether the instance type facts are so old that an unknown type may be new."""
         from nodelint.model.support import day_number
 
         day = self._target.day
@@ -99,18 +99,18 @@ class Context(ObjectRelations):
 
     @property
     def chosen(self) -> Chosen | None:
-        """The releases that files state for the object, and where; None if no file does."""
+        """Return the releases that files state for the object, and where. None if no file does."""
         return self._target.chosen
 
     @property
     def is_assumed(self) -> bool:
-        """Whether nothing names or states the release: it is the newest known."""
+        """Return whether the release is assumed: it is the newest known, because no option and no file states one."""
         return self._target.assumed
 
     def stated_releases(self, obj: Object) -> tuple[Version, ...]:
-        """Return the releases of Karpenter that a flag or files state for an object.
+        """Return the Karpenter releases that an option or files state for an object.
 
-        None if the newest is assumed.
+        Empty if the newest release is assumed.
         """
         found = self._stated_releases.get(id(obj))
         if found is None:
@@ -123,11 +123,13 @@ class Context(ObjectRelations):
 
     @cached_property
     def catalog(self) -> Catalog:
-        """The instance types as the target release labels them, the snapshot's among them."""
+        """Return the instance types with the labels of the target release, including those of the snapshot."""
         return self.facts.catalog.for_release(self.karpenter)
 
     def _facts_of(self, about: EC2NodeClass | NodePool) -> AwsFacts:
-        """Return the facts, but none about a class, or a pool without one, that is plainly for another region."""
+        """Return the AWS facts about a class or a NodePool without class. Empty facts with a reason if the object is
+        for another region.
+        """
         if not self.facts:
             return self.facts
         found = self._facts_about.get(id(about))
@@ -141,7 +143,7 @@ class Context(ObjectRelations):
         return found
 
     def images(self, node_class: EC2NodeClass) -> ImageSet:
-        """Return the images that the class's terms find, in the order in which the controller tries them."""
+        """Return the images that the terms of a class find, in the order in which the controller tries them."""
         found = self._images.get(id(node_class))
         if found is None:
             from nodelint.karpenter.images import images_of
@@ -156,7 +158,7 @@ class Context(ObjectRelations):
         return found
 
     def user_data(self, node_class: EC2NodeClass) -> UserData | None:
-        """Return the class's user data, read for its image family; None without one, for `Custom`, and for a
+        """Return the user data of a class, read for its AMI family. None without user data, for `Custom`, and for a
         placeholder.
         """
         if node_class.node.find("spec", "userData") is None:
@@ -170,7 +172,9 @@ class Context(ObjectRelations):
         return self._user_data[id(node_class)]
 
     def script(self, node_class: EC2NodeClass) -> Script | None:
-        """Return the class's user data of any family as scripts; None without one, and for a placeholder."""
+        """Return the scripts in the user data of a class of any AMI family. None without user data, and for a
+        placeholder.
+        """
         if node_class.node.find("spec", "userData") is None:
             return None
         from nodelint.karpenter.userdata import script_of
@@ -178,7 +182,9 @@ class Context(ObjectRelations):
         return script_of(node_class)
 
     def walk_schema(self, obj: Object) -> Iterator[tuple[str, Node, SchemaNode]]:
-        """Yield the nodes that the schema knows, each with its path, such as `spec.disruption.budgets[].nodes`."""
+        """Yield the nodes of an object that its schema knows, each with its path, such as
+        `spec.disruption.budgets[].nodes`, and its schema.
+        """
         shape = self.schemas.shape(obj.kind, obj.version, self.karpenter)
         pending = [] if shape is None else [("", obj.node, shape)]
         while pending:
@@ -194,14 +200,14 @@ class Context(ObjectRelations):
 
     @cached_property
     def templates(self) -> Templates:
-        """What templates of charts say, and the values of these."""
+        """Return the text of templates of charts, and the values of these charts."""
         from nodelint.forms.helm.templates import Templates
 
         return Templates()
 
     @cached_property
     def schemas(self) -> Schemas:
-        """The schemas that stand for the API server: the user's own CRDs, else those of the target release."""
+        """Return the schemas by which the API server validates: the user's CRDs, else those of the target release."""
         if self._target.schemas is not None:
             return self._target.schemas
         from nodelint.apiserver import Schemas
@@ -209,7 +215,7 @@ class Context(ObjectRelations):
         return Schemas.bundled()
 
     def settings(self, obj: Object) -> ControllerFacts:
-        """Return the settings and feature gates of the controller that files near the object's state."""
+        """Return the controller settings and feature gates that files near an object state."""
         from nodelint.releases.settings import ControllerFacts
 
         found = self._target.stated() if self._target.stated is not None and obj.source.path != "-" else None
@@ -219,13 +225,15 @@ class Context(ObjectRelations):
 
     @cached_property
     def run_files(self) -> RunFiles:
-        """What a rule about a file may ask of the other files of the run, and of those next to them."""
+        """Return the other files of the run and the files next to them, for rules about a file."""
         from nodelint.rule.run_files import RunFiles
 
         return RunFiles(self, self._target.stated)
 
     def resolution(self, pool: NodePool) -> Resolution:
-        """Return what the pool can launch, with which image, and what removed the rest."""
+        """Return the instance types that a NodePool can launch, with their images, and the reasons why other types
+        are excluded.
+        """
         found = self._resolutions.get(id(pool))
         if found is None:
             from nodelint.karpenter.resolve import resolve
@@ -252,14 +260,14 @@ class Context(ObjectRelations):
 
     @cached_property
     def overlays(self) -> RunOverlays:
-        """The NodeOverlays of the run: which of them the controller accepts, and which types each means."""
+        """Return the NodeOverlays of the run: which ones the controller accepts, and to which types each applies."""
         from nodelint.rule.node_overlays import RunOverlays
 
         return RunOverlays(self.objects, self.catalog, self.resolution, self._is_refused)
 
     def resolution_with_overlays(self, pool: NodePool) -> Resolution:
-        """Return what the pool can launch, with the overlays of its cluster. They count unless files turn their
-        feature gate off.
+        """Return the instance types that a NodePool can launch, with the NodeOverlays of its cluster unless files
+        disable their feature gate.
         """
         if not self._overlaid or self.settings(pool).gate("NodeOverlay") is False:
             return self.resolution(pool)
@@ -270,13 +278,15 @@ class Context(ObjectRelations):
         return any(isinstance(o, NodeOverlay) for o in self.objects)
 
     def policies(self, pool: NodePool) -> Policies:
-        """Return what the controller's settings decide about a pool's pods, as far as files state them."""
+        """Return the policies in the controller's settings for a pool's pods, as far as files state them."""
         from nodelint.fit.pools import read_policies
 
         return read_policies(self.settings(pool))
 
     def _is_refused(self, obj: Object) -> bool:
-        """Whether API server or controller refuse an object; a field that is not known is only left out."""
+        """Return whether the API server or the controller refuses an object. An unknown field alone is not
+        refused.
+        """
         layers = {problem.layer for problem in self.problems(obj)}
         return bool(layers - {"unknown"}) or any(
             problem.severity == "error" for problem in self.controller_problems(obj)
@@ -284,9 +294,10 @@ class Context(ObjectRelations):
 
     @cached_property
     def pools_elsewhere(self) -> bool:
-        """Whether the run holds NodePools of which only a part is known, or may hold one in a text that is not read.
+        """Return whether the run has NodePools that are known in part, Provisioners or NodePools of other providers,
+        or may have a NodePool in a text that cannot be read.
 
-        A pod may then fit a pool that is not known.
+        A pod may then fit a NodePool that is not known.
         """
         pools = [obj for obj in self.objects if isinstance(obj, NodePool)]
         of_others = any(isinstance(obj, NodePool) for obj in self._foreign)
@@ -297,11 +308,13 @@ class Context(ObjectRelations):
         )
 
     def has_pool(self, workload: Workload) -> bool:
-        """Whether some NodePool of the run, or a node of others, takes a workload's pods; quicker than `fit`."""
+        """Return whether some NodePool of the run, or a node that Karpenter does not manage, can take a workload's
+        pods. Faster than `fit`.
+        """
         return self._workloads_of(workload).is_possible(workload)
 
     def fit(self, workload: Workload) -> WorkloadFit:
-        """Return what the NodePools of the run make of a workload's pods."""
+        """Return on which NodePools of the run the pods of a workload can run, and why not on others."""
         return self._workloads_of(workload).fit(workload)
 
     def _workloads_of(self, workload: Workload) -> Tree:
@@ -318,14 +331,16 @@ class Context(ObjectRelations):
         return self._tree
 
     def is_dropped(self, obj: Object, value: Node) -> bool:
-        """Whether the API server does not know the field with a value: it refuses the object, or drops the field."""
+        """Return whether the API server does not know the field of a value: it refuses the object, or drops the
+        field.
+        """
         unknown = (problem.node for problem in self.problems(obj) if problem.layer == "unknown")
         return any(
             key.parent is value.parent and key.parent.get(str(key.value)) is value for key in unknown if key.parent
         )
 
     def problems(self, obj: Object) -> list[SchemaProblem]:
-        """Return what the API server says of an object."""
+        """Return the reasons why the API server refuses an object, and the fields that it drops."""
         found = self._problems.get(id(obj))
         if found is None:
             from nodelint.apiserver import check
@@ -334,14 +349,14 @@ class Context(ObjectRelations):
             lacking = any(problem.missing or problem.layer == "validation" for problem in found)
             patches = self._completing(obj) if lacking and not obj.partial else []
             if patches:
-                # What no patch brings is missing in every overlay, and told once: of the base.
+                # A field that no patch adds is missing in every overlay. It is reported once, for the base.
                 left = [p for p in found if p.missing and not any(supplies(patch.node, p.path) for patch in patches)]
                 found = [*check(obj, self.karpenter, self.schemas, partial=True), *left]
             self._problems[id(obj)] = found
         return found
 
     def conversion(self, obj: Object) -> Conversion:
-        """Return an object of an old API as the v1 objects that it becomes, and the edits that make it so."""
+        """Return the v1 objects to which an object of an old API is converted, and the edits of the conversion."""
         found = self._conversions.get(id(obj))
         if found is None:
             from nodelint.convert import conversions
@@ -357,7 +372,7 @@ class Context(ObjectRelations):
         return Relations(self.objects)
 
     def _completing(self, obj: Object) -> list[Object]:
-        """Return the patches with which overlays of the run add fields to an object."""
+        """Return the patches of the run's overlays that add fields to an object."""
         return [
             other
             for other in self._partial
@@ -373,7 +388,7 @@ class Context(ObjectRelations):
         return [obj for obj in self.objects if obj.partial]
 
     def controller_problems(self, obj: Object) -> list[ControllerProblem]:
-        """Return what the controller says of an object that the API server has taken."""
+        """Return the problems of the controller with an object that the API server accepts."""
         found = self._controller.get(id(obj))
         if found is None:
             from nodelint.karpenter.controller import check

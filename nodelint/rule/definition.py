@@ -1,10 +1,8 @@
-"""What a rule is, what it may ask, and how rules are loaded from a folder.
+"""The definition of a rule, and loading rules from a folder.
 
-A rule is one file. Its name is the file's name; its Markdown docstring is its page; its one function,
-marked with `@rule`, is a generator of findings. Rules import nodelint; nothing imports a rule.
-
-Of the rules that come with nodelint a run loads those that it shows an object: what they declare stands in
-`data/rules.json` too, which `tools/make_rule_pages.py` writes.
+A rule is one file. Its name is the file's name; its Markdown docstring is its page; its only function marked with
+`@rule` is a generator of findings. Rules import nodelint; nothing imports a rule. Of the bundled rules, a run loads
+only those with an object to check: `data/rules.json` has their declarations, written by `tools/make_rule_pages.py`.
 """
 
 from __future__ import annotations
@@ -34,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Option(NamedTuple):
-    """A threshold of a rule: a keyword argument of its check, the default there, and what it means, with its unit."""
+    """A threshold of a rule: a keyword argument of its check, the default, and its meaning with its unit."""
 
     name: str
     default: int | float | str
@@ -42,29 +40,26 @@ class Option(NamedTuple):
 
     @property
     def type(self) -> str:
-        """The type of its values, as JSON Schema names it."""
+        """Return the type of the option's values, as JSON Schema names it."""
         return {int: "integer", float: "number", str: "string"}[type(self.default)]
 
 
 class Rule(NamedTuple):
     """A rule as loaded: `check` is called with each object of type `on`.
 
-    `releases` is the range of Karpenter releases that the rule is about; for others it says nothing.
-    `gives_way_to` names rules that explain the same cause better: where a place of theirs holds this
-    one's, or meets what this one `covers`, this one is silent unless it is the graver one.
-    `group` says whether it runs unless it is selected by name (see `Group`). `needs` are the kinds of facts from
-    AWS without which the rule has nothing to say: where there are none at all, it is reported as skipped.
-    `providers` are those whose objects it is shown. `renamed` are names that it had in earlier releases: they go on
-    working in configuration, comments, flags and baselines. `subject` is one of `SUBJECTS`. `sources` say where what
-    it claims can be read (see `source_link`). `options` are its thresholds, which a configuration may set.
-    `may_need` are kinds of facts without which it says less. `mentions` are texts of which an object's document (the
-    file, for a rule about files) holds one wherever the rule has anything to say of it, such as the field that it is
-    about: where none is there, it is neither asked nor loaded. Without any, it is always asked. `since` is the
-    version of nodelint that brought it, for the pages of those that come with nodelint. `tags` are what else is to be
-    known of it where rules run (see `TAGS`). `preview` says that it is new, and reports in no run without
-    `--preview`; `stable_since` is the version that made it stable, where that is not the one that brought it. `cel`
-    is true of an object as the API server stores it wherever the check finds nothing by default: `nodelint policy`
-    prints it.
+    `releases` is the range of Karpenter releases for which the rule runs. `gives_way_to` names rules with a better
+    explanation of the same cause: if a place of their findings contains this one's, or touches what this one
+    `covers`, this rule reports nothing unless it is more severe. `group` decides in which profiles the rule runs (see
+    `Group`). `needs` are the kinds of AWS facts without which the rule cannot report anything: if none are available,
+    the rule is reported as skipped. `providers` are the providers whose objects the rule checks. `renamed` are its
+    former names: they still work in configuration, comments, flags and baselines. `subject` is one of `SUBJECTS`.
+    `sources` are the sources of its claims (see `source_link`). `options` are its thresholds, which a configuration
+    may set. `may_need` are kinds of facts without which it reports less. `mentions` are texts, such as the name of a
+    field: the rule runs only if an object's document (the file, for a rule about files) contains one of them. Without
+    `mentions` it always runs. `since` is the version of nodelint that introduced it, for the pages of bundled rules.
+    `tags` are further properties (see `TAGS`). A `preview` rule is new, and runs only with `--preview`;
+    `stable_since` is the version that made it stable, if that is not `since`. `cel` is an expression that is true for
+    each stored object in which the check finds nothing by default: `nodelint policy` prints it.
     """
 
     name: str
@@ -92,12 +87,14 @@ class Rule(NamedTuple):
 
     @property
     def stable_version(self) -> str | None:
-        """The version of nodelint since which the rule is stable; None for a preview."""
+        """Return the version of nodelint since which the rule is stable. None for a preview."""
         return None if self.preview else self.stable_since or self.since
 
     @property
     def page(self) -> str:
-        """The rule's page, in Markdown, its examples whole; good ones that only the fix makes are left out."""
+        """Return the rule's page in Markdown with complete examples, without the good examples that only the fix
+        makes.
+        """
         return self.text()
 
     @property
@@ -111,13 +108,13 @@ class Rule(NamedTuple):
         return (self.name, *self.renamed)
 
     def applies_to(self, obj: Object) -> bool:
-        """Whether the rule is shown an object: by its kind, and by its provider."""
+        """Return whether the rule checks an object, by its kind and its provider."""
         if obj.of_cluster and self.on is Object:
             return False
         return isinstance(obj, self.on) and obj.provider in self.providers
 
     def applies_to_release(self, release: Version) -> bool:
-        """Whether the rule is about this release of Karpenter."""
+        """Return whether the rule runs for a Karpenter release."""
         return releases_match(self.releases, release)
 
 
@@ -143,11 +140,11 @@ def rule(
     preview: bool = False,
     stable_since: str = "",
 ) -> Callable[[Callable[..., Findings]], Rule]:
-    """Make a rule of a generator function; its name and page are those of the file it stands in.
+    """Return a decorator that makes a rule of a generator function. Its name and page are those of its file.
 
-    Without a severity, rules of the group `correctness` report errors and all others warnings. `options` gives the
-    meaning of each keyword argument of the function; its default there is the option's. Raise ValueError for
-    a preview that is said to be stable.
+    Without a severity, rules of the group `correctness` report errors and all others warnings. `options` has the
+    meaning of each keyword argument of the function, whose default is that of the option. Raise ValueError if a
+    preview has `stable_since`.
     """
     if preview and stable_since:
         raise ValueError("a rule is a preview, or stable since a version; not both")
@@ -165,18 +162,20 @@ def rule(
 
 
 def former_names(rules: Mapping[str, Rule]) -> dict[str, str]:
-    """Today's name of each rule by each name that it had before; a rule that bears such a name today keeps it."""
+    """Return today's name of each rule by its former names. If a rule has such a name today, the name means this
+    rule.
+    """
     return {old: name for name, rule in rules.items() for old in rule.renamed if old not in rules}
 
 
 def all_names(rules: Mapping[str, Rule], names: Iterable[str]) -> frozenset[str]:
-    """Names of rules with those that the same rules had before."""
+    """Return names of rules together with the former names of these rules."""
     chosen = frozenset(names)
     return chosen | {old for old, name in former_names(rules).items() if name in chosen}
 
 
 def with_options(rule: Rule, values: Mapping[str, object]) -> Rule:
-    """Return the rule with other thresholds; the values are of the types of its options."""
+    """Return the rule with other thresholds. The values must have the types of its options."""
     return rule._replace(check=partial(rule.check, **values)) if values else rule
 
 
@@ -184,10 +183,9 @@ _REPOSITORIES = {"provider": "aws/karpenter-provider-aws", "core": "kubernetes-s
 
 
 def source_link(source: str) -> tuple[str, str]:
-    """Return the words and the address of a source: an address, or `core:pkg/file.go@v1.9.0:12`, a line of
-    Karpenter's code.
+    """Return the text and the URL of a source: a URL, or `core:pkg/file.go@v1.9.0:12`, a line of Karpenter's code.
 
-    The repositories are `core` (kubernetes-sigs/karpenter) and `provider` (aws/karpenter-provider-aws). Raises
+    The repositories are `core` (kubernetes-sigs/karpenter) and `provider` (aws/karpenter-provider-aws). Raise
     ValueError for another form.
     """
     if re.fullmatch(r"https://[^ ]+", source):
@@ -202,20 +200,19 @@ def source_link(source: str) -> tuple[str, str]:
 def load(folder: str) -> dict[str, Rule]:
     """Return the rules of a folder by name, in the order of their names.
 
-    Raises ImportError when a file holds no rule, more than one, or no page.
+    Raise ImportError if a file has no rule, more than one, or no page.
     """
     names = sorted(name.removesuffix(".py") for name in os.listdir(folder) if name.endswith(".py"))
-    compiled = folder == bundled()  # a rule of one's own is often tried again within the second in which it was saved
+    compiled = folder == bundled()  # a user's rule is often loaded again in the second in which it was saved
     return {name: _load(os.path.join(folder, f"{name}.py"), name, compiled) for name in names}
 
 
 @cache
 def load_bundled() -> dict[str, Rule]:
-    """Return the rules that come with nodelint, by name; one is loaded when it is shown an object or its page is
-    read.
+    """Return the bundled rules by name. A rule is loaded when it checks its first object, or when its page is read.
 
-    A file whose content the index does not have is loaded at once: somebody is writing it. A file that is no newer
-    than the index, or is installed, is only asked for its size.
+    If the content of a file differs from the index, the file is loaded at once: somebody is editing it. If a file is
+    not newer than the index, or is installed, only its size is compared.
     """
     folder, index = bundled(), table("rules")["rules"]
     is_installed = os.path.dirname(folder) == os.path.dirname(DATA)  # unpacked with the index, before or after it
@@ -234,7 +231,7 @@ def load_bundled() -> dict[str, Rule]:
 
 
 def content_hash(path: str) -> int:
-    """Return the CRC-32 of a file's content: quick to work out, and enough to notice an edit."""
+    """Return the CRC-32 of a file's content: fast, and enough to notice an edit."""
     from zlib import crc32
 
     with open(path, "rb") as file:
@@ -242,7 +239,7 @@ def content_hash(path: str) -> int:
 
 
 def index(rules: dict[str, Rule], folder: str) -> dict[str, list[object]]:
-    """Return what rules of a folder declare, for `load_bundled`: the file's size and hash, and the fields of
+    """Return the declarations of a folder's rules for `load_bundled`: the file's size and hash, and the fields of
     `_declared`.
     """
     return {
@@ -270,7 +267,9 @@ def index(rules: dict[str, Rule], folder: str) -> dict[str, list[object]]:
 
 
 def _has_history(rule: Rule) -> bool:
-    """Whether a rule is younger than nodelint, or is or was a preview: the others leave it out of the index."""
+    """Return whether a rule is younger than nodelint, or is or was a preview. Only then the index has these
+    fields.
+    """
     return rule.preview or bool(rule.stable_since) or rule.since != FIRST_VERSION
 
 
@@ -303,7 +302,7 @@ def _declared(
 
 
 class _LazyCheck:
-    """The check of a rule that is loaded when it is first called."""
+    """The check of a rule, whose file is loaded at the first call."""
 
     def __init__(self, path: str, name: str) -> None:
         self._path = path
@@ -321,7 +320,7 @@ class _LazyCheck:
 
 
 def load_check(rule: Rule) -> Callable[..., Findings]:
-    """Return the function of a rule itself, for a run that calls it with many objects.
+    """Return the check function of a rule itself, for a run that calls it with many objects.
 
     Raise ImportError as `load` does.
     """
@@ -329,7 +328,7 @@ def load_check(rule: Rule) -> Callable[..., Findings]:
 
 
 def is_loaded(rule: Rule) -> bool:
-    """Whether the file of a rule has been loaded, as it is for the first object that the rule looks at."""
+    """Return whether the file of a rule has been loaded, which happens for the first object that the rule checks."""
     return not isinstance(rule.check, _LazyCheck) or "rule" in vars(rule.check)
 
 
@@ -349,12 +348,12 @@ def _type(name: str) -> type[Object] | type[Source] | type[Suppression]:
 
 
 def _load(path: str, name: str, compiled: bool = True) -> Rule:
-    """Return the rule of a file; without `compiled` no cached bytecode is used, which may be of the same second's
-    last text.
+    """Return the rule of a file. Without `compiled` no cached bytecode is used, because it may be older text of the
+    same second.
 
-    Raises ImportError when the file holds no rule, more than one, or no page.
+    Raise ImportError if the file has no rule, more than one, or no page.
     """
-    # Imported here: a run that finds nothing of Karpenter's loads no rule.
+    # Imported here: a run without Karpenter objects loads no rule.
     from importlib.machinery import SourceFileLoader
     from types import ModuleType
 
@@ -373,14 +372,14 @@ def _load(path: str, name: str, compiled: bool = True) -> Rule:
 
 
 def _whole_page(page: str) -> str:
-    # Imported here: a run that prints no page lays no example over its frame.
+    # Imported here: only a run that prints a page needs the examples.
     from nodelint.rule.examples import whole_page
 
     return whole_page(page)
 
 
 def _docstring(path: str) -> str | None:
-    """Return the docstring of a file whose code has none: `python -OO` and PYTHONOPTIMIZE=2 leave docstrings out."""
+    """Return the docstring of a file whose code has none: `python -OO` and PYTHONOPTIMIZE=2 remove docstrings."""
     import ast
 
     with open(path, "rb") as file:
@@ -388,5 +387,5 @@ def _docstring(path: str) -> str | None:
 
 
 def bundled() -> str:
-    """Return the folder of the rules that come with nodelint."""
+    """Return the folder of the bundled rules."""
     return shipped("rules")

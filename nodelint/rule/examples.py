@@ -1,14 +1,14 @@
-"""The examples of a rule's page: manifests in fences, written whole or as the lines that matter, over a frame.
+"""The examples of a rule's page: manifests in fences, written in full or as a few lines for a frame.
 
-A fence `yaml bad frame=pool` holds lines that are laid over a complete correct manifest of `data/frames/`:
+The lines of a fence `yaml bad frame=pool` are inserted into a complete, correct manifest of `data/frames/`:
 
     spec.limits: {cpu: 100}
     spec.template.spec.taints:
       - {key: gpu, effect: NoSchedule}
 
-Each entry begins with the path of its field and takes the place of what the frame has there; `null` removes the
-field, as in a JSON merge patch. Documents are parted by `---`, their frames by `+`, as in `frame=pool+class`; a
-document that begins with `apiVersion` stands by itself. `frame=bad` lays a good example over the bad one before it.
+Each entry begins with the path of its field and replaces this field of the frame. `null` removes the field, as in a
+JSON merge patch. `---` separates documents, `+` their frames, as in `frame=pool+class`. A document that begins with
+`apiVersion` needs no frame. With `frame=bad`, the lines of a good example are inserted into the bad one before it.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from nodelint.data import DATA
 
 
 class Example(NamedTuple):
-    """A fenced manifest of a rule's page: `bad` or `good`, for the versions that its fence names.
+    """A fenced manifest of a rule's page: `bad` or `good`, for the versions in the options of its fence.
 
-    `facts` describes the AWS account in which it is judged (see `fake_account`): the last fence "yaml
-    facts" before it. `today` is the day of the run.
+    `facts` describes the AWS account in which it is judged (see `fake_account`): the last fence "yaml facts" before
+    it. `today` is the date of the run.
     """
 
     good: bool
@@ -38,25 +38,27 @@ class Example(NamedTuple):
 
     @property
     def files(self) -> dict[str, str]:
-        """The texts of an example that is several files, by their paths, each with the comment that begins it."""
+        """Return the texts of an example with several files, by their paths. Each text includes its `# file:`
+        comment. Empty for other examples.
+        """
         return split_files(self.text)
 
 
 class FrameError(ValueError):
-    """Lines of an example that cannot be laid over their frame, and why."""
+    """Raised if lines of an example cannot be inserted into their frame, with the reason."""
 
 
 FENCE = re.compile(r"(?ms)^```ya?ml +(bad|good|facts)([^\n]*)\n(.*?)^```")
-"""A fence of an example: its kind, the words behind it, and its text."""
+"""The fence of an example: its kind, its options, and its text."""
 _FILE = r"# file: ([^ \r\n]+)"
 _ENTRY = re.compile(r"([A-Za-z]\w*(?:\.[A-Za-z]\w*)*):(?= |$)(.*)")
 _NOTHING = re.compile(r"\s*(#.*)?")
 
 
 def split_files(text: str) -> dict[str, str]:
-    """Return the files of a text in which lines `# file: base/pool.yaml` begin each.
+    """Return the files of a text, by path, if lines such as `# file: base/pool.yaml` begin each.
 
-    None if there is no such line.
+    Empty if there is no such line.
     """
     starts = [match.start() for match in re.finditer(rf"(?m)^\ufeff?{_FILE}", text)]
     ends = [*starts[1:], len(text)]
@@ -65,7 +67,9 @@ def split_files(text: str) -> dict[str, str]:
 
 
 def examples(page: str) -> Iterator[Example]:
-    """Yield the examples of a page in their order: fences such as "yaml bad karpenter=1.2.1 kubernetes=1.33"."""
+    """Yield the examples of a page in their order, with the options of their fences: "yaml bad karpenter=1.2.1
+    kubernetes=1.33".
+    """
     facts: str | None = None
     for kind, options, body in FENCE.findall(whole_page(page)):
         if kind == "facts":
@@ -77,9 +81,10 @@ def examples(page: str) -> Iterator[Example]:
 
 
 def example_pairs(page: str) -> list[tuple[Example, Example | None]]:
-    """Return each bad example of a page with its good one: None if only the fix makes it.
+    """Return each bad example of a page with its good one, or None if the page has none: then only the fix makes one.
 
-    A good example belongs to the bad one before it; where there are as many of both, the nth to the nth.
+    If there are as many good examples as bad ones, they are paired by their order. Otherwise a good example belongs
+    to the bad one before it.
     """
     found = list(examples(page))
     bad, good = [e for e in found if not e.good], [e for e in found if e.good]
@@ -96,12 +101,14 @@ def example_pairs(page: str) -> list[tuple[Example, Example | None]]:
 
 @cache
 def whole_page(page: str) -> str:
-    """Return the page with every example written whole; one that cannot be laid over its frame stays as it is."""
+    """Return the page with every example written in full. An example that cannot be inserted into its frame stays as
+    it is.
+    """
     return _laid_page(page)[0]
 
 
 def frame_errors(page: str) -> list[str]:
-    """Return why examples of a page, as it is written in a rule's file, cannot be laid over their frames."""
+    """Return the reasons why examples of a page, as its file has them, cannot be inserted into their frames."""
     return _laid_page(page)[1]
 
 
@@ -112,7 +119,7 @@ def _laid_page(page: str) -> tuple[str, list[str]]:
         frame = _options(options).get("frame")
         if frame is not None:
             try:
-                body = lay_over(bad if frame == "bad" else _frames(frame), body)
+                body = insert_lines(bad if frame == "bad" else _frames(frame), body)
                 options = options.replace(f" frame={frame}", "")
             except FrameError as error:
                 errors.append(f"```yaml {kind}{options}: {error}")
@@ -126,7 +133,7 @@ def _options(words: str) -> dict[str, str]:
 
 
 def _frames(names: str) -> str:
-    """Return the frames of names joined by `+`, each a document."""
+    """Return the frames with names joined by `+`, each as one document. Raise FrameError for an unknown name."""
     known = sorted(name.removesuffix(".yaml") for name in os.listdir(os.path.join(DATA, "frames")))
     texts = []
     for name in names.split("+"):
@@ -137,8 +144,10 @@ def _frames(names: str) -> str:
     return "---\n".join(texts)
 
 
-def lay_over(frame: str, lines: str) -> str:
-    """Return the documents of a frame with the entries of `lines` in their places. Raise FrameError."""
+def insert_lines(frame: str, lines: str) -> str:
+    """Return the documents of a frame in which the entries of `lines` replace fields. Raise FrameError if one
+    of the entries does not fit.
+    """
     over = _documents(lines)
     below: list[list[str]] = [*_documents(frame), *([] for _ in over)]
     texts = []
@@ -194,14 +203,16 @@ def _with_entry(lines: list[str], block: list[str]) -> list[str]:
     pad = indent + "  " * len(above)
     body = [*block[:first], f"{key}:{match[2]}", *block[first + 1 :]]
     new += [f"{pad}{line}" if line else "" for line in body]
-    # Metadata stands before what it is about, as it does in every manifest; any other new field at the end.
+    # A new `metadata` is inserted at the beginning, as in every manifest, any other new field at the end.
     first_key = (above or [key])[0]
     at = was or ((start, start) if first_key == "metadata" else (end, end))
     return [*lines[: at[0]], *new, *lines[at[1] :]]
 
 
 def _find_key(lines: list[str], start: int, end: int, indent: str, key: str) -> tuple[int, int] | None:
-    """Return the lines of a field of a block mapping: from its key to the next field or the end of the mapping."""
+    """Return the first line of a field of a block mapping, and the line after its last one. None if there is no such
+    field.
+    """
     for number in range(start, end):
         if re.match(rf"{indent}{key}:( |$)", lines[number]):
             last = number + 1

@@ -1,6 +1,6 @@
 """Edits that several rules offer: requirements written into a NodePool, another alias in an EC2NodeClass.
 
-Like all of `edits`, they raise `NotEditable` where the place is written elsewhere or holds template code.
+Like all of `edits`, they raise NotEditable if the place is written in another file or holds template code.
 """
 
 from __future__ import annotations
@@ -47,34 +47,36 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 Wanted = tuple[str, str, tuple[str, ...]]
-"""A requirement to be written: key, operator, values (none for Exists and DoesNotExist)."""
+"""A requirement to write: key, operator, values (empty for Exists and DoesNotExist)."""
 
 
 def place(pool: NodePool) -> Node:
-    """Where to point at when a pool's requirements as a whole are meant: their key, else the pool's name."""
+    """Return the node to report for all requirements of a pool: their key, else the pool's name."""
     spec = pool.node.find("spec", "template", "spec")
     return visible_node((spec.key("requirements") if spec is not None else None) or pool.name_node)
 
 
 def visible_node(node: Node) -> Node:
-    """Return the node as a reader of this object sees it: for what lies inside an alias, the alias."""
+    """Return the node that a reader of this object sees: the alias instead of a node inside the anchored value."""
     while node.shared and node.parent is not None:
         node = node.parent
     return node
 
 
 def names_device(pool: NodePool) -> bool:
-    """Whether a taint of a pool names GPUs or accelerators: it is meant for nodes that have some."""
+    """Return whether a taint of a pool names GPUs or accelerators, so that the pool is meant for nodes with
+    devices.
+    """
     words = [word for words in table("resources")["words"].values() for word in words]
     names = [taint.key.lower() for taint in pool.taints if isinstance(taint.key, str)]
     return any(word in name for word in words for name in names)
 
 
 def describe_long_work(pool: NodePool, resolve: Callable[[NodePool], Resolution]) -> str | None:
-    """Return what happens to pods that run for long and cannot be moved, where a pool is for such: jobs, pods on
-    GPUs.
+    """Return a sentence about the eviction of long-running pods, if a pool is for jobs or for pods on GPUs. None
+    otherwise.
 
-    `resolve` gives what the pool can launch; it is asked only where nothing else tells.
+    `resolve` returns the types that the pool can launch. It is only called if the pool's names show nothing.
     """
     word = names_jobs(pool)
     if word is not None:
@@ -88,8 +90,8 @@ def describe_long_work(pool: NodePool, resolve: Callable[[NodePool], Resolution]
 
 
 def names_jobs(pool: NodePool) -> str | None:
-    """Return the word by which a pool's name, taints or labels say that its pods are jobs, which start over when
-    moved.
+    """Return the word in a pool's name, taints or labels that shows that its pods are jobs, which start again when
+    evicted. None if there is none.
     """
     words: frozenset[str] = frozenset(table("vocabulary")["jobs"])
     taints = (text for taint in pool.taints for text in (taint.key, taint.value))
@@ -102,24 +104,24 @@ def names_jobs(pool: NodePool) -> str | None:
 
 
 def idle_annotation(key: str) -> tuple[str, str] | None:
-    """Return what is wrong with an annotation of nodes that has no effect, and what does have it.
+    """Return why a node annotation has no effect, and what to write instead.
 
-    None for any other.
+    None for any other annotation.
     """
     meaning = table("vocabulary")["idle_annotations"].get(key)
     return None if meaning is None else (str(meaning[0]), str(meaning[1]))
 
 
 def key_of(node: Node) -> Node:
-    """Return the key under which a node stands, to point at a field by its name; the node itself where it has
-    none.
-    """
+    """Return the key of a node, to report a field by its name. The node itself if it has no key."""
     entry = node.own_entry
     return visible_node(node if entry is None else entry.key)
 
 
 def require(pool: NodePool, wanted: Sequence[Wanted]) -> list[Edit]:
-    """Edits that add requirements to a pool, in the style of its own. Raise NotEditable where none can be added."""
+    """Return the edits that add requirements to a pool, in the style of the pool's own requirements. Raise
+    NotEditable if none can be added.
+    """
     from nodelint.edits import NotEditable, add_key, insert_items, replace
 
     items = []
@@ -140,7 +142,9 @@ def require(pool: NodePool, wanted: Sequence[Wanted]) -> list[Edit]:
 
 
 def keep_out(pool: NodePool, key: str, values: Sequence[str]) -> list[Edit]:
-    """Leave values of a label out: on the pool's NotIn line of that key if it has one, else on a new line."""
+    """Return the edits that exclude values of a label: in the pool's NotIn requirement for the key if it has one,
+    else in a new one.
+    """
     for line in pool.requirements:
         named = isinstance(line.key, str) and normalize(karpenters_key(line.key, pool.provider)) == key
         if named and line.known and line.operator == "NotIn" and line.node.get("values") is not None:
@@ -149,8 +153,8 @@ def keep_out(pool: NodePool, key: str, values: Sequence[str]) -> list[Edit]:
 
 
 def take_out(line: RequirementLine, values: Collection[str]) -> list[Edit]:
-    """Return a line's list without some of its values; NotEditable where its minValues would want more than are
-    left.
+    """Return the edits that remove some values of a requirement. Raise NotEditable if no value, or fewer than
+    minValues, would remain.
     """
     from nodelint.edits import NotEditable
 
@@ -163,7 +167,7 @@ def take_out(line: RequirementLine, values: Collection[str]) -> list[Edit]:
 
 
 def drop(line: RequirementLine, value: Value) -> list[Edit]:
-    """Return a line's list without one value; NotEditable in the same cases as `take_out`."""
+    """Return the edits that remove one value of a requirement. Raise NotEditable in the cases of `take_out`."""
     from nodelint.edits import remove
 
     if line.values_node.alias or len(line.values) == 1 or (line.min_values or 0) >= len(line.values):
@@ -172,7 +176,7 @@ def drop(line: RequirementLine, value: Value) -> list[Edit]:
 
 
 def split_values(values: Node) -> list[Edit]:
-    """Return a list of texts with those parted that hold several, with commas in between; none if no text does."""
+    """Return the edits that split texts with commas in a list into several entries. Empty if no text has a comma."""
     from nodelint.edits import if_editable
 
     texts = [str(item.value) for item in values.items]
@@ -183,9 +187,9 @@ def split_values(values: Node) -> list[Edit]:
 
 
 def split_term(term: Node, field: str, values: Sequence[str]) -> list[Edit]:
-    """Return a term of a list that gives several ids becomes several terms.
+    """Return the edits that split a term with several ids into one term for each id.
 
-    NotEditable where it says more than these.
+    Raise NotEditable if the term has other fields.
     """
     from nodelint.edits import NotEditable, insert_items, replace
 
@@ -197,7 +201,7 @@ def split_term(term: Node, field: str, values: Sequence[str]) -> list[Edit]:
 
 
 def _hold(node: Node, texts: Sequence[str]) -> list[Edit]:
-    """Return a list with these texts; what stands behind a YAML alias stays as it is for others."""
+    """Return the edits that set the texts of a list. A YAML alias is replaced, so that its anchor does not change."""
     from nodelint.edits import replace, set_values
 
     return replace(node, texts) if node.alias else set_values(node, texts)
@@ -206,10 +210,10 @@ def _hold(node: Node, texts: Sequence[str]) -> list[Edit]:
 def move_alias(
     node_class: EC2NodeClass, images: ImageSet, family: str, version: str = "latest", any_script: bool = False
 ) -> list[Edit]:
-    """Another alias in a class that has one, with the amiFamily that stands next to it.
+    """Return the edits that set another alias in a class that has one, and the matching amiFamily.
 
-    NotEditable where the class's own user data or volumes were written for the old family; with `any_script` user
-    data may stay in which nothing is known to be wrong under the new one.
+    Raise NotEditable if the class has user data or volumes for the old family. With `any_script`, a shell script
+    without a known fault under the new family may stay.
     """
     from nodelint.edits import NotEditable, set_value
 
@@ -239,7 +243,7 @@ def move_alias(
 
 
 def _comments_about(nodes: Sequence[Node], old: str, new: str) -> list[Edit]:
-    """Return the edits to comments next to some values, and right above, that name one family, so that they name
+    """Return the edits to comments after some values, and directly above them, that replace the name of one family by
     another.
     """
     if old not in alias_families() or nodes[0].style == "hcl":
@@ -270,9 +274,10 @@ def _script_fits(node_class: EC2NodeClass, ami_family: str) -> bool:
 
 
 def alias_instead(node_class: EC2NodeClass, images: ImageSet) -> tuple[str, list[Edit]]:
-    """One alias in the place of terms that name a family's published images, and the edit: `al2023@v20250403`.
+    """Return the alias that can replace terms for a family's published images (`al2023@v20250403`), and the edits.
 
-    The version is the one that the names share, `latest` where they are patterns. NotEditable where there is none.
+    The version is the one that all names have, `latest` if they are patterns. Raise NotEditable if there is no such
+    alias.
     """
     from nodelint.edits import NotEditable, replace
 
@@ -290,7 +295,7 @@ def alias_instead(node_class: EC2NodeClass, images: ImageSet) -> tuple[str, list
 
 
 def _alias_version(image: Image) -> str | None:
-    """Return the alias version that selects what a term selects by name or parameter; None for any other image."""
+    """Return the alias version that selects the image of a name or parameter. None for any other image."""
     if image.parameter is not None:
         return "latest" if re.search("/(?:recommended|latest)/", image.parameter) else None
     name = image.name or (image.found.name if image.found is not None else "")
@@ -298,7 +303,7 @@ def _alias_version(image: Image) -> str | None:
 
 
 def set_alias(images: ImageSet, family: str, version: str) -> list[Edit]:
-    """Edits that write another alias in the place of a class's own. Raise NotEditable where the class has none."""
+    """Return the edits that replace a class's alias. Raise NotEditable if the class has none."""
     from nodelint.edits import NotEditable, set_value
 
     node = images.alias_node
@@ -308,9 +313,10 @@ def set_alias(images: ImageSet, family: str, version: str) -> list[Edit]:
 
 
 def pin(term: TermImages, images: Sequence[MachineImage]) -> list[Edit]:
-    """Return a term for these images alone, one for each architecture: by name where it names one, else by id.
+    """Return the edits that make a term select only these images, one for each architecture: by the name of the
+    image if it has one, else by its id.
 
-    NotEditable where there is none to pin to.
+    Raise NotEditable if there is no image to pin to.
     """
     from nodelint.edits import NotEditable, insert_items, replace, set_value
 
@@ -335,17 +341,19 @@ def pin(term: TermImages, images: Sequence[MachineImage]) -> list[Edit]:
 
 
 def _only_names(term: Node) -> bool:
-    """Whether a term says nothing but a name and its owner, so that another can be written like it."""
+    """Return whether a term has no fields except a name and its owner, so that a copy with another name has the same
+    meaning.
+    """
     return {entry.name for entry in term.entries} <= {"name", "owner"} and all(
         entry.value.value is not UNKNOWN for entry in term.entries
     )
 
 
 def pinnable(term: TermImages, release: Version, now: datetime | None) -> list[MachineImage]:
-    """Return the best image that a term finds for each architecture: available, not deprecated if there is one,
-    newest.
+    """Return the best image that a term finds for each architecture: available, preferably not deprecated, newest.
 
-    Another account's counts where the term names its owner. None counts that the release would not find.
+    Images of another account count only if the term names its owner. Images that the release would not find do not
+    count.
     """
     found: dict[str, MachineImage] = {}
     named = term.term.owner if term.term is not None else None
@@ -357,15 +365,15 @@ def pinnable(term: TermImages, release: Version, now: datetime | None) -> list[M
 
 
 def nearest_alias(families: Sequence[str], ami_family: str | None = None) -> str:
-    """Return the alias family to move to, of those that would do: the class's own, else AL2023, which most images are
-    made for.
+    """Return the alias family to use, of several possible ones: that of the class's amiFamily, else AL2023, for which
+    most images exist, else the first.
     """
     own = next((family for family in families if ami_family_of(family) == ami_family), None)
     return own or ("al2023" if "al2023" in families else families[0])
 
 
 def served_by(family: str, catalog: Catalog, release: Version) -> TypeSet:
-    """Return the instance types that an alias at `latest` has an image for in a release."""
+    """Return the instance types for which an alias at `latest` has an image in a release."""
     served = NONE
     for arch, variants in alias_images(family, release):
         for variant in variants:
@@ -375,11 +383,11 @@ def served_by(family: str, catalog: Catalog, release: Version) -> TypeSet:
 
 
 def doubts(resolution: Resolution, keys: Collection[str] = ()) -> list[Gap]:
-    """Return what is unknown about a pool itself and can take instance types away; only about `keys` where given.
+    """Return the gaps about a pool itself that can exclude instance types. With `keys`, only those about these keys.
 
-    Placeholders among zones, capacity types and labels of one's own take none away. Reservations and nested
-    virtualization, which few types can have, are such questions too. So is a key that was meant for one of
-    Karpenter's: what it asks for is no guess, and `unknown-label` says the rest.
+    Placeholders among zones, capacity types and custom labels exclude no types. Reservations and nested
+    virtualization, which few types can have, are such gaps. A misspelled key of Karpenter is a gap as well: its
+    requirement is unknown, and the rule `unknown-label` reports the key.
     """
     catalog = resolution.catalog
     slips = resolution.pool.once(
@@ -406,28 +414,26 @@ def doubts(resolution: Resolution, keys: Collection[str] = ()) -> list[Gap]:
         line = lines.get(id(node))
         key = normalize(line.key) if line is not None else "?"
         if line is not None and key == OS and line.requirement is not None and line.requirement.admits("linux"):
-            continue  # of a class that is elsewhere: on Windows the line would leave nothing at all
+            continue  # the class is in another file: on Windows the requirement would exclude all types
         if key == "?" or (key in keys if keys else key in resolution.catalog.keys):
             found.append(fact)
     return found
 
 
 def _misspelt(pool: NodePool, catalog: Catalog) -> Iterator[tuple[str, Gap]]:
-    """Yield the requirements whose key is a slip, each with the key that was meant."""
+    """Yield a gap for each requirement whose key is misspelled, with the key that was meant."""
     for item in requirements_of(pool):
         if not item.is_label and (near := nearest_key(item, catalog)) is not None:
             yield near.key, unknown_fact(item.key_node, f"`{item.written}` is no label of instance types")
 
 
 def conditional(pool: NodePool) -> set[int]:
-    """Return the requirement lines, by the id of their nodes, that a template writes under a condition or in a
-    loop.
-    """
+    """Return the requirements, by the id of their nodes, that a template writes in a condition or loop."""
     return conditional_items(pool, "spec", "template", "spec", "requirements")
 
 
 def conditional_items(pool: NodePool, *path: str) -> set[int]:
-    """Return the items of a list, by the id of their nodes, that a template writes under a condition or in a loop."""
+    """Return the items of a list, by the id of their nodes, that a template writes in a condition or loop."""
     holder, items = pool.node.find(*path[:-1]), pool.node.find(*path)
     key = holder.key(path[-1]) if holder is not None else None
     if key is None or items is None or not pool.source.masked:

@@ -1,4 +1,4 @@
-"""What becomes of the NodeOverlays of a run, cluster by cluster as far as their places tell."""
+"""The NodeOverlays of a run with the controller's verdicts, by cluster as far as the paths of their files show."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ from nodelint.model.manifest import NodeOverlay, NodePool, Object, served
 
 
 class OverlayGroup(NamedTuple):
-    """The overlays that go to one cluster with their verdicts, and the NodePools there: none that are not known.
+    """The NodeOverlays of one cluster with their verdicts, and its NodePools. If no NodePool is known, `views` are
+    placeholders for any.
 
-    `is_whole` says that each pool that the files hold for the cluster is known in full.
+    `is_whole` is true if each NodePool of the cluster is known in full.
     """
 
     verdicts: tuple[NodeOverlayVerdict, ...]
@@ -35,14 +36,14 @@ class OverlayGroup(NamedTuple):
     is_whole: bool
 
     def verdict(self, overlay: NodeOverlay) -> NodeOverlayVerdict:
-        """Return the verdict on one of them."""
+        """Return the verdict on an overlay of the group."""
         return next(verdict for verdict in self.verdicts if verdict.overlay is overlay)
 
 
 class RunOverlays:
-    """The overlays of a run, each with those of its cluster; worked out when first needed.
+    """The NodeOverlays of a run, in groups by cluster, computed on first use.
 
-    `is_refused` tells those that the API server or the controller does not take.
+    `is_refused` returns whether the API server or the controller refuses an overlay.
     """
 
     def __init__(
@@ -59,18 +60,18 @@ class RunOverlays:
         self._groups: dict[tuple[int, ...], OverlayGroup] = {}
 
     def group(self, overlay: NodeOverlay) -> OverlayGroup:
-        """Return the overlays that go to one cluster with one, itself among them."""
+        """Return the group of an overlay's cluster, which includes the overlay."""
         members = self._fellows(overlay)
         return self._judged(members, self._pools_near(overlay))
 
     def groups_of(self, pool: NodePool) -> list[OverlayGroup]:
-        """Return the groups of overlays that concern a pool: in a tree for one cluster no more than one."""
+        """Return the groups of overlays that apply to a pool: at most one if the files are for one cluster."""
         found = {id(group): group for overlay in self._overlays if pool in (group := self.group(overlay)).pools}
         return list(found.values())
 
     def apply(self, pool: NodePool) -> Resolution:
-        """Return what a pool can launch, with the accepted overlays of its cluster applied, where these are one
-        group.
+        """Return the instance types that a pool can launch, with the accepted overlays of its cluster. Without
+        overlays if several groups concern the pool.
         """
         resolution = self._resolve(pool)
         groups = self.groups_of(pool)
@@ -81,8 +82,8 @@ class RunOverlays:
         return apply_node_overlays(resolution, group.views[index], index, group.verdicts)
 
     def _fellows(self, overlay: NodeOverlay) -> list[NodeOverlay]:
-        """Return the overlays that are built for one cluster with this one; else those of its folder, or of its file
-        where a name is there twice.
+        """Return the overlays rendered for the same cluster. If the overlay is not rendered, those of its folder;
+        those of its file if the folder has a name twice.
         """
         source = overlay.source
         if source.cluster:
@@ -96,7 +97,9 @@ class RunOverlays:
         return near
 
     def _pools_near(self, overlay: NodeOverlay) -> list[NodePool]:
-        """Return the pools built for its cluster; else those below the nearest folder around it that holds any."""
+        """Return the pools rendered for the overlay's cluster. If the overlay is not rendered, those of its file,
+        else those below the nearest folder that has any.
+        """
         source = overlay.source
         if source.cluster:
             return [pool for pool in self._pools if pool.source.cluster == source.cluster]
@@ -125,7 +128,7 @@ class RunOverlays:
 
 
 def _is_known(pool: NodePool) -> bool:
-    """Whether a pool is one for certain, and known in full: a template may make several of it."""
+    """Return whether a pool is certainly one pool, and known in full: a template may make several pools of it."""
     return isinstance(pool.name, str) and not pool.partial and not pool.of_values
 
 

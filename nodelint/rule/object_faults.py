@@ -1,4 +1,4 @@
-"""What keeps an object from having any effect: the API server refuses it, or nothing is launched with it."""
+"""Find out whether an object has no effect: the API server refuses it, or Karpenter launches nothing with it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 
 def find_object_fault(obj: Object, context: Context) -> tuple[Node, str] | None:
-    """Return why no cluster does with an object what is written, and where. None if nothing says so."""
+    """Return the reason why an object has no effect, with its node: the API server refuses the object, or the
+    controller launches nothing with it. None if there is none.
+    """
     fault = next(find_faults(obj, context.karpenter, context.schemas), None)
     if fault is not None:
         return fault.node, f"the API server refuses {obj.label}: {fault.message}"

@@ -1,4 +1,4 @@
-"""Which objects of a run belong together: pools and their classes, pools of one cluster, objects of one name."""
+"""The relations of a run's objects: pools and their classes, pools of one cluster, objects of one name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ObjectRelations(ABC):
-    """The objects of a run, asked by what they have to do with each other."""
+    """The objects of a run and their relations."""
 
     def __init__(
         self, objects: Sequence[Object], target: Target, foreign: Sequence[Object], context_count: int
@@ -35,12 +35,12 @@ class ObjectRelations(ABC):
 
     @property
     def objects(self) -> Sequence[Object]:
-        """Every object of the run, those read for context only too."""
+        """Return every object of the run, including those that are read but not judged."""
         return self._run_objects
 
     @cached_property
     def classes(self) -> list[EC2NodeClass]:
-        """Every EC2NodeClass of the run that the target release serves."""
+        """Return every EC2NodeClass of the run that the target release serves."""
         return [o for o in self.objects if isinstance(o, EC2NodeClass) and served(o, self.karpenter)]
 
     @cached_property
@@ -52,11 +52,11 @@ class ObjectRelations(ABC):
         return found
 
     def node_class(self, pool: NodePool) -> EC2NodeClass | None:
-        """Return the EC2NodeClass that a pool points to; None if it is not in the run or cannot be determined.
+        """Return the EC2NodeClass of a pool. None if it is not in the run or cannot be determined.
 
-        Where several files define a class of one name (an overlay for each environment), the nearest to the pool is
-        meant: the same file, then the longest common path. None if two are equally near. A placeholder names the
-        class that bears the same one, if both are filled in together.
+        If several files define a class of this name (an overlay for each environment), the nearest one counts: that
+        of the same file, else that with the longest common path. None if two are equally near. If the name is a
+        placeholder, the class with the same placeholder counts, if both are filled in together.
         """
         if id(pool) not in self._class_of:
             self._class_of[id(pool)] = self._nearest_class(pool)
@@ -75,7 +75,7 @@ class ObjectRelations(ABC):
         return ranked[0] if first > second else None
 
     def possible_classes(self, pool: NodePool) -> list[EC2NodeClass]:
-        """Return the classes that a pool may mean by what it names: `node_class` is the one that it does mean."""
+        """Return the classes that a pool may mean by its nodeClassRef. `node_class` returns the one that it means."""
         ref = pool.class_ref
         if ref is None or ref.name is None or pool.foreign:
             return []
@@ -83,7 +83,7 @@ class ObjectRelations(ABC):
             called = self._classes_by_name.get(ref.name, [])
             if len(called) < 2:
                 return called
-            # What is built for one cluster has the class that is built with it.
+            # A pool that is rendered for one cluster uses the class that is rendered with it.
             own = [c for c in called if c.source.cluster == pool.source.cluster]
             alike = [c for c in own if _build_of(c) == _build_of(pool)]
             return alike or own or self._without_own_pool(pool, called) or called
@@ -95,7 +95,9 @@ class ObjectRelations(ABC):
         return by_code(self.classes)
 
     def _why_no_class(self, pool: NodePool) -> str | None:
-        """Return why a class that a pool names cannot be determined although the run holds one of that name."""
+        """Return why the class of a pool cannot be determined although the run has one of that name. None if it has
+        none.
+        """
         name = pool.class_ref.name if pool.class_ref else None
         if not isinstance(name, str):
             return None
@@ -107,9 +109,9 @@ class ObjectRelations(ABC):
         return None
 
     def _without_own_pool(self, pool: NodePool, classes: Sequence[EC2NodeClass]) -> list[EC2NodeClass]:
-        """Return the classes of environments that have no pool of the same name.
+        """Return the classes of environments that have no pool with the name of this one.
 
-        A pool that takes nothing from the variables of an environment is rendered once for all such environments.
+        A pool that does not depend on the variables of an environment is rendered once for all such environments.
         """
         if not pool.source.cluster:
             return []
@@ -118,7 +120,9 @@ class ObjectRelations(ABC):
 
     @cached_property
     def defined_classes(self) -> dict[Text | None, Object]:
-        """A class of each name in the run, whether the target release serves it or not; AWSNodeTemplates too."""
+        """Return one class of each name in the run, including AWSNodeTemplates, whether the target release serves it
+        or not.
+        """
         found: dict[Text | None, Object] = {}
         for o in self.objects:
             if isinstance(o, EC2NodeClass) or o.kind == "AWSNodeTemplate":
@@ -127,11 +131,11 @@ class ObjectRelations(ABC):
 
     @cached_property
     def auto_mode_classes(self) -> list[AutoModeClass]:
-        """The NodeClasses of EKS Auto Mode of the run."""
+        """Return the NodeClasses of EKS Auto Mode in the run."""
         return [o for o in self._foreign if isinstance(o, AutoModeClass)]
 
     def may_be_named_so(self, pool: NodePool) -> bool:
-        """Whether a class whose name is a placeholder may be the one that a pool names (see `rule.clusters`)."""
+        """Return whether a class whose name is a placeholder may be the class of a pool (see `rule.clusters`)."""
         return self._nameless_classes.may_be_meant(pool)
 
     @cached_property
@@ -141,11 +145,11 @@ class ObjectRelations(ABC):
         return NamelessClasses((*self.objects, *self._foreign))
 
     def pools(self, node_class: EC2NodeClass) -> list[NodePool]:
-        """Return the NodePools of the run that point to a class."""
+        """Return the NodePools of the run whose nodeClassRef names a class."""
         return self._pools_of.get(id(node_class), [])
 
     def chart_pair(self, node_class: EC2NodeClass) -> list[NodePool]:
-        """Return the one NodePool that stands next to a class in the values of a chart; empty for all others."""
+        """Return the only NodePool next to a class in the values of a chart. Empty for all other classes."""
         holder = node_class.node.parent
         if not node_class.of_values or holder is None or holder.kind != "mapping":
             return []
@@ -154,8 +158,7 @@ class ObjectRelations(ABC):
         return pools if len(pools) == 1 and len(near) == 2 else []
 
     def foreign_group(self, pool: NodePool) -> list[Object]:
-        """Return the class of another provider that a pool names, then the NodePools that name it, all of the pool's
-        file.
+        """Return the class of another provider that a pool names, then the NodePools of the pool's file that name it.
 
         Empty if the file does not define the class.
         """
@@ -169,10 +172,11 @@ class ObjectRelations(ABC):
         return [*found, *(other for other in pools if _names(other, found[0]))] if found else []
 
     def interchangeable_pools(self, pool: NodePool, launching: str | None = None) -> Iterator[NodePool]:
-        """Return the other NodePools of the same folder with the same taints: pods that use one can use the others.
+        """Yield the other NodePools of the same folder with the same taints: pods that fit one can use the others.
 
-        With `launching` those that can launch nodes of an architecture or a capacity type, `arm64` say. Each script,
-        and each text for readers, stands for itself; an object of the same name is another version.
+        With `launching`, only those that can launch nodes of an architecture or capacity type, such as `arm64`.
+        Scripts and Markdown files have no such pools in other files. An object of the same name is another version,
+        not another pool.
         """
         from nodelint.rule.clusters import APPLIED
 
@@ -180,7 +184,7 @@ class ObjectRelations(ABC):
         place = _place(pool)
         among = self._pools_by_place.get(place, ())
         if launching is not None:
-            # Most pools of a folder are alike: each is asked once, not once for each of the others.
+            # A folder may have many pools: check each pool once, not once for each of the others.
             if (place, launching) not in self._launching:
                 self._launching[place, launching] = [o for o in among if self._can_launch(o, launching)]
             among = self._launching[place, launching]
@@ -193,11 +197,11 @@ class ObjectRelations(ABC):
 
     @abstractmethod
     def _can_launch(self, pool: NodePool, value: str) -> bool:
-        """Whether a pool can launch nodes of an architecture or a capacity type."""
+        """Return whether a pool can launch nodes of an architecture or a capacity type."""
 
     @cached_property
     def _pools_by_place(self) -> dict[tuple[object, ...], list[NodePool]]:
-        """The NodePools that the release serves, by provider, folder and taints."""
+        """Return the NodePools that the release serves, by provider, folder and taints."""
         found: dict[tuple[object, ...], list[NodePool]] = {}
         for o in (*self.objects, *self._foreign):
             if isinstance(o, NodePool) and served(o, self.karpenter):
@@ -213,26 +217,26 @@ class ObjectRelations(ABC):
         return found
 
     def cluster_pools(self, pool: NodePool) -> list[NodePool]:
-        """Return the other NodePools that go to the same cluster, as far as their files tell (see
+        """Return the other NodePools of the same cluster, as far as the paths of the files show (see
         `rule.clusters`).
         """
         return [other for other in self._beside.get(id(pool), ()) if other is not pool]
 
     def duplicates(self, obj: Object) -> list[Object]:
-        """Return the objects of one kind and name that are applied together; none for the first (see
+        """Return the objects of the same kind and name that are applied together. Empty for the first of them (see
         `rule.clusters`).
         """
         return self._namesakes_of.get(id(obj), [])
 
     def definition_elsewhere(self, obj: Object) -> Object | None:
-        """Return the object of the same kind and name that Terraform makes, with another spec (see
-        `rule.clusters`).
+        """Return the object of the same kind and name that Terraform or another folder defines, with another spec
+        (see `rule.clusters`). None if there is none.
         """
         return self._definitions_elsewhere.get(id(obj))
 
     @cached_property
     def _asked_last(self) -> Sequence[Object]:
-        """The objects, those read for context first: of some that are alike the first reports nothing."""
+        """Return all objects, those that are not judged first: the first of several duplicates is not reported."""
         return (*self.objects[self._judged :], *self.objects[: self._judged])
 
     @cached_property
@@ -255,13 +259,13 @@ class ObjectRelations(ABC):
 
 
 def _place(pool: NodePool) -> tuple[object, ...]:
-    """Return what NodePools share that the same pods can use: the provider, the folder and the taints."""
+    """Return the provider, the folder and the taints of a pool. Pools with equal ones can run the same pods."""
     taints = frozenset((taint.key, taint.value, taint.effect) for taint in pool.taints)
     return pool.provider, folder_of(pool.source.path), taints
 
 
 def _names(pool: NodePool, obj: Object) -> bool:
-    """Whether a pool's nodeClassRef is to an object."""
+    """Return whether a pool's nodeClassRef names an object."""
     ref = pool.class_ref
     name = ref.name if ref is not None else None
     return (
@@ -270,6 +274,8 @@ def _names(pool: NodePool, obj: Object) -> bool:
 
 
 def _build_of(obj: Object) -> tuple[object, ...]:
-    """Return what an object is rendered with: the number of a chart's release, the call of a module."""
+    """Return the chart release or module call that renders an object, by its number and label. Empty if the object is
+    not rendered.
+    """
     built = obj.source.built
     return (built.release, built.label) if built is not None else ()

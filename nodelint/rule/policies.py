@@ -1,8 +1,8 @@
-"""Policies: rules of a team's own as CEL expressions in the configuration.
+"""Policies: custom rules of a team, written as CEL expressions in the configuration.
 
-A policy holds for an object where its expression is true, as in a CRD's validations. It sees `self`, the object as
-it is written; of a NodePool also `pool`, what Karpenter resolves it to, and `class`, its EC2NodeClass. Expressions
-may call the CEL functions of Kubernetes.
+An object meets a policy if the expression is true, as in the validations of a CRD. The variable `self` is the object
+as written. For a NodePool there are also `pool`, what Karpenter resolves it to, and `class`, its EC2NodeClass.
+Expressions may call the CEL functions of Kubernetes.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ IMAGE = ("alias", "id", "name", "arch")
 _KINDS: Mapping[str, type[NodePool] | type[EC2NodeClass]] = {"NodePool": NodePool, "EC2NodeClass": EC2NodeClass}
 _KEYS = ("name", "on", "expr", "message", "at", "severity", "group", "bad", "good")
 UNEVALUATED = "the policy cannot be evaluated"
-"""How the message begins of a finding that says nothing of the object, but of the policy."""
+"""The beginning of the message of a finding about the policy instead of the object."""
 _CATEGORY = "karpenter.k8s.aws/instance-category"
 _CPU = "karpenter.k8s.aws/instance-cpu"
 _GENERATION = "karpenter.k8s.aws/instance-generation"
@@ -49,7 +49,9 @@ _MEMORY = "karpenter.k8s.aws/instance-memory"
 
 
 class PolicyError(ValueError):
-    """A policy that cannot be used: which key of it, why, and where in its text (line and column, from 1)."""
+    """Raised if a policy cannot be used: its wrong key, the reason, and the place in the text of that key (line and
+    column, from 1).
+    """
 
     def __init__(self, key: str, message: str, line: int = 1, column: int = 1) -> None:
         super().__init__(message)
@@ -59,13 +61,13 @@ class PolicyError(ValueError):
 
 
 class RuntimeMissing(PolicyError):
-    """The package that works out the expression of a policy is not installed."""
+    """Raised if the package that evaluates the expression of a policy is not installed."""
 
 
 class Policy(NamedTuple):
-    """A policy as the configuration holds it. `at` is the path of the field that a finding points at.
+    """A policy of the configuration. `at` is the path of the field that a finding reports.
 
-    `bad` and `good` are manifests for which it does not hold and holds; `nodelint test-rules` tries them.
+    `bad` and `good` are manifests that violate and meet the policy; `nodelint test-rules` checks them.
     """
 
     name: str
@@ -80,7 +82,7 @@ class Policy(NamedTuple):
 
 
 def policy_of(given: object) -> Policy:
-    """Return a policy from what a configuration holds. Raise PolicyError."""
+    """Return the policy in an entry of a configuration. Raise PolicyError if it is invalid."""
     if not isinstance(given, Mapping):
         raise PolicyError("", "a policy is a mapping with name, on, expr and message")
     # YAML 1.1, which the configuration is read as, takes an unquoted `on` for a boolean.
@@ -111,7 +113,7 @@ def policy_of(given: object) -> Policy:
 
 
 def rule_of(policy: Policy) -> Rule:
-    """Return the rule that a policy is. Raise PolicyError for an expression that does not compile."""
+    """Return a policy as a rule. Raise PolicyError if the expression does not compile."""
     from nodelint.apiserver import cel
 
     try:
@@ -169,7 +171,7 @@ def _check_of(policy: Policy, program: Program) -> Callable[[Any, Context], Find
 
 
 def _hold_to_view(expr: str) -> None:
-    """Raise PolicyError for a field of `pool`, or of what it holds, that there is none of."""
+    """Raise PolicyError if an expression uses a field that `pool`, or a value in it, does not have."""
     shown = re.sub(
         r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'", lambda text: '"' + " " * (len(text[0]) - 2) + '"', expr
     )
@@ -190,7 +192,7 @@ def _hold_to_view(expr: str) -> None:
 
 
 def _worded(error: Exception) -> str:
-    """Return why an expression could not be evaluated, without the CEL runtime's own wording."""
+    """Return why an expression could not be evaluated, in plainer words than the CEL runtime's."""
     missing = re.search(r'Key not found in map : "(.*)"', str(error))
     if missing is not None:
         return f"there is no `{missing[1]}` here; ask by `has(...)` first"
@@ -200,7 +202,7 @@ def _worded(error: Exception) -> str:
 
 
 def _unknown(node: Node, words: frozenset[str], key: str = "", above: str = "") -> Iterator[Node]:
-    """Yield the placeholders at keys that the expression names, or in maps that it names and may go through."""
+    """Yield the placeholders at keys that the expression names, and in maps that it names and may iterate over."""
     for entry in node.entries:
         yield from _unknown(entry.value, words, entry.name or "", key)
     for item in node.items:
@@ -210,11 +212,11 @@ def _unknown(node: Node, words: frozenset[str], key: str = "", above: str = "") 
 
 
 _GROUPS = frozenset({"spec", "metadata", "template"})
-"""Maps of fields that an expression names one by one."""
+"""Mappings whose fields an expression names one by one."""
 
 
 def _plain(node: Node) -> object:
-    """Return the value of a node for the runtime, which takes no `UNKNOWN`: null stands for what is not read."""
+    """Return the value of a node for the CEL runtime, with null instead of `UNKNOWN`."""
 
     def known(value: object) -> object:
         if isinstance(value, dict):
@@ -227,7 +229,7 @@ def _plain(node: Node) -> object:
 
 
 def _place(obj: Object, path: Sequence[str]) -> Node:
-    """Return the field of a path, or the nearest above it that is there."""
+    """Return the node at a path, or the nearest existing node above it. The object's name if there is none."""
     node, found = obj.node, obj.name_node
     for name in path:
         inner = node.get(name)
@@ -238,9 +240,7 @@ def _place(obj: Object, path: Sequence[str]) -> Node:
 
 
 def view(resolution: Resolution) -> dict[str, Any]:
-    """Return what a policy sees of a NodePool as `pool`: what it can launch, cheapest first, and with which
-    images.
-    """
+    """Return the variable `pool` of a policy: what a NodePool can launch, cheapest first, and with which images."""
     catalog = resolution.catalog
     types = [_record(catalog, name) for name in catalog.names_in(resolution.launchable)]
     types.sort(key=lambda policy: (policy["price"] is None, policy["price"] or 0.0, policy["name"]))

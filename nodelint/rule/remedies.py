@@ -1,6 +1,6 @@
-"""Ways out of a refusal that several rules offer by name; those that take something away are tried first.
+"""Suggestions against a refusal that several rules offer by name. Suggestions that remove a field are tried first.
 
-Like all of `edits`, what is written elsewhere or holds template code is not changed: then there is no suggestion.
+Like all of `edits`, they do not change text in another file or with template code: then there is no suggestion.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from nodelint.karpenter.userdata.source_map import ScalarPlaces
 
     class Problem(Protocol):
-        """What a judge has against an object, and where."""
+        """A problem of an object, with its node."""
 
         @property
         def node(self) -> Node: ...
@@ -42,14 +42,14 @@ if TYPE_CHECKING:
 
 DISCOVERY = "karpenter.sh/discovery"
 ROLE_PREFIX = "KarpenterNodeRole-"
-"""The tag and the role of a cluster, as Karpenter's getting started guide names them."""
+"""The prefix of the node role, as Karpenter's getting started guide names it for a cluster."""
 
 
 MOST_OFFERED = 4
 
 
 def list_suggestions(ways: Iterable[tuple[str, list[Edit]]]) -> list[Suggestion]:
-    """Suggestions of the first ways that can be written, each change once."""
+    """Return the suggestions of the first `ways` that have edits, each change once."""
     found: dict[tuple[tuple[int, int, str], ...], Suggestion] = {}
     for name, changes in ways:
         if changes:
@@ -58,21 +58,23 @@ def list_suggestions(ways: Iterable[tuple[str, list[Edit]]]) -> list[Suggestion]
 
 
 MOST_TRIED = 25
-"""Of more problems of one object only so many are tried: each trial reads and judges the object again."""
+"""The most problems of one object for which suggestions are tried: each trial reads and judges the object again."""
 
 
 def duration_meant(text: str) -> str | None:
-    """Return the duration that `30d` or `24H` was meant to be, as Go writes it: `720h`; None if it is none."""
+    """Return the duration that was meant by `30d` or `24H`, as Go writes it: `720h`. None if the text is no
+    duration.
+    """
     from nodelint.apiserver import value_suggestions
 
     return value_suggestions.duration_meant(text)
 
 
 def write_meant(node: Node, meant: str, wanted: str, several: bool = False) -> list[Edit]:
-    """Return the value that a scalar was plainly meant to be, in the JSON type that is `wanted` there, `""` for its
-    own.
+    """Return the edits that write the value which was meant by a scalar, with the JSON type `wanted`; an empty
+    `wanted` keeps its type.
 
-    Where a list is wanted, it becomes the one item, or each part between commas if it may be `several`.
+    If a list is wanted, the value becomes its only item. With `several`, each part between commas becomes an item.
     """
     if wanted == "array":
         items: list[Plain] = [part.strip() for part in meant.split(",")] if several else [meant]
@@ -82,15 +84,15 @@ def write_meant(node: Node, meant: str, wanted: str, several: bool = False) -> l
 
 
 def drop_refused(obj: Object, node: Node, judge: Judge | None) -> list[Suggestion]:
-    """Taking away an entry or item, where fewer problems are left of the object then.
+    """Return the suggestion to remove an entry or item, if the object then has fewer problems and no new ones.
 
-    Without a judge it is not tried: for a caller who knows that nothing else depends on what goes.
+    Without `judge` this is not checked: the caller knows that nothing else depends on the removed text.
     """
     holder = node.parent
     if holder is None or node.shared:
         return []
     if len(holder.entries) == 1 and (obj.partial or _is_tags_of_term(holder)):
-        return []  # what is empty may be refused, which is not judged of a part, or select everything
+        return []  # an empty mapping may be refused (not checked in a partial object), or may select everything
     problems = judge(obj) if judge is not None else ()
     if len(problems) > MOST_TRIED and all(problem.node is not node for problem in problems[:MOST_TRIED]):
         return []
@@ -110,9 +112,9 @@ def _is_tags_of_term(holder: Node) -> bool:
 
 
 def _settles(obj: Object, changes: list[Edit], judge: Judge) -> bool:
-    """Whether a judge has less against the object once the changes are made, and nothing that it had not before.
+    """Return whether an object has fewer problems after the edits, and none that it did not have before.
 
-    A comparison whose list of values goes still lacks its one value, though nothing in the list is wrong any more.
+    If the values of an operator such as `Gt` are removed as a whole, its one required value is still missing.
     """
     source = obj.source
     if any(edit.source is not source for edit in changes) or RUN.is_over():
@@ -132,11 +134,10 @@ def _settles(obj: Object, changes: list[Edit], judge: Judge) -> bool:
 def rename_to_missing(
     obj: Object, holder: Node, problems: Sequence[SchemaProblem], judge: Judge
 ) -> tuple[str, str, list[Edit]] | None:
-    """Return an unknown field of a list's item and the field that it lacks, and the edit that renames the one to the
-    other.
+    """Return an unknown field of a list item, the missing field that was meant, and the edits that rename the field.
 
-    None if nothing or more than that one change would settle it. A larger mapping, such as `disruption`, may lack one
-    thing and hold another in the wrong place. `problems` are all those of the object.
+    None unless this one change removes a problem. A larger mapping, such as `disruption`, may lack one field and have
+    another in the wrong place. `problems` are all problems of the object.
     """
     if holder.parent is None or holder.parent.kind != "sequence" or len(problems) > MOST_TRIED:
         return None
@@ -149,9 +150,9 @@ def rename_to_missing(
 
 
 def swap_thresholds(kubelet: Node) -> list[tuple[str, list[Edit]]]:
-    """Return the two thresholds of image collection, each in the place of the other.
+    """Return the edits that swap the two thresholds of image garbage collection, and those that drop the high one.
 
-    None if a number is not known.
+    Empty if a number is not known.
     """
     high, low = kubelet.get(_HIGH), kubelet.get("imageGCLowThresholdPercent")
     if high is None or low is None or type(high.value) is not int or type(low.value) is not int:
@@ -167,7 +168,9 @@ _HIGH = "imageGCHighThresholdPercent"
 
 
 def missing_terms(node_class: Object, field: str, others: Sequence[Object]) -> Iterator[tuple[str, list[Edit]]]:
-    """Yield what subnets or security groups a class may be meant to select, by what is written next to it."""
+    """Yield the terms for subnets or security groups that a class was probably meant to have, with their edits. They
+    come from other terms, other classes and the role's name.
+    """
     spec = node_class.node.get("spec")
     if spec is None:
         return
@@ -180,7 +183,7 @@ def missing_terms(node_class: Object, field: str, others: Sequence[Object]) -> I
 
 def _discovery_tags(node_class: Object, field: str, others: Sequence[Object]) -> Iterator[tuple[str, dict[str, str]]]:
     sibling = "securityGroupSelectorTerms" if field == "subnetSelectorTerms" else "subnetSelectorTerms"
-    # A subnet and a security group do not bear one name.
+    # A subnet and a security group do not have the same name.
     if (tags := _only_tags(node_class, sibling)) is not None and "Name" not in tags:
         yield f"as {sibling} does", tags
     for other in _other_classes(node_class, others):
@@ -193,8 +196,8 @@ def _discovery_tags(node_class: Object, field: str, others: Sequence[Object]) ->
 
 
 def move_kubelet_flags(node_class: Object, data: UserData, start: int, end: int) -> list[tuple[str, list[Edit]]]:
-    """Return a call of user data, from `start` to `end`, without which its flags about the kubelet go to
-    `spec.kubelet`.
+    """Return the edits that remove a bootstrap call from `start` to `end`, and those that also move its kubelet flags
+    to `spec.kubelet`, each with a title.
     """
     spec, text = node_class.node.get("spec"), data.text
     begin, stop = text.rfind("\n", 0, start) + 1, text.find("\n", end)
@@ -221,11 +224,13 @@ def move_kubelet_flags(node_class: Object, data: UserData, start: int, end: int)
 
 
 _NAMED_SELECTORS = ("ami", "securityGroup", "subnet")
-"""Selectors whose terms may ask for a name; EC2 keeps that of a subnet in a tag."""
+"""Selectors whose terms can select by name. For a subnet the name is a tag."""
 
 
 def selected_by_name(obj: Object, at: Node) -> list[tuple[str, list[Edit]]]:
-    """Return a selector term whose `id` holds a name, as the term for that name; none if it may be an id."""
+    """Return the edits that make a selector term select by name, if its `id` is a name. Empty if the value may be an
+    id.
+    """
     term, value = at.parent, at.value
     spec = obj.node.get("spec")
     if term is None or spec is None or not isinstance(value, str) or re.fullmatch(r"\w+-[0-9a-f]{8,17}|\s*", value):
@@ -239,7 +244,9 @@ def selected_by_name(obj: Object, at: Node) -> list[tuple[str, list[Edit]]]:
 
 
 def missing_role(node_class: Object, others: Sequence[Object]) -> Iterator[tuple[str, list[Edit]]]:
-    """Yield what role the nodes of a class may be meant to have, by what is written next to it."""
+    """Yield the role or instance profile that a class was probably meant to have, with the edits. They come from
+    other classes and from the cluster in its tags.
+    """
     spec = node_class.node.get("spec")
     if spec is None:
         return
@@ -258,12 +265,12 @@ def missing_role(node_class: Object, others: Sequence[Object]) -> Iterator[tuple
 
 
 def is_null(node: Node | None) -> bool:
-    """Whether a field is not there, or has no value, which is the same to an API server."""
+    """Return whether a field is missing or null, which is the same to the API server."""
     return _is_null(node)
 
 
 def _give(holder: Node, name: str, value: str) -> list[Edit]:
-    """Return a field of a mapping that it lacks, or that has no value yet."""
+    """Return the edits that add a field to a mapping, or set a null. Empty if the field has a value."""
     present = holder.get(name)
     if present is None:
         return if_editable(add_key, holder, name, value)
@@ -271,7 +278,9 @@ def _give(holder: Node, name: str, value: str) -> list[Edit]:
 
 
 MOST_COMPARED = 10
-"""Other classes that are looked at for what one lacks: in a file of hundreds each would be compared with all."""
+"""The most other classes that are searched for values that a class lacks: a file with hundreds would be compared pair
+by pair.
+"""
 
 
 def _other_classes(node_class: Object, others: Sequence[Object]) -> Iterator[Object]:
@@ -280,7 +289,7 @@ def _other_classes(node_class: Object, others: Sequence[Object]) -> Iterator[Obj
 
 
 def _only_tags(node_class: Object, field: str) -> dict[str, str] | None:
-    """Return the tags of the one term of a field, where it holds nothing else and none is a pattern or not known."""
+    """Return the tags of the only term of a field. None if the term has other fields, or if a tag is not known."""
     terms = node_class.node.find("spec", field)
     tags = terms.items[0].get("tags") if terms is not None and len(terms.items) == 1 else None
     if terms is None or tags is None or len(terms.items[0].entries) != 1 or not tags.entries:
@@ -296,7 +305,9 @@ _PART_OF_BLOCK = rf"(?:^|[\s;])(?:{_WORDS})(?=[\s;]|$)|[{{}}(]\s*$|<<"
 
 
 def without_line(places: ScalarPlaces, start: int, end: int) -> list[Edit]:
-    """User data without the line of a range; no edits where the line goes on, or is part of a larger command."""
+    """Return the edits that remove the line of a range from user data. Empty if the line continues, or is part of a
+    larger command.
+    """
     text = places.text
     begin, newline = text.rfind("\n", 0, start) + 1, text.find("\n", end)
     stop = len(text) if newline < 0 else newline + 1

@@ -1,4 +1,4 @@
-"""What a rule about a file may ask of the other files of a run: installations, Terraform's blocks, what they hold."""
+"""The files of a run, for rules about a file: installations of the controller, Terraform blocks, objects nearby."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class RunFiles:
-    """The files of a run, and those that tell of the cluster next to them, for rules about a file as a whole."""
+    """The files of a run, and the files next to them that describe the cluster, for rules about a whole file."""
 
     def __init__(self, context: ObjectRelations, stated: Callable[[], StatedSettings] | None) -> None:
         self._context = context
@@ -38,7 +38,7 @@ class RunFiles:
 
     @cached_property
     def installs(self) -> Sequence[ControllerInstall]:
-        """How the files of the repository install the controller, in every form, with the values of its chart."""
+        """Return the installations of the controller in all files of the repository, with the values of the chart."""
         if self._stated is not None:
             return self._stated().installs
         from nodelint.inventory.controller_installs import find_installs
@@ -46,7 +46,7 @@ class RunFiles:
         return find_installs(self._context.files)
 
     def installs_in(self, source: Source) -> Sequence[ControllerInstall]:
-        """Return the installations of which a file holds a part."""
+        """Return the installations of which a file has a part."""
         return self._installs_by_path.get(source.path, ())
 
     @cached_property
@@ -55,7 +55,9 @@ class RunFiles:
 
     @property
     def files_around(self) -> Sequence[Source]:
-        """The files of the run, what is judged of them, and those that tell of the cluster but name no Karpenter."""
+        """Return the files of the run, the texts rendered from them, and the files that describe the cluster but do
+        not name Karpenter.
+        """
         stated, judged = self._stated, self._context.files
         if stated is None:
             return judged
@@ -66,9 +68,9 @@ class RunFiles:
         return self._around[1]
 
     def objects_near(self, source: Source, kind: type[AnyObject]) -> Sequence[AnyObject]:
-        """Return the objects of a class below the nearest folder around a file that holds any.
+        """Return the objects of a class below the nearest folder around a file that has any.
 
-        If there are none, those of the files count of which overlays and charts make what the clusters get.
+        If there are none, objects in the files count from which overlays and charts render the manifests.
         """
         near = self._find_near(source, kind, self._context.objects)
         if not near and self.files_of_run:
@@ -88,22 +90,23 @@ class RunFiles:
 
     @property
     def files_of_run(self) -> Sequence[Source]:
-        """The files of the run as they are written, also for a rule about what is rendered of them."""
+        """Return the files of the run as they are written, also for a rule about rendered manifests."""
         stated = self._stated
         return self._context.files if stated is None else stated().files
 
     def is_in_files(self, pattern: re.Pattern[str] | str, around: bool = False) -> bool:
-        """Return whether a file of the run holds a text or matches a pattern; with `around`, those next to it count.
-
-        Rules about a file ask it of all the others.
+        """Return whether a file of the run contains a text or matches a pattern. With `around`, files next to the run
+        count as well.
         """
-        judged, beside = self._context.files, self._list_beside(pattern) if around else ()
-        return any(is_match(file, pattern) for file in judged) or bool(beside)
+        if any(is_match(file, pattern) for file in self._context.files):
+            return True
+        return around and bool(self._list_beside(pattern))
 
     def files_with(self, pattern: re.Pattern[str] | str, around: bool = False) -> Sequence[Source]:
-        """Return the files of the run that hold a text or match a pattern; with `around`, also those next to it.
+        """Return the files of the run that contain a text or match a pattern. With `around`, files next to the run
+        count as well.
 
-        Each text is searched once, however many files, and trials of fixes, ask for it.
+        Each text is searched once, although many files, and trials of fixes, need the result.
         """
         found = self._matches.get((pattern, around))
         if found is None or found[0] is not self._context.files:
@@ -125,7 +128,9 @@ class RunFiles:
 
     @property
     def has_unread_text(self) -> bool:
-        """Whether a file of the run has a text about Karpenter that could not be read, and that no form renders."""
+        """Return whether a file of the run has a text about Karpenter that could not be read, and that no rendered
+        manifest replaces.
+        """
         files = self._context.files
         replaced = {path for source in files if source.built is not None for path in source.built.replaces}
         return any(
@@ -136,7 +141,7 @@ class RunFiles:
         )
 
     def classes_of(self, source: Source) -> Sequence[EC2NodeClass]:
-        """Return the EC2NodeClasses that a file holds."""
+        """Return the EC2NodeClasses in a file."""
         if self._classes_of is None:
             self._classes_of = _group(
                 (id(obj.source), obj) for obj in self._context.objects if isinstance(obj, EC2NodeClass)
@@ -145,7 +150,7 @@ class RunFiles:
 
     @property
     def has_terraform(self) -> bool:
-        """Whether the run has Terraform files; without any, nothing that reads them is loaded."""
+        """Return whether the run has Terraform files. If not, no code that reads them is loaded."""
         files = self.files_of_run
         if self._has_terraform is None or self._has_terraform[0] is not files:
             self._has_terraform = files, any(file.path.endswith((".tf", ".tofu", ".hcl")) for file in files)
@@ -153,7 +158,9 @@ class RunFiles:
 
     @property
     def terraform(self) -> TerraformBlocks:
-        """The blocks of Terraform in the files of the run and next to them, also for what is rendered of them."""
+        """Return the Terraform blocks in the files of the run and next to them, also for a rule about rendered
+        manifests.
+        """
         from nodelint.forms.terraform.terraform_trace import TerraformBlocks
 
         stated = self._stated() if self._stated is not None else None
@@ -172,7 +179,7 @@ def _group(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
 
 
 def _folders_around(path: str) -> Iterator[str]:
-    """Yield the folders around a file, the nearest first, the one that holds all last: empty for relative paths."""
+    """Yield the folders around a file, from the nearest to the outermost (an empty text for a relative path)."""
     folder = os.path.dirname(path)
     while folder and folder != os.path.dirname(folder):
         yield folder

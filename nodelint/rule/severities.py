@@ -1,4 +1,4 @@
-"""The severities that findings of a rule can have: what its file says, and what its examples show."""
+"""The severities of a rule's findings: those in its file, and those of its examples."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ _ORDER: tuple[Severity, ...] = ("error", "warning", "info")
 
 
 def list_severities(rule: Rule, shown: Iterable[Severity]) -> list[Severity]:
-    """Return the severities of a rule, the gravest first; `shown` are those of the findings of its examples."""
+    """Return the severities of a rule, the most severe first. `shown` are those of the findings in its examples."""
     found = {*shown, *_find_written(rule)} or {rule.severity}
     return [severity for severity in _ORDER if severity in found]
 
 
 def _find_written(rule: Rule) -> Iterator[Severity]:
-    """Yield the severities that the file of a rule gives to its findings; the rule's own for one that has none."""
+    """Yield the severities that the file of a rule gives to its findings, and the rule's own for a finding without
+    one.
+    """
     path = _find_file(load_check(rule))
     if path is None:
         return

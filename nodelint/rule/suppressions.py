@@ -1,8 +1,8 @@
-"""Comments that silence a rule: `# nodelint: ignore[rule, other-rule] why`.
+"""Comments that suppress a rule: `# nodelint: ignore[rule, other-rule] why`.
 
-At the end of a line the comment is about what begins on that line. On a line of its own it is about
-what begins on the next line, as a whole: a field, an entry of a list, or the object when it stands
-above the object's first line.
+At the end of a line, the comment applies to values that begin on that line. On a line of its own, it applies to the
+whole value that begins on the next line: a field, an entry of a list, or the object if the comment is above the
+object's first line.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ _OTHER_COMMENT = (
     r"|noqa\b|[\w-]{0,24}[ \t:_-]{0,4}(?:disable|ignore|skip)(?:-(?:next-)?line)?(?=[ \t]*[=:\[(]))"
     r"[ \t]*[=:\[( \t]?[ \t]*(?P<names>[^\])\n\r#]*)[^\n\r]*"
 )
-"""Comments in the form of other linters, which silence nothing here."""
+"""Comments in the form of other linters, which suppress nothing."""
 
 
 class Suppression:
-    """One comment: the rules it names, the characters it covers, and the rules it has silenced.
+    """A comment: the rules that it names, the characters to which it applies, and the rules that it has suppressed.
 
-    `span` is the comment itself; `scope` is None if nothing begins that it could be about. One in the form of another
-    linter has words in `foreign`, which may be names of rules, and silences nothing; `ours` says that it is addressed
-    to nodelint. `near` are then the rules that find something there.
+    `span` is the comment itself. `scope` is None if no value follows to which it could apply. For a comment in the
+    form of another linter, `foreign` has its words, which may be names of rules; it suppresses nothing. `ours` is
+    then true if it names nodelint, and `near` are the rules that report something at its place.
     """
 
     foreign: tuple[str, ...] | None = None
@@ -51,11 +51,11 @@ class Suppression:
 
     @property
     def source(self) -> SourceText:
-        """Return the text that the comment stands in."""
+        """Return the text that contains the comment."""
         return self.span.source
 
     def matches(self, names: Sequence[str], finding: Finding) -> bool:
-        """Whether the comment is about this finding of a rule that has, or has had, these names."""
+        """Return whether the comment applies to a finding of a rule with these current or former names."""
         at = finding.span
         return (
             not set(names).isdisjoint(self.rules)
@@ -69,7 +69,7 @@ _LEAST = len("#nodelint:ignore")
 
 
 class _Page:
-    """The nodes of a document in their order, and what comments in it have been found to be about."""
+    """The nodes of a document in their order, with a cache of the values to which comments apply."""
 
     def __init__(self, document: Document) -> None:
         assert document.root is not None
@@ -90,12 +90,14 @@ class _Page:
         return {id(entry.key): entry.value.end for node in self.nodes for entry in node.entries}
 
     def whole(self, node: Node) -> int:
-        """Where a node ends, and with a field's name its value, which may be a block on the lines below."""
+        """Return the end of a node. For a field's name, return the end of its value, which may be a block on the
+        lines below.
+        """
         return max(node.end, self._ends.get(id(node), 0))
 
 
 def suppressions(source: SourceText) -> list[Suppression]:
-    """Return the comments of a source in their order."""
+    """Return the suppressing comments of a source in their order, then those in the form of other linters."""
     patterns = [_COMMENT] if source.holds("nodelint:") else []
     if any(map(source.holds, _OTHERS)):
         patterns.append(_OTHER_COMMENT)
@@ -110,7 +112,7 @@ def _find_comments(source: SourceText, pattern: str) -> list[Suppression]:
             scalars = _find_long_scalars(source, document)
             page = _Page(document)
             here = []
-            # The last first: what a row of comments is about is then looked for once.
+            # The last first: the node below several comment lines is then searched for once.
             for match in reversed(list(comment.finditer(source.flat, document.start, document.end))):
                 before = bisect_left(scalars, (match.start() + 1,)) - 1
                 if before < 0 or match.start() >= scalars[before][1]:
@@ -123,7 +125,7 @@ def _find_comments(source: SourceText, pattern: str) -> list[Suppression]:
 
 
 def _find_line_comments(source: SourceText, comment: re.Pattern[str]) -> list[Suppression]:
-    """Return the comments of HCL outside of objects: each is about its line, or about the next one."""
+    """Return the comments of HCL outside of objects. Each applies to its line, or to the next one."""
     documents = [(document.start, document.end) for document in source.documents if document.root is not None]
     outside = (
         match
@@ -134,7 +136,9 @@ def _find_line_comments(source: SourceText, comment: re.Pattern[str]) -> list[Su
 
 
 def _find_long_scalars(source: SourceText, document: Document) -> list[tuple[int, int]]:
-    """Where the scalars stand that may hold what looks like a comment: plain ones, and short ones, do not."""
+    """Return start and end of the scalars that may contain a text like such a comment. Plain and short ones
+    cannot.
+    """
     assert document.root is not None
     if not source.masked and all(source.flat.find(mark, document.start, document.end) < 0 for mark in "\"'|>"):
         return []
@@ -151,7 +155,7 @@ def _start(node: Node) -> int:
 
 @lru_cache(maxsize=64)
 def _names(listed: str) -> tuple[str, ...]:
-    """Return the rules that a comment lists; many comments list the same."""
+    """Return the rules that a comment lists. Cached, because many comments list the same."""
     return tuple([name.strip() for name in listed.split(",") if name.strip()])
 
 
@@ -174,13 +178,15 @@ def _suppression(source: SourceText, page: _Page | None, match: re.Match[str]) -
 
 
 def _next_line(source: SourceText, after: int) -> Span | None:
-    """Return the first line after `after` that is neither blank nor a comment."""
+    """Return the span of the first line after `after` that is neither blank nor a comment. None if there is none."""
     line = re.compile(r"(?m)^[ \t]*[^\s#][^\n]*").search(source.flat, after)
     return None if line is None else Span(source, line.start(), line.end())
 
 
 def _next(source: SourceText, page: _Page, after: int) -> Span | None:
-    """Return the widest thing that begins on the first line after `after` that is neither blank nor a comment."""
+    """Return the span of the largest value that begins on the first line after `after` that is neither blank nor a
+    comment. None if there is none.
+    """
     text = source.flat
     first = at = text.find("\n", after) + 1
     found = None
@@ -201,5 +207,7 @@ def _next(source: SourceText, page: _Page, after: int) -> Span | None:
 
 
 def _under_a_key(node: Node) -> bool:
-    """A block under a key begins where its first member does; the comment above that is the member's."""
+    """Return whether a node is a block below a key. The block begins at its first member, so a comment above it
+    applies to the member.
+    """
     return node.style == "block" and node.parent is not None and node.parent.kind == "mapping"

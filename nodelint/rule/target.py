@@ -1,4 +1,4 @@
-"""What manifests are judged for: releases, schemas, and what is known of AWS."""
+"""The target for which manifests are judged: releases, schemas, and AWS facts."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 class Target(NamedTuple):
-    """What the manifests are judged for.
+    """The target for which the manifests are judged.
 
-    `schemas` stand for the API server, None for the bundled ones; `facts` are what is known of AWS. `choose` gives
-    the releases of an object, oldest first, in the place of these, or says why it is not judged. `stated` reads what
-    files state of the controller's settings. `today` is the day of the run, in days since 1970, where files state the
-    releases (`chosen`), and `day` in any case where there is a run.
+    `schemas` are those of the API server, None for the bundled ones; `facts` are the AWS facts. `choose` returns the
+    releases of an object, oldest first, which replace those of the target, or the reason why the object is not
+    judged. `stated` returns the controller settings that files state. `today` is the date of the run, in days since
+    1970, if files state the releases (`chosen`), and `day` is the date in any case.
     """
 
     karpenter: Version
@@ -34,12 +34,12 @@ class Target(NamedTuple):
     today: int | None = None
     chosen: Chosen | None = None
     assumed: bool = False
-    """Whether nothing names or states the release, so that the newest known is taken."""
+    """True if no option and no file states the release, so that the newest known release is used."""
     day: int | None = None
 
     @property
     def releases(self) -> tuple[Version, KubernetesVersion | None]:
-        """Return the releases of Karpenter and of Kubernetes."""
+        """Return the Karpenter release and the Kubernetes version."""
         return self.karpenter, self.kubernetes
 
     def for_choice(self, chosen: Chosen) -> Target:
@@ -53,7 +53,7 @@ class Target(NamedTuple):
         )
 
     def for_object(self, obj: Object) -> tuple[Target, ...]:
-        """Return all that an object is judged for; nothing if it is not judged."""
+        """Return the targets for which an object is judged, one for each release. Empty if it is not judged."""
         if self.choose is None:
             return (self,)
         chosen = self.choose(obj)

@@ -17,10 +17,10 @@ from nodelint.text.embedded_regions import (
     Reading,
     groups_of,
     line_after,
+    may_hold_chart_values,
+    may_hold_object,
     may_hold_values,
     read_region,
-    says_object,
-    says_values,
 )
 from nodelint.text.embedded_text import unescape_in_place
 from nodelint.text.nodes import Node, SourceText
@@ -126,7 +126,9 @@ def blocks(source: SourceText, root: Node, within: EmbeddedYaml | None = None) -
         if node.style not in ("literal", "folded") or node.shared:
             continue
         target = jsonpatch.target(node)
-        is_grouped = groups.search(text, node.start, node.end) is not None or says_values(text, node.start, node.end)
+        is_grouped = groups.search(text, node.start, node.end) is not None or may_hold_chart_values(
+            text, node.start, node.end
+        )
         if target is None and not is_grouped:
             continue
         keys = _keys_above(node)
@@ -135,11 +137,11 @@ def blocks(source: SourceText, root: Node, within: EmbeddedYaml | None = None) -
             continue
         part = not _PATCHES.isdisjoint(keys)
         region = EmbeddedYaml(body, line_after(text, node.end), "block", shell=shell, part=part)
-        if target is not None and not says_object(source, text, body, node.end):
+        if target is not None and not may_hold_object(source, text, body, node.end):
             yield from read_region(source, region._replace(target=target))
         elif node.style == "literal":
             yield from read_text(source, region)
-        elif says_object(source, text, body, node.end):
+        elif may_hold_object(source, text, body, node.end):
             reason = "a manifest in a folded text, whose lines are joined: write `|` in the place of `>`"
             yield Reading(None, body, region.end, region, False, "", reason, node.start, True)
 
@@ -149,7 +151,7 @@ def read_quoted(source: SourceText, start: int, end: int, value: object) -> Iter
 
     Their nodes have the positions of the quoted characters. They are marked as shared, so that no edit changes them.
     """
-    if not isinstance(value, str) or not says_object(source, value, 0, len(value)):
+    if not isinstance(value, str) or not may_hold_object(source, value, 0, len(value)):
         return
     region = EmbeddedYaml(start + 1, end - 1, "quoted")
     body = unescape_in_place(source.text[start + 1 : end - 1])
@@ -182,7 +184,7 @@ def _keys_above(node: Node) -> list[str] | None:
 def read_text(source: SourceText, region: EmbeddedYaml) -> Iterator[Reading]:
     """Yield the manifests of a region that is YAML, or a script with YAML in its heredocs."""
     text = source.text
-    if not says_object(source, text, region.start, region.end):
+    if not may_hold_object(source, text, region.start, region.end):
         if may_hold_values(text, region):
             readings = read_region(source, region._replace(lenient=True))
             yield from (reading for reading in readings if reading.root is not None)
@@ -227,7 +229,7 @@ def _heredocs(source: SourceText, start: int, end: int) -> Iterator[EmbeddedYaml
             if _is_quoted(line, match.start()):
                 continue
             literal = match["quote"] is not None
-            if says_object(source, text, at, close.start()) and " delete " not in line:
+            if may_hold_object(source, text, at, close.start()) and " delete " not in line:
                 part = re.search(r"\bpatch\b", line) is not None
                 ragged = bool(match["dash"]) and len(set(re.findall(r"(?m)^(\t*)\S", text[at : close.start()]))) > 1
                 yield EmbeddedYaml(at, close.start(), "shell", literal and not substituted, not literal, ragged, part)

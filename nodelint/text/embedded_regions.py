@@ -73,19 +73,21 @@ def groups_of(source: SourceText) -> str:
     return GROUPS if source.also is None else _MORE_GROUPS
 
 
-def says_object(source: SourceText, text: str, start: int, end: int) -> bool:
+def may_hold_object(source: SourceText, text: str, start: int, end: int) -> bool:
     """Return whether a text has an `apiVersion` for which its source is searched, so that it may be a manifest."""
     written = re.compile(rf"apiVersion[\"']?[ \t]*:[ \t]*[\"']?{groups_of(source)}")
     return written.search(text, start, end) is not None
 
 
-def says_values(text: str, start: int, end: int) -> bool:
+def may_hold_chart_values(text: str, start: int, end: int) -> bool:
     """Return whether a text may be the values of a chart that renders NodePools or EC2NodeClasses."""
     return text.find("karpenter", start, end) >= 0 and re.compile(VALUES).search(text, start, end) is not None
 
 
 def may_hold_values(text: str, region: EmbeddedYaml) -> bool:
-    return (region.host == "block" or region.host in TABLE.embedding) and says_values(text, region.start, region.end)
+    return (region.host == "block" or region.host in TABLE.embedding) and may_hold_chart_values(
+        text, region.start, region.end
+    )
 
 
 def read_region(source: SourceText, region: EmbeddedYaml, body: str | None = None) -> Iterator[Reading]:
@@ -110,7 +112,7 @@ def read_region(source: SourceText, region: EmbeddedYaml, body: str | None = Non
     for begin, end in _documents(masked, prefix):
         at, stop = region.start + begin, region.start + end
         part = region._replace(start=at, end=stop)
-        if region.target is not None or says_object(source, masked, begin, end) or may_hold_values(text, part):
+        if region.target is not None or may_hold_object(source, masked, begin, end) or may_hold_values(text, part):
             yield _document(source, region, masked[begin:end], region.start + begin, prefix, skipped)
 
 

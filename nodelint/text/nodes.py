@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator
 
 from nodelint.base.types import TYPE_CHECKING
@@ -280,15 +279,6 @@ class Document:
         self.target: Node | None = None
         self.nodes: Sequence[Node] | None = None
 
-    @property
-    def origin(self) -> str | None:
-        """Return the file that a `# Source:` comment of `helm template` names. None if there is no such comment."""
-        if self.root is None:
-            return None
-        above = self.root.source.text[self.start : self.root.start]
-        named = re.search(r"(?m)^# Source: ([^\s:]+/(?:templates|crds)/[^\r\n]+)", above)
-        return None if named is None else named[1].rstrip()
-
 
 class SourceText:
     """The text of a file, its documents, and its syntax errors.
@@ -313,7 +303,6 @@ class SourceText:
 
     __slots__ = (
         "_lines",
-        "_origins",
         "_roots",
         "also",
         "built",
@@ -374,7 +363,6 @@ class SourceText:
         self.built: Any = None
         self.held: tuple[object, Any] | None = None
         self._lines: Lines | None = None
-        self._origins: list[tuple[int, int, str | None]] | None = None
         self._roots: dict[int, Document] = {}
         self.words: dict[str, bool] = {}
         self.derived: dict[Hashable, Any] = {}
@@ -402,7 +390,7 @@ class SourceText:
     def replace_text(self, text: str) -> None:
         """Replace the text. The caller has already put the new documents in place (see `text.incremental`)."""
         self.text = text
-        self._lines = self._origins = None
+        self._lines = None
         self._roots, self.derived, self.noted = {}, {}, None
         if self.held is not None:  # objects of unchanged documents stay the same
             self.held = None, self.held[1]
@@ -439,27 +427,6 @@ class SourceText:
         """
         return self.lines.start_of_line(number)
 
-    def origin(self, offset: int) -> str | None:
-        """Return the chart file that rendered the document at an offset.
-
-        None if no `# Source:` comment of Helm names it.
-        """
-        if self._origins is None:
-            self._origins = list(self._origins_read()) if "# Source: " in self.text else []
-        at = bisect_right(self._origins, offset, key=_start) - 1
-        if at < 0:
-            return None
-        _, end, origin = self._origins[at]
-        return origin if offset < end else None
-
-    def _origins_read(self) -> Iterator[tuple[int, int, str | None]]:
-        """Yield start, end and origin of each outermost document. A document inside another document is skipped."""
-        last = -1
-        for document in sorted(self.documents, key=lambda d: d.start):
-            if document.start >= last and document.end > document.start:
-                last = document.end
-                yield document.start, document.end, document.origin
-
     def document_of(self, root: Node) -> Document | None:
         """Return the document with a given root node. None if there is none."""
         if self.noted is not None and self.noted.root is root:
@@ -467,7 +434,3 @@ class SourceText:
         if not self._roots:
             self._roots = {id(document.root): document for document in reversed(self.documents)}
         return self._roots.get(id(root))
-
-
-def _start(part: tuple[int, int, str | None]) -> int:
-    return part[0]

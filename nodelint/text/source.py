@@ -205,9 +205,9 @@ class Source(SourceText):
         version = document.root.get("apiVersion") if document.root is not None else None
         if version is None or "karpenter" in str(version.value):
             return False
-        from nodelint.text.embedded_regions import says_values
+        from nodelint.text.embedded_regions import may_hold_chart_values
 
-        return says_values(self.text, document.start, document.end)
+        return may_hold_chart_values(self.text, document.start, document.end)
 
     def _take(self, readings: Iterable[Reading], depth: int = 1) -> None:
         """Add documents for the manifests that were found in a text. `depth` is the number of nested texts."""

@@ -1,7 +1,7 @@
-"""Errors of a controller by cause: errors that pass by themselves, and errors that stay.
+"""Group the errors of a Karpenter controller by cause: errors that pass by themselves, and errors that stay.
 
-`triage` reads lines one by one and keeps only groups, so that a log of any size fits. It knows the
-release from the log itself where it can: every line holds the commit that the controller was built from.
+`triage` reads line by line and keeps only groups, so that a log may have any size. It reads the release from the log
+if possible: every line contains the commit of the controller.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from nodelint.model.releases import Version
 from nodelint.triage.causes import VERDICTS, words_below_warning
 from nodelint.triage.disruptions import Disrupted
 from nodelint.triage.groups import LogGroup, Release, Sorter
-from nodelint.triage.kubectl_objects import count_disruptions, is_objects, of_objects
+from nodelint.triage.kubectl_objects import count_disruptions, is_objects, list_disrupted, of_objects
 from nodelint.triage.kubectl_text import find_table, of_text
 from nodelint.triage.logs import LogLine, Reader
 from nodelint.triage.streams import NoLog, bounded
@@ -29,13 +29,15 @@ __all__ = ["LogGroup", "NoLog", "Release", "Triage", "bounded", "format_time", "
 
 
 class Triage(NamedTuple):
-    """What a log has to say. `groups` are in the order of what matters: what stays first, what is over last.
+    """The causes in a log.
 
-    `lines` are all lines but blank ones, `read` those of the controller, `unread` those that nothing could be made
-    of; `cut_first` and `cut_last` say that the first or last line is a piece of one. `shapes_dropped` counts the
-    lines of unknown messages that were too many to keep apart. Where `kind` is `objects`, a line stands for an event
-    or a condition; `messages` are bare lines without times. `releases` is empty if none is known. `disruptions`
-    counts what Karpenter disrupts on purpose, by its reason; `disrupted` are the first of the nodes in lines.
+    `groups` are sorted: causes that stay first, and within a verdict causes that are over last.
+
+    `lines` is the number of lines that are not blank, `read` those of the controller, `unread` those that could not
+    be parsed. `cut_first` and `cut_last`: the first or last line is incomplete. `shapes_dropped` is the number of
+    lines of unknown messages beyond the limit. If `kind` is `objects`, a line stands for an event or a condition;
+    `messages` are lines without times. `releases` is empty if no release is known. `disruptions` counts voluntary
+    disruptions by reason; `disrupted` are the first disrupted nodes.
     """
 
     groups: tuple[LogGroup, ...]
@@ -54,20 +56,20 @@ class Triage(NamedTuple):
 
     @property
     def stays(self) -> bool:
-        """Whether there is anything that does not pass by itself."""
+        """Return whether an error does not pass by itself."""
         return any(group.verdict == "stays" for group in self.groups)
 
     @property
     def newest_release(self) -> Version | None:
-        """The newest of the releases that wrote the log; None if none is known."""
+        """Return the newest release that wrote the log; None if none is known."""
         return max((release.version for release in self.releases), default=None)
 
 
 def triage(lines: Iterable[bytes], release: Version | None = None) -> Triage:
-    """Sort the failures of a log, of events and conditions, or of bare messages by cause.
+    """Group the errors of a log, of events and conditions, or of bare messages by cause.
 
-    `release` stands for lines that do not tell theirs; where it is None, what depends on the release cannot be
-    disruptions. NoLog where nothing of it is Karpenter's.
+    `release` is the release of lines that do not state one; None if it is not known. Raise NoLog if no line is from
+    Karpenter.
     """
     tee = _Tee(lines)
     if is_objects(tee.head()):
@@ -109,7 +111,7 @@ _HEAD_LINES = 5
 
 
 class _Tee:
-    """Lines as they come, and those read so far as text, until they prove to be a log or too many."""
+    """Passes lines on and keeps them as text until they prove to be a log, or are too many."""
 
     def __init__(self, lines: Iterable[bytes]) -> None:
         self._lines = iter(lines)
@@ -118,13 +120,13 @@ class _Tee:
         self._keeps = True
 
     def head(self) -> str:
-        """Return the first lines, which are still to be read."""
+        """Return the first lines as text without consuming them."""
         first = list(islice(self._lines, _HEAD_LINES))
         self._lines = chain(first, self._lines)
         return b"".join(first).decode("utf-8", "replace").removeprefix("\ufeff")
 
     def forget(self) -> None:
-        """Keep no lines any more."""
+        """Keep no lines from now on."""
         self._keeps = False
         self._kept.clear()
 
@@ -138,7 +140,7 @@ class _Tee:
             yield line
 
     def whole(self) -> str:
-        """All of it. NoLog where it is too large."""
+        """Return all remaining lines as text. Raise NoLog if they are too large."""
         chunks, size = [], 0
         for line in self._lines:
             chunks.append(line)
@@ -205,15 +207,15 @@ def _of_entries(entries: list[LogLine], unread: int, release: Version | None) ->
         shapes_dropped=found.dropped,
         kind="messages" if any(entry.source == "text" for entry in entries) else "objects",
         disruptions=count_disruptions(entries),
+        disrupted=list_disrupted(entries),
     )
 
 
 def with_findings(read: Triage, report: Report) -> Triage:
-    """The same with what each cause's rules say of the objects that its lines concern.
+    """Return the triage with the findings of each cause's rules about the objects that its lines concern.
 
-    A line about a NodeClaim concerns the pool it is named after, one about a pool its class, and one
-    about a class the pools that point to it. One about a pod concerns the workload that the pod is named after. The
-    report is best one for the log's own release.
+    A line about a NodeClaim concerns the NodePool in its name, a line about a NodePool its class, a line about a
+    class its NodePools, and a line about a pod its workload. The report should be one for the log's release.
     """
     classes: dict[str, set[str]] = {}
     for obj in report.objects:
@@ -245,7 +247,7 @@ _CLAIM = re.compile(r"(.+)-[a-z0-9]{5}")
 
 
 def _concerned(group: LogGroup, classes: Mapping[str, set[str]]) -> tuple[set[str], set[str]]:
-    """Names of the pools and of the classes that a group is about."""
+    """Return the names of the NodePools and classes that a group concerns."""
     pools, named = set(group.names.get("NodePool", ())), set(group.names.get("EC2NodeClass", ()))
     claims = (_CLAIM.fullmatch(name) for name in group.names.get("NodeClaim", ()))
     pools |= {claim[1] for claim in claims if claim and claim[1] in classes}

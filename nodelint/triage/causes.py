@@ -1,8 +1,8 @@
-"""What the messages of a controller's log mean, as `data/triage.json` has it from Karpenter's source.
+"""The causes of the messages in a controller's log, from `data/triage.json` (source: Karpenter's code).
 
-A cause is recognised by a few words of message and error; causes stand in the file from the most
-telling to the most general, and the first that fits is taken. What a cause means can depend on the
-release and on how long the controller has been up: the first of its cases that fits says it.
+A cause is recognized by words in message and error; the file lists specific causes before general ones, and the first
+match counts. The meaning may depend on the release and on the time since the controller's start: the first matching
+case counts.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from nodelint.model.releases import RELEASES, Version, releases_match
 Verdict = Literal["stays", "unclear", "passes"]
 
 VERDICTS: tuple[Verdict, ...] = ("stays", "unclear", "passes")
-"""Whether something must be done, in the order in which groups are shown."""
+"""Whether the user must act, in the order in which groups are shown."""
 
 Start = Literal["within", "after", "unknown"]
 """Whether a line was written shortly after the controller's start."""
 
 
 class Case(NamedTuple):
-    """What a cause means in some releases, and some time after the start; None stands for any."""
+    """The meaning of a cause in some releases and at some time after the start; `start` is None for any time."""
 
     releases: str
     start: Start | None
@@ -37,7 +37,7 @@ class Case(NamedTuple):
 
 
 class Beyond(NamedTuple):
-    """The largest instance type of EC2: what asks for more has another cause, by its id."""
+    """The size of the largest EC2 instance type: larger requests have another cause, given by its id."""
 
     cpu: float
     memory_gib: float
@@ -47,12 +47,11 @@ class Beyond(NamedTuple):
 class Cause(NamedTuple):
     """A known reason of failure.
 
-    `says` are alternatives, each some words that all occur in message or error. `info` marks a cause that the
-    controller logs below the level of a warning too. `quiet` is how long, in seconds, a cause may log nothing and
-    still go on, where the controller tries that rarely. `lasts` is after how many seconds without a pause a cause
-    that passes can no longer be relied on to; 0 for never. `apart` keeps the calls to AWS that are concerned apart,
-    because each must be corrected. `rules` would have caught it in the manifests. `beyond` is where the amounts that
-    the text asks for lead to another cause.
+    `says` are alternatives, each a set of words that all occur in message or error. `info`: the controller also logs
+    the cause below level warning. `quiet` is the number of seconds without a line after which the cause may still go
+    on. `lasts` is the number of seconds after which a passing cause counts as lasting; 0 for never. `apart`: each AWS
+    call is a group of its own, because each must be corrected. `rules` find the mistake in manifests. `beyond`
+    selects another cause if the requested amounts are too large.
     """
 
     id: str
@@ -67,11 +66,16 @@ class Cause(NamedTuple):
     beyond: Beyond | None = None
 
     def case(self, release: Version, start: Start) -> Case:
-        """Return what it means there; the last case fits any release and time."""
+        """Return the first case that fits a Karpenter release and the time since the controller started.
+
+        There is always one: the last case fits all.
+        """
         return next(c for c in self.cases if c.start in (None, start) and releases_match(c.releases, release))
 
     def case_of_any_release(self, start: Start) -> Case:
-        """Return what it means where the release is not known: the case of every release, or that they differ."""
+        """Return the case for an unknown release: the common case of all releases, or one that lists the
+        differences.
+        """
         releases_of: dict[Case, list[Version]] = {}
         for release in RELEASES:
             releases_of.setdefault(self.case(release, start), []).append(release)
@@ -89,7 +93,7 @@ class Cause(NamedTuple):
 
 
 def _of_releases(releases: Sequence[Version], means: str) -> str:
-    """Return what something means in releases that follow each other."""
+    """Return the meaning with the range of releases to which it applies."""
     if releases[0] == RELEASES[0]:
         span = f"Up to {releases[-1]}"
     else:
@@ -99,19 +103,19 @@ def _of_releases(releases: Sequence[Version], means: str) -> str:
 
 @cache
 def causes() -> tuple[Cause, ...]:
-    """Return every known cause, the most telling first."""
+    """Return all known causes, specific ones first."""
     return tuple(_cause(entry) for entry in table("triage")["causes"])
 
 
 @cache
 def cause_named(name: str) -> Cause:
-    """Return the cause of an id; StopIteration where there is none."""
+    """Return the cause with this id. Raise StopIteration if there is none."""
     return next(cause for cause in causes() if cause.id == name)
 
 
 @cache
 def words_below_warning() -> tuple[str, ...]:
-    """Words of lines below a warning that matter: failures told there, starts, and the release."""
+    """Return words of lines below level warning that matter: failures, starts, launches and the release."""
     first_words = [words[0] for cause in causes() if cause.info for words in cause.says]
     return (*first_words, *table("triage")["starts"], *table("triage")["launches"].values(), RELEASE_MESSAGE)
 
@@ -121,7 +125,7 @@ RELEASE_MESSAGE = "discovered karpenter version"
 
 
 def recognise(text: str, below_warning: bool = False) -> Cause | None:
-    """Return the cause that a line's message and error tell of; None for what is not known."""
+    """Return the cause of a line's message and error; None if it is unknown."""
     for first, rest, cause in _alternatives(below_warning):
         if first in text and all(word in text for word in rest):
             return cause_named(cause.beyond.cause) if cause.beyond and _exceeds(text, cause.beyond) else cause
@@ -130,7 +134,7 @@ def recognise(text: str, below_warning: bool = False) -> Cause | None:
 
 @cache
 def _alternatives(below_warning: bool) -> tuple[tuple[str, tuple[str, ...], Cause], ...]:
-    """Return each alternative of each cause, flat: a log of failures asks for all of them at every line."""
+    """Return each alternative of each cause as a flat list, which is faster to search for every line."""
     searched = [cause for cause in causes() if cause.info or not below_warning]
     return tuple((words[0], words[1:], cause) for cause in searched for words in cause.says)
 
@@ -141,7 +145,7 @@ _AMOUNT = re.compile(r'"(cpu|memory)\\?":\\?"(\d[^"\\]{0,30})')
 
 
 def _exceeds(text: str, most: Beyond) -> bool:
-    """Whether a pod of the text asks for more than the largest instance type has."""
+    """Return whether a pod of the text requests more than the largest instance type has."""
     limits = {"cpu": most.cpu * ONE, "memory": most.memory_gib * 2**30 * ONE}
     return any(
         billionths_or_zero(amount) > limits[resource]
@@ -159,24 +163,25 @@ _CALL = (
 
 
 def call_of(text: str) -> str:
-    """Return the call to AWS that a failure is about, as IAM names it: `ec2:CreateFleet`; empty if none is named."""
+    """Return the AWS call of a failure, as in IAM: `ec2:CreateFleet`; empty if the text names none."""
     found = next(filter(None, (pattern.search(text) for pattern in _CALL)), None)
     return f"{found[1].lower()}:{found[2]}" if found else ""
 
 
 def starts(message: str) -> bool:
-    """Whether the controller says this only while it starts."""
+    """Return whether the controller logs this message only during its start."""
     return any(message.startswith(start) for start in table("triage")["starts"])
 
 
 START_TAKES = float(table("triage")["start-takes"])
-"""Seconds after a start within which a cause that comes with starts is taken for that."""
+"""The seconds after a start of the controller in which errors that accompany a start are expected."""
 
 
 @cache
 def release_of(commit: str) -> Version | None:
-    """Return the release that was built from a commit of the provider, which stands in every line; None for own
-    builds.
+    """Return the release that was built from a commit of the provider; None for a custom build.
+
+    The commit is in every line of the log.
     """
     text = table("triage")["commits"].get(commit[:7])
     return Version.parse(text) if text else None
@@ -204,9 +209,7 @@ def _masks() -> tuple[tuple[re.Pattern[str], str], ...]:
 
 
 def shape(text: str, names: tuple[str, ...] = ()) -> str:
-    """Return a message without what differs from one time to the next: ids, names, numbers, addresses; on one
-    line.
-    """
+    """Return a message on one line, with ids, names, numbers and addresses replaced."""
     text = text[:2000]
     for name in sorted(names, key=len, reverse=True):
         # A name of few letters is part of many words; to look for a longer one without a pattern is much faster.

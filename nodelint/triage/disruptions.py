@@ -1,4 +1,4 @@
-"""The nodes that lines of a log say Karpenter disrupts on purpose."""
+"""The nodes that Karpenter disrupts voluntarily, from the lines of a log."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import re
 from nodelint.base.tuples import NamedTuple
 
 MOST = 1000
-"""Nodes that are kept; the counts are of all."""
+"""The most nodes that are kept. The counts include all nodes."""
 
 _LINE = re.compile(
     rb"disrupting (?:node\(s\)|nodeclaim\(s\)|via (\w{1,30}))(?:.{0,4000}?\"reason\":\s?\"(\w{1,30})\")?"
 )
-"""The line about a disruption: with its reason since 1.1, named after `via` before."""
+"""The log line about a disruption. Since 1.1 it has a field `reason`; before, the reason is after `via`."""
 
 _EXPIRY = b"deleting expired nodeclaim"
-"""The line about a NodeClaim that has reached its `expireAfter`."""
+"""The log line about a NodeClaim that has reached its `expireAfter`."""
 
 _NODE = re.compile(rb'"Node":\s?\{"name":\s?"([\w.-]{1,253})"')
 _CLAIM = re.compile(rb'"NodeClaim":\s?\{"name":\s?"([\w.-]{1,253})"')
@@ -23,8 +23,12 @@ _TYPE = re.compile(rb'"instance-type":\s?"([\w.-]{1,40})"')
 _TIME = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 
 
+_OF_POOL = re.compile(r"(.{1,56})-[a-z0-9]{5}")
+"""The name of a NodeClaim: that of its NodePool and five random characters. A longer name may be cut."""
+
+
 class Disrupted(NamedTuple):
-    """A node that Karpenter disrupts: the reason in lower case, and what its line says; empty if it does not."""
+    """A disrupted node: the reason in lower case, and the data of its line; empty if the line lacks them."""
 
     reason: str
     time: str
@@ -32,9 +36,15 @@ class Disrupted(NamedTuple):
     claim: str
     instance_type: str
 
+    @property
+    def pool(self) -> str:
+        """Return the NodePool after which the NodeClaim is named. Empty if that is not known."""
+        named = _OF_POOL.fullmatch(self.claim)
+        return named[1] if named is not None else ""
+
 
 def read_disruption(raw: bytes) -> tuple[str, list[Disrupted]] | None:
-    """Return the reason of a line about a disruption, and the nodes that it names. None for any other line."""
+    """Return the reason of a disruption line, and the nodes that it names. None for any other line."""
     found = _LINE.search(raw) if b"disrupting " in raw else None
     if found is None and _EXPIRY not in raw:
         return None

@@ -1,6 +1,5 @@
-"""Find the log lines of a Karpenter controller in a line of an export.
-
-They stand in an array, in JSON strings or CSV cells, or one after the other.
+"""Find the controller's log lines in a line of a log export: in an array, in JSON strings or CSV cells, or
+in a row.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _DECODER = json.JSONDecoder()
 
 
 def read_object(text: str, start: int) -> dict[str, Any] | None:
-    """Return the JSON object that begins there; None if there is none, or a cut one."""
+    """Return the JSON object that begins at `start`; None if there is none, or if it is incomplete."""
     try:
         found, _ = _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
@@ -36,7 +35,7 @@ def read_object(text: str, start: int) -> dict[str, Any] | None:
 
 
 def is_controller_line(found: dict[str, Any]) -> bool:
-    """Whether an object is a line of the controller: zap's keys as Karpenter names them, and its logger or commit."""
+    """Return whether an object is a line of the controller: zap's keys, and Karpenter's logger or commit."""
     level, logger = found.get("level"), found.get("logger")
     if not isinstance(level, str) or level.upper() not in LEVELS or not isinstance(found.get("message"), str):
         return False
@@ -58,7 +57,7 @@ def split_export(line: str) -> Iterator[str]:
 def _in_array(line: str) -> Generator[str, None, int | None]:
     """Yield the lines in an array.
 
-    Gives where the rest begins: 0 for no array, None for one that was read to its end.
+    The generator returns where the rest begins: 0 if there is no array, None if the array was read to its end.
     """
     array = ARRAY.match(line)
     if array is None:
@@ -80,7 +79,9 @@ def _in_array(line: str) -> Generator[str, None, int | None]:
 
 
 def _in_strings(line: str, done: int) -> Generator[str, None, int]:
-    """Yield the JSON strings that hold a line, from `done` on. Gives how many could not be read."""
+    """Yield the JSON strings that contain a line, from `done` on. The generator returns how many could not
+    be parsed.
+    """
     broken = 0
     for mark in _BEGINS_ESCAPED.finditer(line):
         if mark.start() < done or broken == _MOST_BROKEN:
@@ -100,8 +101,8 @@ def _in_strings(line: str, done: int) -> Generator[str, None, int]:
 
 
 def _side_by_side(line: str, done: int, broken: int) -> Iterator[str]:
-    """Yield the objects that stand in a line one after the other, from `done` on; `broken` could not be read
-    before.
+    """Yield the objects in a row on one line, from `done` on; `broken` is the number of strings that could not be
+    parsed.
     """
     for begins in BEGINS.finditer(line, done):
         if begins.start() < done or broken == _MOST_BROKEN:

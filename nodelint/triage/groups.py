@@ -1,6 +1,6 @@
-"""Failures gathered into groups: one for each cause and case, and for each shape of an unknown message.
+"""Collect failures in groups: one for each cause and case, and one for each shape of an unknown message.
 
-What is kept is bounded, so that a log of any size fits.
+Memory is bounded, so that a log may have any size.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from nodelint.triage.launches import LAUNCHED_AGAIN, Launches
 from nodelint.triage.logs import FAILURES, LogLine
 
 KINDS = ("NodePool", "EC2NodeClass", "NodeClaim", "Node", "Pod")
-"""Kinds whose objects a line can be about, in the order in which they are shown."""
+"""The kinds of objects that a log line can concern, in the order in which they are shown."""
 
 # Karpenter tries a failing object again after at most 1,000 seconds; two tries missed are no accident.
 _SILENCE = 1800.0
@@ -42,14 +42,14 @@ _REMEMBERED = 4096
 
 
 class Release(NamedTuple):
-    """A release and how it is known: from the log, or by the user's word (`given`)."""
+    """A release and its source: the log, or the user (`given`)."""
 
     version: Version
     source: Literal["log", "given"]
 
 
 class FirstLine(NamedTuple):
-    """The first line of a group: its number in the log, from 1, and what it says."""
+    """The first line of a group: its number in the log (from 1), message and error."""
 
     line: int
     message: str
@@ -57,14 +57,14 @@ class FirstLine(NamedTuple):
 
 
 class LogGroup(NamedTuple):
-    """Lines that have one cause, and where that is a refused permission, one call.
+    """Lines with one cause; for refused permissions, with one AWS call.
 
-    `cause` and `case` are None if the message is unknown; `title` is then its shape. `times` is the number of lines,
-    at least: the controller itself drops repeats beyond 100 a second. `first` and `last` are in seconds since 1970.
-    `names` are those of the objects concerned, by kind, and `more` says how many names were too many to keep. `over`
-    says that the log goes on for long without it. `findings` are those of the cause's rules about the objects
-    concerned. `lasting` says for how many seconds, up to its last line, something goes on that should have passed by
-    then; 0 where that is not so. `releases` is empty if no line states its release and none was given.
+    `cause` and `case` are None if the message is unknown; `title` is then its shape. `times` is the least number of
+    lines: the controller drops repetitions beyond 100 a second. `first` and `last` are in seconds since 1970. `names`
+    are the names of concerned objects by kind, `more` the number of names beyond the limit. `over`: the log goes on
+    for a long time without such a line. `findings` are those of the cause's rules about the objects. `lasting` is the
+    number of seconds that a passing cause has lasted beyond its limit; else 0. `releases` is empty if no release is
+    known.
     """
 
     cause: Cause | None
@@ -84,17 +84,17 @@ class LogGroup(NamedTuple):
 
     @property
     def verdict(self) -> Verdict:
-        """Return whether the error stays until something is done, passes by itself, or is unclear."""
+        """Return whether the error stays until the user acts, passes by itself, or is unclear."""
         return self.case.verdict if self.case and not self.lasting else "unclear"
 
     @property
     def rules(self) -> tuple[str, ...]:
-        """The rules that look for it in the manifests; none if it passes, because they are not to blame."""
+        """Return the rules that find the mistake in manifests; empty if the error passes by itself."""
         return self.cause.rules if self.cause and self.verdict != "passes" else ()
 
 
 class Gathering:
-    """A group while lines still come."""
+    """A group to which lines are still added."""
 
     def __init__(self, cause: Cause | None, case: Case | None, title: str, entry: LogLine) -> None:
         self.cause, self.case, self.title = cause, case, title
@@ -129,7 +129,7 @@ class Gathering:
                 self.more += 1
 
     def absorb(self, before: Gathering) -> None:
-        """Take in another group of the same cause."""
+        """Add the lines of another group of the same cause."""
         self.example = min(self.example, before.example)
         self.times, self.more = self.times + before.times, self.more + before.more
         self.releases |= before.releases
@@ -145,7 +145,7 @@ class Gathering:
             self.names[kind] = names | self.names.get(kind, {})
 
     def concerns(self, entry: LogLine) -> bool:
-        """Whether a line is about one of this group's objects, or neither names any."""
+        """Return whether a line is about one of this group's objects, or neither names any object."""
         about = object_names(entry)
         return any(name in self.names.get(kind, ()) for kind, name in about) or not (about or self.names)
 
@@ -177,7 +177,7 @@ class Gathering:
 
 
 class Sorter:
-    """Puts entries into groups; what it keeps is bounded."""
+    """Puts lines into groups, with bounded memory."""
 
     def __init__(self, release: Version | None) -> None:
         self.groups: dict[tuple[object, ...], Gathering] = {}
@@ -235,7 +235,7 @@ class Sorter:
             self._goes_on((*early, "start"), group, entry)
 
     def _goes_on(self, early: tuple[object, ...], group: Gathering, entry: LogLine) -> None:
-        """Count what a pod said at its start to what it goes on to say: it did not pass."""
+        """Merge the group of a pod's start into a later group of the same cause: the error did not pass."""
         before = self.groups.get(early)
         if before is None or before.last is None or entry.time is None or not before.concerns(entry):
             return
@@ -243,7 +243,7 @@ class Sorter:
             group.absorb(self.groups.pop(early))
 
     def gathered(self) -> list[Gathering]:
-        """Return the groups, those of several pods' starts as one for each cause."""
+        """Return the groups; those of several pods' starts are merged for each cause."""
         merged: dict[tuple[object, ...], Gathering] = {}
         for key, group in self.groups.items():
             key = (*key[:2], group.case) if key[-1] == "start" else key
@@ -315,7 +315,7 @@ _AT_LIMIT = re.compile(r"exceed limits for nodepool|limits have been exhausted f
 
 
 def object_names(entry: LogLine) -> list[tuple[str, str]]:
-    """Return the objects that a line is about, by kind and name."""
+    """Return the objects that a line concerns, by kind and name."""
     found: dict[tuple[str, str], None] = {}
     fields = entry.fields
     for kind in KINDS:

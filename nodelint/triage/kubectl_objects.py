@@ -1,8 +1,8 @@
-"""What kubectl prints of a cluster: events and the conditions of Karpenter's objects.
+"""Read events and conditions of Karpenter's objects from the output of kubectl.
 
-Read are lists of events (the table of `kubectl get events` and `kubectl events`, YAML, JSON), what `kubectl
-describe` prints, and NodeClaims, NodePools and EC2NodeClasses with their status. Each event and each condition
-that is not met becomes an entry as a log has it. None of it holds the controller's release.
+It reads lists of events (the table of `kubectl get events` and `kubectl events`, YAML, JSON), the output of `kubectl
+describe`, and NodeClaims, NodePools and EC2NodeClasses with their status. Each event, and each condition that is not
+met, becomes an entry like a log line. The controller's release is not in this output.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from nodelint.text.yaml.held_yaml import hold
+from nodelint.triage.disruptions import MOST, Disrupted
 from nodelint.triage.logs import LogLine
-from nodelint.triage.times import instant
+from nodelint.triage.times import format_time, instant
 
 _OWN = frozenset({"NodePool", "EC2NodeClass", "NodeClaim", "NodeOverlay", "CapacityBuffer"})
 KINDS = {kind.lower(): kind for kind in (*_OWN, "Node", "Pod")}
-"""Kinds that events and conditions are read of, by the name that kubectl prints."""
+"""Kinds whose events and conditions are read, by the name that kubectl prints."""
 
 # In the order in which they come true: while one is open, those behind it say nothing of their own.
 _STEPS = ("Launched", "Registered", "Initialized")
@@ -27,7 +28,7 @@ _NOT_FAULTS = frozenset(
     | {"Expired", "Ready", "ConsistentStateFound", "Provisioning", "LimitedByQuotas"}
 )
 _REASONED = "ValidationSucceeded"
-"""The condition of a class whose reason tells more than its type: each reason has a cause of its own."""
+"""The condition of a class whose reason, not its type, shows the cause."""
 _OBJECT = re.compile(
     r"\s*+\[?\s*+\{\s*+\"(?:apiVersion|kind|action|count|eventMessage|eventNamespace|eventTime|firstTimestamp|involvedObject|metadata)\""
 )
@@ -43,14 +44,14 @@ _NO_STATUS = (
 
 
 def is_objects(head: str) -> bool:
-    """Whether a text begins as YAML or JSON of Kubernetes objects."""
+    """Return whether a text begins as YAML or JSON of Kubernetes objects."""
     return bool(_OBJECT.match(head) or _DOCUMENT.match(head))
 
 
 def of_objects(text: str) -> tuple[list[LogLine], bool]:
-    """Entries of the events and conditions in YAML or JSON, oldest first, and whether anything is Karpenter's.
+    """Return the events and unmet conditions in YAML or JSON, oldest first, and whether any object is Karpenter's.
 
-    Raise ValueError if it is neither, or if it holds Karpenter's objects and none has a status.
+    Raise ValueError if it is neither YAML nor JSON, or if it contains Karpenter's objects and none has a status.
     """
     found: list[LogLine] = []
     own = without_status = False
@@ -68,7 +69,7 @@ def of_objects(text: str) -> tuple[list[LogLine], bool]:
 
 
 def conditions_of(obj: dict[str, Any], number: int) -> list[LogLine]:
-    """Entries of the conditions that are not met of one of Karpenter's objects."""
+    """Return an entry for each unmet condition of a Karpenter object."""
     kind, status = _text(obj, "kind"), obj.get("status")
     conditions = status.get("conditions") if isinstance(status, dict) else None
     if kind not in _OWN or not isinstance(conditions, list):
@@ -100,7 +101,7 @@ def _condition(kind: str, name: str, stated: dict[str, Any], number: int) -> Log
 
 
 def event(kind: str, name: str, space: str, reason: str, message: str, warns: bool, number: int) -> LogLine | None:
-    """Return the entry of an event; None if Karpenter did not write it."""
+    """Return the entry of an event; None if Karpenter did not write it, or if it reports no problem."""
     known = KINDS.get(kind.lower())
     turned = _transition(message, known or "", name, number)
     if turned is not None:
@@ -125,7 +126,7 @@ _TRANSITION = re.compile(
 
 
 def _transition(message: str, kind: str, name: str, number: int) -> LogLine | None:
-    """Return the condition that an event says has become False; None if it says something else."""
+    """Return the entry for a condition that became False according to an event; None for any other event."""
     match = _TRANSITION.match(message)
     if match is None or match[2] != "False":
         return None
@@ -145,13 +146,16 @@ _CONDITIONS = {
 
 
 def kind_of_condition(stated: dict[str, str]) -> str:
-    """Return Karpenter's kind that has a condition of this type. Empty if another kind may have it too."""
+    """Return the Karpenter kind that has a condition of this type. Empty if several kinds may have it."""
     pool = stated.get("reason", "").startswith("NodePool")
     return "NodePool" if pool else _CONDITIONS.get(stated.get("type", ""), "")
 
 
 _HOLDS = ("DisruptionBlocked", "FailedDraining")
-"""Reasons of normal events that say that something does not happen: unknown words of them count as a failure."""
+"""Reasons of normal events about an action that does not happen.
+
+Unknown messages with these reasons count as failures.
+"""
 
 _REASONS = frozenset(
     {"FailedScheduling", "Nominated", "FailedDraining", "DisruptionBlocked", "Unconsolidatable", "FailedDisruption"}
@@ -166,7 +170,7 @@ _DISRUPTING = ("DisruptionTerminating", "DisruptionLaunching")
 
 
 def count_disruptions(entries: Iterable[LogLine]) -> dict[str, int]:
-    """Return how many nodes the events say that Karpenter disrupts on purpose, by its reason.
+    """Return the number of voluntarily disrupted nodes in the events, by reason.
 
     A node and its NodeClaim have an event each, and each replacement has one.
     """
@@ -177,6 +181,31 @@ def count_disruptions(entries: Iterable[LogLine]) -> dict[str, int]:
             for kind, about in entry.fields.items():
                 found.setdefault(reason, {}).setdefault((entry.message, kind), set()).add(_text(about, "name"))
     return {reason: max(map(len, names.values())) for reason, names in found.items()}
+
+
+def list_disrupted(entries: Iterable[LogLine]) -> list[Disrupted]:
+    """Return the first nodes that the events say Karpenter disrupts on purpose, each once.
+
+    The NodeClaim of a node has an event of its own: it is listed only if no node has one of its reason and time.
+    `DisruptionLaunching` is about the replacement.
+    """
+    found: dict[tuple[str, str], dict[str, dict[str, None]]] = {}
+    for entry in entries:
+        if entry.source == "object" and entry.message == _DISRUPTING[0]:
+            reason = entry.error.partition(": ")[2].partition("/")[0].strip().lower()
+            time = format_time(entry.time).removesuffix("Z") if entry.time is not None else ""
+            for kind, about in entry.fields.items():
+                if kind in ("Node", "NodeClaim"):
+                    found.setdefault((reason, time), {}).setdefault(kind, {})[_text(about, "name")] = None
+    disrupted: list[Disrupted] = []
+    for (reason, time), names in found.items():
+        nodes, claims = [*names.get("Node", ())], [*names.get("NodeClaim", ())]
+        if len(nodes) == len(claims) == 1:
+            disrupted.append(Disrupted(reason, time, nodes[0], claims[0], ""))
+        else:
+            disrupted += [Disrupted(reason, time, node, "", "") for node in nodes]
+            disrupted += [Disrupted(reason, time, "", claim, "") for claim in ([] if nodes else claims)]
+    return disrupted[:MOST]
 
 
 def _event(obj: dict[str, Any], number: int) -> LogLine | None:

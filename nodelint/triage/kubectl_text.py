@@ -1,4 +1,4 @@
-"""What people copy from a terminal: kubectl's tables, `kubectl describe`, and bare messages."""
+"""Read text copied from a terminal: tables of kubectl, `kubectl describe`, and bare messages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ _FRAME = re.compile(r"^[\s│╷╵]*(?:[Ee]rror: )?")
 
 
 def of_text(lines: Iterable[str]) -> tuple[list[LogLine], int, bool]:
-    """Entries of events, conditions and messages in a text, how many lines made none, and whether any did."""
+    """Return the events, conditions and messages in a text, the number of unused lines, and whether anything is
+    Karpenter's.
+    """
     rows = [(number, line.rstrip()) for number, line in enumerate(lines, 1) if line.strip()]
     found = _columns(rows)
     if found:
@@ -50,7 +52,7 @@ _TABLES = {
     "ROLES": "nodes",
     "READY": "ec2nodeclasses",
 }
-"""A column that a table of `kubectl get` has, and the kind of that table; the first column that fits decides."""
+"""Columns of tables of `kubectl get`, each with the kind of the table. The first column that is present decides."""
 
 
 def find_table(lines: Iterable[str]) -> str | None:
@@ -62,7 +64,9 @@ def find_table(lines: Iterable[str]) -> str | None:
 
 
 def _columns(rows: list[tuple[int, str]]) -> list[LogLine]:
-    """Rows of `kubectl get events`, also with `-o wide` or `-A`, and of `kubectl events`."""
+    """Return the entries of the rows of `kubectl get events`, also with `-o wide` or `-A`, and of `kubectl
+    events`.
+    """
     found: list[LogLine] = []
     starts: dict[str, tuple[int, int | None]] = {}
     for number, line in rows:
@@ -88,14 +92,14 @@ def _columns(rows: list[tuple[int, str]]) -> list[LogLine]:
 
 
 def _headings(line: str) -> dict[str, tuple[int, int | None]]:
-    """Where each column of a table begins and ends; kubectl puts at least two spaces between them."""
+    """Return start and end of each column of a table, by its heading; kubectl separates columns by two spaces."""
     begins = [(match[0], match.start()) for match in re.finditer(r"\S+(?: \S+)*", line)]
     ends = [start for _, start in begins[1:]] + [None]
     return {name: (start, end) for (name, start), end in zip(begins, ends, strict=True)}
 
 
 class _Described:
-    """`kubectl describe`: an object's name, the conditions of Karpenter's kinds, and the events at its end."""
+    """A reader of `kubectl describe`: an object's name, the conditions of Karpenter's kinds, and the events."""
 
     def __init__(self) -> None:
         self.found: list[LogLine] = []
@@ -146,7 +150,7 @@ class _Described:
         self.seen = self.seen or (bool(self._name) and self._kind in KINDS.values())
 
     def _end(self, number: int) -> None:
-        """Finish the conditions of an object."""
+        """Add the conditions of the current object."""
         if self._conditions:
             conditions = [
                 {
@@ -175,7 +179,7 @@ _ALONE = re.compile(rf"\s*+(Normal|Warning)\s++([A-Z]\w++)\s++(?:{_AGE}\s++([a-z
 
 
 def _events_alone(rows: list[tuple[int, str]]) -> list[LogLine]:
-    """Lines of events that somebody copied without the object that they are about."""
+    """Return the entries of event lines that were copied without their object."""
     found = []
     for number, line in rows:
         row = _ALONE.fullmatch(line)
@@ -194,7 +198,7 @@ _CONDITION_LINE = re.compile(
 
 
 def _conditions_alone(rows: list[tuple[int, str]]) -> list[LogLine]:
-    """Conditions that were copied without their object, as `kubectl describe` or YAML has them: `type` is last."""
+    """Return the entries of conditions that were copied without their object; `type` is the last field."""
     conditions: list[dict[str, str]] = []
     stated: dict[str, str] = {}
     first = 0
@@ -224,7 +228,11 @@ _CONCERNS = re.compile(
 
 
 def _bare(rows: list[tuple[int, str]]) -> tuple[list[LogLine], int]:
-    """Return a few lines that are messages of the controller's or of a tool, or one that a terminal has wrapped."""
+    """Return the entries of a few lines that are messages of the controller or of a tool, and the number of unused
+    lines.
+
+    A message that a terminal has wrapped is joined.
+    """
     rows = [(number, _FRAME.sub("", line)) for number, line in rows]
     rows = [(number, line) for number, line in rows if line]
     if len(rows) > _MOST_BARE or any(_STRUCTURED.search(line) for _, line in rows):

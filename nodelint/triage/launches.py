@@ -1,8 +1,8 @@
-"""Pods for which one node after another is launched, although each node comes up.
+"""Find pods for which Karpenter launches one node after another, although each node becomes ready.
 
-The scheduler reckons that the pod fits on a new node, and kube-scheduler finds that it does not: the node
-has less than was expected of it, or lacks what the pod asks for. The controller logs no failure. It logs
-each round of scheduling: the pods, how many of them go to new NodeClaims, and each NodeClaim that it creates.
+The scheduler expects the pod to fit on a new node, but kube-scheduler does not place it: the node has fewer resources
+than expected, or lacks a label. The controller logs no failure. It logs each round of scheduling: the pods, how many
+of them go to new NodeClaims, and each NodeClaim that it creates.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ LAUNCHED_AGAIN = "launched-again"
 """The cause, as `data/triage.json` names it."""
 
 _TIMES = 3
-"""So many nodes for one pod are no accident."""
+"""The number of nodes for one pod from which repeated launches are reported."""
 
 # A pod that moves hours later does so for another reason: an upgrade, an interruption, drift.
 _WITHIN = 1800.0
@@ -25,7 +25,7 @@ _MOST = 20_000
 
 
 class Launches:
-    """Follows the rounds of a log's pods; what it keeps is bounded."""
+    """Follows the scheduling rounds of a log's pods, with bounded memory."""
 
     def __init__(self) -> None:
         self._words: dict[str, str] = table("triage")["launches"]
@@ -35,7 +35,10 @@ class Launches:
         self._gone: dict[str, None] = {}
 
     def take(self, entry: LogLine) -> LogLine | None:
-        """Record a line; the line with pod and NodeClaims where a pod got another node and is still pending."""
+        """Record a line.
+
+        Return a line with pod and NodeClaims if a pod got another node and is still pending; else None.
+        """
         if entry.source == "object":
             return self._event(entry)
         says = entry.message
@@ -92,7 +95,9 @@ class Launches:
         return _count_launches(entry, repeated) if repeated else None
 
     def _in_vain(self, streak: _Streak, entry: LogLine) -> bool:
-        """Whether the nodes of the round before came up and are still there, and the pod needs another one."""
+        """Return whether the nodes of the round before became ready and still exist, but the pod needs
+        another one.
+        """
         if entry.time is None or streak.time is None or not 0 <= entry.time - streak.time <= _WITHIN:
             return False
         up = [claim in self._ready for claim in streak.latest]
@@ -110,7 +115,7 @@ class Launches:
 
 
 class _Round:
-    """One round of scheduling."""
+    """One round of scheduling: its pods, and how many of them go to new nodes."""
 
     def __init__(self, pods: tuple[str, ...], placed: object = None) -> None:
         self.pods = pods
@@ -118,7 +123,7 @@ class _Round:
 
 
 class _Streak:
-    """Rounds that each gave one pod a new node."""
+    """Consecutive rounds that each gave one pod a new node."""
 
     def __init__(self) -> None:
         self.round: _Round | None = None
@@ -129,9 +134,7 @@ class _Streak:
 
 
 def _count_launches(entry: LogLine, repeated: dict[str, _Streak]) -> LogLine:
-    """Return the line, about the pods and the NodeClaims that were made for them; as often as there were nodes so
-    far.
-    """
+    """Return the line with the pods and all NodeClaims created for them; `times` is the number of nodes so far."""
     fresh = [streak for streak in repeated.values() if streak.count == _TIMES and len(streak.latest) == 1]
     claims = dict.fromkeys(claim for streak in repeated.values() for claim in streak.claims)
     about: dict[str, object] = {**entry.fields, "Pod": list(repeated), "NodeClaim": list(claims)}
@@ -140,7 +143,7 @@ def _count_launches(entry: LogLine, repeated: dict[str, _Streak]) -> LogLine:
 
 
 def _listed(text: str) -> tuple[str, ...]:
-    """Pods as the controller lists them; empty if it names only some of them."""
+    """Return the pods in the controller's list; empty if the list is shortened."""
     pods: Iterable[str] = (part.strip() for part in text.split(","))
     return () if " other(s)" in text else tuple(pod for pod in pods if pod)
 

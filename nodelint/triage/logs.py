@@ -1,11 +1,10 @@
-"""Lines of a Karpenter controller's log, in whatever wrapping they come.
+"""Read the lines of a Karpenter controller's log, in any wrapping.
 
-The controller writes one JSON object a line (zap's production encoder with the keys level, time,
-logger, message and commit; `pkg/operator/logging` of Karpenter core, the same from 1.0 to 1.14), or
-tab-separated columns where its encoding was set to `console`. kubectl, stern, container runtimes
-and collectors put a prefix before that, or wrap it into JSON of their own. What was exported from a
-store of logs has the lines as JSON strings, CSV cells or indented objects, many of them on one line
-at times; what was copied from a terminal has them in pieces.
+The controller writes one JSON object a line (zap's production encoder with the keys level, time, logger, message and
+commit; `pkg/operator/logging` of Karpenter core, the same from 1.0 to 1.14), or tab-separated columns if its encoding
+is `console`. kubectl, stern, container runtimes and collectors add a prefix, or wrap the line into JSON of their own.
+An export of a log store has the lines as JSON strings, CSV cells or indented objects, sometimes many on one line.
+Lines copied from a terminal may be broken into pieces.
 """
 
 from __future__ import annotations
@@ -57,12 +56,12 @@ _TIME_KEY = re.compile(rb'"time": ?"(\d{4}-\d\d-\d\dT[^"]{8,30})"')
 
 
 class LogLine(NamedTuple):
-    """One line that the controller wrote.
+    """One line of the controller.
 
-    `number` counts the log's lines from 1; `time` is in seconds since 1970, None if the line has none; `fields` is
-    everything that was logged besides the message; `stream` separates the lines of several pods apart, as far as
-    their prefixes do. What was not read from a log (`source`) is an event or condition of an object, or a bare
-    message: `times` says how often, since `since`.
+    `number` is its number in the log (from 1); `time` is in seconds since 1970, None if the line has none; `fields`
+    is everything that was logged besides the message; `stream` separates the lines of several pods, as far as their
+    prefixes do. If `source` is not `log`, it is an event or condition of an object, or a bare message: `times` is how
+    often it occurred since `since`.
     """
 
     number: int
@@ -78,22 +77,24 @@ class LogLine(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Message and error, as causes are looked for in them."""
+        """Return message and error as one text, in which causes are searched."""
         return f"{self.message}\n{self.error}" if self.error else self.message
 
 
 class Reader:
-    """Entries of a log, line by line; the counts are those of the lines read so far.
+    """Reads a log line by line; the counts are those of the lines read so far.
 
-    `lines` are all lines but blank ones, `read` those of the controller, `unread` those that nothing could be made
-    of; `unread_first` and `unread_last` say that the first or the last line is one of these and looks like a piece of
-    one, as where a log was cut out of a longer one. `disruptions` counts the nodes that Karpenter disrupts on
-    purpose, by its reason; `disrupted` are the first of these nodes. `first` and `last` are the times between which
-    the log reaches, None if no line has one.
+    `lines` is the number of lines that are not blank, `read` those of the controller, `unread` those that could not
+    be parsed. `unread_first` and `unread_last`: the first or last line looks like a piece of a line. `disruptions`
+    counts voluntary disruptions by reason; `disrupted` are the first disrupted nodes. `first` and `last` are the
+    first and last time in the log; None if no line has one.
     """
 
     def __init__(self, keep: Iterable[str] = ()) -> None:
-        """`keep` are words of the entries below a warning that are wanted; the others may be skipped unread."""
+        """Create a reader.
+
+        `keep` are words of wanted lines below level warning; others may be skipped without parsing.
+        """
         words = [re.escape(word.encode()) for word in keep]
         self._keep = re.compile(b"|".join(words)) if words else None
         self._pieces: dict[str, list[str]] = {}
@@ -113,7 +114,7 @@ class Reader:
         self.disrupted += nodes[: MOST - len(self.disrupted)]
 
     def entries(self, lines: Iterable[bytes]) -> Iterator[LogLine]:
-        """Yield the entries that matter: those of a failure's level, those with a word to keep, and the first few."""
+        """Yield the lines that matter: those of a failure's level, those with a word to keep, and the first few."""
         pending: list[LogLine] = []
         proven = False
         for self.number, raw in enumerate(lines, 1):
@@ -152,7 +153,7 @@ class Reader:
             yield entry
 
     def _skips(self, raw: bytes) -> bool:
-        """Whether a line is one of those that need no look, by far the most of a log; its time is noted."""
+        """Return whether a line needs no parsing, as most lines of a log; its time is recorded."""
         if not raw.startswith(b'{"level"') or not _QUIET.match(raw, 1):
             return False
         if self._keep is None or self._keep.search(raw):
@@ -172,8 +173,8 @@ class Reader:
             self.last = time if self.last is None else max(self.last, time)
 
     def _line(self, line: str) -> tuple[list[LogLine], bool]:
-        """Return the entries of a line, with the lines before it that are a part of it, and whether it is certainly
-        one's.
+        """Return the entries of a line, joined with its beginning on lines before, and whether it is certainly the
+        controller's.
         """
         line = line.rstrip("\r\n")
         if self._held and self._indent:
@@ -192,7 +193,7 @@ class Reader:
         return [], ours
 
     def _continued(self, line: str) -> tuple[list[LogLine], bool]:
-        """Return what a line makes with the beginning before it, as where a terminal has wrapped it."""
+        """Return the entries of a line joined with its beginning, which a terminal has wrapped."""
         self._held.append(line)
         found, ours = self._several("".join(self._held))
         if found:
@@ -204,7 +205,7 @@ class Reader:
         return [], False
 
     def _indented(self, line: str) -> tuple[list[LogLine], bool]:
-        """Return what a line makes of the object before it that is written over several lines, its level first."""
+        """Return the entries of an object that is written over several lines, once its last line is read."""
         closes = line.strip() in ("}", "},") and len(line) - len(line.lstrip()) < len(self._indent)
         if not closes and len(self._held) < 500 and sum(map(len, self._held)) < _MOST_HELD:
             self._held.append(line)
@@ -217,12 +218,14 @@ class Reader:
         return [], False
 
     def _let_go(self) -> None:
-        """What was kept back makes no line of the controller's."""
+        """Count the kept lines as unread."""
         self.unread += len(self._held)
         self._held = []
 
     def _several(self, line: str) -> tuple[list[LogLine], bool]:
-        """Return the entries of a line: mostly one, many where a store's export has all of them on one line."""
+        """Return the entries of a line (usually one, many in an export), and whether it is certainly the
+        controller's.
+        """
         if not (ARRAY.match(line) or len(BEGINS.findall(line)) > 1):
             entry, ours = self._entry(line)
             if entry is not None or ours:
@@ -267,7 +270,9 @@ class Reader:
         return self._plain(line, stream)
 
     def _unwrapped(self, outer: dict[str, Any], inner: str, stream: str, depth: int) -> tuple[LogLine | None, bool]:
-        """Return the entry in a JSON line of a container runtime's or a collector's."""
+        """Return the entry in a JSON line of a container runtime or a collector, and whether it is the
+        controller's.
+        """
         about = outer.get("kubernetes")
         pod = about.get("pod_name") if isinstance(about, dict) else None
         stream = pod if isinstance(pod, str) else stream
@@ -284,7 +289,7 @@ class Reader:
         return entry, ours
 
     def _joined(self, stream: str, piece: str, ends: bool) -> str | None:
-        """A line whole again once its last piece is there."""
+        """Return a line that a container runtime split, once its last piece is read; else None."""
         pieces = self._pieces.pop(stream, [])
         if ends:
             return "".join([*pieces, piece])
@@ -318,8 +323,9 @@ class Reader:
         return LogLine(self.number, fields["level"].upper(), at, fields["message"], _error(fields), fields, stream)
 
     def _plain(self, line: str, stream: str) -> tuple[LogLine | None, bool]:
-        """Return a panic or a line of klog's, which a controller writes to the same place; or a line of a stack
-        trace.
+        """Return the entry of a panic or a klog line, which the controller writes to the same stream.
+
+        The second value says whether it is a line of Karpenter's stack trace.
         """
         found = _PANIC.search(line) or _KLOG.search(line)
         if found:
@@ -330,15 +336,15 @@ class Reader:
 
 
 def _is_piece(line: bytes) -> bool:
-    """Whether a line that cannot be read is what was left of one: an end or a beginning of JSON, or columns."""
+    """Return whether an unreadable line looks like a piece of a line: the beginning or end of JSON, or columns."""
     if _INDENTED.match(line):
         return False  # what an export has beside its lines
     return b'":' in line or b"\t" in line or line.rstrip().endswith(b"}")
 
 
 def _wrapped(found: dict[str, Any]) -> str | dict[str, Any] | None:
-    """Return the line inside a JSON line of Docker's (`log`), a collector's or journald's, as text or read
-    already.
+    """Return the line within a JSON line of Docker (`log`), a collector or journald, as text or parsed; None if there
+    is none.
     """
     for key in ("log_processed", "log", "message", "body", "line", "MESSAGE", "@message", "_raw"):
         inner = found.get(key)

@@ -1,4 +1,4 @@
-"""What the pod of a message asks for, compared with the instance types: which have as much, and which are allowed."""
+"""Compare the requests of a pod in a message with instance types: which are large enough, and which are allowed."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _DEVICES = {
 
 
 class RequestAdvice(NamedTuple):
-    """What the amounts of a message mean, and what to do; None if they do not say that."""
+    """The meaning of the amounts in a message, and the advice; `do` is None if the amounts give no advice."""
 
     means: str
     do: str | None
 
 
 def explain_requests(text: str) -> RequestAdvice | None:
-    """Return which instance types have as much as the pod of a message asks for. None if it has no amounts."""
+    """Return which instance types are large enough for the pod of a message. None if it has no amounts."""
     found = _REQUESTS.findall(text)
     amounts = _read_amounts(found[-1]) if found else {}
     if not amounts:
@@ -69,7 +69,7 @@ def _name_example(catalog: Catalog, types: TypeSet) -> str:
 
 
 def _read_amounts(text: str) -> dict[str, int]:
-    """Return the resources of a message that instance types differ in, in billionths."""
+    """Return the resources of a message that distinguish instance types, in billionths (1e-9) of the unit."""
     try:
         read = json.loads(text.replace('\\"', '"'))
     except ValueError:
@@ -85,7 +85,7 @@ def _read_amounts(text: str) -> dict[str, int]:
 
 
 def _list_sizes(amounts: dict[str, int]) -> Iterator[Requirement]:
-    """Yield what a type has to be that is large enough; what the system reserves is left out."""
+    """Yield the requirements of a type that is large enough; system reservations are ignored."""
     for resource, amount in amounts.items():
         if resource in _DEVICES:
             key, value = _DEVICES[resource]
@@ -96,7 +96,7 @@ def _list_sizes(amounts: dict[str, int]) -> Iterator[Requirement]:
 
 
 def _list_requirements(text: str, catalog: Catalog) -> Iterator[Requirement]:
-    """Yield the requirements on instance types that a message quotes whole."""
+    """Yield the requirements on instance types that a message quotes completely."""
     for key, operator, values in _REQUIREMENT.findall(text.rpartition("requirements ")[2]):
         listed = tuple(values.replace(",", " ").split())
         if key in catalog.keys and "others" not in listed:

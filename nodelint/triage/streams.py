@@ -1,4 +1,4 @@
-"""The lines of a log as bytes, whatever its encoding, and none so long that memory would not bear it."""
+"""Read the lines of a log as bytes, in any encoding, with a limit on the length of a line."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from itertools import chain
 from typing import BinaryIO
 
 LONGEST_LINE = 1 << 20
-"""Bytes of a line that are looked at; the rest of a longer one is dropped, so that memory stays bounded."""
+"""The most bytes of a line that are read. The rest of a longer line is dropped, so that memory is bounded."""
 
 _MARK = re.compile(rb'"?\{ ?(?:\\"|""|")level(?:\\"|""|"):')
 _PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip"}
 
 
 class NoLog(ValueError):
-    """What was read holds no line of a Karpenter controller's log."""
+    """Raised if the input contains no line of a Karpenter controller's log."""
 
 
 def bounded(stream: BinaryIO) -> Iterator[bytes]:
-    """Yield the lines of a stream, none longer than `LONGEST_LINE` bytes. OSError where it cannot be read.
+    """Yield the lines of a stream, each at most `LONGEST_LINE` bytes long. Raise OSError if it cannot be read.
 
-    UTF-16, as Windows PowerShell writes what is redirected to a file, becomes UTF-8. Where an export has many entries
-    on one line, they come in parts. NoLog where it is compressed.
+    UTF-16, as Windows PowerShell writes it, becomes UTF-8. A line of an export with many entries is split. Raise
+    NoLog for a compressed stream.
     """
     line = stream.readline(LONGEST_LINE)
     for magic, how in _PACKED.items():

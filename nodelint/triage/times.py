@@ -1,4 +1,4 @@
-"""Times as logs write them, read and written without a module that also reads a clock."""
+"""Parse and format the times of logs, without loading datetime."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ _TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d+))?
 
 
 def instant(text: str) -> float | None:
-    """Return the seconds since 1970 of the first ISO 8601 time of a text, UTC where it names no zone.
+    """Return the first ISO 8601 time of a text in seconds since 1970, in UTC if it has no zone.
 
-    None for none.
+    None if there is none.
     """
     found = _TIME.search(text)
     if found is None:
@@ -43,7 +43,7 @@ def format_time(time: float) -> str:
 
 
 def _days(year: int, month: int, day: int) -> int:
-    """Days since 1970-01-01 of the Gregorian calendar. No module that reads a clock is needed for it."""
+    """Return the days from 1970-01-01 to a date of the Gregorian calendar."""
     year -= month <= 2
     era, year_of_era = divmod(year, 400)
     day_of_year = (153 * (month - 3 if month > 2 else month + 9) + 2) // 5 + day - 1

@@ -1,7 +1,8 @@
-"""The effect of an upgrade of Karpenter on manifests.
+"""The effect of a Karpenter upgrade on manifests.
 
-Rows of changes (`changes`) with conditions that find what they concern (`conditions`), settings of the controller
-(`settings`), the findings of `check` in both releases and those between (`findings`), and the way (`route`).
+The package has rows of changes (`changes`) with conditions that find the affected places (`conditions`), settings of
+the controller (`settings`), the differences between the findings of `check` in both releases (`findings`), and the
+route (`route`).
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ __all__ = ["Drift", "FindingChange", "Location", "Note", "Upgrade", "When", "upg
 
 
 class Note(NamedTuple):
-    """A change that is reported: where it shows, and the findings of `check` that say the same.
+    """A change that is reported: its places, and the findings of `check` with the same meaning.
 
-    `release` is None for a change that no release has yet; `places` are empty if it concerns every cluster.
+    `release` is None for a change that is not released yet. `places` is empty if the change concerns every cluster.
     """
 
     change: ReleaseChange
@@ -49,7 +50,7 @@ class Note(NamedTuple):
 
 
 class Upgrade(NamedTuple):
-    """The report on a move. `unseen` are changes that no manifest can show, with their releases."""
+    """The report about an upgrade. `unseen` are changes that no manifest can show, with their releases."""
 
     old: Target
     new: Target
@@ -63,28 +64,28 @@ class Upgrade(NamedTuple):
     faults: tuple[str, ...]
 
     def number_of(self, severity: Severity) -> int:
-        """Return how many notes and findings that appear have a severity; a flag that ends is an error."""
+        """Return the number of notes, new findings and setting changes of a severity. A removed flag is an error."""
         count = sum(note.severity == severity for note in self.notes)
         count += sum(change.appears and change.result.severity == severity for change in self.finding_changes)
         count += sum(severity_of(shift) == severity for shift in self.settings)
         return count + (len(self.route.trouble) if severity == "error" else 0)
 
     def at_or_above(self, severity: Severity) -> bool:
-        """Whether anything is as grave as `severity` or graver."""
+        """Return whether anything has `severity` or a higher severity."""
         return any(self.number_of(severity_above) for severity_above in SEVERITIES[: SEVERITIES.index(severity) + 1])
 
 
 def severity_of(shift: SettingChange) -> Severity:
-    """Return how grave it is that a setting begins or ends: the controller does not start with a flag that it
-    lacks.
+    """Return the severity of a setting that is added or removed: the controller does not start with an unknown
+    flag.
     """
     return "error" if shift.setting.kind == "flag" and not shift.begins else "info"
 
 
 def upgrade(inventory: Inventory, old: Version, request: LintRequest) -> Upgrade:
-    """Return what it means to go from `old` to the release of the request, which must be the newer one.
+    """Return the effect of an upgrade from `old` to the release of the request, which must be newer.
 
-    `old` can be one before 1.0.0 (`model.releases.early`); what `check` says begins at the oldest release known.
+    `old` can be before 1.0.0 (`model.releases.early`). The findings of `check` begin at the oldest known release.
     """
     return _Move(inventory, old, request).summarize()
 
@@ -134,7 +135,7 @@ class _Move:
     def _note(
         self, change: ReleaseChange, release: Version | None, finding_changes: Sequence[FindingChange]
     ) -> Note | None:
-        """Return a change as it is reported; None if it concerns nothing that is there."""
+        """Return the note about a change. None if the change concerns none of the manifests."""
         if change.unless is not None and self._places.find_places(change.unless):
             return None
         if change.also is not None and not self._places.find_places(change.also):
@@ -155,7 +156,9 @@ class _Move:
         return Note(change, release, tuple(places), tuple(findings))
 
     def _in_files(self, places: Sequence[Location]) -> list[Location]:
-        """Return the places in the files, each once, where what was found stands in what was rendered of them."""
+        """Return places in the source files, without duplicates. A place in a rendered manifest is mapped to its
+        source.
+        """
         if not self._inventory.built:
             return _unique(places)
         nodes = [(place, _node_of(place)) for place in places]
@@ -163,7 +166,7 @@ class _Move:
 
 
 def _node_of(place: Location) -> Node | None:
-    """Return the smallest node that holds a place."""
+    """Return the smallest node that contains a place."""
     if not isinstance(place.at, Span):
         return place.at
     span = place.at
@@ -180,7 +183,9 @@ def _unique(places: Sequence[Location]) -> list[Location]:
 
 
 def _same(finding: FindingChange, change: ReleaseChange, release: Version | None, places: Sequence[Location]) -> bool:
-    """Whether a finding says what a change does: by one of its rules, in its release, in the same object."""
+    """Return whether a finding has the meaning of a change: it is from one of the change's rules, new in its release,
+    in the same object.
+    """
     result = finding.result
     if result.rule.name not in change.rules or finding.release != release or result.object is None:
         return False

@@ -1,4 +1,4 @@
-"""What changed between releases: the rows of `data/upgrade.json`, and which of them a move meets."""
+"""The changes between releases: the rows of `data/upgrade.json`, and which of them an upgrade includes."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ When = Literal["before", "with", "after"]
 Drift = Literal["none", "possible", "certain"]
 
 UNRELEASED = "main"
-"""What stands for the releases of a change that no release has yet."""
+"""The value of `releases` of a change that is not released yet."""
 
 
 class ReleaseChange(NamedTuple):
-    """A row. `where` are conditions of which any finds the places; `also` one that has to find something as well.
+    """A row of the file, which describes its fields and their values.
 
-    `unless` is a condition under which the change concerns nobody. `rules` tell the same in the same place. The
-    fields and their values are described in the file.
+    `where` are conditions, each of which finds places. `also` is a condition that must find a place as well. If
+    `unless` finds a place, the change concerns nobody. `rules` report the same in the same place.
     """
 
     id: str
@@ -45,7 +45,7 @@ class ReleaseChange(NamedTuple):
 
 @cache
 def changes() -> tuple[ReleaseChange, ...]:
-    """Return all rows, in the order of the file. TypeError for a row with a field that there is not."""
+    """Return all rows, in the order of the file. Raise TypeError for a row with an unknown field."""
     return tuple(_change(dict(row)) for row in table("upgrade")["changes"])
 
 
@@ -56,7 +56,9 @@ def _change(row: dict[str, Any]) -> ReleaseChange:
 
 
 def met(old: Version, new: Version) -> Iterator[tuple[ReleaseChange, Version | None]]:
-    """Yield the changes that hold for `new` and not for `old`, each with its release; None if it is in none yet."""
+    """Yield the changes that apply to `new` and not to `old`, each with its release. None if it is not released
+    yet.
+    """
     following = ahead()
     for change in changes():
         if change.releases == UNRELEASED:
@@ -67,6 +69,6 @@ def met(old: Version, new: Version) -> Iterator[tuple[ReleaseChange, Version | N
 
 
 def first(releases: str, old: Version, new: Version) -> Version:
-    """Return the first release above `old`, up to `new`, that meets a spec which `new` meets."""
+    """Return the first release after `old`, up to `new`, that matches a range. `new` matches it."""
     between = (release for release in RELEASES if old < release <= new and releases_match(releases, release))
     return next(between, new)

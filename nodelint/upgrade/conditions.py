@@ -1,19 +1,19 @@
-"""The conditions of `data/upgrade.json`: which places of the manifests a change concerns.
+"""The conditions of `data/upgrade.json`: the places in manifests that a change concerns.
 
-A condition is a mapping. `on` says what is looked at:
+A condition is a mapping. `on` is the kind of thing that it searches:
 
 - a kind (`NodePool`, `EC2NodeClass`, `NodeOverlay`, `CapacityBuffer`, `CustomResourceDefinition`, `Pod`): the value
-  at `path`, where `[]` stands for every item of a list, `*` for every key and `[x]` for the key x. It is a place
-  where it is there and meets the tests `is`, `not` (patterns for all of a scalar), `key` (of the key), `more_than`
-  (items), `doubles` (in a list), `longer_than` (characters), `entry` (patterns for the values of a mapping's keys,
-  null for one that is not there); with `absent`, the object is one where it is not there. `version`, `family`,
-  `without` (a path that is not there), `below` (one that is), `alias_before`, `alias_from`, `named` (of the name)
-  and `pools` narrow the objects.
-- `requirement`: lines with one of `keys`, of the kinds in `of`, with `operator`, with a value that `is`, with `only`
-  these values. For pods it is the node selector and the required node affinity.
-- `launches`: pools that can launch `types` (how their names begin) with a class of a `family`; with `imageless`,
-  pools that let them in while the class has no image for them.
-- `chart`, `setting`, `gate`: see `settings`. `policy`: IAM policies, `text`: patterns in any file, see `things`.
+  at `path`, in which `[]` means every item of a list, `*` every key and `[x]` the key x. A value is found if it
+  exists and passes the tests `is`, `not` (patterns for a whole scalar), `key` (of the key), `more_than` (items),
+  `doubles` (in a list), `longer_than` (characters), `entry` (patterns for the values of a mapping's keys, null for a
+  missing key). With `absent`, an object is found if it lacks the value. `version`, `family`, `without` (a path that
+  is missing), `below` (a path that exists), `alias_before`, `alias_from`, `named` (the name) and `pools` restrict the
+  objects.
+- `requirement`: requirements with one of `keys`, in objects of the kinds `of`, with `operator`, with a value that
+  matches `is`, with `only` these values. For pods these are the node selector and the required node affinity.
+- `launches`: pools that can launch `types` (a prefix of their names) with a class of a `family`; with `imageless`,
+  pools whose requirements allow these types although the class has no image for them.
+- `chart`, `setting`, `gate`: see `settings`. `policy`: IAM policies, `text`: patterns in any file, see `resources`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _OBJECTS = ("NodePool", "EC2NodeClass", "NodeOverlay", "CapacityBuffer", "Custom
 
 
 class Matcher:
-    """What conditions find among some manifests. `context` is that of the release that is left."""
+    """A search for the places at which conditions apply in some manifests. `context` is that of the old release."""
 
     def __init__(self, sources: Sequence[Source], context: Context, settings: ControllerSettings) -> None:
         self._asked = sources
@@ -48,7 +48,9 @@ class Matcher:
         self._held = [obj for obj in context.objects if obj.source.path in paths]
 
     def find_places(self, condition: Condition) -> list[Location]:
-        """Return the places that a condition finds, in the order of the files; KeyError for one that is not known."""
+        """Return the places that a condition finds, in the order of the files. Raise KeyError for an unknown
+        condition.
+        """
         on = condition["on"]
         if on in _OBJECTS:
             return [place for thing in self._narrowed(condition) for place in _values(thing, condition)]
@@ -64,7 +66,7 @@ class Matcher:
         return list(finders[on](condition))
 
     def unallowed(self, condition: Condition) -> list[Location] | None:
-        """Return the policies that lack a permission; None if one of them has it."""
+        """Return the places of IAM policies that lack a permission. None if one of them has it."""
         return resources.lacking(self._asked, condition["lacks"])
 
     @cached_property
@@ -115,7 +117,7 @@ class Matcher:
                 yield from _lines(thing, condition)
 
     def _launches(self, condition: Condition) -> Iterator[Location]:
-        """Pools are asked in the release that is left: what they can launch there is what may be running."""
+        """Yield the pools that can launch certain types in the old release: such nodes may be running."""
         for obj in self._held:
             node_class = self._context.node_class(obj) if isinstance(obj, NodePool) else None
             if not isinstance(obj, NodePool) or node_class is None or obj.partial:
@@ -142,7 +144,7 @@ def _version(thing: ClusterResource) -> str:
 
 
 def _family(node_class: EC2NodeClass) -> str | None:
-    """Return the amiFamily that a class names, or that its alias stands for."""
+    """Return the amiFamily of a class, or that of its alias. None if it is not known."""
     if isinstance(node_class.ami_family, str):
         return node_class.ami_family
     for term in node_class.ami_terms:
@@ -153,7 +155,7 @@ def _family(node_class: EC2NodeClass) -> str | None:
 
 
 def _alias_below(node_class: EC2NodeClass, version: str) -> bool:
-    """Whether an alias of the class is pinned to a version of the image below one such as 1.22.0."""
+    """Return whether an alias of the class is pinned to an image version below one such as 1.22.0."""
     for term in node_class.ami_terms:
         pinned = parse_alias(term.alias).version.removeprefix("v") if isinstance(term.alias, str) else ""
         if re.fullmatch(r"\d+\.\d+\.\d+", pinned) and _numbers(pinned) < _numbers(version):
@@ -181,9 +183,10 @@ def _values(thing: ClusterResource, condition: Condition) -> Iterator[Location]:
 
 
 def _may_lack(thing: ClusterResource, path: str, found: Sequence[tuple[Node, Node]]) -> bool:
-    """Whether an object lacks a value, or has it only where a condition of its template holds; an empty list is none.
+    """Return whether an object lacks a value, or has it only if a condition of its template is true. An empty list
+    counts as missing.
 
-    A template that prints whole mappings may print anything: what it lacks is not known.
+    False if a template prints whole mappings: the object may then have the value.
     """
     if not thing.partial:
         return all(value.value is UNKNOWN or (value.kind == "sequence" and not value.items) for _, value in found)
@@ -198,13 +201,13 @@ _PRINTS_MAPPING = r"(?m)(?:^|\bspec:)[ \t]*\{\{-?[ \t]*(?:toYaml|include|templat
 
 
 def _depth_of_conditions(code: str) -> int:
-    """Return how many blocks of a template are open at the end of a text."""
+    """Return the number of template blocks that are open at the end of a text."""
     words = re.findall(r"\{\{-?\s*(if|with|range|end)\b", code)
     return sum(-1 if word == "end" else 1 for word in words)
 
 
 def _nodes_at_path(top: Node, path: str) -> list[tuple[Node, Node]]:
-    """Return the values at a path, each with the node of its key, or of itself in a list."""
+    """Return the values at a path, each with the node of its key (in a list, the item itself)."""
     here = [(top, top)]
     for step in re.findall(r"\[[^\]]*+\]?|[^.\[]+", path):
         here = [found for _, node in here for found in _step(node, step)]
@@ -259,7 +262,7 @@ def _name(node: Node) -> Node:
 
 
 def _lines(thing: ClusterResource, condition: Condition) -> list[Location]:
-    field_requests = _pod_asks(thing) if thing.kind == "Pod" else _asks(thing)
+    field_requests = _list_pod_demands(thing) if thing.kind == "Pod" else _asks(thing)
     return [
         Location(at, thing.label)
         for at, key, operator, values in field_requests
@@ -281,13 +284,13 @@ _Ask = tuple[Node, str, str, Sequence[str]]
 
 
 def _asks(thing: ClusterResource) -> Iterator[_Ask]:
-    """Yield what a pool or an overlay asks of nodes: its requirements."""
+    """Yield the requirements of a NodePool or a NodeOverlay."""
     path = ("spec", "template", "spec", "requirements") if thing.kind == "NodePool" else ("spec", "requirements")
     yield from _expressions(thing.node.find(*path))
 
 
-def _pod_asks(thing: ClusterResource) -> Iterator[_Ask]:
-    """Yield what a pod asks of its node: its selector and its required affinity."""
+def _list_pod_demands(thing: ClusterResource) -> Iterator[_Ask]:
+    """Yield the requirements of a pod on its node: its node selector and its required affinity."""
     selector = thing.node.find("spec", "nodeSelector")
     for entry in selector.entries if selector is not None else ():
         value = text(entry.value)

@@ -1,7 +1,7 @@
-"""What `check` says of the same manifests in two releases: which findings appear, which go away, and where.
+"""Compare the findings of `check` for the same manifests in two releases: which are new, which disappear, and where.
 
-The rules run in the release that is left, in the one that is reached, and in those between in which an answer can
-change: all that the facts, the schemas and the rules name.
+The rules run for the old release, the new release, and those between for which a result can change: all releases that
+the facts, the schemas and the rules name.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _FACTS = ("catalog", "images", "labels", "tables", "versions")
 _SCHEMAS = ("ec2nodeclass-v1", "ec2nodeclass-v1beta1", "nodepool-v1", "nodepool-v1beta1")
 
 _MOST_TRIED = 50
-"""Fixes that are tried in the release that is left: each is a run of the rules."""
+"""The most fixes that are tried in the old release: each one is a run of the rules."""
 
 
 class FindingChange(NamedTuple):
-    """A finding that appears or goes away, and the release from which on that is so.
+    """A finding that is new or disappears, and the release from which on it does.
 
-    `early` says whether its fix may be made before: True where `check` has no new error in the fixed manifests in the
-    release that is left; None if there is no fix or that was not tried.
+    `early` is true if its fix can be made before the upgrade: the fixed manifests have no new error in the old
+    release. None if there is no fix, or if it was not tried.
     """
 
     result: Result
@@ -46,7 +46,9 @@ class FindingChange(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """The two ends, and what differs; `stay` are those that are there in both."""
+    """The report for the new release, and the findings that differ. `stay` is the number of findings in both
+    releases.
+    """
 
     after: Report
     finding_changes: tuple[FindingChange, ...]
@@ -55,30 +57,30 @@ class Judged(NamedTuple):
 
 
 class Runs:
-    """Runs of the rules over the same manifests in several releases."""
+    """Runs of the rules on the same manifests in several releases."""
 
     def __init__(self, sources: Sequence[Source], request: LintRequest) -> None:
         self._sources = sources
         self._request = request
 
     def report_for(self, release: Version, sources: Sequence[Source] | None = None) -> Report:
-        """Return what the rules say in a release; of other sources where these are given."""
+        """Return the report of the rules for a release, on `sources` if they are given."""
         request = self._request._replace(target=self._request.target._replace(karpenter=release))
         files = sources or self._sources
         return lint(files, request, built=self._built if files is self._sources else build(files).built)
 
     @cached_property
     def _built(self) -> Sequence[Built]:
-        """What the clusters get of the manifests, in every release."""
+        """Return the rendered manifests, which are the same for every release."""
         return build(self._sources).built
 
     def compare(self, old: Version, new: Version) -> Judged:
-        """Return what differs between the findings of two releases."""
+        """Return the differences between the findings of two releases."""
         steps = [*turns(self._request.rules, old, new)]
         reports: dict[Version, Report] = {}
         for release in dict.fromkeys((old, new, *steps)):
             reports[release] = self.report_for(release)
-            if RUN.is_over():  # what a release does not say may not have been looked at in time
+            if RUN.is_over():  # a missing finding may not have been searched for in time
                 return Judged(reports[release], (), 0, ())
         reports = {release: reports[release] for release in dict.fromkeys((old, *steps, new))}
         identities = {release: _by_identity(report) for release, report in reports.items()}
@@ -106,7 +108,7 @@ class Runs:
             if change.appears and change.result.fixable and tried < _MOST_TRIED:
                 tried += 1
                 after = self.report_for(before.target.karpenter, self._fixed(change.result))
-                # A hazard that shows only in the converted object was there before: an error alone has to wait.
+                # Only a new error prevents an early fix. A new warning only shows a hazard that existed before.
                 worse = any(severity == "error" for _, _, severity in _count_findings(after) - known)
                 change = change._replace(early=not worse)
             yield change
@@ -119,7 +121,7 @@ class Runs:
 
 
 def turns(rules: Mapping[str, Rule], old: Version, new: Version) -> list[Version]:
-    """Return the releases above `old`, up to `new`, in which an answer can change."""
+    """Return the releases after `old`, up to `new`, for which a result can change."""
     named = {text for text in _known_releases() if text.count(".") == 2}
     for rule in rules.values():
         named.update(re.findall(r"(?<!\d)\d++\.\d++\.\d+", rule.releases))
@@ -146,7 +148,7 @@ _Identity = tuple[str, str, int, int, Severity, int]
 
 
 def _by_identity(report: Report) -> dict[_Identity, Result]:
-    """Findings by rule, place and severity; the same ones in one place are numbered."""
+    """Return the findings by rule, place and severity. Equal ones in one place are numbered."""
     seen: Counter[tuple[str, str, int, int, Severity]] = Counter()
     marked: dict[_Identity, Result] = {}
     for result in report.results:
@@ -158,7 +160,7 @@ def _by_identity(report: Report) -> dict[_Identity, Result]:
 
 
 def _since(identities: Mapping[Version, Container[object]], identity: object, there: bool) -> Version:
-    """Return the release from which on a finding is there, or not, up to the end."""
+    """Return the release from which on a finding is present (or absent, if not `there`) up to the last release."""
     since = None
     for release in sorted(identities):
         since = since or release if (identity in identities[release]) == there else None
@@ -167,5 +169,5 @@ def _since(identities: Mapping[Version, Container[object]], identity: object, th
 
 
 def _count_findings(report: Report) -> Counter[tuple[str, str, Severity]]:
-    """Return what is wrong, whatever the place: a fix moves lines."""
+    """Return the number of findings by rule, file and severity, without their lines: a fix moves lines."""
     return Counter((r.rule.name, r.span.source.path, r.severity) for r in report.results)

@@ -17,13 +17,13 @@ KINDS = {
     "CapacityBuffer": "autoscaling.x-k8s.io/",
     "CustomResourceDefinition": "apiextensions.k8s.io/",
 }
-"""Kinds beside pools and classes that a change of Karpenter's can concern, and how their apiVersion begins."""
+"""Kinds, except pools and classes, that a change of Karpenter can concern, with the prefix of their apiVersion."""
 
 _CONTROLLER = re.compile(r"\bec2:CreateFleet\b")
 
 
 class ClusterResource(NamedTuple):
-    """An object, or the template of a pod in one: its node holds `metadata` and `spec`."""
+    """An object, or the pod template in one. Its node contains `metadata` and `spec`."""
 
     node: Node
     kind: str
@@ -32,7 +32,7 @@ class ClusterResource(NamedTuple):
 
 
 class Location(NamedTuple):
-    """Where a change shows, and in what: `NodePool/default`."""
+    """The place of a change, and the object that contains it: `NodePool/default`."""
 
     at: Node | Span
     label: str = ""
@@ -43,12 +43,12 @@ class Location(NamedTuple):
 
 
 def of_object(obj: Object) -> ClusterResource:
-    """Return the cluster resource of a pool or a class."""
+    """Return the cluster resource of a NodePool or an EC2NodeClass."""
     return ClusterResource(obj.node, obj.kind, obj.label, obj.partial)
 
 
 def other_resources(sources: Sequence[Source]) -> Iterator[ClusterResource]:
-    """Yield the pods and the other kinds of Karpenter's in some sources."""
+    """Yield the pods and the objects of `KINDS` in some sources."""
     for source in sources:
         for document in source.documents:
             if document.root is not None and _may_hold(document):
@@ -85,7 +85,7 @@ def _resources_in(node: Node, document: Document, owner: str) -> Iterator[Cluste
 
 
 def mentions(sources: Sequence[Source], words: str) -> Iterator[Location]:
-    """Where the policies of Karpenter's controller among some sources hold a name."""
+    """Yield the places at which IAM policies of Karpenter's controller contain a name."""
     pattern = re.compile(rf"{re.escape(words)}(?![\w-])")
     for source in policies(sources):
         for found in pattern.finditer(source.text):
@@ -96,9 +96,10 @@ _PROSE = (".md", ".markdown", ".rst", ".txt")
 
 
 def texts(sources: Sequence[Source], condition: dict[str, Any]) -> Iterator[Location]:
-    """Where files hold a pattern: queries and rules of any tool. Prose is left out.
+    """Yield the places at which files contain a pattern, such as queries and rules of other tools. Markdown and text
+    files are ignored.
 
-    With `lacks`, nothing if one of the files has that text.
+    With `lacks`, nothing is yielded if one of the files contains that text.
     """
     yaml_sources = [source for source in sources if not source.path.lower().endswith(_PROSE)]
     if "lacks" in condition and any(condition["lacks"] in source.text for source in yaml_sources):
@@ -109,7 +110,7 @@ def texts(sources: Sequence[Source], condition: dict[str, Any]) -> Iterator[Loca
 
 
 def lacking(sources: Sequence[Source], action: str) -> list[Location] | None:
-    """Where policies of Karpenter's controller could allow an action that none does; None if one allows it."""
+    """Return the places of the controller's IAM policies if none of them allows an action. None if one does."""
     places = []
     for source in policies(sources):
         if _allows(source.text, action):
@@ -121,12 +122,12 @@ def lacking(sources: Sequence[Source], action: str) -> list[Location] | None:
 
 
 def policies(sources: Sequence[Source]) -> Iterator[Source]:
-    """Return the sources that allow what only a controller of nodes does."""
+    """Yield the files that name the action `ec2:CreateFleet`, which only a node autoscaler needs."""
     return (source for source in sources if _CONTROLLER.search(source.text))
 
 
 def _allows(policy: str, action: str) -> bool:
-    """Whether a policy names an action, or a pattern with `*` that takes it in."""
+    """Return whether an IAM policy names an action, or a pattern with `*` that includes it."""
     service, _, name = action.partition(":")
     for given in re.finditer(rf"(?<![\w:]){service}:([\w*]+)", policy):
         pattern = ".*".join(map(re.escape, given[1].split("*")))

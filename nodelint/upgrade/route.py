@@ -1,6 +1,7 @@
-"""The way from one release to another: where to stop, which Kubernetes both support, and how long they are supported.
+"""The route from one release to another: where to stop, which Kubernetes versions both support, and until when they
+are supported.
 
-The facts lie in `data/support.json`.
+The facts are in `data/support.json`.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from nodelint.model.releases import RELEASES, KubernetesRange, KubernetesVersion
 
 
 class Support(NamedTuple):
-    """A minor release, and whether it is supported for long.
+    """The support of a minor release, and whether it is a long-term release.
 
-    `until` is a day or a month, None for as long as the next one, which ends it, is not out.
+    `until` is a date or a month; None if the support ends with the next release.
     """
 
     minor: str
@@ -24,17 +25,18 @@ class Support(NamedTuple):
 
 
 class Stop(NamedTuple):
-    """A release to stop at on the way, and why."""
+    """A release to stop at on the route, and the reason."""
 
     release: Version
     why: str
 
 
 class Route(NamedTuple):
-    """`common` is what both ends support of Kubernetes, None if there is none; `trouble` are texts.
+    """The route of an upgrade. `common` are the Kubernetes versions that both releases support, None if there are
+    none. `trouble` are error texts.
 
-    `healed` are faults of the release that is left which the upgrade removes: they are no errors of the upgrade. What
-    a release newer than all known ones supports is not known: `new` is None then, and so is `common`.
+    `healed` are faults of the old release that the upgrade removes: they are no errors of the upgrade. For a release
+    newer than all known ones, the supported versions are not known: `new` and `common` are None.
     """
 
     old: KubernetesRange
@@ -47,7 +49,7 @@ class Route(NamedTuple):
 
 
 def route(old: Version, new: Version, kubernetes: KubernetesVersion | None) -> Route:
-    """Return the way between two releases, for a cluster of a Kubernetes version where that is known."""
+    """Return the route between two releases, for a cluster with a Kubernetes version if it is known."""
     left, reached = supported(old), None if is_newer(new) else supported(new)
     common = None if reached is None else _common(left, reached)
     trouble: list[str] = []
@@ -74,7 +76,7 @@ def _common(range_: KubernetesRange, other: KubernetesRange) -> KubernetesRange 
 
 
 def _early_stops(old: Version) -> Iterator[Stop]:
-    """Yield the last patch of a minor release before 1.0.0: its CRDs know v1, so that there is a way back."""
+    """Yield the last patch of a minor release before 1.0.0: its CRDs know v1, so that a rollback is possible."""
     lasts = [Version.parse(row["last"]) for row in table("support")["early"]]
     if old < lasts[1][:2]:
         yield Stop(
@@ -94,7 +96,7 @@ def _fixed_stops(old: Version, new: Version) -> Iterator[Stop]:
 
 
 def _stop_for(kubernetes: KubernetesVersion, old: Version, new: Version, reached: KubernetesRange) -> Iterator[Stop]:
-    """Yield the last release that supports a version of Kubernetes that the end no longer does."""
+    """Yield the last release that supports a Kubernetes version which the new release does not support."""
     between = [r for r in RELEASES if old <= r < new and kubernetes in supported(r)]
     if between:
         most = supported(between[-1]).most

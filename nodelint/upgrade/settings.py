@@ -1,4 +1,4 @@
-"""Settings of the controller among the manifests, and the effect of an upgrade on them."""
+"""Settings of the controller in the manifests, and the effect of an upgrade on them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nodelint.upgrade.resources import Location
 
 
 class SettingChange(NamedTuple):
-    """What a move makes of a setting: known from a release on (`begins`), or no longer."""
+    """The effect of an upgrade on a setting: known from a release on (`begins`), or not known from it on."""
 
     setting: WrittenSetting
     release: Version
@@ -24,7 +24,7 @@ class SettingChange(NamedTuple):
 
 
 class ControllerSettings:
-    """The settings of some sources."""
+    """The controller settings in some sources."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self._charts: list[Node] = []
@@ -37,7 +37,9 @@ class ControllerSettings:
         self.found += [gate for setting in self.found for gate in gates_of(setting)]
 
     def find_variable(self, condition: dict[str, Any]) -> Iterator[Location]:
-        """Where a variable is set, in whatever way; with `is`, to this value."""
+        """Yield the places at which a variable is set, as variable, flag or chart value. With `is`, only with this
+        value.
+        """
         row = next(row for row in table("settings")["settings"] if row.get("variable") == condition["name"])
         names = {row["variable"], row["flag"], row.get("value")}
         wanted = condition.get("is")
@@ -46,15 +48,16 @@ class ControllerSettings:
                 yield _place(setting)
 
     def gates(self, condition: dict[str, Any]) -> Iterator[Location]:
-        """Where a feature gate is set, to a value that `is`."""
+        """Yield the places at which a feature gate is set to the value `is`."""
         for setting in self.found:
             if setting.kind == "gate" and setting.name == condition["name"] and setting.value == condition["is"]:
                 yield _place(setting)
 
     def charts_with(self, condition: dict[str, Any]) -> Iterator[Location]:
-        """Charts with a `value` (a pattern over paths) or a variable `env`.
+        """Yield the values of charts that match `value` (a pattern over paths), or their variables named `env`. With
+        neither, yield the charts.
 
-        They lack the value that `lacks` names, and have `true` for the one that `beside` names.
+        Charts with the value `lacks` are ignored. With `beside`, only charts count in which that value is `true`.
         """
         for number, chart in enumerate(self._charts):
             own = [setting for setting in self.found if setting.chart == number]
@@ -72,11 +75,11 @@ class ControllerSettings:
                 yield Location(chart.entries[0].key if chart.entries else chart, "values of the chart")
 
     def shifts(self, old: Version, new: Version) -> Iterator[SettingChange]:
-        """Yield the settings that begin or end to be known between two releases."""
+        """Yield the settings that only one of two releases knows."""
         values = {id(setting.node) for setting in self.found if setting.kind == "value"}
         for setting in self.found:
             if setting.kind == "gate" and id(setting.node) in values:
-                continue  # told as the value that it is written as
+                continue  # reported as the Helm value in which the gate is written
             releases = _known(setting)
             if releases is None or releases_match(releases, old) == releases_match(releases, new):
                 continue
@@ -90,8 +93,8 @@ def _border(releases: str, old: Version, new: Version) -> Version:
 
 
 def _known(setting: WrittenSetting) -> str | None:
-    """Return the releases that know a setting; None if none of 1.0 and later does, or it is not one of the
-    controller.
+    """Return the range of releases that know a setting. None if no release since 1.0 does, or if it is not a
+    controller setting.
     """
     if setting.kind == "gate":
         gates = (row for row in table("settings")["gates"] if row["gate"] == setting.name)

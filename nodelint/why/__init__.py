@@ -1,7 +1,7 @@
-"""Why a node stays: what keeps Karpenter from disrupting each node of a cluster, from what kubectl prints of it.
+"""Why a node stays: what keeps Karpenter from disrupting each node of a cluster, from the output of `kubectl get`.
 
-The checks are those of the disruption controller, in its order; where pods would go is computed with the readers of
-`fit`. What is not known is a third answer: no node is said to go that may stay.
+The checks are those of the disruption controller, in its order; `fit` decides where pods would be scheduled. An
+unknown fact gives the status `unknown`: no node that may stay is reported as removed.
 """
 
 from __future__ import annotations
@@ -45,7 +45,11 @@ _UNSAID = (
 
 
 class Known(NamedTuple):
-    """What a run knows besides the dump: releases, settings, facts, and what was asked of the cluster."""
+    """The facts of a run that are not in the dump: time, releases, settings, and places of fields in manifests.
+
+    `spot_to_spot` and `policies` come from the controller's settings. `complete_kinds` are kinds of which the dump
+    certainly contains all objects.
+    """
 
     now: datetime
     release: Version
@@ -64,7 +68,7 @@ def explain(
     known: Known,
     wanted: Callable[[NodeState], bool] = lambda _: True,
 ) -> Answers:
-    """Return why each wanted node of a dump stays, or that it goes."""
+    """Return for each wanted node of a dump why it stays, or how Karpenter removes it."""
     cluster = ClusterState(dump)
     volumes = VolumeFacts(
         dump.objects_of("PersistentVolumeClaim"),
@@ -107,7 +111,7 @@ def _all_left_out(
     known: Known,
     wanted: Callable[[NodeState], bool],
 ) -> Answers:
-    """Return that no node is judged, as the time was over before the pods were read."""
+    """Return an answer without any node, because the time budget ended before the pods were read."""
     names = tuple(state.name for state in cluster.nodes if wanted(state))
     notes = (*_notes(dump, cluster), *_price_notes(cluster, resolutions))
     gaps = (AnswerGap(RUN.late_reason, names),) if names else ()
@@ -115,9 +119,7 @@ def _all_left_out(
 
 
 class _Examiners:
-    """The examiners of nodes, one for each provider: a controller launches replacements from NodePools of its own
-    provider.
-    """
+    """One Examiner for each provider: a controller launches replacements only from NodePools of its own provider."""
 
     def __init__(
         self,
@@ -136,11 +138,11 @@ class _Examiners:
 
     @property
     def work(self) -> int:
-        """Return how many nodes, pods and constraints were looked at, for tests of how the work grows."""
+        """Return the number of nodes, pods and constraints that were examined (a measure for growth tests)."""
         return sum(examiner.consolidation.fleet.work for examiner in self._by_provider.values())
 
     def explain(self, state: NodeState) -> NodeAnswer:
-        """Return what is said of a node."""
+        """Return the answer for a node."""
         pool = self._cluster.pools.get(state.pool)
         provider: Provider = provider_of(pool) if pool is not None else "aws"
         found = self._by_provider.get(provider)
@@ -166,7 +168,7 @@ class _Examiners:
 
 
 def _is_under_consolidate_after(state: NodeState, cluster: ClusterState, now: datetime) -> bool:
-    """Whether a node's last pod came or went less than consolidateAfter ago (`IsUnderConsolidateAfter` of core)."""
+    """Return whether a pod came to or left the node within consolidateAfter (core's `IsUnderConsolidateAfter`)."""
     after = length(text(mapping(cluster.pools.get(state.pool, {}), "spec", "disruption").get("consolidateAfter")))
     if not after or not is_true(state.claim or {}, "Initialized"):
         return False
@@ -178,7 +180,7 @@ def _is_under_consolidate_after(state: NodeState, cluster: ClusterState, now: da
 
 
 def _missing(dump: Dump, complete_kinds: frozenset[str]) -> list[str]:
-    """Return what a dump lacks so that no node is certain to go."""
+    """Return the kinds of objects that the dump lacks, without which no removal is certain."""
     found = []
     pods = dump.objects_of("Pod")
     if not pods:
@@ -191,7 +193,7 @@ def _missing(dump: Dump, complete_kinds: frozenset[str]) -> list[str]:
 
 
 def _notes(dump: Dump, cluster: ClusterState) -> list[str]:
-    """Return what a reader has to know about the dump."""
+    """Return notes about the dump: duplicate or skipped objects, pods of missing nodes, pending pods."""
     notes = []
     if dump.repeated:
         notes.append(f"{counted(dump.repeated, 'object')} more than once in the dump: the last one counts")
@@ -206,7 +208,7 @@ def _notes(dump: Dump, cluster: ClusterState) -> list[str]:
 
 
 def _price_notes(cluster: ClusterState, resolutions: Sequence[Resolution]) -> Iterator[str]:
-    """Yield of which region and day the prices are by which nodes are compared."""
+    """Yield the region and date of the prices by which nodes are compared."""
     if not resolutions:
         return
     catalog = resolutions[0].catalog

@@ -1,4 +1,4 @@
-"""The answer for a node: why Karpenter keeps it or removes it, and what would change that."""
+"""The answer for a node: why Karpenter keeps or removes the node, and which edit would change that."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     Status = Literal["stays", "goes", "going", "unknown", "unmanaged"]
 
 STATUSES: tuple[Status, ...] = ("stays", "unknown", "going", "goes", "unmanaged")
-"""In the order of a report: what a reader asks about first."""
+"""The statuses in the order of a report."""
 
 TITLES = {
     "not-managed": "no NodeClaim: Karpenter does not manage the node",
@@ -56,13 +56,14 @@ TITLES = {
     "static-drift": "the node has drifted, and its static NodePool cannot replace it now",
     "not-known": "not known",
 }
-"""What each reason is called in a report."""
+"""The title of each reason in a report."""
 
 
 class SuggestedChange(NamedTuple):
-    """An edit that would change the answer. `path` is a field of `target`; None if it is beyond the files.
+    """An edit that would change the answer.
 
-    `place` is where a manifest writes the field, as `file:line`; None if no manifest does.
+    `path` is a field of `target`; None if the change is not in a manifest. `place` is `file:line` of the field; None
+    if no manifest writes it.
     """
 
     target: str
@@ -74,14 +75,16 @@ class SuggestedChange(NamedTuple):
 
 
 ChangeOf = Callable[[str, "str | None", "str | None", str], SuggestedChange]
-"""Makes an edit of a node's NodePool of a field's path, its old and new value, and what it does."""
+"""A function that returns an edit of the node's NodePool, from a field path, the old and new value, and a
+description.
+"""
 
 
 class NodeCause(NamedTuple):
-    """The first thing that keeps a node, in Karpenter's order, or what removes it.
+    """The first cause, in Karpenter's order, that keeps or removes a node.
 
-    `known` is False where it rests on something that is not known. `until` is when it ends by itself, None if it does
-    not or no time is known. `facts` are what it rests on, for JSON.
+    `known` is False if the cause depends on an unknown fact. `until` is the time when the cause ends by itself; None
+    if it does not end or the time is not known. `facts` are details for JSON.
     """
 
     code: str
@@ -94,9 +97,9 @@ class NodeCause(NamedTuple):
 
 
 class NodeAnswer(NamedTuple):
-    """A node and what is said of it. `others` are causes of other methods of disruption, behind the first.
+    """A node and its status. `others` are causes of other disruption methods, after the first cause.
 
-    `method` is the controller's method that the cause belongs to: `candidate` for what holds for all of them.
+    `method` is the disruption method of the cause: `candidate` if the cause applies to all methods.
     """
 
     name: str
@@ -118,14 +121,17 @@ class NodeAnswer(NamedTuple):
 
 
 class AnswerGap(NamedTuple):
-    """Nodes of which nothing is said, and why."""
+    """Nodes without an answer, and the reason."""
 
     reason: str
     nodes: tuple[str, ...]
 
 
 class Answers(NamedTuple):
-    """All answers of a run. `unsaid` is what no file can tell, `gaps` are nodes that were left out."""
+    """All answers of a run.
+
+    `unsaid` are facts that no dump contains. `gaps` are nodes without an answer.
+    """
 
     nodes: tuple[NodeAnswer, ...]
     now: datetime
@@ -137,7 +143,7 @@ class Answers(NamedTuple):
     work: int = 0
 
     def by_reason(self) -> list[tuple[Status, str, list[NodeAnswer]]]:
-        """Return the answers by status and reason, those of most nodes first."""
+        """Return the answers grouped by status and cause; within a status, the largest group comes first."""
         groups: dict[tuple[Status, str], list[NodeAnswer]] = {}
         for answer in self.nodes:
             groups.setdefault((answer.status, answer.cause.code), []).append(answer)

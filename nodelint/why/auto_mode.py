@@ -1,4 +1,4 @@
-"""Nodes of EKS Auto Mode: AWS runs Karpenter there, and says neither its release nor its settings."""
+"""Nodes of EKS Auto Mode: AWS runs Karpenter for them and publishes neither its release nor its settings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CERTAIN = frozenset(
         *("consolidation-disabled", "policy", "consolidate-after", "budget"),
     }
 )
-"""Reasons that every release since 1.0 gives, whatever its settings."""
+"""Reasons that every release since 1.0 has, with any settings."""
 
 _OPEN: dict[Provider, str] = {
     "auto-mode": "which release of Karpenter EKS Auto Mode runs, and with which settings",
@@ -26,13 +26,15 @@ _OPEN: dict[Provider, str] = {
 
 
 def provider_of(pool: Plain) -> Provider:
-    """Return whose a stored NodePool is."""
+    """Return the provider of a NodePool in a dump, by its `nodeClassRef`."""
     ref = mapping(pool, "spec", "template", "spec", "nodeClassRef")
     return by_class(text(ref.get("group")), text(ref.get("kind")))
 
 
 def qualified(answer: NodeAnswer, provider: Provider) -> NodeAnswer:
-    """Return an answer that is not known where it rests on release or settings of the provider's controller."""
+    """Return the answer with status `unknown` if the cause depends on the release or settings of the provider's
+    controller.
+    """
     if provider == "aws" or answer.status in ("going", "unmanaged"):
         return answer
     is_duration = answer.cause.code == "do-not-disrupt-pod" and answer.cause.until is not None  # read since 1.12

@@ -1,4 +1,4 @@
-"""Whether the policy Balanced finds a saving worth the pods that move: `ScoreMove` of balanced.go of core 1.14."""
+"""Whether the policy Balanced accepts a move: `ScoreMove` of balanced.go of core 1.14."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from nodelint.why.pods import ClusterPod
 from nodelint.why.state import NodeState
 
 K = 2
-"""A move is made if its share of the savings is at least 1/K of its share of the disruption."""
+"""Karpenter makes a move if its share of the savings is at least 1/K of its share of the disruption."""
 
 
 class Score(NamedTuple):
-    """The share of a pool's cost that a move saves, and the share of its disruption that it takes."""
+    """The fraction of a pool's cost that a move saves, and its fraction of the pool's disruption cost."""
 
     savings: float
     disruption: float
 
     @property
     def is_enough(self) -> bool:
-        """Whether Karpenter makes the move."""
+        """Return whether Karpenter makes the move."""
         return self.savings > 0 and self.savings * K >= self.disruption
 
 
 def disruption_cost(pods: Iterable[ClusterPod]) -> float:
-    """Return what the removal of a node costs by its pods: 1 for the node, and what evictions cost."""
+    """Return the disruption cost of a node: 1, and the eviction costs of its reschedulable pods."""
     return 1.0 + sum(max(pod.eviction_cost, 0.0) for pod in pods if pod.is_reschedulable)
 
 
 def score(
     states: Iterable[NodeState], saved: float, members: Iterable[NodeState], prices: dict[int, float | None]
 ) -> Score | None:
-    """Return the score of the removal of nodes of one pool. None if a price of the pool's nodes is not known."""
+    """Return the score of removing nodes of one pool. None if a price of the pool's nodes is not known."""
     total_cost = total_disruption = 0.0
     for member in members:
         price = prices.get(id(member))

@@ -1,4 +1,4 @@
-"""What the disruption budgets of a NodePool allow now, which of them counts, and when they allow more."""
+"""How many nodes the disruption budgets of a NodePool allow now, which budget decides, and when they allow more."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from nodelint.why.state import NodeState, binding_budget
 
 _BEFORE = timedelta(days=32)
 _DEFAULT = [{"nodes": "10%"}]
-"""What the API server fills in where a NodePool states no budgets."""
+"""The budgets that the API server sets if a NodePool has none."""
 
 
 class BudgetNow(NamedTuple):
-    """The budget that counts now for a disruption reason.
+    """The budget that decides now for a disruption reason.
 
-    `nodes` are those of the pool that count, `busy` those of them that are being removed or not Ready. `since` is
-    when the window of a schedule began, `opens` when the budgets allow a node again: None if they do not within a
-    week, or where no time decides. `entry` is its place in the list.
+    `nodes` is the number of the pool's initialized nodes, `busy` the number of them that are being removed or not
+    Ready. `since` is the start of the budget's window. `opens` is when the budgets next allow a node: None if they
+    allow one now, or not within a week. `entry` is the budget's index in the list.
     """
 
     budget: Budget | None
@@ -38,13 +38,17 @@ class BudgetNow(NamedTuple):
 
 
 def count_nodes(states: Sequence[NodeState]) -> tuple[int, int]:
-    """Return how many nodes of a pool count for its budgets, and how many are being removed or not Ready."""
+    """Return the number of nodes that count for a pool's budgets, and how many of them are being removed or not
+    Ready.
+    """
     counted = [s for s in states if s.is_initialized and not is_true(s.claim or {}, "InstanceTerminating")]
     return len(counted), sum(state.is_deleting or not state.is_ready for state in counted)
 
 
 def budget_now(pool: Plain, reason: str, states: Sequence[NodeState], now: datetime) -> BudgetNow:
-    """Return what the budgets of a live NodePool allow for a reason."""
+    """Return the state of a NodePool's budgets at `now` for a reason: the budget that counts, and how many nodes it
+    allows.
+    """
     nodes, busy = count_nodes(states)
     entries = mapping(pool, "spec", "disruption").get("budgets")
     stored = pool if entries is not None else {"spec": {"disruption": {"budgets": _DEFAULT}}}

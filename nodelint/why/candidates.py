@@ -1,4 +1,4 @@
-"""What keeps a node from being a candidate of any disruption: `NewCandidate` of Karpenter core, check by check.
+"""The checks that exclude a node from every disruption: `NewCandidate` of Karpenter core, in its order.
 
 Source: core pkg/controllers/disruption/types.go@v1.14.1:136, pkg/controllers/state/statenode.go@v1.14.1:161-214.
 """
@@ -23,7 +23,7 @@ from nodelint.why.times import shown_time
 
 
 class Rules(NamedTuple):
-    """What the checks of a run share. `asked` are kinds of which the dump is known to hold all objects."""
+    """The data that all checks of a run share. `complete_kinds` are kinds of which the dump contains all objects."""
 
     cluster: ClusterState
     pdbs: DisruptionBudgets
@@ -33,7 +33,7 @@ class Rules(NamedTuple):
 
 
 def check_node(state: NodeState, rules: Rules) -> NodeCause | None:
-    """Return what of a node itself keeps it from being a candidate. None if nothing does."""
+    """Return why the node or NodeClaim itself is no disruption candidate. None if it may be one."""
     dump = rules.cluster.dump
     if state.claim is None:
         if NODEPOOL in state.labels and not dump.has_kind("NodeClaim"):
@@ -51,7 +51,7 @@ def check_node(state: NodeState, rules: Rules) -> NodeCause | None:
 
 
 def check_marks(state: NodeState, rules: Rules) -> NodeCause | None:
-    """Return what keeps a node that is there and not being removed: an annotation, or a label that it lacks."""
+    """Return which annotation, missing label or missing NodePool excludes an existing node. None if nothing does."""
     if state.annotations.get(DO_NOT_DISRUPT) == "true":
         target = f"Node/{state.name}"
         change = SuggestedChange(
@@ -84,7 +84,7 @@ def _check_pool(state: NodeState, rules: Rules) -> NodeCause | None:
 
 
 def _explain_unready_claim(state: NodeState) -> str:
-    """Return what the conditions of a NodeClaim say of what it waits for."""
+    """Return the first condition of a NodeClaim that is not True, as the end of a sentence; else ""."""
     for kind in ("Launched", "Registered", "Initialized"):
         found = state.claim_condition(kind)
         if found is not None and found.get("status") != "True":
@@ -96,7 +96,10 @@ def _explain_unready_claim(state: NodeState) -> str:
 
 
 def check_pods(state: NodeState, rules: Rules) -> NodeCause | None:
-    """Return the pod that keeps a node: by its annotation first, then by a PodDisruptionBudget."""
+    """Return the pod that blocks disruption of the node: by its annotation first, then by a PodDisruptionBudget.
+
+    None if no pod does.
+    """
     pods = sorted(state.pods, key=lambda pod: pod.label)
     protected = [pod for pod in pods if pod.is_active and pod.is_protected(rules.now, rules.release)]
     if protected:
@@ -133,7 +136,7 @@ def _explain_protected(pods: list[ClusterPod]) -> NodeCause:
     owner = next((f"{kind}/{name}" for _, kind, name in pod.owners if kind and name), None)
     message = f'pod {pod.label} has {DO_NOT_DISRUPT}: "{short(value, 20)}"{ends}{more}'
     where = (
-        f"remove it from the pod template of {owner}"
+        f"remove the annotation from the pod template of {owner}"
         if owner
         else f"kubectl annotate pod -n {pod.namespace} {pod.name} {DO_NOT_DISRUPT}-"
     )

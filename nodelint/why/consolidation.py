@@ -1,4 +1,4 @@
-"""Whether a node with pods is removed or replaced by a cheaper one, and what keeps that from happening."""
+"""Whether consolidation removes a node with pods or replaces it by a cheaper one, and what prevents this."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ _GATE = "settings.featureGates.spotToSpotConsolidation"
 
 
 class Facts(NamedTuple):
-    """What a run knows besides the dump. `spot_to_spot` is None if no file states the feature gate: it is off then.
+    """The facts of a run besides the dump.
 
-    `unresolved` are NodePools of which it is not known what they launch, each with the reason.
+    `spot_to_spot` is None if no file sets the feature gate: it is off then. `unresolved` are NodePools whose instance
+    types are not known, each with the reason. `missing` are kinds that the dump lacks.
     """
 
     spot_to_spot: bool | None
@@ -36,7 +37,7 @@ class Facts(NamedTuple):
 
 
 class Consolidation:
-    """Judges nodes with pods one by one; prices and pools are shared."""
+    """Judges nodes with pods, one at a time. Prices and pools are shared."""
 
     def __init__(self, rules: Rules, fleet: Fleet, facts: Facts) -> None:
         self.rules = rules
@@ -56,36 +57,38 @@ class Consolidation:
         ]
 
     def _moves(self, pod: ClusterPod) -> bool:
-        """Whether a pod is placed again (`IsCurrentlyReschedulable`)."""
+        """Return whether the pod is scheduled elsewhere when its node is removed (core's
+        `IsCurrentlyReschedulable`).
+        """
         if not pod.is_reschedulable or (pod.is_active and pod.is_protected(self.rules.now, self.rules.release)):
             return False
         return not self.rules.pdbs.blocks_fully(pod, self.rules.now, self.rules.release)
 
     def knows_type(self, state: NodeState) -> bool | None:
-        """Whether the instance type of a node is known here. None if no NodePool could be resolved."""
+        """Return whether the node's instance type is in the catalogue. None if no NodePool could be resolved."""
         pool = self.prices.pool_of(state)
         if pool is None:
             return None
         return pool.pool.resolution.catalog.place(state.instance_type) is not None
 
     def price_of(self, state: NodeState) -> float | None:
-        """Return what a node costs an hour. None if it is not known, as of spot."""
+        """Return the price of the node in USD per hour. None if it is not known, and for spot nodes."""
         return self.prices.of_node(state)
 
     def node_limit(self, pool: str) -> int | None:
-        """Return the limit of a pool's nodes. None if it has none."""
+        """Return `limits.nodes` of the pool. None if it has no such limit."""
         found = self.pools.get(pool)
         limit = found.pool.limits.get("nodes") if found is not None else None
         return None if limit is None else limit // ONE
 
     def doubts(self) -> tuple[str, ...]:
-        """Return what is lacking of the dump so that no node is certain to go."""
+        """Return the kinds that the dump lacks, so that no removal is certain."""
         return self.facts.missing
 
     def simulate(
         self, states: Sequence[NodeState], is_brief: bool = False, skips_recent: bool = True
     ) -> Placement | NodeCause:
-        """Return where the pods of some nodes would go, or why that is not computed."""
+        """Return where the pods of the nodes would be scheduled, or why this is not computed."""
         waiting, leaving = self._waiting, self._leaving
         if len(waiting) + len(leaving) > MOST_WAITING:
             message = (
@@ -97,7 +100,9 @@ class Consolidation:
         return Simulation(self.fleet, states, waiting, leaving, is_brief, skips_recent).run(pods)
 
     def judge_drift(self, state: NodeState, why: str) -> tuple[NodeCause, bool]:
-        """Return whether a drifted node is replaced: its pods have to fit somewhere, at whatever price."""
+        """Return the cause for a drifted node, and whether it is replaced: its pods must fit elsewhere at
+        any price.
+        """
         placed = self.simulate([state], skips_recent=False)
         if isinstance(placed, NodeCause):
             return placed, False
@@ -109,7 +114,7 @@ class Consolidation:
         return self._with_unknown(NodeCause("drift", message), placed), True
 
     def judge(self, state: NodeState, pool: Plain, change_of: ChangeOf) -> tuple[NodeCause, bool]:
-        """Return whether consolidation removes or replaces a node, and what keeps it else."""
+        """Return the cause for a node, and whether consolidation removes or replaces it."""
         placed = self.simulate([state])
         if isinstance(placed, NodeCause):
             return placed, False
@@ -130,14 +135,14 @@ class Consolidation:
         return self._compare(state, pool, placed, change_of)
 
     def _with_unknown(self, cause: NodeCause, placed: Placement, stays: bool = False) -> NodeCause:
-        """Return a cause that is not known for certain where the placement rests on something that is not."""
+        """Return the cause, marked as not known if the placement depends on unknown facts."""
         unknown = [*placed.unknown, *(self.facts.unresolved if stays else ())]
         if not unknown:
             return cause
         return cause._replace(known=False, text=f"{cause.text}; not known: {'; '.join(unknown[:3])}")
 
     def _check_placed(self, state: NodeState, placed: Placement, change_of: ChangeOf | None) -> NodeCause | None:
-        """Return what keeps pods of a node from other nodes. None if all of them have a place."""
+        """Return why pods of the node cannot be scheduled elsewhere. None if all of them can."""
         blocking = placed.blocking
         if blocking:
             cause = _explain_unplaced(blocking, change_of)
@@ -179,7 +184,10 @@ class Consolidation:
     def _check_balanced(
         self, state: NodeState, pool: Plain, price: float | None, new: tuple[float, str] | None = None
     ) -> NodeCause | None:
-        """Return that the policy Balanced finds a saving too small. None if it does not, or is not set."""
+        """Return a cause if the policy Balanced rejects the saving, or a price is not known.
+
+        None if it accepts or is not set.
+        """
         if not self.is_balanced(pool):
             return None
         score = None if price is None else self.score(state.pool, [state], price - (new[0] if new else 0.0))
@@ -195,12 +203,12 @@ class Consolidation:
         return NodeCause("balanced", message, facts={"savings": score.savings, "disruption": score.disruption})
 
     def is_balanced(self, pool: Plain) -> bool:
-        """Whether a pool has the policy Balanced, in a release that knows it."""
+        """Return whether the pool has the policy Balanced and the release supports it."""
         policy = mapping(pool, "spec", "disruption").get("consolidationPolicy")
         return policy == "Balanced" and self.rules.release >= EMPTY_BY_COST
 
     def score(self, pool: str, states: Sequence[NodeState], saved: float) -> balanced.Score | None:
-        """Return the score of the removal of nodes of a pool. None if a price of the pool's nodes is not known."""
+        """Return the score of removing nodes of a pool. None if a price of the pool's nodes is not known."""
         members = self.rules.cluster.by_pool.get(pool, [])
         found = self._pool_prices.get(pool)
         if found is None:
@@ -213,7 +221,7 @@ class Consolidation:
 
 
 def _destinations(placed: Placement, state: NodeState) -> str:
-    """Return where the pods of a node would go, in words."""
+    """Return in words where the pods of the node would be scheduled."""
     own = [(pod, node) for pod, node in placed.moved if pod.node == state.name]
     nodes = list(dict.fromkeys(node.name for _, node in own))
     parts = []
@@ -237,7 +245,7 @@ def _moved_facts(placed: Placement) -> dict[str, object]:
 
 
 def _explain_near(placed: Placement, new: NewNode, state: NodeState) -> tuple[str, ...]:
-    """Return why pods do not go onto nodes that are there, and which pods of other nodes are placed with them."""
+    """Return why pods do not fit on existing nodes, and which pods of other nodes share the new node."""
     own = [pod for pod in new.pods if pod.node == state.name]
     lines = [f"{pod.label}: {near}" for pod in own if (near := placed.near.get(pod.label))]
     full = [pod for pod in own if not placed.near.get(pod.label)]
@@ -293,7 +301,7 @@ _REFUSAL_CODES = {"limits": "limits", "minValues": "min-values"}
 
 
 def _explain_unplaced(blocking: Sequence[Unplaced], change_of: ChangeOf | None) -> NodeCause:
-    """Return which pod fits nowhere else, and why."""
+    """Return the cause for the first pod that fits nowhere else."""
     first = blocking[0]
     pod = first.pod
     code = next((_REFUSAL_CODES[r.code] for r in first.refusals if r.code in _REFUSAL_CODES), "pods-do-not-fit")

@@ -1,6 +1,6 @@
-"""Spreads, and affinity to pods, as pods state them.
+"""Topology spreads and pod affinities, as pods define them.
 
-`Topology` and `TopologyGroup` of pkg/controllers/provisioning/scheduling of Karpenter core, 1.0.0 to 1.14.1.
+Source: `Topology` and `TopologyGroup` of pkg/controllers/provisioning/scheduling of Karpenter core, 1.0.0 to 1.14.1.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from nodelint.model.requirement import normalize
 
 
 class Constraint(NamedTuple):
-    """A spread, or affinity to pods or against them: the label, the pods that count, and what is allowed.
+    """A topology spread, pod affinity or anti-affinity: the label key, the pods that count, and the bound.
 
-    `group` names constraints that count alike. `pair` is a label that each pod that counts has; None if none is
-    certain. `unknown` says what of it is not known; empty if all is.
+    `group` is equal for constraints that count the same pods. `pair` is a label that all counted pods have; None if
+    there is no certain one. `unknown` names the unknown part; empty if all is known.
     """
 
     what: str
@@ -36,18 +36,18 @@ class Constraint(NamedTuple):
 
     @property
     def is_filtered(self) -> bool:
-        """Whether it counts pods on some nodes alone."""
+        """Return whether only pods on some nodes count."""
         return self.what == SPREAD and (self.honors_affinity or self.honors_taints)
 
     def selects(self, namespace: str, labels: Mapping[str, str]) -> bool:
-        """Whether it counts a pod with these labels. A spread without a selector counts none."""
+        """Return whether a pod with these labels counts. A spread without a selector counts none."""
         if self.namespaces is not None and namespace not in self.namespaces:
             return False
         return meets(dict(labels), self.selector) is True
 
     @property
     def description(self) -> str:
-        """Return it in a few words."""
+        """Return the constraint in a few words."""
         name = self.key.rpartition("/")[2]
         if self.what == SPREAD:
             return f"topologySpreadConstraints over {name} (maxSkew {self.skew})"
@@ -55,7 +55,7 @@ class Constraint(NamedTuple):
 
 
 def read_constraints(spec: Plain, namespace: str, labels: Mapping[str, str]) -> tuple[Constraint, ...]:
-    """Return the spreads and affinities of a pod, preferred ones by their weight."""
+    """Return the spreads and affinities of a pod; preferred affinities are sorted by weight."""
     found = list(_read_spreads(spec, namespace, labels))
     for field, what in (("podAffinity", AFFINITY), ("podAntiAffinity", ANTI_AFFINITY)):
         stated = mapping(spec, "affinity", field)
@@ -110,7 +110,7 @@ def _read_term(
 
 
 def _certain_label(selector: object) -> tuple[str, str] | None:
-    """Return a label that all pods have which a selector selects. None if it names none."""
+    """Return a label (key, value) that all selected pods have. None if the selector requires none."""
     stated = mapping(selector, "matchLabels")
     found = next(((str(k), v) for k, v in stated.items() if isinstance(v, str)), None)
     if found is not None:
@@ -123,7 +123,7 @@ def _certain_label(selector: object) -> tuple[str, str] | None:
 
 
 def _with_label_keys(selector: object, keys: object, labels: Mapping[str, str]) -> object:
-    """Return a selector with the pod's own values of `matchLabelKeys`."""
+    """Return the selector with the pod's own values of `matchLabelKeys` added."""
     own = [key for key in listed(keys) if isinstance(key, str) and key in labels]
     if not own or not isinstance(selector, dict):
         return selector
@@ -132,5 +132,5 @@ def _with_label_keys(selector: object, keys: object, labels: Mapping[str, str]) 
 
 
 def is_hostname(constraint: Constraint) -> bool:
-    """Whether each node is a domain of its own."""
+    """Return whether each node is a domain of its own."""
     return constraint.key == HOSTNAME

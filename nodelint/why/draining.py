@@ -1,6 +1,6 @@
-"""What a node waits for that is being removed: which pod holds its drain, and until when.
+"""Which pod delays the removal of a node, and until when.
 
-pkg/controllers/node/termination of Karpenter core, 1.0.0 to 1.14.1.
+Source: pkg/controllers/node/termination of Karpenter core, 1.0.0 to 1.14.1.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _DEADLINE = "karpenter.sh/nodeclaim-termination-timestamp"
 
 
 def explain_removal(state: NodeState, pdbs: DisruptionBudgets, now: datetime, release: Version) -> NodeCause:
-    """Return what a node waits for that is being removed."""
+    """Return the reason why the removal of a node is not finished."""
     reason = text((state.claim_condition("DisruptionReason") or {}).get("reason"))
     because = f" ({reason})" if reason else ""
     deadline = _deadline(state)
@@ -33,7 +33,7 @@ def explain_removal(state: NodeState, pdbs: DisruptionBudgets, now: datetime, re
     if not waiting:
         return _after_drain(state, because)
     group = [pod for pod in waiting if pod.drain_group == waiting[0].drain_group]
-    blocked_pod = _find_held(group, pdbs, now, release)
+    blocked_pod = _find_unevictable(group, pdbs, now, release)
     more = f"; {counted(len(waiting), 'pod')} still to go" if len(waiting) > 1 else ""
     end = f"; from {shown_time(deadline)} on it goes anyway (terminationGracePeriod)" if deadline else ""
     never = "" if deadline else "; without terminationGracePeriod nothing ends the wait"
@@ -61,10 +61,10 @@ def _deadline(state: NodeState) -> datetime | None:
     return begun + grace if begun is not None and grace is not None else None
 
 
-def _find_held(
+def _find_unevictable(
     group: list[ClusterPod], pdbs: DisruptionBudgets, now: datetime, release: Version
 ) -> tuple[ClusterPod, str, tuple[SuggestedChange, ...], dict[str, object]] | None:
-    """Return the first pod that may not be evicted, why, and what would change that."""
+    """Return the first pod that cannot be evicted, the reason, suggested changes and facts; None if there is none."""
     for pod in group:
         if pod.is_protected(now, release):
             change = SuggestedChange(
@@ -83,7 +83,7 @@ def _find_held(
 
 
 def pdb_change(budgets: tuple[DisruptionBudget, ...]) -> SuggestedChange:
-    """Return the smallest edit by which a PodDisruptionBudget allows an eviction."""
+    """Return the smallest edit with which a PodDisruptionBudget allows an eviction."""
     budget = budgets[0]
     target = f"PodDisruptionBudget/{budget.label}"
     if len(budgets) > 1:

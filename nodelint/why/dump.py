@@ -1,4 +1,4 @@
-"""What `kubectl get ... -o yaml` printed of a cluster, as plain objects by kind."""
+"""Read the output of `kubectl get ... -o yaml` as plain objects by kind."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ KINDS = (
     "events",
     "nodeoverlays.karpenter.sh",
 )
-"""What is asked of a cluster, by names that no other API has."""
+"""The kinds that are read from a cluster, with names that no other API group has."""
 
 NEEDED = 5
-"""The first kinds of `KINDS`, without which no answer can be given."""
+"""The number of kinds at the start of `KINDS` without which no answer is possible."""
 
 _GROUPS = {
     "Node": "",
@@ -59,14 +59,14 @@ _CLUSTER_WIDE = frozenset(
 _TOO_DEEP = "nested more deeply than kubectl prints anything"
 
 Key = tuple[str, str]
-"""The namespace of an object, empty for one of the whole cluster, and its name."""
+"""The namespace and the name of an object. The namespace is empty for a cluster-scoped object."""
 
 
 class Dump(NamedTuple):
     """The objects of a cluster by kind, each by namespace and name, and its events.
 
-    `repeated` counts objects that were printed more than once, of which the last counts; `skipped` those that have no
-    name or no kind. `lists` are the kinds of which the dump has any object.
+    `repeated` is the number of objects that were printed more than once: the last one counts. `skipped` is the number
+    of objects without a name or a kind.
     """
 
     objects: dict[str, dict[Key, Plain]]
@@ -79,12 +79,12 @@ class Dump(NamedTuple):
         return self.objects.get(kind, {})
 
     def has_kind(self, kind: str) -> bool:
-        """Whether the dump has any object of a kind."""
+        """Return whether the dump has an object of the kind."""
         return bool(self.objects.get(kind))
 
 
 def read_dump(texts: Iterable[tuple[str, str]]) -> Dump:
-    """Read texts, each with its path. Raise ValueError for one that is neither JSON nor YAML."""
+    """Return the objects of texts, each given with its path. Raise ValueError if one is neither JSON nor YAML."""
     objects: dict[str, dict[Key, Plain]] = {}
     events: list[Plain] = []
     repeated = skipped = 0
@@ -123,7 +123,7 @@ def _documents(path: str, written: str) -> list[Any]:
 
 
 def _json_documents(path: str, written: str) -> list[Any]:
-    """Return the documents of a text of JSON: one, or several behind each other as `jq` and pipes give them."""
+    """Return the documents of a JSON text: one, or several in a row as `jq` writes them."""
     found: list[Any] = []
     decoder, at = json.JSONDecoder(), 0
     stripped = written.lstrip("\ufeff")
@@ -140,7 +140,10 @@ def _json_documents(path: str, written: str) -> list[Any]:
 
 
 def _any_yaml(path: str, written: str) -> list[Any]:
-    """Return the documents of any YAML: of a key that is written twice, the last value counts."""
+    """Return the documents of any YAML. Of a duplicate key, the last value counts.
+
+    Raise ValueError for a syntax error.
+    """
     import yaml
 
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -161,7 +164,7 @@ def _brief(error: Exception) -> str:
 
 
 def _objects(documents: Iterable[Any]) -> Iterator[Plain]:
-    """Yield the objects of documents, those of lists and of lists in lists among them."""
+    """Yield the objects of documents, including the items of lists and of nested lists."""
     waiting = [*documents]
     waiting.reverse()
     while waiting:
@@ -177,7 +180,7 @@ def _objects(documents: Iterable[Any]) -> Iterator[Plain]:
 
 
 def _with_kind(around: Plain, item: Any) -> Any:
-    """Return an item of a list, with the kind that the list states where the item itself has none."""
+    """Return an item of a list, with the kind of the list if the item has none."""
     kind = text(around.get("kind")).removesuffix("List")
     if isinstance(item, dict) and kind and "kind" not in item:
         return {"kind": kind, "apiVersion": around.get("apiVersion"), **item}

@@ -1,4 +1,4 @@
-"""Events in which Karpenter says of a node why it stays: `Unconsolidatable`, `DisruptionBlocked` and others."""
+"""Events in which Karpenter says why a node stays: `Unconsolidatable`, `DisruptionBlocked` and others."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _MEANINGS = (
     (r"Filtering by price", ("min-values",)),
     (r"waiting to be evicted", ("draining",)),
 )
-"""What the words of an event mean, as reasons of this command."""
+"""Patterns of event messages, each with the reasons of this command that it means."""
 
 
 class Events:
@@ -71,12 +71,12 @@ class Events:
             of_object.sort(key=lambda item: item[0], reverse=True)
 
     def about_objects(self, *objects: tuple[str, str | None]) -> tuple[tuple[str, str], ...]:
-        """Return the reasons and messages about objects, each once, the newest first."""
+        """Return reason and message of the events about the objects, without duplicates, the newest first."""
         found = [item for kind, name in objects if name for item in self._of.get((kind, name), ())]
         found.sort(key=lambda item: item[0], reverse=True)
         return tuple(dict.fromkeys((reason, message) for _, reason, message in found))
 
 
 def meanings(message: str) -> tuple[str, ...]:
-    """Return the reasons of this command that an event's message speaks of. It is empty for other messages."""
+    """Return the cause codes that correspond to an event's message. It is empty for other messages."""
     return next((codes for pattern, codes in _MEANINGS if re.search(pattern, message, re.IGNORECASE)), ())

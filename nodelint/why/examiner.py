@@ -1,7 +1,7 @@
-"""Why each node stays: the checks of the disruption controller, method by method, in the order of the release.
+"""Why each node stays: the checks of the disruption controller for each method, in the order of the release.
 
 Source: core pkg/controllers/disruption at v1.14.1 (controller.go:105, emptiness.go, drift.go, staticdrift.go,
-consolidation.go:84) and, for what differs, at 1.0.0, 1.1.0, 1.5.0 and 1.8.0.
+consolidation.go:84) and, for differences, at 1.0.0, 1.1.0, 1.5.0 and 1.8.0.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ _POLICIES = ("WhenEmpty", "WhenEmptyOrUnderutilized", "Balanced")
 
 
 class Places(NamedTuple):
-    """Where manifests write fields: by the object and the field, such as `NodePool/default`, `spec.weight`."""
+    """Where manifests write fields: `file:line` by object and field, such as `NodePool/default`, `spec.weight`."""
 
     lines: Mapping[tuple[str, str], str]
 
     def find_line(self, target: str, path: str | None) -> str | None:
-        """Return the place of a field, or of the nearest one around it. None if no manifest writes the object."""
+        """Return the place of a field, or of the nearest field around it. None if no manifest writes the object."""
         parts = (path or "").split(".")
         for size in range(len(parts), -1, -1):
             found = self.lines.get((target, ".".join(parts[:size])))
@@ -53,7 +53,7 @@ class Places(NamedTuple):
 
 
 class Examiner:
-    """Explains nodes one by one. `pools` are the names of the NodePools that the controller manages."""
+    """Explains nodes, one at a time. `pools` are the names of the NodePools that the controller manages."""
 
     def __init__(
         self, rules: Rules, consolidation: Consolidation, events: Events, places: Places, pools: frozenset[str]
@@ -70,7 +70,7 @@ class Examiner:
         self._budgets: dict[tuple[str, str], BudgetNow] = {}
 
     def explain(self, state: NodeState) -> NodeAnswer:
-        """Return what is said of a node."""
+        """Return the answer for a node."""
         cause = check_node(state, self.rules)
         if cause is not None:
             known: Status = "unmanaged" if state.claim is None else "stays"
@@ -118,7 +118,9 @@ class Examiner:
         return self._answer(state, status, method, cause, tuple(others), unknown)
 
     def _add_multi_node(self, found: list[tuple[str, NodeCause, bool]], state: NodeState) -> None:
-        """Add that a node goes together with others, if consolidation does not remove it alone."""
+        """Add a cause if the node is removed together with others and single-node consolidation does not
+        remove it.
+        """
         if id(state) not in self._candidate_ids:
             return
         cause = self.multi_node.explain(state)
@@ -128,12 +130,12 @@ class Examiner:
 
     @cached_property
     def multi_node(self) -> MultiNode:
-        """Return which nodes Karpenter removes together."""
+        """Return the sets of nodes that Karpenter removes together."""
         return MultiNode(self.consolidation, self._candidates, lambda pool: self.budget(pool, _UNDERUTILIZED).left)
 
     @cached_property
     def _candidates(self) -> list[NodeState]:
-        """Return the nodes that consolidation looks at, as far as their pools' budgets allow any."""
+        """Return the consolidation candidates whose pools' budgets allow a disruption."""
         return [state for state in self.cluster.nodes if self._is_candidate(state)]
 
     @cached_property
@@ -154,7 +156,7 @@ class Examiner:
         )
 
     def _concerns(self, method: str, state: NodeState) -> bool:
-        """Whether a method looks at a node at all."""
+        """Return whether a disruption method considers the node at all."""
         drifted = (state.claim_condition("Drifted") or {}).get("status") == "True"
         static = self._is_static(state)
         if method == "static-drift":
@@ -170,7 +172,7 @@ class Examiner:
         return replicas is not None and self.release >= STATIC
 
     def is_empty(self, state: NodeState) -> bool:
-        """Whether a node counts as empty: no pod has to move, from 1.14 on none whose eviction costs anything."""
+        """Return whether the node counts as empty: no pod is rescheduled; from 1.14 on, evictions cost nothing."""
         moving = [pod for pod in state.pods if pod.is_reschedulable]
         return disruption_cost(moving) <= 1.0 if self.release >= EMPTY_BY_COST else not moving
 
@@ -187,7 +189,7 @@ class Examiner:
         return NodeCause("static-pool", message, changes=(change,))
 
     def _try(self, method: str, state: NodeState) -> tuple[NodeCause, bool]:
-        """Return what keeps a node from a method, or that it goes by it."""
+        """Return the cause for a node under one method, and whether the method removes the node."""
         if method in ("drift", "static-drift"):
             return self._try_drift(method, state)
         cause = self._check_consolidatable(state, empty=method == "emptiness")
@@ -203,7 +205,7 @@ class Examiner:
         return self.consolidation.judge(state, self._pool(state), self._change_of(state))
 
     def _check_consolidatable(self, state: NodeState, empty: bool) -> NodeCause | None:
-        """Return why a node is no candidate of consolidation, in the order of `ShouldDisrupt`."""
+        """Return why the node is no consolidation candidate, in the order of `ShouldDisrupt`; None if it is one."""
         pool = mapping(self._pool(state), "spec", "disruption")
         if not empty:
             unsure = self._check_type(state)
@@ -292,7 +294,9 @@ class Examiner:
         return NodeCause("consolidate-after", message, until=until, changes=(change,), facts=facts)
 
     def budget(self, pool: str, reason: str) -> BudgetNow:
-        """Return what the budgets of a pool allow now."""
+        """Return the state of a pool's budgets now for a reason: the budget that counts, and how many nodes it
+        allows.
+        """
         found = self._budgets.get((pool, reason))
         if found is None:
             states = self.cluster.by_pool.get(pool, [])
@@ -301,7 +305,7 @@ class Examiner:
         return found
 
     def _check_budget(self, state: NodeState, reason: str) -> NodeCause | None:
-        """Return the budget that allows no node of a pool now. None if they allow one."""
+        """Return a cause if the pool's budgets allow no node now. None if they allow one."""
         now = self.budget(state.pool, reason)
         if now.left > 0:
             return None
@@ -369,7 +373,7 @@ class Examiner:
         return NodeCause("drift", f"it has drifted ({why}): Karpenter replaces it"), True
 
     def _doubts(self, state: NodeState, cause: NodeCause) -> tuple[str, ...]:
-        """Return what may still keep a node that seems to go."""
+        """Return the unknown facts because of which a node may stay that seems to be removed."""
         return tuple(dict.fromkeys([*self.consolidation.doubts(), *_doubts_of_pods(state, self.rules)]))
 
     def _change(self, state: NodeState, path: str, old: str | None, new: str | None, message: str) -> SuggestedChange:
@@ -408,7 +412,7 @@ class Examiner:
 
 
 def _expiry(state: NodeState) -> datetime | None:
-    """Return when a node expires. None if it does not, or that is not known."""
+    """Return when the node expires. None if it does not expire, or if the time is not known."""
     return later(state.created, length(mapping(state.claim, "spec").get("expireAfter")))
 
 

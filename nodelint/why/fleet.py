@@ -1,4 +1,4 @@
-"""The nodes and pools onto which pods of a removed node may go; what is computed of them serves all nodes."""
+"""The nodes and NodePools that may accept pods of a removed node; results are cached for all simulations."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from nodelint.why.shapes import Profile, RelaxedPod, Shape
 from nodelint.why.state import ClusterState, NodeState, node_label, zones_of
 
 _SKIPS_RECENT = Version(1, 14, 0)
-"""The first release that moves no pod of a node onto nodes that are under consolidateAfter themselves."""
+"""The first release that moves no pods onto nodes whose own `consolidateAfter` has not passed."""
 
 
 class LaunchPool:
-    """A NodePool that may launch a replacement. `left` is what other nodes leave of its limits."""
+    """A NodePool that may launch a replacement node."""
 
     def __init__(
         self, pool: EmptyPool, groups: Sequence[DaemonGroup], stored: dict[str, object], cluster: ClusterState
@@ -44,7 +44,7 @@ class LaunchPool:
 
     @cached_property
     def zones(self) -> frozenset[str] | None:
-        """Return the zones in which it launches. None if they are not known."""
+        """Return the zones in which the pool launches nodes. None if they are not known."""
         ref = mapping(self.stored, "spec", "template", "spec", "nodeClassRef")
         found = zones_of(self._cluster.classes.get(text(ref.get("name")), {})) or set(
             self.pool.resolution.zones or ()
@@ -56,7 +56,9 @@ class LaunchPool:
         return frozenset(remaining) if found else None
 
     def domains(self, key: str) -> frozenset[str] | None:
-        """Return the values of a label that its nodes can have. None if they are not known, or there are any."""
+        """Return the values of a label that the pool's nodes can have. None if they are not known or not
+        restricted.
+        """
         if key == ZONE:
             return self.zones
         if key == CAPACITY_TYPE:
@@ -68,7 +70,9 @@ class LaunchPool:
 
     @cached_property
     def used(self) -> dict[str, int]:
-        """Return what all of its nodes have together, of each resource."""
+        """Return the total capacity of the pool's nodes that are not being deleted, by resource, in billionths
+        (1e-9).
+        """
         total: dict[str, int] = {}
         for state in self._cluster.by_pool.get(self.name, ()):
             if not state.is_deleting:
@@ -77,7 +81,7 @@ class LaunchPool:
         return total
 
     def within_limits(self, types: TypeSet, without: Sequence[NodeState]) -> TypeSet:
-        """Return the types that the limits leave room for, once some nodes are gone."""
+        """Return the types that fit within the pool's limits after the nodes `without` are removed."""
         limits = self.pool.limits
         if not limits:
             return types
@@ -90,18 +94,18 @@ class LaunchPool:
         return self.pool.sizes.within(left, types) if left else types
 
     def requirements_verdict(self, pod: Pod, key: object) -> PoolVerdict:
-        """Return what the pool makes of a pod that asks for no resources, worked out once for each `key`."""
+        """Return the pool's verdict on a pod without its resource requests, cached by `key`."""
         found = self._judged.get(key)
         if found is None:
             found = self._judged[key] = judge_pod(_bare(pod)._replace(requests={}, ports=()), self.pool, self.groups)
         return found
 
     def judge(self, pod: Pod) -> PoolVerdict:
-        """Return what the pool makes of a pod, in Karpenter's words where it refuses."""
+        """Return the pool's verdict on a pod, with Karpenter's message if the pool refuses it."""
         return judge_pod(_bare(pod), self.pool, self.groups)
 
     def holding(self, pod: Pod, types: TypeSet) -> TypeSet:
-        """Return those of some types that hold a pod with the daemons on their nodes."""
+        """Return those of the types that have room for the pod and the DaemonSets."""
         return union(
             self.pool.sizes.holding(add_requests((pod.requests, group.requests)), types & group.types)
             for group in self.groups
@@ -110,7 +114,7 @@ class LaunchPool:
 
 
 def _bare(pod: Pod) -> Pod:
-    """Return a pod less what a simulation looks at itself."""
+    """Return the pod without the constraints that the simulation checks itself."""
     return pod._replace(terms=(), preferred=(), topologies=(), tolerations=(TOLERATES_ALL,), claims=(), own_claims=())
 
 
@@ -143,19 +147,19 @@ class Fleet:
 
     @property
     def work(self) -> int:
-        """Return how many nodes, pods and constraints were looked at, for tests of how the work grows."""
+        """Return the number of nodes, pods and constraints that were examined (a measure for growth tests)."""
         return self._work + self.counts.work + sum(rooms.work for rooms in self._rooms.values())
 
     def count_work(self, steps: int = 1) -> None:
-        """Count steps of work."""
+        """Add to the number of examined items."""
         self._work += steps
 
     def states(self, shape: Shape) -> list[RelaxedPod]:
-        """Return the states in which the scheduler tries a pod."""
+        """Return the states in which the scheduler tries a pod, each with fewer preferences."""
         return shape.states(self.release, self.preferences_ignored, self.soft_taints)
 
     def rooms(self, profile: Profile, zones: frozenset[str] | None) -> Rooms:
-        """Return the nodes that taints and labels let pods of a profile onto, in some zones; None for all."""
+        """Return the nodes whose taints and labels accept pods of a profile, in these zones; None means all zones."""
         key = profile.key, zones
         found = self._rooms.get(key)
         if found is None:
@@ -179,7 +183,7 @@ class Fleet:
         return found
 
     def admits(self, node: NodeState, shape: Shape) -> bool:
-        """Whether ports and volumes let a pod onto a node."""
+        """Return whether the node has the pod's host ports free, and is in a place of its volumes."""
         if shape.pod.ports and self._clashes(node, shape):
             return False
         return not shape.volumes or any(_in_place(node, volume.requirements) for volume in shape.volumes)
@@ -192,11 +196,11 @@ class Fleet:
         return any(port.clashes(other) for port in shape.pod.ports for other in taken)
 
     def count(self, constraint: Constraint, shape: Shape) -> dict[str, int]:
-        """Return how many pods a constraint counts in each domain."""
+        """Return the number of pods that a constraint counts, by domain."""
         return self.counts.count_pods(constraint, self.counted_nodes(constraint, shape))
 
     def counted_nodes(self, constraint: Constraint, shape: Shape) -> dict[int, bool] | None:
-        """Return which nodes count for a spread, by id. None if all do."""
+        """Return by id whether a node counts for a spread. None if all nodes count."""
         if not constraint.is_filtered or not (shape.pod.selector or shape.pod.terms or constraint.honors_taints):
             return None
         key = shape.demand.number, constraint.honors_taints, constraint.honors_affinity
@@ -228,5 +232,5 @@ def _in_place(node: NodeState, wanted: Requirements) -> bool:
 
 
 def tolerates(tolerations: Sequence[Toleration], node: NodeState) -> bool:
-    """Whether a pod with these tolerations goes onto a node. A soft taint counts until it is given up."""
+    """Return whether the tolerations cover all taints of the node, including PreferNoSchedule."""
     return all(any(toleration.tolerates(*taint) for toleration in tolerations) for taint in node.taints)

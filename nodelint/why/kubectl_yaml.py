@@ -1,8 +1,7 @@
-"""YAML as kubectl prints it, read line by line: a dump of a cluster is too large for a parser of all YAML.
+"""Read YAML as kubectl prints it, line by line: a full YAML parser is too slow for the dump of a cluster.
 
-What kubectl prints has block mappings and lists, plain and quoted scalars, block scalars, and `{}` and `[]`. Anything
-else raises NotPlain, and the text is read by a parser that knows all of YAML. Fields that nothing here asks for are
-passed over.
+kubectl prints block mappings and lists, plain and quoted scalars, block scalars, and `{}` and `[]`. Anything else
+raises NotPlain; the caller then uses a full parser. Fields that nodelint does not use are skipped.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _PASSED_OVER = frozenset(
         *("args", "images", "securityContext", "volumeDevices", "hostIPs", "podIPs", "daemonEndpoints"),
     }
 )
-"""Keys of objects whose values nothing here asks for. The controller's own Deployment is read with all of them."""
+"""Keys whose values are not read, except in the controller's own Deployment."""
 
 _KEY = re.compile(r"([A-Za-z0-9_./$-]+|\"[^\"\\]*\"|'[^']*'):(?: +(.*)|)$")
 _NUMBER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)$")
@@ -36,11 +35,11 @@ _ODD_BREAKS = "\t\r\x85\u2028\u2029"
 
 
 class NotPlain(Exception):
-    """Raised for a text that holds what kubectl does not print."""
+    """Raised if a text contains YAML that kubectl does not print."""
 
 
 def read_plain(written: str) -> list[Any]:
-    """Return the documents of a text. Raise NotPlain where it is not written as kubectl writes."""
+    """Return the documents of a text. Raise NotPlain if it contains YAML that kubectl does not print."""
     if any(character in written for character in _ODD_BREAKS):
         raise NotPlain
     if "karpenter/controller" in written:
@@ -49,7 +48,7 @@ def read_plain(written: str) -> list[Any]:
 
 
 class _Reader:
-    """Reads lines; `at` is the number of the next one."""
+    """Reads lines; `at` is the index of the next line."""
 
     def __init__(self, written: str, passed_over: frozenset[str]) -> None:
         self.lines = written.removeprefix("\ufeff").split("\n")
@@ -71,7 +70,7 @@ class _Reader:
         return found
 
     def _next_indent(self) -> int:
-        """Return the indent of the next line that is not blank and no comment. -1 at the end."""
+        """Return the indent of the next line that is neither blank nor a comment. -1 at the end."""
         lines, at = self.lines, self.at
         while at < len(lines):
             line = lines[at]
@@ -84,7 +83,7 @@ class _Reader:
         return -1
 
     def _block(self, indent: int, depth: int) -> Any:
-        """Return the list or mapping that begins in the next line, whose indent is given."""
+        """Return the list or mapping that begins on the next line with this indent."""
         if depth > _DEEPEST:
             raise NotPlain
         line = self.lines[self.at]
@@ -143,7 +142,10 @@ class _Reader:
         return found
 
     def _below(self, indent: int, depth: int) -> Any:
-        """Return what stands below a key: a mapping further in, or a list there or at the key's own indent."""
+        """Return the value below a key: a mapping with more indent, or a list with the same or more indent.
+
+        None if there is none.
+        """
         more = self._next_indent()
         if more > indent:
             return self._block(more, depth + 1)
@@ -221,12 +223,12 @@ class _Reader:
 
 
 def _is_escaped(written: str, quote: str) -> bool:
-    """Whether a line of a text in double quotes ends in a break that is escaped."""
+    """Return whether a line of a double-quoted text ends in an escaped line break."""
     return quote == '"' and (len(written) - len(written.rstrip("\\"))) % 2 == 1
 
 
 def _closing(written: str, quote: str) -> int | None:
-    """Return where a quoted text ends. None if it goes on in the next line."""
+    """Return the index of the closing quote. None if the text continues on the next line."""
     at = 1
     while at < len(written):
         if quote == '"' and written[at] == "\\":
@@ -242,7 +244,7 @@ def _closing(written: str, quote: str) -> int | None:
 
 
 def _plain(written: str) -> Any:
-    """Return a plain scalar. A time stays a text, as in JSON."""
+    """Return the value of a plain scalar. A timestamp stays a text, as in JSON."""
     if written in _WORDS:
         return _WORDS[written]
     first = written[0]

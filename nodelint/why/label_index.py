@@ -1,4 +1,4 @@
-"""Pods, and constraints on pods, by their labels: what selects few pods is asked of few."""
+"""Indexes of pods and of constraints by pod labels, so that a selector is compared with few pods."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class PodIndex(Generic["_Entry"]):
-    """Entries for pods, found by a constraint that selects them."""
+    """Entries for pods, looked up by a constraint that selects the pods."""
 
     __slots__ = ("_all", "_by_label", "work")
 
@@ -41,7 +41,7 @@ class PodIndex(Generic["_Entry"]):
 
 
 class ConstraintIndex(Generic["_Entry"]):
-    """Constraints with an entry each, found by a pod that they select."""
+    """Constraints with an entry each, looked up by a pod that they select."""
 
     __slots__ = ("_by_label", "_others", "work")
 
@@ -51,12 +51,12 @@ class ConstraintIndex(Generic["_Entry"]):
         self.work = 0
 
     def add(self, constraint: Constraint, entry: _Entry) -> None:
-        """Add a constraint."""
+        """Add a constraint with its entry."""
         pair = constraint.pair
         (self._others if pair is None else self._by_label.setdefault(pair, [])).append((constraint, entry))
 
     def selecting(self, namespace: str, labels: Mapping[str, str]) -> Iterator[tuple[Constraint, _Entry]]:
-        """Yield the constraints that select a pod."""
+        """Yield the constraints that select a pod, with their entries."""
         if not self._others and not self._by_label:
             return
         for bucket in (self._others, *(self._by_label[pair] for pair in labels.items() if pair in self._by_label)):

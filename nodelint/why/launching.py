@@ -1,4 +1,4 @@
-"""Whether a new node of a NodePool takes a pod besides those that it has: `CanAdd` of nodeclaim.go of core."""
+"""Whether a new node of a NodePool accepts one more pod: `CanAdd` of nodeclaim.go of core."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nodelint.why.shapes import RelaxedPod, Shape
 
 
 class PoolStop(NamedTuple):
-    """Why a pool takes a pod not: Karpenter's refusal as `fit` says it, or a sentence."""
+    """Why a pool does not accept a pod: `refusal` from `fit` if there is one, and a sentence."""
 
     pool: LaunchPool
     text: str
@@ -26,7 +26,7 @@ class PoolStop(NamedTuple):
 
 
 class Newcomer(NamedTuple):
-    """A pod that wants a place on a new node, in the state in which the scheduler tries it."""
+    """A pod to be scheduled on a new node, in one of the states that the scheduler tries."""
 
     pod: ClusterPod
     shape: Shape
@@ -34,7 +34,7 @@ class Newcomer(NamedTuple):
 
 
 class Launcher:
-    """Puts pods on new nodes. `unknown` collects what is not known; `admission` judges constraints."""
+    """Puts pods on new nodes. `unknown` collects unknown facts; `admission` checks constraints."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Launcher:
         self._admission = admission
 
     def join(self, new: NewNode, who: Newcomer) -> PoolStop | None:
-        """Put a pod on a new node. Return why it does not go there; None if it does."""
+        """Put a pod on a new node. Return why this is not possible; None if the pod was added."""
         pool, shape, profile = new.pool, who.shape, who.state.profile
         if not pool.is_ready:
             why = f": {pool.why_not_ready}" if pool.why_not_ready else ""
@@ -65,7 +65,10 @@ class Launcher:
         return self._join_with(new, who, domains)
 
     def _join_with(self, new: NewNode, who: Newcomer, domains: dict[str, frozenset[str]]) -> PoolStop | None:
-        """Put a pod on a new node that is to be in some domains, if a type of the pool holds all."""
+        """Put a pod on a new node in these domains, if a type of the pool has room for all pods of the node.
+
+        Return why this is not possible; None if the pod was added.
+        """
         pool = new.pool
         merged = _merged(new, who, domains)
         profiles = new.profiles | {who.state.profile.key[0]}
@@ -88,7 +91,7 @@ class Launcher:
         return None
 
     def _domains(self, new: NewNode, who: Newcomer) -> dict[str, frozenset[str]] | str:
-        """Return the domains that a new node can be in with a pod, or why there is none."""
+        """Return the possible domains of a new node with the pod, or why there is none."""
         domains = dict(new.domains)
         stop = _narrow_to_volume(domains, new, who.shape)
         if stop is not None:
@@ -141,7 +144,7 @@ class Launcher:
         return domains
 
     def _fits_on_host(self, constraint: Constraint, new: NewNode, who: Newcomer) -> bool:
-        """Whether a constraint by the name of nodes lets a pod onto a new node with the pods on it."""
+        """Return whether a constraint over hostnames accepts the pod on a new node with its other pods."""
         there = sum(constraint.selects(p.namespace, p.labels) for p in new.pods)
         if constraint.what == ANTI_AFFINITY:
             return there == 0
@@ -152,7 +155,7 @@ class Launcher:
 
 
 def _narrow_to_volume(domains: dict[str, frozenset[str]], new: NewNode, shape: Shape) -> str | None:
-    """Leave the domains in which the volume of a pod is. Return why there is none; None if there are some."""
+    """Restrict `domains` to those of the pod's volume. Return why none remains; None if one remains."""
     for volume in shape.volumes[:1]:
         for requirement in volume.requirements:
             if requirement.operator != "In":
@@ -167,7 +170,7 @@ def _narrow_to_volume(domains: dict[str, frozenset[str]], new: NewNode, shape: S
 
 
 def _merged(new: NewNode, who: Newcomer, domains: dict[str, frozenset[str]]) -> Pod:
-    """Return all pods of a new node as one that asks for all that they ask together."""
+    """Return all pods of a new node as one pod with the sum of their requests and constraints."""
     own, before, profile = who.shape.pod, new.merged, who.state.profile
     places = tuple(
         LabelExpression(own.node, key, "In", tuple(sorted(values)))

@@ -1,4 +1,4 @@
-"""What a simulation has changed: nodes that are gone, and pods on other nodes and on new ones."""
+"""The changes of a simulation: removed nodes, and pods on other nodes and on new nodes."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 class NewNode:
-    """A node that a simulation launches: its pool, the pods on it, the types left, and the domains it can be in.
+    """A node that a simulation launches: its pool, its pods, and its possible types and domains.
 
-    `profiles` are the profiles of its pods: pods that ask alike change nothing about which types there are.
+    `profiles` are the profiles of its pods: pods with a known profile do not change the possible types.
     """
 
     def __init__(self, pool: LaunchPool) -> None:
@@ -37,7 +37,7 @@ class NewNode:
 
 
 class MovedCounts:
-    """How many pods a constraint counts by domain: those that run, and what a simulation has changed."""
+    """The number of pods that a constraint counts, by domain: running pods plus the changes of a simulation."""
 
     __slots__ = ("_base", "_changes")
 
@@ -46,20 +46,20 @@ class MovedCounts:
         self._changes = changes
 
     def of_domain(self, domain: str) -> int:
-        """Return how many pods are in a domain."""
+        """Return the number of pods in a domain."""
         return self._base.get(domain, 0) + self._changes.get(domain, 0)
 
     def list_domains(self) -> set[str]:
-        """Return the domains in which pods are or were."""
+        """Return the domains that have or had pods."""
         return {*self._base, *self._changes}
 
     def are_all_zero(self) -> bool:
-        """Whether no domain has a pod."""
+        """Return whether no domain has a pod."""
         return not any(self.of_domain(domain) > 0 for domain in (*self._changes, *self._base))
 
 
 class Admission:
-    """Which domains a constraint lets a pod be in, one by one. `least`: the fewest pods of a domain, for a spread."""
+    """The domains that a constraint allows for a pod. `least`: the fewest pods in a domain, for a spread."""
 
     __slots__ = ("_alone", "_least", "constraint", "counts", "selects_itself")
 
@@ -71,7 +71,7 @@ class Admission:
         self._alone = constraint.what == AFFINITY and selects_itself and counts.are_all_zero()
 
     def admits(self, domain: str) -> bool:
-        """Whether the pod may be in a domain."""
+        """Return whether the pod may be in the domain."""
         count = self.counts.of_domain(domain)
         if self.constraint.what == ANTI_AFFINITY:
             return count <= 0
@@ -80,12 +80,12 @@ class Admission:
         return count + self.selects_itself - self._least <= self.constraint.skew
 
     def emptiest(self, domains: frozenset[str]) -> str:
-        """Return the one of some domains with the fewest pods."""
+        """Return the domain with the fewest pods."""
         return min(domains, key=lambda domain: (self.counts.of_domain(domain), domain))
 
 
 class Moves:
-    """The changes of one simulation, in which some nodes are removed."""
+    """The changes of one simulation, in which nodes are removed."""
 
     def __init__(self, fleet: Fleet, removed: Sequence[NodeState]) -> None:
         self.fleet = fleet
@@ -109,11 +109,11 @@ class Moves:
 
     @property
     def work(self) -> int:
-        """Return how many pods and constraints were looked at."""
+        """Return the number of pods and constraints that were examined."""
         return self._gone.work + self._placed.work + self._repelling.work
 
     def move(self, pod: ClusterPod, shape: Shape, node: NodeState) -> None:
-        """Put a pod onto a node that is there."""
+        """Put a pod on an existing node."""
         self.filled.take(node, shape.needed)
         self.moved.append((pod, node))
         if shape.pod.ports:
@@ -121,19 +121,19 @@ class Moves:
         self.add(pod, node)
 
     def add(self, pod: ClusterPod, holder: NodeState | NewNode) -> None:
-        """Count a pod on a node for the constraints: on one that is there, or on a new one."""
+        """Count a pod on an existing or new node for the constraints."""
         self._placed.add(pod.namespace, pod.labels, holder)
         for constraint in required_anti_affinity(pod):
             self._repelling.add(constraint, holder)
             self._holders_of_repelling.setdefault(constraint.group, []).append(holder)
 
     def clashes(self, node: NodeState, shape: Shape) -> bool:
-        """Whether a pod that was moved to a node takes a port that another one needs."""
+        """Return whether a pod that was moved to the node uses a host port of the other pod."""
         taken = self._ports.get(id(node), ())
         return any(port.clashes(other) for port in shape.pod.ports for other in taken)
 
     def count(self, constraint: Constraint, shape: Shape) -> MovedCounts:
-        """Return how many pods a constraint counts by domain, as the simulation has moved them."""
+        """Return the number of pods that a constraint counts, by domain, after the moves of the simulation."""
         counts_node = self.fleet.counted_nodes(constraint, shape)
         changes: dict[str, int] = {}
         for node in self._gone.selected(constraint):
@@ -147,7 +147,7 @@ class Moves:
         return MovedCounts(self.fleet.count(constraint, shape), changes)
 
     def repelling(self, pod: ClusterPod) -> Iterator[Constraint]:
-        """Yield the required anti-affinity of other pods that excludes this one, each once."""
+        """Yield each required anti-affinity of other pods that excludes the pod, without duplicates."""
         known: set[str] = set()
         moved = (constraint for constraint, _ in self._repelling.selecting(pod.namespace, pod.labels))
         for constraint in (*self.fleet.counts.repelling_for(pod), *moved):
@@ -156,7 +156,7 @@ class Moves:
                 yield constraint
 
     def repels(self, constraint: Constraint, domain: str) -> bool:
-        """Whether a pod with an anti-affinity is in a domain, as the simulation has moved pods."""
+        """Return whether a pod with this anti-affinity is in the domain, after the moves of the simulation."""
         there = self.fleet.counts.repelled_domains(constraint).get(domain, 0)
         if there:
             gone = self._gone_repelling.get(constraint.group, ())
@@ -167,12 +167,12 @@ class Moves:
         return any(_domain_of(holder, constraint.key) == domain for holder in holders)
 
     def repels_on(self, constraint: Constraint, new: NewNode) -> bool:
-        """Whether a pod with an anti-affinity is on a new node."""
+        """Return whether a pod with this anti-affinity is on the new node."""
         return any(holder is new for holder in self._holders_of_repelling.get(constraint.group, ()))
 
 
 def _domain_of(holder: NodeState | NewNode, key: str) -> str | None:
-    """Return the domain of a node, also of a new one where it can be in one alone."""
+    """Return the domain of a node. None for a new node that has several possible domains."""
     if isinstance(holder, NodeState):
         return node_label(holder, key)
     only = holder.domains.get(key, frozenset())

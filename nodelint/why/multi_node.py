@@ -1,9 +1,9 @@
 """Which nodes Karpenter removes together, for at most one new node: `multinodeconsolidation.go` of core.
 
-Candidates are sorted, those that a budget does not let go are left out, and a binary search looks for the largest
-number of the first of them that can be removed. The order decides, and of nodes that are equal in it Karpenter takes
-one or another first, again in each loop: several orders are tried, and what differs among them is not known. Source:
-core pkg/controllers/disruption/multinodeconsolidation.go at v1.0.0, v1.6.0, v1.13.0 and v1.14.1.
+Candidates are sorted and limited by budgets. A binary search finds the largest number of leading candidates that can
+be removed. Among equal candidates the order changes in each loop of Karpenter: nodelint tries several orders, and a
+result that differs between them is not known. Source: core pkg/controllers/disruption/multinodeconsolidation.go at
+v1.0.0, v1.6.0, v1.13.0 and v1.14.1.
 """
 
 from __future__ import annotations
@@ -27,14 +27,16 @@ from nodelint.why.state import NodeState
 
 _MOST_CANDIDATES = 100
 _MANY = 25
-"""Orders of equal nodes of which no longer each is tried, but `_ORDERS`."""
+"""The number of orders of equal nodes from which only `_ORDERS` of them are tried."""
 _ORDERS = 4
 _MOST_PODS = 20_000
-"""Pods that are placed in all, beyond which no further order is tried."""
+"""The number of placed pods after which no further order is tried."""
 
 
 class Command(NamedTuple):
-    """Nodes that are removed together, `new` with their pods if one is launched. `unknown`: what is open about it."""
+    """Nodes that are removed together, and the `new` node that replaces them, if any. `unknown`: its
+    unknown facts.
+    """
 
     states: Sequence[NodeState]
     new: NewNode | None
@@ -43,7 +45,10 @@ class Command(NamedTuple):
 
 
 class MultiNode:
-    """The removal of several nodes, worked out once for all candidates. `budget` says how many of a pool may go."""
+    """The removal of several nodes, computed once for all candidates.
+
+    `budget` returns how many of a pool may be removed.
+    """
 
     def __init__(
         self, consolidation: Consolidation, candidates: Sequence[NodeState], budget: Callable[[str], int]
@@ -72,7 +77,10 @@ class MultiNode:
             self._try_order(order)
 
     def explain(self, state: NodeState) -> NodeCause | None:
-        """Return that a node is removed with others, for certain or perhaps. None if no order removes it."""
+        """Return a cause if the node is removed, or may be removed, together with others.
+
+        None if no order removes it.
+        """
         commands = self._commands.get(id(state))
         if commands is None:
             return None
@@ -86,7 +94,7 @@ class MultiNode:
         return cause._replace(known=False, text=f"{cause.text}; not known: {'; '.join(dict.fromkeys(unknown))}")
 
     def _sort_key(self, state: NodeState) -> float:
-        """Return what candidates are sorted by, the smallest first; note where that is not known."""
+        """Return the sort key of a candidate, smallest first; record if it depends on an unknown price or age."""
         if self.release >= EMPTY_BY_COST:
             price = self.consolidation.price_of(state)
             if price is None:
@@ -103,7 +111,7 @@ class MultiNode:
         return sum(pod.eviction_cost for pod in state.pods) * remaining
 
     def _list_orders(self, candidates: Sequence[NodeState]) -> Iterator[list[NodeState]]:
-        """Yield the candidates in orders that Karpenter's sorting allows: all of them, or some of many."""
+        """Yield orders of the candidates that Karpenter's sorting allows: all orders, or a few if there are many."""
         by_name = sorted(candidates, key=lambda state: state.name)
         groups = [list(group) for _, group in groupby(sorted(by_name, key=self._key), key=self._key)]
         number = 1
@@ -125,7 +133,7 @@ class MultiNode:
         return self._keys[id(state)]
 
     def _try_order(self, order: Sequence[NodeState]) -> None:
-        """Note which nodes are removed if candidates come in an order."""
+        """Record which nodes are removed with this order of candidates."""
         self._orders += 1
         candidates = self._within_budgets(order)
         command = self._search(candidates)
@@ -142,7 +150,7 @@ class MultiNode:
             self._commands.setdefault(id(state), []).append(command)
 
     def _within_budgets(self, order: Sequence[NodeState]) -> list[NodeState]:
-        """Return the candidates that budgets let go, in order."""
+        """Return the candidates that the budgets allow, in order."""
         left: dict[str, int] = {}
         last: dict[str, float] = {}
         found = []
@@ -157,7 +165,9 @@ class MultiNode:
         return found
 
     def _search(self, candidates: Sequence[NodeState]) -> Command | None:
-        """Return the last command that the binary search over the number of candidates finds."""
+        """Return the last command that the binary search over the number of candidates finds; None if there
+        is none.
+        """
         low, high = 1, min(len(candidates) - 1, _MOST_CANDIDATES)
         last = None
         while low <= high:
@@ -171,7 +181,7 @@ class MultiNode:
         return last
 
     def _command(self, states: Sequence[NodeState]) -> Command | None:
-        """Return the command that removes some nodes together. None if they stay."""
+        """Return the command that removes these nodes together. None if they cannot be removed together."""
         key = frozenset(id(state) for state in states)
         if key not in self._tried:
             self._placed += sum(len(state.pods) for state in states)
@@ -199,7 +209,7 @@ class MultiNode:
         return None if enough is False else command._replace(unknown=tuple(unknown))
 
     def _is_enough(self, command: Command) -> bool | None:
-        """Whether each pool with the policy Balanced finds the saving large enough. None if that is not known."""
+        """Return whether each pool with the policy Balanced accepts the saving. None if a price is not known."""
         by_pool: dict[str, list[NodeState]] = {}
         for state in command.states:
             by_pool.setdefault(state.pool, []).append(state)
@@ -223,7 +233,7 @@ class MultiNode:
 
 
 def _signature(state: NodeState) -> object:
-    """Return what is equal for nodes any of which would do as well."""
+    """Return a key that is equal for interchangeable nodes."""
     pods = sorted(
         (pod.shape.number if pod.shape is not None else -1, pod.namespace, sorted(pod.labels.items()), pod.is_active)
         for pod in state.pods

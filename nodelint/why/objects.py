@@ -1,4 +1,4 @@
-"""The objects of a dump that the rest of nodelint reads as manifests: pools, classes, volumes, and the controller."""
+"""The objects of a dump that nodelint reads as manifests: NodePools, classes, volumes and the controller."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from nodelint.why.pods import ClusterPod
 from nodelint.why.state import ClusterDaemon
 
 _CONTROLLER_IMAGE = re.compile(r"karpenter/controller(?:@sha256:[0-9a-f]+)?:v?([0-9]+\.[0-9]+\.[0-9]+)(?:[@-]|$)")
-"""How an image of Karpenter's controller states its release."""
+"""A pattern of the controller image, with its release."""
 
 
 _KINDS = (
@@ -32,19 +32,22 @@ _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 class DumpObjects(NamedTuple):
-    """The objects of a dump as manifests. `found` are all of them, `controllers` the sources of the controller."""
+    """The objects of a dump as manifests.
+
+    `found` are all of them, `controller` is the source of the controller's Deployment.
+    """
 
     found: tuple[Object, ...]
     controller: Source | None
 
     @property
     def of_cluster(self) -> list[ClusterObject]:
-        """Return those that are none of Karpenter's."""
+        """Return the objects that are not Karpenter's."""
         return [o for o in self.found if isinstance(o, ClusterObject)]
 
 
 def read_objects(dump: Dump, path: str) -> DumpObjects:
-    """Return the objects of a dump as manifests of a file."""
+    """Write the objects of a dump as YAML and read them as manifests; findings about them name `path`."""
     written = [_write_object(obj) for kind in _KINDS for obj in dump.objects_of(kind).values()]
     source = Source.from_text(path, "\n---\n".join(written), PATTERN)
     found = tuple(objects(source, foreign=True, more=True))
@@ -54,7 +57,7 @@ def read_objects(dump: Dump, path: str) -> DumpObjects:
 
 
 def _write_object(obj: Plain) -> str:
-    """Return an object as JSON, without what only a cluster adds."""
+    """Return an object as JSON, without fields that the API server adds."""
     meta = {k: v for k, v in mapping(obj.get("metadata")).items() if k != "managedFields"}
     notes = {k: v for k, v in mapping(meta.get("annotations")).items() if k != _LAST_APPLIED}
     if "annotations" in meta:
@@ -69,7 +72,9 @@ def _controller_images(deployment: Plain) -> list[str]:
 
 
 def stated_release(dump: Dump) -> Version | None:
-    """Return the release that the Deployment of the controller runs. None if the dump does not say it."""
+    """Return the release in the image of the controller's Deployment. None if the dump has none, or several
+    releases.
+    """
     found = set()
     for deployment in dump.objects_of("Deployment").values():
         for image in _controller_images(deployment):
@@ -80,7 +85,7 @@ def stated_release(dump: Dump) -> Version | None:
 
 
 def stated_kubernetes(dump: Dump) -> KubernetesVersion | None:
-    """Return the version of Kubernetes that most nodes run. None if none says it."""
+    """Return the Kubernetes version of most nodes. None if no node states a version."""
     counts: dict[tuple[int, int], int] = {}
     for node in dump.objects_of("Node").values():
         parts = text(mapping(node, "status", "nodeInfo").get("kubeletVersion")).removeprefix("v").split(".")
@@ -97,7 +102,7 @@ def stated_kubernetes(dump: Dump) -> KubernetesVersion | None:
 
 
 def controller_facts(found: DumpObjects, release: Version) -> ControllerFacts | None:
-    """Return the settings that the controller's Deployment states. None if the dump does not hold it."""
+    """Return the settings in the controller's Deployment. None if the dump does not contain it."""
     if found.controller is None:
         return None
     stated = list(_stated(found.controller))
@@ -115,7 +120,7 @@ def _stated(controller: Source) -> Iterator[StatedSetting]:
 
 
 def find_daemons(found: DumpObjects, pods: list[ClusterPod]) -> list[ClusterDaemon]:
-    """Return the DaemonSets of a dump: as it holds them, else one for each that its pods name as their owner."""
+    """Return the DaemonSets of a dump. If the dump has none, derive them from pods that a DaemonSet owns."""
     stated = [o for o in found.of_cluster if isinstance(o, Workload) and o.is_daemon]
     if stated:
         return [

@@ -1,6 +1,6 @@
-"""PodDisruptionBudgets of a cluster: which pods they keep from eviction now, and why.
+"""PodDisruptionBudgets of a cluster: which pods they protect from eviction now, and why.
 
-pkg/utils/pdb/pdb.go of Karpenter core, 1.0.0 to 1.14.1.
+Source: pkg/utils/pdb/pdb.go of Karpenter core, 1.0.0 to 1.14.1.
 """
 
 from __future__ import annotations
@@ -15,14 +15,16 @@ from nodelint.why.dump import Dump
 from nodelint.why.pods import ClusterPod
 
 _COUNTS_SEVERAL = Version(1, 7, 0)
-"""The first release for which two budgets of one pod keep it, as the API server refuses its eviction."""
+"""The first release in which a pod with two PodDisruptionBudgets blocks its node: the API server refuses its
+eviction.
+"""
 
 _LEAVES_BLOCKED = Version(1, 4, 0)
-"""The first release that makes no room for pods that a budget never lets be evicted."""
+"""The first release that plans no capacity for pods whose PodDisruptionBudget never allows an eviction."""
 
 
 class DisruptionBudget(NamedTuple):
-    """A PodDisruptionBudget. `allowed` is None if its status does not say how many evictions it allows."""
+    """A PodDisruptionBudget. `allowed` is None if its status lacks `disruptionsAllowed`."""
 
     namespace: str
     name: str
@@ -33,16 +35,16 @@ class DisruptionBudget(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Return its namespace and name."""
+        """Return the budget's namespace and name."""
         return f"{self.namespace}/{self.name}"
 
     def selects(self, pod: ClusterPod) -> bool:
-        """Whether it covers a pod. One without a selector covers none."""
+        """Return whether the budget covers the pod. A budget without a selector covers none."""
         return pod.namespace == self.namespace and meets(pod.labels, self.selector) is True
 
     @property
     def shortage(self) -> str:
-        """Return why it allows no eviction, from its spec and its status."""
+        """Return why the budget allows no eviction, from its spec and status."""
         spec, status = mapping(self.obj, "spec"), mapping(self.obj, "status")
         healthy, desired = whole(status.get("currentHealthy")), whole(status.get("desiredHealthy"))
         expected = whole(status.get("expectedPods"))
@@ -63,21 +65,25 @@ class DisruptionBudget(NamedTuple):
 
     @property
     def never_allows(self) -> bool:
-        """Whether it allows no eviction however healthy its pods are."""
+        """Return whether the budget allows no eviction even if all its pods are healthy."""
         status = mapping(self.obj, "status")
         desired, expected = whole(status.get("desiredHealthy")), whole(status.get("expectedPods"))
         return desired is not None and expected is not None and 0 < expected <= desired
 
     @property
     def is_fully_blocking(self) -> bool:
-        """Whether its spec allows no eviction at all."""
+        """Return whether the spec allows no eviction at all."""
         spec = mapping(self.obj, "spec")
         most = spec.get("maxUnavailable")
         return (most in (0, "0%") and most is not False) or spec.get("minAvailable") == "100%"
 
 
 class BlockedPod(NamedTuple):
-    """A pod that may not be evicted, and the budgets because of which: more than one where they are too many."""
+    """A pod that cannot be evicted, and the budgets that block it.
+
+    Several budgets block a pod because Kubernetes evicts no pod with more than one. `known` is False if a budget's
+    status is missing.
+    """
 
     pod: ClusterPod
     budgets: tuple[DisruptionBudget, ...]
@@ -85,7 +91,7 @@ class BlockedPod(NamedTuple):
 
 
 class DisruptionBudgets:
-    """All PodDisruptionBudgets, by namespace and by the labels of pods."""
+    """All PodDisruptionBudgets, by namespace and by pod labels."""
 
     def __init__(self, dump: Dump) -> None:
         self.known = dump.has_kind("PodDisruptionBudget")
@@ -104,7 +110,7 @@ class DisruptionBudgets:
         self._covering: dict[tuple[str, frozenset[tuple[str, str]]], tuple[DisruptionBudget, ...]] = {}
 
     def covering(self, pod: ClusterPod) -> tuple[DisruptionBudget, ...]:
-        """Return the budgets that cover a pod."""
+        """Return the budgets that cover the pod."""
         key = pod.namespace, frozenset(pod.labels.items())
         found = self._covering.get(key)
         if found is None:
@@ -113,7 +119,7 @@ class DisruptionBudgets:
         return found
 
     def holding(self, pod: ClusterPod, release: Version) -> BlockedPod | None:
-        """Return what keeps an evictable pod from eviction. None if nothing does."""
+        """Return the budgets that block the eviction of an evictable pod. None if none does."""
         matching = self.covering(pod)
         if len(matching) > 1 and release >= _COUNTS_SEVERAL:
             return BlockedPod(pod, matching)
@@ -126,7 +132,9 @@ class DisruptionBudgets:
         return BlockedPod(pod, (unsaid[0],), known=False) if unsaid else None
 
     def blocks_fully(self, pod: ClusterPod, now: datetime, release: Version) -> bool:
-        """Whether no room is made elsewhere for a pod, as a budget never lets it be evicted."""
+        """Return whether the simulation does not schedule the pod elsewhere, because a budget never allows its
+        eviction.
+        """
         if release < _LEAVES_BLOCKED or not any(budget.is_fully_blocking for budget in self.covering(pod)):
             return False
         if not pod.is_evictable(now, release):
@@ -134,7 +142,10 @@ class DisruptionBudgets:
         return not any(b.always_evicts_unready and pod.is_unready for b in self.covering(pod))
 
     def first_holding(self, pods: Iterable[ClusterPod], release: Version) -> BlockedPod | None:
-        """Return the first pod that may not be evicted. One of which it is not known comes after the others."""
+        """Return the first pod that cannot be evicted.
+
+        A pod with an unknown budget status is returned only if there is no other.
+        """
         unsure = None
         for pod in pods:
             found = self.holding(pod, release)

@@ -1,8 +1,8 @@
-"""Where the pods of nodes would go if these were removed: `SimulateScheduling` of Karpenter core.
+"""Where the pods of removed nodes would be scheduled: `SimulateScheduling` of Karpenter core.
 
-Pods are tried one by one, the largest first: on the nodes that are there, on a node that the same simulation
-launches, then on a new one of each pool, each time with fewer of their preferences.
-Source: core pkg/controllers/disruption/helpers.go@v1.14.1:51, pkg/controllers/provisioning/scheduling/scheduler.go.
+Pods are tried one at a time, the largest first: on existing nodes, on a node that the simulation already launches,
+then on a new node of each pool; then again with fewer preferences. Source: core
+pkg/controllers/disruption/helpers.go@v1.14.1:51, pkg/controllers/provisioning/scheduling/scheduler.go.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ from nodelint.why.shapes import RelaxedPod, Shape
 from nodelint.why.state import NodeState, node_label
 
 MOST_WAITING = 50
-"""Pods that wait, or that leave nodes which are being deleted, beyond which a simulation does not place them."""
+"""The most waiting pods, and pods of deleted nodes, that a simulation places."""
 
 
 class Unplaced(NamedTuple):
-    """A pod that goes nowhere, with what each pool says. `near` says what keeps it from nodes that are there."""
+    """A pod that cannot be scheduled. `refusals` has the reason of each NodePool, `near` that of the
+    existing nodes.
+    """
 
     pod: ClusterPod
     refusals: tuple[PoolStop, ...]
@@ -32,7 +34,7 @@ class Unplaced(NamedTuple):
 
 
 class Placement:
-    """The result of a simulation: `moved` are pods with the nodes that take them, `new` the nodes it launches."""
+    """The result of a simulation: `moved` are pods with their existing nodes, `new` the nodes that it launches."""
 
     def __init__(self, moves: Moves, waiting: frozenset[int]) -> None:
         self.moved = moves.moved
@@ -46,15 +48,15 @@ class Placement:
 
     @property
     def blocking(self) -> list[Unplaced]:
-        """Return the pods that go nowhere, less those that wait already."""
+        """Return the pods that cannot be scheduled, without those that were pending before."""
         return [item for item in self.unplaced if id(item.pod) not in self._waiting]
 
 
 class Simulation:
-    """The removal of nodes. `waiting` are pods that wait for a node, `leaving` those of nodes being deleted.
+    """The removal of nodes. `waiting` are pending pods, `leaving` the pods of nodes that are being deleted.
 
-    `is_brief`: the simulation ends as soon as it is certain that the nodes are not removed, and explains nothing.
-    `skips_recent`: pods do not go onto nodes that are under consolidateAfter, as for consolidation.
+    `is_brief`: the simulation stops when the nodes certainly stay, and explains nothing. `skips_recent`: pods do not
+    move to nodes within consolidateAfter, as in consolidation.
     """
 
     def __init__(
@@ -79,7 +81,7 @@ class Simulation:
         self._launcher = Launcher(self.moves, self.found.unknown, self._admission)
 
     def run(self, pods: Iterable[ClusterPod]) -> Placement:
-        """Return where pods of the nodes, and those that wait, would go."""
+        """Return where the pods of the nodes, and the pending pods, would be scheduled."""
         everyone = [*self._waiting, *pods, *self._leaving]
         for pod in sorted(everyone, key=_order):
             self.fleet.count_work()
@@ -90,7 +92,7 @@ class Simulation:
         return self.found
 
     def _is_futile(self) -> bool:
-        """Whether the nodes are not removed, whatever becomes of the pods that are still to be placed."""
+        """Return whether the nodes certainly stay, whatever happens to the remaining pods."""
         return len(self.found.new) > 1 or bool(self.found.on_uninitialized) or bool(self.found.blocking)
 
     def _place(self, pod: ClusterPod) -> None:
@@ -114,7 +116,7 @@ class Simulation:
         self.found.unplaced.append(Unplaced(pod, tuple(refusals), near))
 
     def _find_node(self, who: Newcomer) -> NodeState | None:
-        """Return the first node that is there and takes a pod. None if there is none."""
+        """Return the first existing node that accepts the pod. None if there is none."""
         pod, shape, state = who
         admissions = [self._admission(constraint, who) for constraint in state.constraints]
         repelling = list(self.moves.repelling(pod))
@@ -134,13 +136,13 @@ class Simulation:
         return None
 
     def _is_recent(self, node: NodeState, pod: ClusterPod) -> bool:
-        """Whether a node takes no pod because it is under consolidateAfter itself."""
+        """Return whether the node accepts no pod because it is within consolidateAfter."""
         return id(node) in self._recent and id(pod) not in self._exempt
 
     def _zones(
         self, shape: Shape, admissions: Sequence[Admission], repelling: Sequence[Constraint]
     ) -> frozenset[str] | None:
-        """Return the zones in which a pod may be. None if nothing is said of zones."""
+        """Return the zones in which the pod may be. None if no constraint or volume restricts zones."""
         of_zones = [a for a in admissions if a.constraint.key == ZONE]
         away = [c for c in repelling if c.key == ZONE]
         stated = [r for volume in shape.volumes[:1] for r in volume.requirements if r.key == ZONE]
@@ -159,7 +161,7 @@ class Simulation:
     def _topology_stop(
         self, node: NodeState, admissions: Sequence[Admission], repelling: Sequence[Constraint]
     ) -> str | None:
-        """Return what of spreads and of affinity to pods keeps a pod from a node. None if nothing does."""
+        """Return which spread or pod affinity excludes the node. None if none does."""
         for admission in admissions:
             constraint = admission.constraint
             domain = node_label(node, constraint.key)
@@ -174,7 +176,7 @@ class Simulation:
         return None
 
     def _explain_near(self, who: Newcomer) -> str:
-        """Return what keeps a pod from a node that has room for it. It is empty if no node has room."""
+        """Return what excludes a node that has room for the pod. Empty if no node has room."""
         pod, shape, state = who
         admissions = [self._admission(constraint, who) for constraint in state.constraints]
         repelling = list(self.moves.repelling(pod))
@@ -195,14 +197,14 @@ class Simulation:
             self.found.on_uninitialized.append((who.pod, node))
 
     def _admission(self, constraint: Constraint, who: Newcomer) -> Admission:
-        """Return which domains a constraint lets a pod be in."""
+        """Return the domains that a constraint allows for the pod."""
         counts = self.moves.count(constraint, who.shape)
         selects_itself = constraint.selects(who.pod.namespace, who.pod.labels)
         least = self._least(constraint, counts, who.state) if constraint.what == "topology spread" else 0
         return Admission(constraint, counts, selects_itself, least)
 
     def _least(self, constraint: Constraint, counts: MovedCounts, state: RelaxedPod) -> int:
-        """Return the fewest pods that a domain has, of those that the pod can be in."""
+        """Return the fewest pods in any domain that the pod can use."""
         if is_hostname(constraint):
             return 0
         every = counts.list_domains()
@@ -220,7 +222,10 @@ class Simulation:
         return min((counts.of_domain(domain) for domain in every), default=0)
 
     def _launch(self, who: Newcomer, refusals: list[PoolStop]) -> bool:
-        """Put a pod on a node that the simulation launches already, or on a new one; else note why no pool does."""
+        """Put a pod on a new node of the simulation, or on one more; return whether this was possible.
+
+        Otherwise the reason of each pool is added to `refusals`.
+        """
         for new in sorted(self.found.new, key=lambda new: len(new.pods)):
             if self._launcher.join(new, who) is None:
                 return True
@@ -235,7 +240,9 @@ class Simulation:
 
 
 def _order(pod: ClusterPod) -> tuple[int, int, float, str]:
-    """Sort pods as the scheduler's queue does: by CPU, then memory, the largest first, then by age."""
+    """Return a sort key in the order of the scheduler's queue: by CPU, then memory, the largest first,
+    then by age.
+    """
     requests = pod.shape.requests if pod.shape is not None else {}
     created = pod.created.timestamp() if pod.created is not None else 0.0
     return -requests.get("cpu", 0), -requests.get("memory", 0), created, str(pod.meta.get("uid") or pod.label)

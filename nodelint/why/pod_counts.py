@@ -1,6 +1,6 @@
-"""How many pods of each kind are in which domain: what spreads, and affinity to pods, count.
+"""The number of running pods in each domain that a topology spread or pod affinity counts.
 
-`Topology` and `TopologyGroup` of pkg/controllers/provisioning/scheduling of Karpenter core, 1.0.0 to 1.14.1.
+Source: `Topology` and `TopologyGroup` of pkg/controllers/provisioning/scheduling of Karpenter core, 1.0.0 to 1.14.1.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from nodelint.why.state import NodeState, node_label
 
 
 class PodCounts:
-    """Counts of the pods of a cluster, by constraint, each worked out once. Pods with like labels count together."""
+    """Counts of the pods of a cluster, cached by constraint. Pods with equal labels are counted together."""
 
     def __init__(self, nodes: Iterable[NodeState]) -> None:
         self._nodes = list(nodes)
@@ -27,12 +27,12 @@ class PodCounts:
 
     @property
     def work(self) -> int:
-        """Return how many pods and constraints were looked at, for tests of how the work grows."""
+        """Return the number of pods and constraints that were examined (a measure for growth tests)."""
         return self._work + self._pods.work + self._repelling.work
 
     @cached_property
     def _pods(self) -> PodIndex[list[NodeState]]:
-        """Return an index from namespace and labels to the nodes that run active pods with them."""
+        """Return an index from namespace and labels to the nodes that run active pods with these labels."""
         alike: dict[tuple[str, frozenset[tuple[str, str]]], list[NodeState]] = {}
         found: PodIndex[list[NodeState]] = PodIndex()
         for node in self._nodes:
@@ -63,7 +63,7 @@ class PodCounts:
 
     @cached_property
     def _nodes_of_repelling(self) -> dict[str, tuple[Constraint, list[NodeState]]]:
-        """Return the required anti-affinity of running pods, each with the nodes of the pods that have it."""
+        """Return each required anti-affinity of running pods, with the nodes of the pods that have it."""
         found: dict[str, tuple[Constraint, list[NodeState]]] = {}
         for node in self._nodes:
             for pod in node.pods:
@@ -81,7 +81,7 @@ class PodCounts:
         return found
 
     def repelling_for(self, pod: ClusterPod) -> list[Constraint]:
-        """Return the required anti-affinity of running pods that is against a pod."""
+        """Return the required anti-affinities of running pods that exclude the pod."""
         key = pod.namespace, frozenset(pod.labels.items())
         found = self._against.get(key)
         if found is None:
@@ -89,7 +89,7 @@ class PodCounts:
         return found
 
     def repelled_domains(self, constraint: Constraint) -> Mapping[str, int]:
-        """Return how many pods with a required anti-affinity are in each domain."""
+        """Return the number of pods with this required anti-affinity, by domain."""
         own = self._domains_of_repelling.get(constraint.group)
         if own is None:
             own = {}
@@ -103,6 +103,6 @@ class PodCounts:
 
 
 def required_anti_affinity(pod: ClusterPod) -> list[Constraint]:
-    """Return the required anti-affinity of a pod."""
+    """Return the required anti-affinities of a pod."""
     constraints = pod.shape.constraints if pod.shape is not None else ()
     return [c for c in constraints if c.what == ANTI_AFFINITY and not c.preferred]

@@ -1,6 +1,6 @@
-"""Pods of a cluster as the disruption controller sees them: which it may evict, and which it has to move.
+"""Pods of a cluster as the disruption controller sees them: which are evicted, and which are rescheduled.
 
-pkg/utils/pod/scheduling.go and pkg/utils/disruption/disruption.go of Karpenter core, 1.0.0 to 1.14.1.
+Source: pkg/utils/pod/scheduling.go and pkg/utils/disruption/disruption.go of Karpenter core, 1.0.0 to 1.14.1.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 
 
 class ClusterPod:
-    """A pod. `shape` is what it asks of a node, shared with the pods that ask alike."""
+    """A pod. `shape` contains its scheduling constraints, shared by pods with equal constraints."""
 
     __slots__ = (
         *("annotations", "created", "deletion", "labels", "meta", "name", "namespace", "node", "obj"),
@@ -68,67 +68,69 @@ class ClusterPod:
 
     @property
     def label(self) -> str:
-        """Return its namespace and name."""
+        """Return the pod's namespace and name."""
         return f"{self.namespace}/{self.name}"
 
     @property
     def is_over(self) -> bool:
-        """Whether it has ended."""
+        """Return whether the pod has ended."""
         return self.phase in ("Succeeded", "Failed")
 
     @property
     def is_active(self) -> bool:
-        """Whether it has neither ended nor is being deleted."""
+        """Return whether the pod has not ended and is not being deleted."""
         return not self.is_over and self.deletion is None
 
     @property
     def is_reschedulable(self) -> bool:
-        """Whether another node has to take it where its own goes."""
+        """Return whether the pod has to be scheduled on another node if its node is removed."""
         waits = self.deletion is not None and not self.is_over and self.is_of_stateful_set
         return (self.is_active or waits) and not self.is_of_daemon and not self.is_static
 
     @property
     def is_pending(self) -> bool:
-        """Whether it waits for a node that Karpenter is to launch."""
+        """Return whether the pod waits for a node that Karpenter is to launch."""
         conditions = mappings(mapping(self.obj, "status").get("conditions"))
         failed = any(c.get("type") == "PodScheduled" and c.get("reason") == "Unschedulable" for c in conditions)
         nominated = text(mapping(self.obj, "status").get("nominatedNodeName"))
         return failed and not self.node and not nominated and not self.is_of_daemon and not self.is_static
 
     def is_protected(self, now: datetime, release: Version) -> bool:
-        """Whether its annotation keeps its node from disruption: `true`, or a duration that goes on."""
+        """Return whether the pod's annotation blocks disruption of its node: `true`, or a duration that has not
+        passed.
+        """
         return is_protected(self.annotations, self.started, now, release)
 
     def protected_until(self) -> datetime | None:
-        """Return when its annotation ends. None for `true`, and where its start is not known."""
+        """Return when the annotation's duration ends. None for `true`, and if the start is not known."""
         number = seconds(self.annotations.get(DO_NOT_DISRUPT, ""))
         return later(self.started, timedelta(seconds=number)) if number is not None and 0 < number < 10**9 else None
 
     @property
     def tolerates_disruption(self) -> bool:
-        """Whether the pod tolerates the taint of nodes that are being removed, and so is not evicted."""
+        """Return whether the pod tolerates the taint of nodes that are being removed, and so is not evicted."""
         stated = (_read_toleration(item) for item in mappings(self.spec.get("tolerations")))
         return any(toleration.tolerates(*DISRUPTED) for toleration in stated)
 
     def is_evictable(self, now: datetime, release: Version) -> bool:
-        """Whether Karpenter asks for the pod's eviction."""
+        """Return whether Karpenter evicts the pod."""
         evicted = self.is_active and not self.is_static and not self.tolerates_disruption
         return evicted and not self.is_protected(now, release)
 
     def is_waiting_eviction(self, now: datetime) -> bool:
-        """Whether the drain of its node waits for it."""
+        """Return whether the drain of the node waits for the pod."""
         stuck = self.deletion is not None and now - self.deletion > _STUCK_AFTER
         return not self.is_over and not self.is_static and not stuck and not self.tolerates_disruption
 
     @property
     def is_unready(self) -> bool:
-        """Whether its condition Ready is False."""
+        """Return whether the pod's condition Ready is False."""
         conditions = mappings(mapping(self.obj, "status").get("conditions"))
         return any(c.get("type") == "Ready" and c.get("status") == "False" for c in conditions)
 
     @property
     def eviction_cost(self) -> float:
-        """Return what its eviction counts: 1, more or less by its deletion cost and its priority."""
+        """Return the eviction cost of the pod: 1, changed by its deletion cost and priority, between -10 and 10."""
         cost = 1.0
         with suppress(ValueError):  # the controller logs it, and counts the pod as any other
             cost += float(self.annotations.get(_DELETION_COST, "0")) / 2**27
@@ -136,13 +138,13 @@ class ClusterPod:
 
     @property
     def drain_group(self) -> int:
-        """Return when the drain comes to it: pods that are critical or of daemons go later."""
+        """Return the position of the pod in the drain (0 is first): critical pods and DaemonSet pods come later."""
         critical = text(self.spec.get("priorityClassName")) in ("system-cluster-critical", "system-node-critical")
         return 2 * critical + self.is_of_daemon
 
     @property
     def claims(self) -> list[str]:
-        """Return the names of its persistent volume claims."""
+        """Return the names of the pod's persistent volume claims."""
         volumes = mappings(self.spec.get("volumes"))
         named = [text(mapping(volume, "persistentVolumeClaim").get("claimName")) for volume in volumes]
         made = [f"{self.name}-{text(v.get('name'))}" for v in volumes if isinstance(v.get("ephemeral"), dict)]

@@ -1,6 +1,6 @@
-"""What nodes cost, and whether a replacement costs less: `computeConsolidation` of core, after placing pods.
+"""Prices of nodes, and whether a replacement costs less: `computeConsolidation` of core, after the simulation.
 
-Spot prices are in no file. EC2 never asks more for spot than on demand, so that the price on demand is their bound.
+Spot prices are in no dump. The spot price is never above the on-demand price, which is used as its upper bound.
 Source: core pkg/controllers/disruption/consolidation.go@v1.14.1:137-330.
 """
 
@@ -22,11 +22,14 @@ if TYPE_CHECKING:
 
 SPOT, ON_DEMAND = "spot", "on-demand"
 FLEXIBLE = 15
-"""How many cheaper instance types a spot node needs to be replaced by one of them."""
+"""The fewest cheaper instance types for which Karpenter replaces a spot node by a cheaper one."""
 
 
 class PriceList(NamedTuple):
-    """The instance types of a region by their price on demand: prices in order, names, and the types up to each."""
+    """The instance types of a region, sorted by on-demand price in USD per hour.
+
+    `below[i]` are the `i` cheapest types.
+    """
 
     prices: list[float]
     names: list[str]
@@ -40,18 +43,20 @@ class PriceList(NamedTuple):
 
 
 class Prices:
-    """Prices on demand, asked of the catalogue once for each pool and region."""
+    """On-demand prices, looked up once for each pool and region."""
 
     def __init__(self, pools: Sequence[LaunchPool]) -> None:
         self._pools = {pool.name: pool for pool in pools}
         self._lists: dict[tuple[int, str], PriceList] = {}
 
     def pool_of(self, state: NodeState) -> LaunchPool | None:
-        """Return the pool by whose catalogue a node is priced: its own, else any."""
+        """Return the pool whose catalogue has the node's price: the node's own pool, else any pool; None without
+        pools.
+        """
         return self._pools.get(state.pool) or next(iter(self._pools.values()), None)
 
     def list_prices(self, resolution: Resolution, region: str) -> PriceList:
-        """Return the prices of a region as a pool has them, by its overlays."""
+        """Return the prices of a region for a pool, changed by its NodeOverlays."""
         key = id(resolution), region
         found = self._lists.get(key)
         if found is None:
@@ -67,11 +72,14 @@ class Prices:
         return found
 
     def of_node(self, state: NodeState) -> float | None:
-        """Return what a node costs an hour on demand in its region. None if it is not known, and for spot."""
+        """Return the price of an on-demand node in USD per hour. None if it is not known, and for spot nodes."""
         return self.on_demand(state) if state.capacity_type == ON_DEMAND else None
 
     def on_demand(self, state: NodeState) -> float | None:
-        """Return what a node of this type costs an hour on demand, whatever its own capacity type."""
+        """Return the on-demand price of the node's type in USD per hour, whatever its capacity type.
+
+        None if it is not known.
+        """
         pool = self.pool_of(state)
         if pool is None or not state.region:
             return None
@@ -79,9 +87,9 @@ class Prices:
 
 
 class Comparison(NamedTuple):
-    """What came of comparing prices. `code` is a reason of `answer`, or empty if a cheaper node takes the pods.
+    """The result of a price comparison. `code` is a cause of `answer`, or empty if a cheaper node accepts the pods.
 
-    `known` is False where the answer rests on spot prices, on types that are not known, or on prices that are not.
+    `known` is False if the result depends on spot prices, unknown types or unknown prices.
     """
 
     code: str
@@ -94,7 +102,7 @@ class Comparison(NamedTuple):
 
 
 def compare(states: Sequence[NodeState], new: NewNode, prices: Prices, spot_to_spot: bool) -> Comparison:
-    """Return whether a new node with the pods of some nodes costs less than these, as consolidation compares them."""
+    """Return whether one new node for the pods costs less than the nodes together, by the rules of consolidation."""
     compared = _compare(states, new, prices, spot_to_spot)
     if not compared.known or compared.price is None or compared.code.startswith("spot-"):
         return compared
@@ -142,9 +150,8 @@ def _compare(states: Sequence[NodeState], new: NewNode, prices: Prices, spot_to_
 def _less_than_kept(
     types: TypeSet, states: Sequence[NodeState], own_prices: Sequence[float | None], found: PriceList
 ) -> TypeSet:
-    """Return the types that cost less than each node of a type among them: else that node would rather be kept.
-
-    `filterOutSameInstanceType` of multinodeconsolidation.go.
+    """Return the types that are cheaper than each node whose own type is among them, because Karpenter would
+    otherwise launch the same type again. Source: `filterOutSameInstanceType` of multinodeconsolidation.go.
     """
     named = {state.instance_type: price for state, price in zip(states, own_prices, strict=True) if price is not None}
     among = [price for name, price in named.items() if name in found.types_named and types & found.types_named[name]]
@@ -152,7 +159,7 @@ def _less_than_kept(
 
 
 def _kinds(new: NewNode) -> frozenset[str]:
-    """Return the capacity types as which a new node may be launched, as its pods want them."""
+    """Return the capacity types that a new node can have for its pods."""
     kinds = frozenset(new.pool.pool.resolution.capacity_types)
     wanted = new.domains.get(CAPACITY_TYPE)
     kinds = kinds if wanted is None else kinds & wanted
@@ -165,7 +172,7 @@ def _kinds(new: NewNode) -> frozenset[str]:
 
 
 def _cheapest(found: PriceList, types: TypeSet) -> tuple[float, str] | None:
-    """Return the cheapest of some types. None if no price of them is known."""
+    """Return price and name of the cheapest type. None if no price of the types is known."""
     if found.priced.isdisjoint(types):
         return None
     low, high = 0, len(found.prices)

@@ -1,6 +1,6 @@
-"""What a pod of a cluster requests: `PodRequests` of k8s.io/component-helpers.
+"""The requests of a pod in a dump: `PodRequests` of k8s.io/component-helpers.
 
-`fit` reads the same of a manifest, node by node. Here each pod has a copy of its own, and most of them differ.
+`fit` reads requests from the nodes of a manifest. This module reads plain objects, which is faster for many pods.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from nodelint.model.quantities import ONE, billionths
 
 
 def read_requests(spec: Plain) -> tuple[dict[str, int], list[str]]:
-    """Return what a pod requests in billionths, itself as one of `pods`, and what of that is not known."""
+    """Return the requests of a pod in billionths (1e-9) of the unit, with 1 of `pods`, and the unknown amounts."""
     unknown: list[str] = []
     total = sum_containers(
         (_of_container(container, unknown) for container in mappings(spec.get("containers"))),
@@ -27,7 +27,7 @@ def read_requests(spec: Plain) -> tuple[dict[str, int], list[str]]:
 
 
 def _state_for_pod(total: dict[str, int], stated: Plain, unknown: list[str]) -> None:
-    """Replace the sums of the containers by what the pod states for all of them."""
+    """Replace amounts in `total` with the amounts that the pod states for all its containers together."""
     if not stated:
         return
     requests = _amounts(stated.get("requests"), unknown)

@@ -1,4 +1,4 @@
-"""Which of some nodes have room for a pod, in order: a tree of the most that is free passes over full nodes."""
+"""Find nodes with room for a pod, in order, with a tree of maximum free resources that skips full nodes."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from nodelint.why.state import NodeState
 
 _FAN_OUT = 16
-"""Nodes, or groups of nodes, whose free resources are looked at together."""
+"""The number of nodes, or groups of nodes, whose free resources are summarized together."""
 
 
 class Rooms:
-    """Nodes in the order in which the scheduler tries them. `work` counts groups and nodes that were looked at."""
+    """Nodes in the order in which the scheduler tries them. `work` is the number of examined groups and nodes."""
 
     def __init__(self, nodes: Sequence[NodeState]) -> None:
         self.nodes = nodes
@@ -22,7 +22,7 @@ class Rooms:
             self._levels.append([_most(below[at : at + _FAN_OUT]) for at in range(0, len(below), _FAN_OUT)])
 
     def search(self, needed: Mapping[str, int], filled: FilledRooms) -> Iterator[NodeState]:
-        """Yield the nodes with room, once others have been `filled` as far as that says."""
+        """Yield the nodes with room for the requests, after the changes in `filled`."""
         top = len(self._levels) - 1
         yield from self._search(top, range(len(self._levels[top])), needed, filled)
 
@@ -48,7 +48,7 @@ class Rooms:
                 self._narrow(level, place, below, filled)
 
     def _narrow(self, level: int, place: int, below: range, filled: FilledRooms) -> None:
-        """Note what is free at most in a group in which nothing was found: moved pods may have filled it."""
+        """Record the maximum free resources of a group without a result: moved pods may have filled its nodes."""
         if not filled.free:
             return
         if level == 1:
@@ -65,7 +65,7 @@ class Rooms:
 
 
 class FilledRooms:
-    """What one simulation has changed: what is free on nodes, and so at most in groups of nodes."""
+    """The free resources of nodes and the maximum of groups, as changed by one simulation."""
 
     __slots__ = ("free", "most")
 
@@ -74,7 +74,7 @@ class FilledRooms:
         self.most: dict[tuple[int, int, int], dict[str, int]] = {}
 
     def take(self, node: NodeState, requests: Mapping[str, int]) -> None:
-        """Subtract requests from the room of a node."""
+        """Subtract requests from the free resources of a node."""
         free = dict(self.free.get(id(node)) or node.free)
         for resource, amount in requests.items():
             free[resource] = free.get(resource, 0) - amount
@@ -82,7 +82,7 @@ class FilledRooms:
 
 
 def has_room(free: Mapping[str, int], needed: Mapping[str, int]) -> bool:
-    """Whether what is free holds what is needed; of that no amount is 0."""
+    """Return whether the free resources cover the needed ones. No needed amount is 0."""
     for resource, amount in needed.items():  # noqa: SIM110 - a generator would take twice as long
         if amount > free.get(resource, 0):
             return False

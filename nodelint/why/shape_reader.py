@@ -1,4 +1,4 @@
-"""Reads the shape of a pod, as `fit` reads it from a manifest. Pods that ask for the same are read once."""
+"""Read the scheduling constraints of cluster pods as `fit` reads manifests. Equal pods are read once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ASKED = ("nodeSelector", "tolerations", "resourceClaims", "hostNetwork", "runti
 
 
 def _read_demands(pod: ClusterPod) -> Plain:
-    """Return the part of a pod's spec that decides where it can go, less resources and what is said of other pods."""
+    """Return the part of a pod's spec that restricts its node, without resources and other pods."""
     spec = pod.spec
     demands = {key: spec[key] for key in _ASKED if spec.get(key) is not None}
     affinity = mapping(spec.get("affinity"))
@@ -41,7 +41,7 @@ def _read_demands(pod: ClusterPod) -> Plain:
 
 
 def _without_node(demands: Plain) -> Plain:
-    """Return what a daemon's pod asks without the name of its node, which the controller of DaemonSets fills in."""
+    """Return a DaemonSet pod's constraints without the name of its node, which the DaemonSet controller adds."""
     affinity = mapping(demands.get("affinity"))
     required = mapping(affinity, "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
     terms = [
@@ -56,7 +56,7 @@ def _without_node(demands: Plain) -> Plain:
 
 
 def read_shapes(pods: Iterable[ClusterPod], volumes: VolumeFacts, release: Version) -> list[Shape]:
-    """Give each pod its shape, and return all shapes."""
+    """Set the shape of each pod, and return all shapes."""
     by_demand: dict[str, list[tuple[ClusterPod, str]]] = {}
     demands_by: dict[str, Plain] = {}
     for pod in pods:
@@ -82,7 +82,7 @@ def read_shapes(pods: Iterable[ClusterPod], volumes: VolumeFacts, release: Versi
 
 
 def _own_key(pod: ClusterPod) -> str:
-    """Return what distinguishes a pod from others of its demand: resources, constraints, labels, and claims."""
+    """Return a key of the fields in which pods of one demand differ: resources, constraints, labels and claims."""
     spec = pod.spec
     containers = [
         [container.get("resources"), container.get("restartPolicy")]
@@ -109,7 +109,7 @@ def _read_shape(number: int, demand: NodeDemand, pod: ClusterPod) -> Shape:
 
 
 def _workloads(specs: Iterable[Plain]) -> list[Workload]:
-    """Return pods with the specs, as objects of a text: what reads manifests reads them."""
+    """Return one Workload for each spec, read as manifests of a generated file."""
     head = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "pod"}}
     written = [json.dumps({**head, "spec": {"containers": [], **spec}}, default=str) for spec in specs]
     source = Source.from_text("pods.yaml", "\n---\n".join(written), PATTERN)
@@ -140,7 +140,7 @@ class VolumeFacts:
         self._volumes_known = known
 
     def add_to(self, shape: Shape, pod: ClusterPod, release: Version) -> None:
-        """Note where the volumes of a pod are, and what of that is not known."""
+        """Add the places of the pod's volumes to the shape, and the unknown facts about them."""
         if not pod.claims:
             return
         written = {

@@ -1,6 +1,6 @@
-"""What pods ask of a node, read once for all pods that ask alike.
+"""The scheduling constraints of cluster pods, computed once for all pods with equal constraints.
 
-The reading is that of `fit`; here it comes from what a cluster holds, where each pod has its own copy of the spec.
+The constraints are those of `fit`, read from a dump, in which each pod has its own copy of the spec.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SOFT = Toleration(None, "Exists", "", "PreferNoSchedule")
 
 
 class Profile(NamedTuple):
-    """What pods require of the labels and the taints of a node. `key` is equal for profiles that ask alike."""
+    """The requirements of pods on a node's labels and taints. `key` is equal for equal profiles."""
 
     key: tuple[object, ...]
     requirements: Requirements
@@ -34,7 +34,7 @@ class Profile(NamedTuple):
 
 
 class NodeDemand:
-    """What pods ask of a node besides resources and other pods: selectors, tolerations, ports. Shapes share it."""
+    """The constraints of pods besides resources and other pods: selectors, tolerations, ports. Shapes share it."""
 
     def __init__(self, number: int, workload: Workload, pod: Pod) -> None:
         self.number = number
@@ -43,7 +43,10 @@ class NodeDemand:
         self._profiles: dict[tuple[int, int, bool], Profile] = {}
 
     def profile(self, term: int, preferred: int, soft: bool, release: Version) -> Profile:
-        """Return the profile without the first terms and preferences. `soft`: soft taints are tolerated."""
+        """Return the profile with the required term and the preferred term of these indexes.
+
+        `soft`: PreferNoSchedule taints are tolerated. An index past the end means no preferred term.
+        """
         key = term, preferred, soft
         found = self._profiles.get(key)
         if found is None:
@@ -61,14 +64,17 @@ class NodeDemand:
 
 
 class RelaxedPod(NamedTuple):
-    """A pod as the scheduler tries it: what it requires of nodes, and which constraints it has not given up."""
+    """A pod in one state that the scheduler tries: its profile, and the constraints that are not dropped yet."""
 
     profile: Profile
     constraints: tuple[Constraint, ...]
 
 
 class Shape:
-    """What some pods ask alike. `unknown` says what of it is not known: it is read as whatever asks least."""
+    """The scheduling constraints that several pods share.
+
+    `unknown` are the unknown facts, each read as no restriction.
+    """
 
     def __init__(
         self, number: int, demand: NodeDemand, requests: Resources, constraints: tuple[Constraint, ...]
@@ -86,7 +92,7 @@ class Shape:
         self._states: dict[tuple[bool, bool], list[RelaxedPod]] = {}
 
     def states(self, release: Version, ignore_preferences: bool, soft_taints: bool) -> list[RelaxedPod]:
-        """Return what the scheduler tries, each with less than the one before (`Relax` of preferences.go)."""
+        """Return the states that the scheduler tries, each with fewer preferences (`Relax` of preferences.go)."""
         key = (ignore_preferences, soft_taints)
         found = self._states.get(key)
         if found is None:
@@ -119,7 +125,7 @@ class Shape:
 
     @property
     def prefers(self) -> str:
-        """Return the preferences that a pod has, in words; empty for none."""
+        """Return the preferences of the pods in words; empty if there are none."""
         kinds = dict.fromkeys(c.what for c in self.constraints if c.preferred)
         found = [f"{kind} that is only preferred" for kind in kinds]
         return " and ".join([*found, *(["preferred node affinity"] if self.pod.preferred else [])])

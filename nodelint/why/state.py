@@ -1,6 +1,6 @@
-"""Nodes of a cluster with their NodeClaims and pods, as Karpenter's cluster state has them.
+"""Nodes of a cluster with their NodeClaims and pods, as in Karpenter's cluster state.
 
-pkg/controllers/state/statenode.go of Karpenter core, 1.0.0 to 1.14.1.
+Source: pkg/controllers/state/statenode.go of Karpenter core, 1.0.0 to 1.14.1.
 """
 
 from __future__ import annotations
@@ -40,14 +40,17 @@ Taint = tuple[str, str, str]
 
 
 class ClusterDaemon(NamedTuple):
-    """A DaemonSet: its namespace and name, and what its pods ask."""
+    """A DaemonSet: its namespace and name, and the constraints of its pods."""
 
     owner: tuple[str, str]
     daemon: Daemon
 
 
 class NodeState:
-    """A node and its NodeClaim; one of them may be missing. `free` is what its pods leave of each resource."""
+    """A node and its NodeClaim; one of them may be missing.
+
+    `free` is the allocatable amount minus the pods' requests.
+    """
 
     def __init__(self, name: str, node: Plain | None, claim: Plain | None) -> None:
         self.name = name
@@ -58,19 +61,19 @@ class NodeState:
 
     @cached_property
     def claim_name(self) -> str | None:
-        """Return the name of its NodeClaim. None if it has none."""
+        """Return the name of the node's NodeClaim. None if it has none."""
         return text(mapping(self.claim, "metadata").get("name")) if self.claim is not None else None
 
     @cached_property
     def is_registered(self) -> bool:
-        """Whether it has joined the cluster."""
+        """Return whether the node has joined the cluster."""
         return self.claim is None or (
             self.node is not None and self._own_labels.get("karpenter.sh/registered") == "true"
         )
 
     @cached_property
     def is_initialized(self) -> bool:
-        """Whether pods can count on it."""
+        """Return whether the node is initialized. True for a node without a NodeClaim."""
         return self.claim is None or (
             self.node is not None and self._own_labels.get("karpenter.sh/initialized") == "true"
         )
@@ -81,7 +84,7 @@ class NodeState:
 
     @cached_property
     def labels(self) -> dict[str, str]:
-        """Return its labels: those of the NodeClaim until it is registered."""
+        """Return the labels of the node; those of the NodeClaim until the node is registered."""
         of_claim = texts(mapping(self.claim, "metadata").get("labels"))
         if self.node is None or (self.claim is not None and not self.is_registered):
             return of_claim
@@ -91,12 +94,14 @@ class NodeState:
 
     @cached_property
     def annotations(self) -> dict[str, str]:
-        """Return its annotations."""
+        """Return the annotations of the node, or of the NodeClaim if there is no node."""
         return texts(mapping(self.node if self.node is not None else self.claim, "metadata").get("annotations"))
 
     @cached_property
     def taints(self) -> tuple[Taint, ...]:
-        """Return its taints. Until it is initialized, those that go away by themselves do not count."""
+        """Return the taints of the node. Until it is initialized, startup taints and temporary taints do
+        not count.
+        """
         from_claim = self.node is None or (self.claim is not None and not self.is_registered)
         stated = mapping(self.claim if from_claim else self.node, "spec").get("taints")
         found = [(text(t.get("key")), text(t.get("value")), text(t.get("effect"))) for t in mappings(stated)]
@@ -110,72 +115,77 @@ class NodeState:
 
     @cached_property
     def pool(self) -> str:
-        """Return the name of its NodePool. It is empty if no label names one."""
+        """Return the name of the node's NodePool. It is empty if no label names one."""
         return self.labels.get(NODEPOOL, "")
 
     @cached_property
     def instance_type(self) -> str:
-        """Return its instance type, empty if no label names it."""
+        """Return the instance type of the node; empty if no label names it."""
         return self.labels.get(INSTANCE_TYPE, "")
 
     @cached_property
     def zone(self) -> str:
-        """Return its zone, empty if no label names it."""
+        """Return the zone of the node; empty if no label names it."""
         return self.labels.get(ZONE, "")
 
     @cached_property
     def region(self) -> str:
-        """Return its region: by its label, else by its zone."""
+        """Return the region of the node: by its label, else by its zone."""
         return self.labels.get(REGION, "") or self.zone.rstrip("abcdefghij")
 
     @cached_property
     def capacity_type(self) -> str:
-        """Return its capacity type, empty if no label names it."""
+        """Return the capacity type of the node; empty if no label names it."""
         return self.labels.get(CAPACITY_TYPE, "")
 
     @cached_property
     def is_deleting(self) -> bool:
-        """Whether the node or its NodeClaim is being deleted, or Karpenter has begun to replace the node."""
+        """Return whether the node or its NodeClaim is being deleted, or Karpenter has begun to replace the node."""
         if any(mapping(o, "metadata").get("deletionTimestamp") is not None for o in (self.node, self.claim)):
             return True
         return self.is_queued or is_true(self.claim or {}, "InstanceTerminating")
 
     @cached_property
     def is_queued(self) -> bool:
-        """Whether Karpenter has decided to disrupt it: it has the taint, and the NodeClaim the condition."""
+        """Return whether Karpenter has decided to disrupt the node: it has the taint and the NodeClaim the
+        condition.
+        """
         tainted = any(text(t.get("key")) == _DISRUPTED for t in mappings(mapping(self.node, "spec").get("taints")))
         return tainted and is_true(self.claim or {}, "DisruptionReason")
 
     @cached_property
     def is_ready(self) -> bool:
-        """Whether the kubelet says that it is ready."""
+        """Return whether the node's condition Ready is True."""
         return is_true(self.node or {}, "Ready")
 
     @cached_property
     def created(self) -> datetime | None:
-        """Return when its NodeClaim was made."""
+        """Return when the node's NodeClaim was created. None if this is not known."""
         return moment(mapping(self.claim, "metadata").get("creationTimestamp"))
 
     @cached_property
     def allocatable(self) -> dict[str, int]:
-        """Return what pods can use of it, in billionths. Of one that is not there yet, what its NodeClaim states."""
+        """Return the resources for pods in billionths (1e-9) of the unit.
+
+        Until the node is initialized, the NodeClaim's amounts fill the gaps.
+        """
         own = amounts(mapping(self.node, "status").get("allocatable"))
         of_claim = amounts(mapping(self.claim, "status").get("allocatable"))
         return own if self.is_initialized and own else {**of_claim, **{k: v for k, v in own.items() if v}}
 
     @cached_property
     def capacity(self) -> dict[str, int]:
-        """Return all that it has, in billionths, itself as one of `nodes`."""
+        """Return the total resources in billionths (1e-9) of the unit, with 1 of `nodes`."""
         own = amounts(mapping(self.node, "status").get("capacity"))
         return {**amounts(mapping(self.claim, "status").get("capacity")), **own, "nodes": ONE}
 
     def claim_condition(self, kind: str) -> Plain | None:
-        """Return a condition of its NodeClaim. None if there is none."""
+        """Return a condition of the node's NodeClaim. None if there is none."""
         return condition(self.claim or {}, kind)
 
 
 class ClusterState:
-    """The nodes of a dump in the order of their names, and its pods by node."""
+    """The nodes of a dump, sorted by name, and its pods by node."""
 
     def __init__(self, dump: Dump) -> None:
         self.dump = dump
@@ -195,7 +205,10 @@ class ClusterState:
         self.classes = {name: obj for (_, name), obj in dump.objects_of("EC2NodeClass").items()}
 
     def count_free(self, daemons: Sequence[ClusterDaemon]) -> None:
-        """Work out what is free on each node, once its pods have their shapes. Daemons still to come take room."""
+        """Compute the free resources of each node after the pods' shapes are read.
+
+        Missing DaemonSet pods count as well.
+        """
         for state in self.nodes:
             free = dict(state.allocatable)
             for pod in state.pods:
@@ -219,7 +232,7 @@ class ClusterState:
 
     @cached_property
     def zones(self) -> frozenset[str]:
-        """Return the zones of nodes, and of the subnets that the classes state."""
+        """Return the zones of the nodes and of the subnets in the classes' status."""
         found = {state.zone for state in self.nodes if state.zone}
         for node_class in self.classes.values():
             found.update(zones_of(node_class))
@@ -227,7 +240,7 @@ class ClusterState:
 
 
 def _lacking_daemons(state: NodeState, daemons: Sequence[ClusterDaemon]) -> Iterator[ClusterDaemon]:
-    """Yield the DaemonSets that go onto a node, and have no pod there yet."""
+    """Yield the DaemonSets that run on the node and have no pod there yet."""
     there = {(pod.namespace, name) for pod in state.pods for api, kind, name in pod.owners if kind == "DaemonSet"}
     for daemon in daemons:
         if daemon.owner in there:
@@ -239,7 +252,7 @@ def _lacking_daemons(state: NodeState, daemons: Sequence[ClusterDaemon]) -> Iter
 
 
 def _selects(daemon: Daemon, state: NodeState) -> bool:
-    """Whether labels of a node meet what a daemon selects."""
+    """Return whether the node's labels meet the selectors of a DaemonSet's pod."""
     pod = daemon.pod
     for term in pod.terms or (None,):
         expressions = (*pod.selector, *(term.expressions if term is not None else ()))
@@ -251,7 +264,7 @@ def _selects(daemon: Daemon, state: NodeState) -> bool:
 
 
 def node_label(node: NodeState, key: str) -> str | None:
-    """Return the value of a node's label, also by an older name of the label. None if it has none."""
+    """Return the value of a node's label, also under a former key of the label. None if it has none."""
     value = node.labels.get(key)
     if value is not None:
         return value
@@ -261,13 +274,13 @@ def node_label(node: NodeState, key: str) -> str | None:
 
 
 def zones_of(node_class: Plain) -> set[str]:
-    """Return the zones of the subnets that a class states in its status."""
+    """Return the zones of the subnets in the status of a class."""
     subnets = mappings(mapping(node_class, "status").get("subnets"))
     return {zone for subnet in subnets if (zone := text(subnet.get("zone")))}
 
 
 def _join(dump: Dump) -> list[NodeState]:
-    """Return nodes with their NodeClaims: by the provider's id, else by the name that the NodeClaim states."""
+    """Return the nodes with their NodeClaims, matched by provider id, else by the node name in the NodeClaim."""
     claims = list(dump.objects_of("NodeClaim").values())
     by_id = {text(mapping(c, "status").get("providerID")): c for c in claims}
     by_node = {text(mapping(c, "status").get("nodeName")): c for c in claims}
@@ -285,5 +298,5 @@ def _join(dump: Dump) -> list[NodeState]:
 
 
 def binding_budget(active: Iterable[Budget], nodes: int) -> Budget | None:
-    """Return the budget that allows least of so many nodes. None if none is active."""
+    """Return the budget that allows the fewest of `nodes` nodes. None if no budget is active."""
     return min(active, key=lambda budget: 0 if budget.broken else budget.limit(nodes), default=None)

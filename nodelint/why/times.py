@@ -1,4 +1,4 @@
-"""Times and lengths of time as the reasons of nodes print them."""
+"""Format times and durations in the causes of nodes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 
 def later(start: datetime | None, after: timedelta | None) -> datetime | None:
-    """Return the time so much later. None if one of the two is not known."""
+    """Return `start` plus `after`. None if one of the two is not known."""
     if start is None or after is None:
         return None
     try:

@@ -192,7 +192,7 @@ def test_per_path_ignores_and_excludes_of_the_configuration(nodelint: Run, tmp_p
     done = nodelint("check")
     assert (done.returncode, done.stderr) == (
         2,
-        "nodelint: nodelint.yaml:1:1: unknown setting `fail-onn`, did you mean `fail-on`?\n",
+        "nodelint: nodelint.yaml:1:1: unknown setting `fail-onn` (did you mean `fail-on`?)\n",
     )
 
 
@@ -417,7 +417,7 @@ def test_a_command_that_is_mistyped_is_suggested(nodelint: Run) -> None:
     done = nodelint("chek")
     assert (done.returncode, done.stderr.splitlines()[-1]) == (
         2,
-        "Error: No such command 'chek', did you mean `check`?",
+        "Error: No such command 'chek' (did you mean `check`?)",
     )
     assert nodelint("zzz").stderr.splitlines()[-1] == (
         "Error: No such command 'zzz'; `nodelint --help` lists the commands, `nodelint rule WORD` rules about it"

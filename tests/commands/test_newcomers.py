@@ -163,7 +163,7 @@ def test_a_chart_that_is_named_may_stand_in_a_folder_charts(nodelint: Run, tmp_p
 
 
 WRONG = {
-    "check --region eu-mars-1": "`eu-mars-1` is not a region such as us-east-1, did you mean `eu-west-1`?",
+    "check --region eu-mars-1": "`eu-mars-1` is not a region such as us-east-1 (did you mean `eu-west-1`?)",
     "refresh --region eu-cental-1 --catalog": "did you mean `eu-central-1`?",
     "plan --old nosuch .": "nodelint: --old nosuch: no such file or directory",
     "plan --old nosuch/a .": "name the file or folder from before the change; `--against REVISION` takes it from git",
@@ -191,7 +191,7 @@ WRONG = {
     "hash --live kubctl": "did you mean `kubectl`?",
     "check --select ALLL": "did you mean `all`?",
     "check --select imges": "did you mean `images`?",
-    "rule wildcard-valu": "did you mean `wildcard-value`? `nodelint rule` lists the rules",
+    "rule wildcard-valu": "(did you mean `wildcard-value`?); `nodelint rule` lists the rules",
     "check --isolated --config a.yaml": "--isolated and --config cannot be used together",
     "check --stdin-filename a.yaml .": "give `-` as a path too",
     "check *.yml": "a pattern that the shell matched with no file: name a folder, such as `.`",
@@ -221,7 +221,7 @@ WRONG = {
     "check --snapshot pool.yaml": "not a snapshot: not JSON; `nodelint refresh --output FILE` writes one",
     "check --jobs 0": "`0` is neither a number of processes, from 1 on, nor auto",
     "check --karpenter-version latest": "the newest known, or 1.4",
-    "check pol.yaml": "pol.yaml: no such file or directory, did you mean `pool.yaml`?",
+    "check pol.yaml": "pol.yaml: no such file or directory (did you mean `pool.yaml`?)",
     "check sub/nosuch/a.yaml": "sub/nosuch/a.yaml: no such file or directory",
     "explain ./poool.yaml": "did you mean `pool.yaml`?",
     "check --exclude": "write a value: --exclude GLOB,...",
@@ -320,7 +320,7 @@ def test_rules_are_selected_by_subject_and_added_to_the_profile(nodelint: Run, t
 
 def test_a_fix_says_what_it_fixed(nodelint: Run, tmp_path: Path) -> None:
     put(tmp_path, TYPOS)
-    line = "  pool.yaml:23:7: unknown-field: `expiresAfter` is not a known field, did you mean `expireAfter`?"
+    line = "  pool.yaml:23:7: unknown-field: `expiresAfter` is not a known field (did you mean `expireAfter`?)"
     assert line in nodelint("check", "--diff", "--show-fixes").stderr.splitlines()
     lines = nodelint("check", "--fix").stdout.splitlines()
     assert "Fixed 4 findings:" in lines and line in lines

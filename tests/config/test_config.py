@@ -87,7 +87,7 @@ def test_the_nearest_file_upwards_is_found_but_not_beyond_the_repository(tmp_pat
     [
         (
             "karpenter-versoin: '1.4'\n",
-            "nodelint.yaml:1:1: unknown setting `karpenter-versoin`, did you mean",
+            "nodelint.yaml:1:1: unknown setting `karpenter-versoin` (did you mean",
         ),
         (
             "fail-on: error\nkarpenter-version: 1.10\n",
@@ -119,7 +119,7 @@ def test_all_faults_are_said_at_once(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         load(path, {})
     assert [message.removeprefix(path) for message in caught.value.messages] == [
-        ":1:1: unknown setting `fail-onn`, did you mean `fail-on`?",
+        ":1:1: unknown setting `fail-onn` (did you mean `fail-on`?)",
         ":2:13: an item of `ignore` must be a string, not `5`; put it in quotes",
         ":3:10: `preview` must be true or false, not `maybe`",
         ":5:5: `message` is missing",

@@ -223,7 +223,7 @@ def test_a_region_that_is_not_enabled_in_the_account(run: Run, front: aws.Front)
 def test_a_name_that_no_region_can_have_is_refused(run: Run, front: aws.Front) -> None:
     done = run("refresh", "--region", "eu-middle-1", "--output", "facts.json")
     assert (done.exit_code, done.stdout) == (2, "")
-    assert "`eu-middle-1` is not a region such as us-east-1, did you mean `eu-west-1`?" in done.stderr
+    assert "`eu-middle-1` is not a region such as us-east-1 (did you mean `eu-west-1`?)" in done.stderr
     assert not Path("facts.json").exists() and not front.seen
 
 

@@ -461,7 +461,7 @@ def test_all_faults_of_a_file_are_listed_with_their_places(tmp_path: Path) -> No
     assert [message.removeprefix(f"{path}:") for message in caught.value.messages] == [
         "9:10: `at` is `2026-11-20`, must be a time in UTC, ISO 8601 to the second, or an empty text",
         "11:5: `found` or `failed` and `transient` is missing",
-        "13:6: unknown key `fuond`, did you mean `found`?",
+        "13:6: unknown key `fuond` (did you mean `found`?)",
         "16:13: `ask` is `costs`, must be instance-types, offerings, images, parameters, subnets, security-groups, "
         "capacity-reservations, placement-groups, instance-profiles, roles, volume-encryption, prices or spot-prices",
         "19:5: `found` and `failed` exclude each other",

@@ -131,7 +131,7 @@ def test_a_job_may_run_or_not(nodelint: Run, tmp_path: Path) -> None:
     [
         (workload(replicas="${COUNT}"), "`replicas` is not known"),
         (workload(cpu="${CPU}"), "cpu is not known"),
-        (workload(cpu="4000"), "no NodePool takes its pods"),
+        (workload(cpu="4000"), "no NodePool certainly accepts the pods"),
         (workload() + SCALER.replace("maxReplicas: 12", "maxReplicas: '{{ max }}'"), "bounds of Horizontal"),
         (workload(replicas=60_000), "more than 50,000"),
     ],

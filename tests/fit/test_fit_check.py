@@ -286,7 +286,7 @@ def test_capacity_buffers_that_make_no_room(
     ("old", "new", "expected"),
     [
         ("", "", None),
-        ("replicas", "replica", "`replica` is not a known field, did you mean `replicas`?"),
+        ("replicas", "replica", "`replica` is not a known field (did you mean `replicas`?)"),
         ("replicas: 2", 'replicas: "2"', "`replicas` must be an integer, but is the string `2`"),
         ("{name: spare}", "{}", "required field `name` is missing"),
     ],

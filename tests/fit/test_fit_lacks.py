@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from nodelint.lint.undemanding_pods import add_amounts, asks_for_little
+from nodelint.lint.undemanding_pods import add_amounts, requests_little
 from tests.conftest import ROOT
 from tests.fit.test_fit import pod
 from tests.manifests import nodeclass, nodepool
@@ -517,7 +517,7 @@ CATEGORIES = "key: karpenter.k8s.aws/instance-category, operator: In, values: [c
     ],
 )
 def test_words_of_a_file_that_tell_whether_its_pods_ask_for_little(line: str, little: bool) -> None:
-    assert asks_for_little(line, {"cpu": 0, "memory": 0}) is little
+    assert requests_little(line, {"cpu": 0, "memory": 0}) is little
 
 
 @pytest.mark.parametrize(
@@ -526,4 +526,4 @@ def test_words_of_a_file_that_tell_whether_its_pods_ask_for_little(line: str, li
 )
 def test_daemons_count_with_what_pods_ask_for(daemons: str, little: bool) -> None:
     pods = "resources: {requests: {cpu: 7, memory: 15Gi}}"
-    assert asks_for_little(pods, add_amounts(daemons)) is little
+    assert requests_little(pods, add_amounts(daemons)) is little

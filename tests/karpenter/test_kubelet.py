@@ -96,8 +96,8 @@ def test_what_a_kubelet_takes_is_taken(check: Callable[..., Report], kubelet: st
 @pytest.mark.parametrize(
     ("kubelet", "message"),
     [
-        ("{maxPodz: 1}", "warning: `maxPodz` is not a known field, did you mean `maxPods`?"),
-        ("{authentication: {x590: {}}}", "warning: `x590` is not a known field, did you mean `x509`?"),
+        ("{maxPodz: 1}", "warning: `maxPodz` is not a known field (did you mean `maxPods`?)"),
+        ("{authentication: {x590: {}}}", "warning: `x590` is not a known field (did you mean `x509`?)"),
         ("{maxPods: true}", "error: `maxPods` must be an integer or a string, but is the boolean `true`"),
         ("{maxPods: -1}", "error: `maxPods` is -1, the minimum is 0"),
         ("{syncFrequency: 10}", "error: `syncFrequency` must be a string, but is the number `10`"),

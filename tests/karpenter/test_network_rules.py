@@ -531,7 +531,7 @@ def test_slips_and_patterns_are_told_once(judge: Judge) -> None:
     report = judge(with_class(f"{ZONE} In [us-east-1a, US-EAST-1B, us-east-1*, us-east1b]"))
     assert sorted({rule for rule, _, _ in rule_messages(report)}) == ["unknown-value", "wildcard-value"]
     assert [m for r, _, m in rule_messages(report) if "us-east1b" in m] == [
-        "no instance type has zone `us-east1b`, did you mean `us-east-1b`?"
+        "no instance type has zone `us-east1b` (did you mean `us-east-1b`?)"
     ]
 
 

@@ -170,7 +170,10 @@ OPERATION = "  patch: |-\n    - {op: add, path: /spec/weight, value: 3}\n"
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        ("{kind: NodePool, name: generel}", "no object has kind `NodePool`, name `generel`, did you mean `general`?"),
+        (
+            "{kind: NodePool, name: generel}",
+            "no object has kind `NodePool`, name `generel` (did you mean `general`?)",
+        ),
         ("{kind: Nodepool}", "no object has kind `Nodepool`"),
         ("{name: nobody}", "no object has name `nobody`"),
         ("{kind: NodePool, labelSelector: a=b}", "no object has kind `NodePool`"),

@@ -197,6 +197,8 @@ def test_a_pinned_download_is_none(line: str) -> None:
     [
         (["sleep 30"], ["sleep 30"]),
         (["a; sleep 2m"], ["; sleep 2m"]),
+        (["sleep 15"], ["sleep 15"]),
+        (["sleep 5"], []),
         (["until curl -s https://a; do", "  sleep 2", "done"], ["until curl -s https://a; do"]),
         (["yum update -y"], ["yum update -y"]),
         (["apt-get upgrade -y"], ["apt-get upgrade"]),

@@ -198,7 +198,7 @@ def test_wording_is_no_part_of_a_mark(rules: dict[str, Rule]) -> None:
     messages = [
         "no image for `arm64`: 313 of 835 instance types",
         "`arm64` has no image, which 1 instance type wants",
-        "`arm64` has no image, did you mean `amd64`?",
+        "`arm64` has no image (did you mean `amd64`?)",
     ]
     assert len({fingerprints([_about(report, message)])[0] for message in messages}) == 1
     assert fingerprints([_about(report, "`amd64` has no image")]) != fingerprints([_about(report, messages[0])])

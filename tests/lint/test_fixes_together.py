@@ -13,7 +13,7 @@ import pytest
 from nodelint.lint import broken_fixes, fix_trials
 from nodelint.lint.engine import LintRequest, lint
 from nodelint.lint.incremental import ResultCaches
-from nodelint.lint.rule_reach import asks_of_others, name_words
+from nodelint.lint.rule_reach import name_words, reads_other_objects
 from nodelint.model.finding import Edit
 from nodelint.report.page import read_example, target_of
 from nodelint.rule.definition import load_check
@@ -162,7 +162,7 @@ def test_rules_that_ask_of_others_are_known() -> None:
                     if name not in own:
                         asking.update(dict.fromkeys(rules, name))
     assert asking
-    assert {rule: name for rule, name in asking.items() if not asks_of_others(RULES[rule])} == {}
+    assert {rule: name for rule, name in asking.items() if not reads_other_objects(RULES[rule])} == {}
 
 
 def test_words_that_rules_look_for_in_names_are_known() -> None:

@@ -237,7 +237,14 @@ class TestFoldersOfRules:
         assert f"team/memory-limit.py:{line}: memory-limit on NodePool/" in done.stderr.replace("\\", "/")
         assert "object of type 'int' has no len()" in done.stderr
         assert "please report" not in done.stderr + done.stdout
-        assert "your rule broke down over it (memory-limit)" in done.stdout
+        assert "your rule raised an error on it (memory-limit)" in done.stdout
+        assert done.returncode == 2, "what the rule would have found is not known"
+        spot = RULE.replace(
+            "    if pool", '    any("spot" in line.values for line in pool.requirements)\n    if pool'
+        )
+        (tmp_path / "team" / "memory-limit.py").write_text(spot, encoding="utf-8")
+        done = nodelint("check", "--rules", "team", "--select", "memory-limit")
+        assert "TypeError: a value is no text: compare `value.text` with 'spot'" in done.stderr
 
     def test_of_a_configuration_that_was_only_found_do_not_run(self, nodelint: Run, tmp_path: Path) -> None:
         put(tmp_path, "rules: [team]\n")

@@ -59,7 +59,7 @@ def test_another_rule_is_not_silenced(check: Check) -> None:
     [
         (
             "# nodelint: ignore[unknown-feild]",
-            "there is no rule `unknown-feild`, did you mean `unknown-field`?",
+            "there is no rule `unknown-feild` (did you mean `unknown-field`?)",
         ),
         (
             "# nodelint: ignore",

@@ -208,16 +208,16 @@ class TestAutoMode:
             (line("eks.amazonaws.com/instance-cpu", "'2'", "Gt"), "", "accelerator-by-accident"),
             (line("eks.amazonaws.com/instance-category", "c"), "  limits: {cpu: 8}\n", "types-beyond-limit"),
             (line("topology.kubernetes.io/zone", "us-east-1a"), "", "one-zone"),
-            (line("eks.amazonaws.com/instance-category", "c"), "", "old-generations"),
+            (line("eks.amazonaws.com/instance-category", "t"), "", "old-generations"),
         ],
     )  # fmt: skip
     def test_practice_is_the_same(self, check: Check, lines: str, more: str, rule: str) -> None:
         assert names(check(pool(AUTO, lines, spec=more), select=[rule])) == [rule]
 
     def test_types_on_xen_are_those_that_it_supports(self, check: Check) -> None:
-        lines = line("eks.amazonaws.com/instance-category", "c, m, r, t")
+        lines = line("eks.amazonaws.com/instance-category", "t")
         [result] = check(pool(AUTO, lines), select=["old-generations"]).results
-        assert result.finding.message.partition(": ")[2] == "c4, m4, r4, t2"
+        assert result.finding.message.partition(": ")[2] == "t2"
         assert names(check(pool(AUTO, line("eks.amazonaws.com/instance-family", "c3")))) == ["no-instance-type"]
         lines += line("eks.amazonaws.com/instance-generation", "'4'", "Gt")
         assert names(check(pool(AUTO, lines), select=["old-generations"])) == []

@@ -105,6 +105,11 @@ def test_every_module_is_on_the_page_of_modules() -> None:
     assert listed == {path.relative_to(PACKAGE).as_posix() for path in MODULES if idea(path) in IDEAS}
 
 
+def test_the_documentation_alone_has_the_text_for_contributors() -> None:
+    """`python tools/make_module_page.py` writes it."""
+    assert (ROOT / "docs" / "contributing.md").read_bytes() == (ROOT / "CONTRIBUTING.md").read_bytes()
+
+
 @pytest.mark.parametrize(("name", "most"), [("README.md", 700), ("ARCHITECTURE.md", 1200), ("CONTRIBUTING.md", 600)])
 def test_what_everybody_reads_first_is_read_in_ten_minutes(name: str, most: int) -> None:
     words = (ROOT / name).read_text(encoding="utf-8").split()

@@ -46,7 +46,7 @@ from nodelint.lint.autofix import fix
 from nodelint.lint.broken_fixes import applicable
 from nodelint.lint.engine import MAX_FINDINGS, LintRequest, Report, Selection, Target, lint
 from nodelint.lint.incremental import ResultCaches
-from nodelint.lint.judging import held_words
+from nodelint.lint.judging import find_words
 from nodelint.lint.older_release import older
 from nodelint.model import quantities
 from nodelint.model.cluster_objects import PATTERN, ClusterObject, Workload
@@ -66,6 +66,7 @@ from nodelint.rule.context import Context
 from nodelint.rule.definition import Rule, rule
 from nodelint.rule.suppressions import suppressions
 from nodelint.text import Source
+from nodelint.text.source_comments import template_of
 from tests import in_process
 from tests.conftest import ROOT
 from tests.manifests import nodepool
@@ -541,7 +542,7 @@ def test_the_place_of_a_finding_is_found_without_a_search_of_the_whole_text() ->
     text = "---\n".join(["# Source: chart/templates/pool.yaml\n" + pool(n=n) for n in range(20)])
     source = Source.from_text("pool.yaml", text)
     source.text = Counting(text)
-    assert {source.origin(at) for at in range(len(text))} == {"chart/templates/pool.yaml"}
+    assert {template_of(source, at) for at in range(len(text))} == {"chart/templates/pool.yaml"}
     assert Counting.searched <= len(text)
 
 
@@ -550,8 +551,8 @@ def test_a_document_within_another_has_the_origin_of_the_whole() -> None:
     text = f"# Source: chart/templates/map.yaml\napiVersion: v1\nkind: ConfigMap\ndata:\n  p: |\n{inner}---\n{pool()}"
     source = Source.from_text("map.yaml", text)
     assert len(source.documents) == 3
-    assert source.origin(text.index("requirements")) == "chart/templates/map.yaml"
-    assert source.origin(text.rindex("requirements")) is None
+    assert template_of(source, text.index("requirements")) == "chart/templates/map.yaml"
+    assert template_of(source, text.rindex("requirements")) is None
 
 
 def mending(bad: str = "") -> dict[str, Rule]:
@@ -812,7 +813,7 @@ def test_an_edit_asks_no_other_object_for_its_words(rules: dict[str, Rule], monk
     request, memory = LintRequest(TARGET, rules), ResultCaches()
     lint(sources, request, memory=memory)
     requested: list[object] = []
-    monkeypatch.setattr(judging, "held_words", lambda obj, words: requested.append(obj) or held_words(obj, words))
+    monkeypatch.setattr(judging, "find_words", lambda obj, words: requested.append(obj) or find_words(obj, words))
     sources[4] = Source.from_text("p4.yaml", pool(n="other"))
     lint(sources, request, memory=memory)
     assert len(requested) == 1

@@ -80,6 +80,14 @@ FORBIDDEN = {
 }
 """Each word with the plain one."""
 
+PATTERNS = {
+    r", did you mean": "put the question in parentheses: (did you mean `x`?)",
+    r"^(?:remove|correct|exclude|set|do|print|disable|keep|declare) (?:it|them)\b": "name the thing",
+    r"; (?:remove|correct|exclude|set|disable|keep|rename) (?:it|them)\b": "name the thing",
+    r"\bif (?:that|it) is meant\b|\bis meant for (?:it|them)\b": "say what the reader may want",
+}
+"""Patterns of texts that are not clear away from their place, such as in a comment, each with what to write."""
+
 ALLOWED = {
     ("docs/choices.md", "mended"),
     ("docs/choices.md", "set aside"),
@@ -132,6 +140,51 @@ def test_messages_and_help_use_plain_words() -> None:
         for word in used(text)
     ]
     assert not found, "\n".join(found)
+
+
+@pytest.mark.slow
+def test_messages_name_their_things() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: {text!r}: {advice}"
+        for path in MODULES
+        for line, text in texts_of(path)
+        for pattern, advice in PATTERNS.items()
+        if re.search(pattern, text)
+    ]
+    assert not found, "\n".join(found)
+
+
+def list_fragments(tree: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
+    """Yield the helps that begin with `or`, and the labels of further places that are no sentences."""
+    for node in tree:
+        if not isinstance(node, ast.Call):
+            continue
+        helps = [word.value for word in node.keywords if word.arg == "help"]
+        name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+        labels = node.args[1:2] if name == "Also" else []
+        for text, pattern in [*((text, r"or ") for text in helps), *((text, _NOUN) for text in labels)]:
+            for part in ast.walk(text):
+                if isinstance(part, ast.Constant) and isinstance(part.value, str) and re.match(pattern, part.value):
+                    yield node.lineno, part.value
+                    break
+
+
+_NOUN = r"(?:the|another|one|its) [\w-]+(?: [\w-]+)?$"
+
+
+@pytest.mark.slow
+def test_helps_and_labels_are_sentences() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: {text!r} is no sentence"
+        for path in MODULES
+        for line, text in list_fragments(nodes(path))
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_a_fragment_is_found() -> None:
+    text = 'f(help="or rename it"), Also(a, "the tag"), Also(a, "the tag is here"), f(help="rename it, or not")'
+    assert [found for _, found in list_fragments(ast.walk(ast.parse(text)))] == ["or rename it", "the tag"]
 
 
 def test_pages_use_plain_words() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from collections.abc import Callable
@@ -16,7 +17,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 def test_the_page_lists_comments_rules_and_known_findings(nodelint: Run, tmp_path: Path) -> None:
     wrong = nodepool("key: kubernetes.io/arch, operator: In, values: [x86_64, amd64]", name="%s")
-    ignored = wrong.replace("values:", "values:  # nodelint: ignore[unknown-value] accepted by Ann\n          ")
+    ignored = re.sub("(.*x86_64.*)", r"\1  # nodelint: ignore[unknown-value] accepted by Ann", wrong)
     write_files(tmp_path, {"known.yaml": wrong % "known"})
     nodelint("baseline", "known.yaml")
     write_files(tmp_path, {"accepted.yaml": ignored % "accepted", "new.yaml": wrong % "new"})
@@ -33,6 +34,38 @@ def test_the_page_lists_comments_rules_and_known_findings(nodelint: Run, tmp_pat
         "Baseline nodelint.baseline.json: ",
         "Known: known.yaml:10: warning unknown-value :",
         "# nodelint: ignore[unknown-value] accepted by Ann",
+        "Suppressed by it: accepted.yaml:10: warning unknown-value : no instance type has arch x86_64",
     ):
         assert line in decided, decided
     assert "Instance types: " in page
+
+
+def test_json_lists_what_is_not_reported_and_who_decided_it(nodelint: Run, tmp_path: Path) -> None:
+    wrong = nodepool("key: kubernetes.io/arch, operator: In, values: [x86_64, amd64]", name="%s")
+    ignored = re.sub("(.*x86_64.*)", r"\1  # nodelint: ignore[unknown-value] accepted by Ann", wrong)
+    write_files(tmp_path, {"known.yaml": wrong % "known"})
+    nodelint("baseline", "known.yaml")
+    write_files(tmp_path, {"accepted.yaml": ignored % "accepted", "old/pool.yaml": wrong % "old"})
+    settings = (
+        "ignore: [no-limits]\nper-path-ignores: {'old/**': [unknown-value]}\nbaseline: nodelint.baseline.json\n"
+    )
+    write_files(tmp_path, {"nodelint.yaml": settings})
+    report = json.loads(nodelint("check", "--format", "json").stdout)
+    found = {(entry["by"], entry["path"], entry["rule"]) for entry in report["suppressed"]}
+    assert {
+        ("baseline", "known.yaml", "unknown-value"),
+        ("comment", "accepted.yaml", "unknown-value"),
+        ("per-path-ignores", "old/pool.yaml", "unknown-value"),
+    } <= found
+    assert not any(finding["rule"] == "unknown-value" for finding in report["findings"])
+    texts = {entry["comment"]["text"] for entry in report["suppressed"] if entry["comment"]}
+    assert texts == {"# nodelint: ignore[unknown-value] accepted by Ann"}
+    assert report["summary"]["settings"] == {
+        "profile": "default",
+        "select": None,
+        "extendSelect": [],
+        "ignore": ["no-limits"],
+        "perPathIgnores": {"old/**": ["unknown-value"]},
+        "exclude": [],
+        "baseline": "nodelint.baseline.json",
+    }

@@ -282,6 +282,14 @@ def test_text_tells_which_types_are_tried_last() -> None:
     assert "tried only when" not in text(POOL.replace("NotIn", "In").replace("[metal]", "[metal, large]"))
 
 
+def test_text_of_a_pool_with_spot_alone_says_whose_prices_it_shows() -> None:
+    alone = POOL.replace("operator: Exists\n          minValues: 2", "operator: In\n          values: [spot]")
+    shown = " ".join(text(alone).split())
+    note = "the pool launches only spot capacity, whose prices nodelint does not list: compare by these"
+    assert f"Cheapest on demand {note}" in shown
+    assert "the pool launches only" not in text(POOL)
+
+
 def test_text_orders_pools_by_weight_and_names_facts_once() -> None:
     shown = text(POOL, POOL.replace("name: web\n", "name: api\n", 1).replace("weight: 10", "weight: 50"))
     assert "Order of trial, by weight\n  api (50) > web (10)" in shown

@@ -207,7 +207,7 @@ def test_concise_and_quiet(nodelint: Run, tmp_path: Path) -> None:
     (tmp_path / "pool.yaml").write_text(POOL, encoding="utf-8")
     lines = nodelint("check", "--format", "concise", "--select", "unknown-field").stdout.splitlines()
     assert lines[0].endswith(
-        ": error[unknown-field]: `expireAfterr` is not a known field, did you mean `expireAfter`? [fix]"
+        ": error[unknown-field]: `expireAfterr` is not a known field (did you mean `expireAfter`?) [fix]"
     )
     assert len(lines) == 2 and lines[1].startswith("Found 1 error in 1 object in 1 file, for Karpenter ")
     quiet = nodelint("check", "--format", "concise", "--quiet", "--select", "unknown-field")

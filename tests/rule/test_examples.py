@@ -8,7 +8,7 @@ import pytest
 
 from nodelint.data import DATA
 from nodelint.rule.definition import Rule
-from nodelint.rule.examples import FrameError, example_pairs, examples, frame_errors, lay_over, whole_page
+from nodelint.rule.examples import FrameError, example_pairs, examples, frame_errors, insert_lines, whole_page
 from tests.conftest import ROOT
 
 FRAMES = sorted(Path(DATA, "frames").glob("*.yaml"))
@@ -60,7 +60,7 @@ def test_a_frame_is_a_correct_manifest(check, path: Path) -> None:  # type: igno
     ],
 )
 def test_an_entry_takes_the_place_of_its_field(lines: str, old: str, new: str) -> None:
-    assert lay_over(FRAME, lines) == FRAME.replace(old, new, 1)
+    assert insert_lines(FRAME, lines) == FRAME.replace(old, new, 1)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_an_entry_takes_the_place_of_its_field(lines: str, old: str, new: str) -
 )
 def test_lines_without_a_place_are_an_error(lines: str, words: str) -> None:
     with pytest.raises(FrameError) as error:
-        lay_over(FRAME, lines)
+        insert_lines(FRAME, lines)
     assert words in str(error.value)
 
 
@@ -81,12 +81,12 @@ def test_documents_have_a_frame_each_or_stand_by_themselves() -> None:
     pool, node_class = (
         Path(DATA, "frames", f"{name}.yaml").read_text(encoding="utf-8") for name in ("pool", "class")
     )
-    assert lay_over(f"{pool}---\n{node_class}", "") == f"{pool}---\n{node_class}"
+    assert insert_lines(f"{pool}---\n{node_class}", "") == f"{pool}---\n{node_class}"
     named = node_class.replace("name: default", "name: b")
-    assert lay_over(f"{pool}---\n{node_class}", "---\nmetadata.name: b\n") == f"{pool}---\n{named}"
+    assert insert_lines(f"{pool}---\n{node_class}", "---\nmetadata.name: b\n") == f"{pool}---\n{named}"
     other = "apiVersion: v1\nkind: ConfigMap\n"
-    assert lay_over(pool, f"---\n{other}") == f"{pool}---\n{other}"
-    assert lay_over(f"{pool}---\n{node_class}", f"{other}---\n") == f"{other}---\n{node_class}"
+    assert insert_lines(pool, f"---\n{other}") == f"{pool}---\n{other}"
+    assert insert_lines(f"{pool}---\n{node_class}", f"{other}---\n") == f"{other}---\n{node_class}"
 
 
 PAGE = """\

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nodelint.lint.engine import LintRequest, Selection, lint
-from nodelint.lint.judging import held_words
+from nodelint.lint.judging import find_words
 from nodelint.lint.results import Result
 from nodelint.model.documents import objects
 from nodelint.model.gap import Findings
@@ -65,7 +65,7 @@ def test_a_text_that_is_not_written_as_it_reads_is_held(text: str) -> None:
 def test_only_texts_of_the_document_are_held() -> None:
     pool = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\n---\n# userData\n"
     [obj] = objects(Source.from_text("pool.yaml", pool))
-    assert held_words(obj, {"userData", "apiVersion"}) == {"apiVersion"}
+    assert find_words(obj, {"userData", "apiVersion"}) == {"apiVersion"}
 
 
 def test_a_document_of_several_objects_is_not_searched_for_each() -> None:
@@ -73,7 +73,7 @@ def test_a_document_of_several_objects_is_not_searched_for_each() -> None:
         f"- {{apiVersion: karpenter.sh/v1, kind: NodePool, metadata: {{name: p-{n}}}}}\n" for n in range(3)
     )
     listed = objects(Source.from_text("pools.yaml", f"apiVersion: v1\nkind: List\nitems:\n{pools}"))
-    assert [held_words(pool, {"userData"}) for pool in listed] == [{"userData"}] * 3
+    assert [find_words(pool, {"userData"}) for pool in listed] == [{"userData"}] * 3
 
 
 def test_a_rule_about_files_is_asked_of_those_that_hold_a_text() -> None:

@@ -114,7 +114,7 @@ def check(pool: NodePool, context: Context, *, most: int = 0) -> Findings:
         ("{most: 1}", None),
         ("{}", "more than 0 requirements"),
         ("{other: 1}", "nodelint.yaml:3:10: rules: `many` has no option `other`; its options: most"),
-        ("{mots: 1}", "nodelint.yaml:3:10: rules: `many` has no option `mots`, did you mean `most`?"),
+        ("{mots: 1}", "nodelint.yaml:3:10: rules: `many` has no option `mots` (did you mean `most`?)"),
         ("{most: many}", "rules: `many`: `most` must be a whole number of 0 or more, not `many`"),
         ("{most: -1}", "rules: `many`: `most` must be a whole number of 0 or more, not `-1`"),
         ("{most: true}", "rules: `many`: `most` must be a whole number of 0 or more, not `True`"),
@@ -150,7 +150,7 @@ def test_a_name_that_no_rule_has_is_named_with_its_place(nodelint: Run, here: Pa
     (here / "pool.yaml").write_text(POOL, encoding="utf-8")
     (here / "nodelint.yaml").write_text(config, encoding="utf-8")
     done = nodelint("check", ".", cwd=here)
-    expected = f"nodelint.yaml:{place}: there is no rule `narrow-spo`, did you mean `narrow-spot`?"
+    expected = f"nodelint.yaml:{place}: there is no rule `narrow-spo` (did you mean `narrow-spot`?)"
     assert (done.returncode, expected in done.stderr) == (2, True), done.stderr
     if config.startswith("ignore"):  # a flag has no place
         assert "nodelint: there is no rule" in nodelint("check", ".", "--ignore", "narrow-spo", cwd=here).stderr
@@ -161,7 +161,7 @@ def test_options_of_a_rule_that_is_not_there_are_refused(nodelint: Run, here: Pa
     (here / "nodelint.yaml").write_text("rules: {small-volum: {gib: 30}}\n", encoding="utf-8")
     done = nodelint("check", ".", cwd=here)
     assert done.returncode == 2
-    assert "there is no rule `small-volum`, did you mean `small-volume`?" in done.stderr
+    assert "there is no rule `small-volum` (did you mean `small-volume`?)" in done.stderr
 
 
 def test_a_source_is_an_address_or_a_line_of_karpenters_code() -> None:
@@ -220,5 +220,8 @@ def test_a_word_lists_the_rules_about_it(nodelint: Run) -> None:
     assert {"gpu-image-gap", "accelerator-by-accident", "small-volume"} <= listed.keys()
     assert not {"spot-only", "wildcard-value"} & listed.keys()
     assert nodelint("rule", "GPUs").stdout.startswith("GPUs: ")
+    named = nodelint("rule", "arm64").stdout
+    assert named.index("amd64-only") < named.index("Pages of other rules that name `arm64`: ")
+    assert "image-arch-mismatch" in named[named.index("Pages of other rules") :]
     done = nodelint("rule", "gp")
     assert (done.returncode, done.stdout) == (2, "") and "there is no rule `gp`" in done.stderr

@@ -115,7 +115,7 @@ class TestNodeClass:
     def test_a_field_that_aws_may_have_added_is_no_error(self, check: Check) -> None:
         [result] = check(node_class("warmThroughput: 3")).results
         assert (result.rule.name, result.finding.severity) == ("unknown-field", "warning")
-        assert result.finding.help == "remove it, unless AWS added it after 2026-08-12"
+        assert result.finding.help == "remove the field, unless AWS added it after 2026-08-12"
 
     def test_in_terraform_and_beside_the_crds_of_karpenter(self, nodelint: Run, tmp_path: Path) -> None:
         attributes = (
@@ -141,7 +141,7 @@ class TestReference:
     def test_to_a_class_that_is_not_there(self, check: Check) -> None:
         [result] = check(pool(ref=REF.replace("web", "wbe")) + "---\n" + node_class()).results
         assert (result.rule.name, result.rule.severity) == ("unknown-node-class", "warning")
-        assert result.finding.message == "there is no NodeClass `wbe`, did you mean `web`?"
+        assert result.finding.message == "there is no NodeClass `wbe` (did you mean `web`?)"
         [result] = check(pool(ref=REF.replace("web", "storage")) + "---\n" + node_class()).results
         assert result.finding.message == "the files of this run define no NodeClass `storage`"
         assert [way.name for way in result.finding.suggestions] == ["use `web`"]

@@ -258,16 +258,9 @@ spec:
     ("rule", "values", "in_strict"),
     [
         ("old-generations", ("1000", "WhenEmptyOrUnderutilized", "1m", "[]", "c, m, r"), False),
-        ("old-generations", ("1000", "WhenEmptyOrUnderutilized", "1m", "[]", "c, m, r, t"), True),
+        ("old-generations", ("1000", "WhenEmptyOrUnderutilized", "1m", "[]", "c, m, r, t"), False),
         ("default-disruption", ("1000", "WhenEmptyOrUnderutilized", "0s", "[]", "c, m, r"), False),
-        ("default-disruption", ("1000", "WhenEmpty", "30s", "[]", "c, m, r"), True),
-        ("default-disruption", ("1000", "WhenEmpty", "12h", "[]", "c, m, r"), False),
-        ("default-disruption", ("2", "WhenEmpty", "30s", "[]", "c, m, r"), False),
-        (
-            "default-disruption",
-            ("1000", "WhenEmpty", "30s", "[{key: CriticalAddonsOnly, effect: NoSchedule}]", "c, m, r"),
-            False,
-        ),
+        ("default-disruption", ("1000", "WhenEmpty", "30s", "[]", "c, m, r"), False),
         ("late-consolidation", ("1000", "WhenEmpty", "2h", "[]", "c, m, r"), False),
         ("late-consolidation", ("1000", "WhenEmpty", "Never", "[]", "c, m, r"), True),
         ("types-beyond-limit", ("8", "WhenEmptyOrUnderutilized", "1m", "[]", "c, m, r"), False),
@@ -332,3 +325,53 @@ def test_spot_to_spot_needs_types_where_nodes_are_consolidated(
     )
     done = nodelint("check", "--select", "few-spot-types", ".")
     assert ("replaces no spot node by a cheaper one" in done.stdout) is found, done.stdout
+
+
+ANY_ORDER = '{key: karpenter.sh/capacity-type, operator: In, values: ["on-demand", "spot"]}'
+ALL_SPOT = '{key: karpenter.sh/capacity-type, operator: In, values: ["spot"]}'
+CATEGORIES = "{key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}"
+BURSTABLE = "{key: karpenter.k8s.aws/instance-family, operator: In, values: [t3, t3a]}"
+ARM = "{key: kubernetes.io/arch, operator: In, values: [arm64]}"
+GRAVITON = "{key: karpenter.k8s.aws/instance-family, operator: In, values: [c8g, m8g]}"
+TWO_CPUS = "{key: node.kubernetes.io/instance-type, operator: In, values: [m7i.large, m6i.large]}"
+TAINTED = "      taints: [{key: android, effect: NoSchedule}]\n"
+
+
+@pytest.mark.parametrize(
+    ("rule", "name", "template", "limits", "in_strict"),
+    [
+        ("capacity-order", "a", f"        - {ANY_ORDER} # spot as fallback\n", "", True),
+        ("capacity-order", "a", f"        # on-demand first, then spot\n        - {ANY_ORDER}\n", "", True),
+        ("capacity-order", "a", f"        - {ANY_ORDER} # both are fine\n", "", False),
+        ("capacity-order", "a", f"        - {ANY_ORDER}\n", "", False),
+        ("spot-only", "a", f"        - {ALL_SPOT}\n", "", True),
+        ("spot-only", "a", f"        - {ALL_SPOT} # spot instances save 70 %\n", "", True),
+        ("spot-only", "a", f"        # Spot only, as the task says.\n        - {ALL_SPOT}\n", "", False),
+        ("spot-only", "a", f"        # If that fails, add on-demand.\n        - {ALL_SPOT}\n", "", False),
+        ("burstable-only", "a", f"        - {BURSTABLE}\n", "", False),
+        ("burstable-only", "prod-general", f"        - {BURSTABLE}\n", "", True),
+        ("burstable-only", "nonprod", f"        - {BURSTABLE}\n", "", False),
+        ("old-generations", "a", f"        - {CATEGORIES}\n", "", True),
+        ("untainted-arm64", "a", f"        - {ARM}\n        - {CATEGORIES}\n{TAINTED}", "", True),
+        ("untainted-arm64", "a", f"        - {ARM}\n        - {GRAVITON}\n{TAINTED}", "", False),
+        ("limit-out-of-proportion", "a", f"        - {CATEGORIES}\n", "{cpu: 1000, memory: 250Gi}", True),
+        ("limit-out-of-proportion", "a", f"        - {TWO_CPUS}\n", "{cpu: 1000, memory: 1000Gi}", False),
+        ("limit-out-of-proportion", "a", f"        - {TWO_CPUS}\n", '{cpu: "1000"}', False),
+        ("limit-out-of-proportion", "a", f"        - {TWO_CPUS}\n", "{cpu: 800}", True),
+    ],
+)
+def test_a_reminder_is_shown_where_it_matters(
+    nodelint: Run, tmp_path: Path, rule: str, name: str, template: str, limits: str, in_strict: bool
+) -> None:
+    text = (
+        f"apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {{name: {name}}}\nspec:\n"
+        f"  limits: {limits or '{cpu: 40}'}\n  template:\n    spec:\n"
+        "      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}\n"
+        f"      requirements:\n{template}"
+    )
+    (tmp_path / "pool.yaml").write_text(text, encoding="utf-8")
+    shown = [
+        f"[{rule}]" in nodelint("check", "--output-format", "concise", *flags, str(tmp_path)).stdout
+        for flags in (["--profile", "strict"], ["--select", rule])
+    ]
+    assert shown == [in_strict, True]

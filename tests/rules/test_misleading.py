@@ -418,7 +418,7 @@ def test_an_object_of_an_api_that_never_was_is_judged_as_v1(check: Callable[...,
     belongs = f"`{api}` has no kind EC2NodeClass"
     assert found == [
         ("removed-api", belongs),
-        ("unknown-field", "`maxPod` is not a known field, did you mean `maxPods`?"),
+        ("unknown-field", "`maxPod` is not a known field (did you mean `maxPods`?)"),
     ]
 
 

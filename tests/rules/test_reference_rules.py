@@ -175,7 +175,7 @@ def test_what_lost_its_indent_goes_below_metadata(end: str, rules: dict[str, Rul
         ("karpenter.k8s.aws/v1alpha1", "AWSNodeInstanceProfile", "EC2NodeClass of `karpenter.k8s.aws/v1`"),
         ("karpenter.sh/v1", "NodeClass", "EC2NodeClass of `karpenter.k8s.aws/v1`"),
         ("karpenter.sh/v1", "NodePools", "NodePool of `karpenter.sh/v1`"),
-        ("karpenter.sh/v1alpha1", "NodeDisruptionBudget", "remove it"),
+        ("karpenter.sh/v1alpha1", "NodeDisruptionBudget", "remove the object"),
     ],
 )
 def test_a_kind_that_no_release_had(version: str, kind: str, meant: str, rules: dict[str, Rule]) -> None:

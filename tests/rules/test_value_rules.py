@@ -346,7 +346,8 @@ def test_a_dead_value_is_a_warning_and_a_dead_line_an_error(check: Check) -> Non
     assert rule_severities(check(pool(f"{FAMILY} In [c7i, c7id]"))) == [("unknown-value", "warning")]
     assert rule_severities(check(pool(f"{FAMILY} In [c7id]"))) == [("unknown-value", "error")]
     assert rule_severities(check(pool(f'{FAMILY} In [c7id, "${{X}}"]'))) == [("unknown-value", "warning")]
-    assert rule_severities(check(pool(f"{FAMILY} NotIn [c7id]"))) == [("unknown-value", "warning")]
+    assert rule_severities(check(pool(f"{FAMILY} NotIn [c7id]"))) == [("unknown-value", "info")]
+    assert rule_severities(check(pool(f"{CATEGORY} NotIn [gpu]"))) == [("unknown-value", "warning")]
 
 
 def test_the_day_of_the_catalogue_is_told(check: Check) -> None:

@@ -302,7 +302,7 @@ def test_a_name_can_neither_break_a_line_nor_steer_the_terminal(nodelint: Run, t
     done = nodelint("check", ".", "gone\n\x1b[31m\udcff.yaml")
     assert by_place(done.stdout).startswith("a\\n\\x1b[31m\\udcff.yaml:10:3: error[unknown-field]")
     shown = "n\\x1b[31m\\udcff.yaml"
-    gone = f"nodelint: gone\\{shown}: no such file or directory, did you mean `a\\{shown}`?\n"
+    gone = f"nodelint: gone\\{shown}: no such file or directory (did you mean `a\\{shown}`?)\n"
     assert done.stderr == gone
     assert json.loads(nodelint("check", "--format", "json").stdout)["findings"][0]["path"] == name
     assert "+  securityGroupSelectorTerms: [" in nodelint("check", "--diff").stdout

@@ -478,6 +478,24 @@ def test_a_disruption_is_no_failure_and_leads_to_its_cause(
     assert f"No failures. Karpenter disrupted nodes 2 times ({reason} 2). This is no failure: {way}" in printed
 
 
+def test_events_name_the_node_its_pool_and_the_time(nodelint: Run) -> None:
+    """A NodeClaim is named after its NodePool; one that is launched replaces another."""
+    event = {"kind": "Event", "reason": "DisruptionTerminating", "lastTimestamp": "2026-05-08T10:00:00Z"}
+    events = [
+        {**event, "involvedObject": {"kind": kind, "name": name}, "message": f"Disrupting {kind}: Drifted/Replace"}
+        for kind, name in (("Node", "ip-10-0-0-1"), ("NodeClaim", "general-q8z7x"))
+    ]
+    launched = {"kind": "NodeClaim", "name": "general-zzzzz"}
+    events.append(
+        {**event, "reason": "DisruptionLaunching", "involvedObject": launched, "message": "Launching: Drifted"}
+    )
+    text = json.dumps({"kind": "List", "items": events})
+    (disrupted,) = json.loads(nodelint("triage", "-", "--format", "json", stdin=text).stdout)["disrupted"]
+    assert (disrupted["node"], disrupted["nodePool"]) == ("ip-10-0-0-1", "general")
+    printed = " ".join(nodelint("triage", "-", stdin=text).stdout.split())
+    assert "2026-05-08 10:00:00 drifted node ip-10-0-0-1 (NodePool general, NodeClaim general-q8z7x)" in printed
+
+
 @pytest.mark.parametrize(
     ("amounts", "allowed", "advice"),
     [
@@ -558,14 +576,17 @@ DISRUPTION = (
     '{"level":"INFO","time":"2026-01-01T10:00:00.000Z","logger":"controller","message":"disrupting node(s)",'
     '"commit":"abc","controller":"disruption","reason":"drifted","disrupted-nodes":[%s]}\n'
 )
-NODE = '{"Node":{"name":"ip-10-0-0-%s"},"NodeClaim":{"name":"web-%s"},"instance-type":"m7i.large"}'
+NODE = '{"Node":{"name":"ip-10-0-0-%s"},"NodeClaim":{"name":"web-q8z%02d"},"instance-type":"m7i.large"}'
 
 
 def test_the_nodes_of_a_disruption_are_named(nodelint: Run) -> None:
     text = DISRUPTION % ",".join(NODE % (n, n) for n in range(2)) + DISRUPTION % ""
     text += "".join(DISRUPTION % (NODE % (n, n)) for n in range(2, 12))
     printed = nodelint("triage", "-", stdin=text).stdout
-    assert "\n  2026-01-01 10:00:00  drifted  node ip-10-0-0-1 (NodeClaim web-1, m7i.large)\n" in printed
+    assert (
+        "\n  2026-01-01 10:00:00  drifted  node ip-10-0-0-1 (NodePool web, NodeClaim web-q8z01, m7i.large)\n"
+        in printed
+    )
     assert "ip-10-0-0-10" not in printed and "  and 2 more nodes; `--format json` lists them\n" in printed
     found = json.loads(nodelint("triage", "-", "--format", "json", stdin=text).stdout)
     assert found["disruptions"] == {"drifted": 12} and len(found["disrupted"]) == 12
@@ -573,6 +594,7 @@ def test_the_nodes_of_a_disruption_are_named(nodelint: Run) -> None:
         "reason": "drifted",
         "time": "2026-01-01T10:00:00Z",
         "node": "ip-10-0-0-11",
-        "nodeClaim": "web-11",
+        "nodeClaim": "web-q8z11",
+        "nodePool": "web",
         "instanceType": "m7i.large",
     }

@@ -1,8 +1,9 @@
-"""CEL as Kubernetes means it: the part that Karpenter's rules use, and the language's own runtime for all else.
+"""CEL as Kubernetes evaluates it: the subset that Karpenter's rules use, and a full CEL runtime for other
+expressions.
 
-That part is in `cel.subset`, and needs no package. The runtime is `cel-expr-python`, CEL's C++ implementation, which
-the extra `cel` installs: it is imported when an expression asks for more, as policies and rules of foreign CRDs may.
-The functions that only those call lie in `cel.functions`.
+The subset is in `cel.subset`, and needs no package. The runtime is `cel-expr-python`, CEL's C++ implementation, which
+the extra `cel` installs. It is imported only for an expression outside of the subset, as policies and the user's CRDs
+may contain. The functions for such expressions are in `cel.functions`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     Value = Any
-    """What an expression works on: plain dicts, lists and scalars, as JSON has them."""
+    """A value for an expression: plain dicts, lists and scalars, as in JSON."""
 
 
 NOT_INSTALLED = (
@@ -33,19 +34,21 @@ NOT_INSTALLED = (
 
 
 class Unsupported(ValueError):
-    """An expression that does not compile here, or calls what this runtime does not have."""
+    """Raised for an expression that does not compile, or that calls a function which this runtime lacks."""
 
 
 class NotInstalled(Unsupported):
-    """There is no CEL runtime: no wheel of it was made for this Python or this system."""
+    """Raised if the CEL runtime is not installed, for example because no wheel exists for this Python or this
+    system.
+    """
 
 
 class EvaluationError(Exception):
-    """An evaluation that ended in an error, such as a key that is not there."""
+    """Raised if an evaluation ends in a CEL error, such as a missing key."""
 
 
 def evaluate(compiled: Any, variables: dict[str, Value]) -> Any:
-    """Return what the runtime makes of an expression. Raise `BudgetSpent` where it goes through too many values."""
+    """Return the result of an expression. Raise BudgetSpent if the expression visits too many values."""
     RUN.draw(1, 0)
     try:
         return compiled.eval(data=variables)
@@ -54,10 +57,11 @@ def evaluate(compiled: Any, variables: dict[str, Value]) -> Any:
 
 
 def hold_to_growth(expression: str) -> None:
-    """Raise `Unsupported` for an expression whose texts or lists may grow beyond bounds.
+    """Raise Unsupported for an expression whose texts or lists may become too large.
 
-    The runtime counts what it goes through, and not what it makes. A variable that is mentioned n times makes n of
-    what it holds, as often as such variables stand in each other. A method that joins texts makes a text's square.
+    The runtime limits the values that it visits, but not those that it creates. A variable that occurs n times
+    creates n copies of its value, multiplied for each nesting of such variables. A method that joins texts can square
+    the length.
     """
     bare = re.sub(_TEXT, "''", expression)
     growth = 1.0
@@ -72,7 +76,7 @@ def hold_to_growth(expression: str) -> None:
 
 
 class Program:
-    """One compiled expression over the variable `self`."""
+    """A compiled expression, by default over the variable `self`."""
 
     __slots__ = ("_compiled", "_error", "literals", "text")
 
@@ -83,11 +87,13 @@ class Program:
         self.literals: tuple[str, ...] | None = None
 
     def run(self, value: Value) -> Value:
-        """Return the value with `self` being `value`. An evaluation error is a `Failed`."""
+        """Return the result with `value` as `self`. Raise EvaluationError for a CEL error."""
         return self.evaluate({"self": value})
 
     def evaluate(self, variables: dict[str, Value]) -> Value:
-        """Return the value with these variables. An evaluation error is a `Failed`. Raise `BudgetSpent`."""
+        """Return the result with these variables. Raise EvaluationError for a CEL error, and BudgetSpent if it takes
+        too long.
+        """
         result = evaluate(self._compiled, variables)
         if result.type() == self._error:
             message = str(result.plain_value())
@@ -100,27 +106,27 @@ class Program:
 
     @property
     def yields(self) -> str:
-        """Return the type of its value, as CEL names it: `BOOL`, `INT`; `DYN` where that hangs on what it
-        is given.
+        """Return the type of the result, as CEL names it: `BOOL`, `INT`; `DYN` if the type depends on the
+        variables.
         """
         return str(self._compiled.return_type())
 
     def holds(self, value: Value) -> bool:
-        """Whether a rule is met. An evaluation error counts as not met, as in an API server."""
+        """Return whether a rule is met. A CEL error counts as not met, as in the API server."""
         try:
             return self.run(value) is True
         except EvaluationError:
             return False
 
     def texts(self) -> tuple[str, ...]:
-        """Return the string literals that the expression holds."""
+        """Return the string literals of the expression."""
         if self.literals is None:
             self.literals = tuple(dict.fromkeys(a or b for a, b in re.findall(_TEXT, self.text)))
         return self.literals
 
 
 class SubsetProgram(Program):
-    """A rule over `self` in the part of CEL that needs no runtime."""
+    """A rule over `self` in the subset of CEL that needs no runtime."""
 
     __slots__ = ("_rule",)
 
@@ -149,11 +155,14 @@ _programs: dict[tuple[str, tuple[str, ...]], Program | Unsupported] = {}
 _matches: dict[tuple[str, str], bool] = {}
 _CACHED = 50_000
 _SHORT = 1000
-"""Characters of a text on which Python's expressions, which go back over it, take no time to speak of."""
+"""The most characters of a text for Python's regular expressions, which backtrack, to be fast enough."""
 
 
 def compile(expression: str, variables: tuple[str, ...] = ("self",)) -> Program:
-    """Compile an expression over some variables; the same text is compiled once. Raise `Unsupported`."""
+    """Return an expression compiled for these variables. Raise Unsupported if it does not compile.
+
+    The result for a text is cached.
+    """
     found = _programs.get((expression, variables))
     if found is None:
         try:
@@ -175,9 +184,11 @@ def _compile_subset(expression: str) -> Program | None:
 
 
 def matches(text: str, pattern: str, foreign: bool = True) -> bool:
-    """Whether `pattern` (RE2, as an API server reads it) is found in `text`. Raise `Unsupported`.
+    """Return whether `pattern` (RE2, as the API server reads it) matches somewhere in `text`. Raise Unsupported
+    if it is no pattern.
 
-    `foreign` patterns, which Karpenter's CRDs do not have, may take Python's expressions long: RE2 is asked.
+    A `foreign` pattern is not one of Karpenter's CRDs: Python's regular expressions may take long for it, so RE2 is
+    used.
     """
     key = (pattern, text)
     known = _matches.get(key)
@@ -190,8 +201,8 @@ def matches(text: str, pattern: str, foreign: bool = True) -> bool:
 
 
 def _matches_pattern(text: str, pattern: str, foreign: bool) -> bool:
-    """Return whether a pattern matches a text. Python's `re` answers where the pattern is known and the text is
-    short. Raise `Unsupported` for a pattern that neither it nor the CEL package reads.
+    """Return whether a pattern matches a text. Python's `re` is used for Karpenter's patterns and short texts. Raise
+    Unsupported for a pattern that neither `re` nor the CEL package can read.
     """
     try:
         found = python_pattern(pattern)
@@ -212,7 +223,7 @@ def _matches_pattern(text: str, pattern: str, foreign: bool) -> bool:
 
 def _compile(expression: str, variables: tuple[str, ...]) -> Program:
     hold_to_growth(expression)
-    # The runtime's own int() takes texts such as " 1"; Go's, and so an API server's, does not.
+    # The runtime's own int() accepts texts such as " 1". Go's, and so the API server's, does not.
     text = expression
     if "int(" in text:
         text = re.sub(_INT, lambda m: m[1] or "strict_int(", text)
@@ -256,7 +267,7 @@ def _narrow(variables: tuple[str, ...]) -> tuple[Any, Any, dict[str, str]]:
 
 @cache
 def _wide(variables: tuple[str, ...]) -> tuple[Any, Any, dict[str, str]]:
-    """Everything that a rule of a foreign CRD may call."""
+    """Build a CEL environment with all functions that the rules of any CRD may call."""
     from nodelint.apiserver.cel.functions import RENAMED, environment
 
     return (*environment(variables), RENAMED)

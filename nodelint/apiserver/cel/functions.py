@@ -1,8 +1,8 @@
-"""The functions that Kubernetes adds to CEL for validation rules, in full.
+"""All functions that Kubernetes adds to CEL for validation rules.
 
-Signatures and meaning: Kubernetes' documentation of CEL (the list, regex, URL, quantity, IP and CIDR
-libraries). Quantities, URLs, addresses and ranges travel as small maps, for the runtime has no types
-of ours.
+Signatures and meaning are those of Kubernetes' documentation of CEL (the list, regex, URL, quantity, IP and CIDR
+libraries). Quantities, URLs, addresses and ranges are represented as small maps, because the runtime cannot have
+types of nodelint.
 """
 
 from __future__ import annotations
@@ -26,9 +26,11 @@ _SUFFIXES = {
 _QUANTITY = re.compile(r"([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))(?:([eE][+-]?[0-9]{1,3})|([KMGTPE]i|[numkMGTPE]?))")
 
 _Overload = tuple[Any, list[Any], Callable[..., Any]]
-"""A function's result, its parameters, and what is called."""
+"""The result type of a function, its parameter types, and the Python function."""
 RENAMED = {"indexOf": "first_index", "lastIndexOf": "last_index"}
-"""Methods that the runtime has for texts alone, and that it lets nobody extend to lists."""
+"""Methods that the runtime has only for texts, and that cannot be extended to lists, with the names that replace
+them.
+"""
 
 
 def environment(variables: tuple[str, ...] = ("self",)) -> tuple[Any, Any]:
@@ -51,7 +53,9 @@ def environment(variables: tuple[str, ...] = ("self",)) -> tuple[Any, Any]:
 
 
 class _Types:
-    """The runtime's types, and functions declared in them: each overload is its result, its parameters, its code."""
+    """The types of the CEL runtime, and declarations of functions with them. An overload has a result, parameters and
+    a Python function.
+    """
 
     def __init__(self, cel: Any) -> None:
         kind = cel.Type
@@ -63,11 +67,11 @@ class _Types:
         self.texts_by_name = kind.Map(kind.STRING, self.texts)
 
     def free(self, name: str, *overloads: _Overload) -> Any:
-        """Return a function, `name(x)`."""
+        """Return the declaration of a function, `name(x)`."""
         return self._declared(name, name, False, overloads)
 
     def member(self, name: str, *overloads: _Overload) -> Any:
-        """Return a method, `x.name()`."""
+        """Return the declaration of a method, `x.name()`."""
         return self._declared(name, f"of_{name}", True, overloads)
 
     def _declared(self, name: str, prefix: str, is_member: bool, overloads: tuple[_Overload, ...]) -> Any:
@@ -85,7 +89,7 @@ def _of_texts_and_lists(types: _Types) -> list[Any]:
     free, member = types.free, types.member
     text, texts, number, decimal, flag = types.text, types.texts, types.number, types.decimal, types.flag
     any_list = types.list
-    scalars = (text, number, flag, decimal)  # a parameter of any type would take none at run time
+    scalars = (text, number, flag, decimal)  # at run time, a parameter of type `any` accepts no value
     return [
         free("strict_int", (number, [text], strict_int), (number, [number], int), (number, [decimal], int)),
         member("find", (text, [text, text], find)),
@@ -180,28 +184,28 @@ def _of_addresses(types: _Types) -> list[Any]:
 
 
 def find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
-    """Return the matches of an RE2 pattern from left to right, at most `limit` of them unless it is negative."""
+    """Return the matches of an RE2 pattern from left to right: at most `limit`, all if it is negative."""
     found = [match[0] for match in bounded(pattern, text).finditer(text)]
     return found if limit < 0 else found[:limit]
 
 
 def index_of(values: list[Any], value: Any) -> int:
-    """Return where a value stands first in a list; -1 where it does not."""
+    """Return the first index of a value in a list. -1 if the list does not have it."""
     return values.index(value) if value in values else -1
 
 
 def last_index_of(values: list[Any], value: Any) -> int:
-    """Return where a value stands last in a list; -1 where it does not."""
+    """Return the last index of a value in a list. -1 if the list does not have it."""
     return len(values) - 1 - values[::-1].index(value) if value in values else -1
 
 
 def is_sorted(values: list[Any]) -> bool:
-    """Whether no value is larger than the next."""
+    """Return whether no value is larger than the next one."""
     return all(a <= b for a, b in pairwise(values))
 
 
 def quantity(text: str) -> dict[str, str]:
-    """Return a Kubernetes resource quantity such as `1.5Gi`; anything else is a ValueError."""
+    """Return a Kubernetes resource quantity such as `1.5Gi`. Raise ValueError for any other text."""
     match = _QUANTITY.fullmatch(text)
     if match is None:
         raise ValueError(f"`{text}` is not a quantity")
@@ -210,7 +214,7 @@ def quantity(text: str) -> dict[str, str]:
 
 
 def url(text: str) -> dict[str, Any]:
-    """Return an absolute URL or a path, taken apart; anything else is a ValueError."""
+    """Return the parts of an absolute URL or a path. Raise ValueError for any other text."""
     from urllib.parse import parse_qs, urlsplit
 
     parts = urlsplit(text)
@@ -230,7 +234,7 @@ def url(text: str) -> dict[str, Any]:
 
 
 def ip(text: str) -> dict[str, Any]:
-    """Return an IPv4 or IPv6 address without a zone; anything else is a ValueError."""
+    """Return an IPv4 or IPv6 address without a zone. Raise ValueError for any other text."""
     import ipaddress
 
     address = ipaddress.ip_address(text)
@@ -240,7 +244,7 @@ def ip(text: str) -> dict[str, Any]:
 
 
 def cidr(text: str) -> dict[str, Any]:
-    """Return a range of addresses such as `10.0.0.0/8`; anything else is a ValueError."""
+    """Return a range of addresses such as `10.0.0.0/8`. Raise ValueError for any other text."""
     import ipaddress
 
     if "/" not in text:

@@ -1,7 +1,7 @@
-"""The part of CEL in which Karpenter's own rules are written, compiled to Python functions.
+"""The subset of CEL in which Karpenter's own rules are written, compiled to Python functions.
 
-These rules then need no package, and no time to load one. What lies outside goes to CEL's own runtime. The semantics
-are those of the language's specification: an error in `&&`, `||`, `all` or `exists` counts only where no other part
+These rules need no package, and no time to load one. Other expressions need CEL's own runtime. The semantics are
+those of the language's specification: an error in `&&`, `||`, `all` or `exists` counts only if no other operand
 decides.
 """
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class OutsideSubset(Exception):
-    """An expression that only CEL's own runtime takes."""
+    """Raised for an expression that only CEL's own runtime can evaluate."""
 
 
 _TOKEN = re.compile(
@@ -44,22 +44,24 @@ _TOKEN = re.compile(
 )
 _MOST_DIGITS = 19
 _DEEPEST = 24
-"""Brackets, conditions and negations that stand in each other."""
+"""The deepest nesting of brackets, conditions and negations."""
 _MOST_LINKS = 300
-"""Fields, indexes, relations and sums of an expression: each is a call in a call."""
+"""The most fields, indexes, comparisons and sums of an expression: each one nests the Python calls deeper."""
 _MACROS = ("all", "exists", "exists_one", "filter")
 _LITERALS = {"true": True, "false": False, "null": None}
 
 
 def compile_subset(text: str) -> Callable[[Value], Value]:
-    """Return a function of `self` that gives the value of an expression, or raises Failure. Raise OutsideSubset."""
+    """Return a function that evaluates an expression for a value of `self`, or raises Failure. Raise OutsideSubset
+    for other expressions.
+    """
     step = _Parser(text).whole()
 
     def run(value: Value) -> Value:
         budget = WorkBudget()
         try:
             _hold_to_values(value)
-        except Failure as failure:  # counts where `self` is asked for
+        except Failure as failure:  # raised only if the expression uses `self`
             return step({"self": failure, BUDGET: budget})
         return step({"self": value, BUDGET: budget})
 
@@ -67,12 +69,12 @@ def compile_subset(text: str) -> Callable[[Value], Value]:
 
 
 def _hold_to_values(value: Value) -> None:
-    """Raise Failure for what is no value of CEL, be it deep inside, such as a placeholder."""
+    """Raise Failure if a value is, or contains, no value of CEL, such as a placeholder."""
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, list):
         for item in value:
-            if type(item) is not str:  # most are
+            if type(item) is not str:  # most are texts
                 _hold_to_values(item)
     elif isinstance(value, int):
         if not -LARGEST <= value < 2 * LARGEST:
@@ -111,7 +113,7 @@ class _Parser:
         return step
 
     def take(self, *signs: str) -> str:
-        """Return the next token if it is one of these signs or words, else nothing."""
+        """Return the next token and move on if it is one of these signs or words. Else return an empty text."""
         kind, token = self.tokens[self.at] if self.at < len(self.tokens) else ("", "")
         if kind not in ("sign", "name") or token not in signs:
             return ""
@@ -123,7 +125,7 @@ class _Parser:
             raise OutsideSubset
 
     def nested(self, part: Callable[[], Step]) -> Step:
-        """Return a part that stands in another one. Raise OutsideSubset where these are too deep."""
+        """Return the function of a nested part of the expression. Raise OutsideSubset if the nesting is too deep."""
         self.depth += 1
         if self.depth > _DEEPEST:
             raise OutsideSubset
@@ -132,7 +134,9 @@ class _Parser:
         return step
 
     def link(self, *signs: str) -> str:
-        """Return the next token if it is one that goes on from what is before it."""
+        """Return the next token if it is one of these signs, which continue an expression. Raise OutsideSubset if
+        there are too many.
+        """
         sign = self.take(*signs)
         self.links += bool(sign)
         if self.links > _MOST_LINKS:
@@ -200,7 +204,7 @@ class _Parser:
         return token
 
     def call(self, target: Step, name: str) -> Step:
-        """Return a method of a value, behind its bracket."""
+        """Return the function of a method call. The opening bracket has been read."""
         if name in _MACROS:
             variable = self.name()
             self.expect(",")
@@ -238,7 +242,7 @@ class _Parser:
             first = self.at
             items = self.listed("]")
             if all(kind in ("text", "int") or token == "," for kind, token in self.tokens[first : self.at - 1]):
-                constants = [item({}) for item in items]  # a list of what may be is asked for each value
+                constants = [item({}) for item in items]  # a list of allowed values is used for each value
                 return lambda scope: constants
             return lambda scope: [item(scope) for item in items]
         if self.take("{"):
@@ -272,7 +276,10 @@ class _Parser:
         return lambda scope: {key(scope): value(scope) for key, value in entries}
 
     def function(self, name: str) -> Step:
-        """Return a function, behind its bracket."""
+        """Compile the call of a function whose opening bracket has been read.
+
+        Raise OutsideSubset for a function that the subset does not have.
+        """
         if name == "has":
             return self.presence()
         given = self.listed(")")
@@ -282,7 +289,7 @@ class _Parser:
         return lambda scope: act(given[0](scope))
 
     def presence(self) -> Step:
-        """`has(a.b.c)`: whether `c` is in what is before it."""
+        """Return the function of `has(a.b.c)`: whether the value of `a.b` has the field `c`."""
         step, name = self.primary(), ""
         while self.link("."):
             step, name = _selected(step, name) if name else step, self.name()
@@ -310,7 +317,7 @@ def _variable(name: str) -> Step:
 
 
 def _decide(parts: Iterable[Step], scopes: Iterable[Mapping[str, Any]], decisive: bool) -> bool:
-    """`||` where `decisive` is true, else `&&`: an error counts only where no part decides."""
+    """Return the result of `||` if `decisive` is true, else of `&&`. An error counts only if no operand decides."""
     failure: Failure | None = None
     for part, scope in zip(parts, scopes, strict=False):
         try:

@@ -1,4 +1,4 @@
-"""Texts as Go and RE2 read them: what Kubernetes' own functions for CEL are made of."""
+"""Functions on texts as Go and RE2 define them, for Kubernetes' CEL functions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from nodelint.base.budget import MORE_STEPS, BudgetSpent
 
 
 def strict_int(text: str) -> int:
-    """Return a decimal integer of 64 bits as Go's ParseInt reads it; anything else is a ValueError."""
+    """Return a decimal integer of 64 bits as Go's ParseInt reads it. Raise ValueError for any other text."""
     digits = text[1:] if text.startswith(("+", "-")) else text
     if not (digits.isascii() and digits.isdigit()) or not -(2**63) <= int(text) < 2**63:
         raise ValueError(f"`{text}` is not an integer")
@@ -17,18 +17,18 @@ def strict_int(text: str) -> int:
 
 
 def find(text: str, pattern: str) -> str:
-    """Return the leftmost match of an RE2 pattern, empty if there is none."""
+    """Return the leftmost match of an RE2 pattern. Empty if there is none."""
     match = bounded(pattern, text).search(text)
     return match[0] if match else ""
 
 
 def split(text: str, separator: str) -> list[str]:
-    """Return the parts between separators; with an empty separator the characters."""
+    """Return the parts of a text between separators. With an empty separator, return the characters."""
     return text.split(separator) if separator else list(text)
 
 
 _MOST_TRIES = 10_000_000
-"""Steps that Python may take over a text: its expressions go back, which RE2's do not."""
+"""The most steps of Python's regular expressions on a text: they backtrack, RE2's do not."""
 _REPEAT = (
     r"\\.|\[\^?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\]|(?P<open>\()|(?P<close>\))"
     r"|(?P<or>\|)|(?P<sign>[*+]|\{[0-9]+(?:,[0-9]*)?\})"
@@ -36,7 +36,7 @@ _REPEAT = (
 
 
 def bounded(pattern: str, text: str) -> re.Pattern[str]:
-    """Return the pattern for Python, like `expression`. Raise BudgetSpent where it may go over a text too often."""
+    """Return the Python pattern of `expression`. Raise BudgetSpent if it may take too many steps on this text."""
     found = expression(pattern)
     steps = degree(pattern)
     if steps is None or max(len(text), 2) ** steps > _MOST_TRIES:
@@ -46,13 +46,13 @@ def bounded(pattern: str, text: str) -> re.Pattern[str]:
 
 @cache
 def degree(pattern: str) -> int | None:
-    """Return how often a pattern may go over a text, as a power of its length; None if that has no bound.
+    """Return how often a pattern may scan a text, as a power of the text's length. None if there is no such bound.
 
-    It has none if what repeats holds what repeats, or alternatives: these may part one text in many ways.
+    There is none if a repeated group contains a repetition or alternatives: it may match one text in many ways.
     """
     signs, inner = 0, [False]
     closed = False
-    """Whether the part before is a group that holds a repeated part, or alternatives."""
+    """True if the previous token closes a group with a repetition or alternatives in it."""
     for token in re.finditer(_REPEAT + "|.", pattern, re.DOTALL):
         if token["sign"]:
             if closed:
@@ -71,9 +71,9 @@ def degree(pattern: str) -> int | None:
 
 @cache
 def expression(pattern: str) -> re.Pattern[str]:
-    """Return a Python pattern that finds what the RE2 one finds. Raise ValueError for syntax only RE2 has.
+    """Return a Python pattern with the matches of an RE2 pattern. Raise ValueError for syntax that only RE2 has.
 
-    RE2's classes are ASCII and its `$` is the very end. Python's search is leftmost-first, as RE2's is.
+    RE2's classes are ASCII and its `$` is the end of the text. Python's search is leftmost-first, like RE2's.
     """
     try:
         return re.compile(_python(pattern), re.ASCII)
@@ -125,7 +125,7 @@ def _python(pattern: str) -> str:
     return "".join(out)
 
 
-# Between spaces, as an identifier holds none.
+# Separated by spaces, as an identifier contains none.
 _KEYWORDS = (
     " true false null in as break const continue else for function if import let loop package namespace return"
     " var void while "
@@ -134,7 +134,7 @@ _KEYWORDS = (
 
 @lru_cache(10_000)
 def escaped(name: str) -> str:
-    """Return a field's name as CEL rules write it: what is not an identifier is escaped, as Kubernetes
+    """Return the name of a field as CEL rules write it: names that are no identifiers are escaped, as Kubernetes
     documents it.
     """
     if name.isidentifier() and "__" not in name:

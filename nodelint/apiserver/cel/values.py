@@ -1,4 +1,4 @@
-"""Values of CEL, and what its operators make of them."""
+"""The values of CEL, and its operators on them."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 LARGEST = 2**63
 BUDGET = ""
-"""Where a scope holds the budget of an evaluation: no variable is called so."""
+"""The key of the evaluation's budget in a scope: no variable has this name."""
 
 
 class Failure(Exception):
-    """An evaluation that ends in an error."""
+    """Raised if an evaluation ends in a CEL error."""
 
 
 def relation_step(sign: str, left: Step, right: Step) -> Step:

@@ -1,15 +1,15 @@
-"""Questions asked of AWS through boto3: the one place that knows it.
+"""Send questions to AWS through boto3. No other module calls boto3.
 
     account = Account(now="2026-11-20T12:00:00Z", profile=None, timeout=60.0, on_progress=None)
-    ask = account.region("eu-west-1")                   # a queries.Ask
+    ask = account.region("eu-west-1")                   # a questions.Ask
     reply = gather(ask, "eu-west-1", classes, karpenter, kubernetes)
     account.calls                                       # Counter({"ec2:DescribeImages": 12, ...})
-    account.default_region                              # that of environment or profile, or None
-    json.dumps(policy(), indent=2)                      # the IAM policy that all of it needs
+    account.default_region                              # the region of environment or profile, or None
+    json.dumps(policy(), indent=2)                      # the IAM policy for all questions
 
-Every question has an answer in the reply, if only why there is none; no question at all, `ask(())`, names the account
-and nothing else. Where nothing can be asked (no boto3, no credentials, expired ones) `ask` and `default_region` raise
-`CannotAsk(reason, transient)`. Ctrl-C passes through `ask` at once. Importing this imports no boto3.
+Every question has an answer in the reply, or the reason why there is none. `ask(())`, without a question, returns
+only the account. If no call is possible (no boto3, no credentials, expired ones), `ask` and `default_region` raise
+`CannotAsk(reason, transient)`. Ctrl-C interrupts `ask` at once. Importing this package does not import boto3.
 """
 
 from __future__ import annotations
@@ -52,18 +52,19 @@ if TYPE_CHECKING:
 __all__ = ["Account", "CannotAsk", "Progress", "policy"]
 
 Progress = Callable[[int, int, str], None]
-"""Told after every call: how many are done, how many are known of, and what was asked for last."""
+"""Called after every call with the number of finished calls, the number of planned calls, and the last topic."""
 
 _ONE_FOR_ALL = ("roles", "instance-profiles")
-"""IAM has no regions: an answer for one holds in all."""
+"""Kinds of facts of IAM, which has no regions: one answer holds in all regions."""
 
 
 class Account:
-    """An AWS account, asked with the credentials that boto3 finds; AWS_ENDPOINT_URL is honoured.
+    """An AWS account, called with the credentials that boto3 finds. AWS_ENDPOINT_URL is honoured.
 
-    `now` (ISO 8601, UTC) is the time that answers bear. What has no answer `timeout` seconds after the first question
-    has failed for now. `attempts` is how often a call is tried, `wait` how many seconds a connection or an answer may
-    take; `workers` calls run side by side. `calls` counts those made, by operation, tries of one as one.
+    `now` (ISO 8601, UTC) is the time stated in the answers. A question without an answer `timeout` seconds after the
+    first one has failed for now. `attempts` is the number of tries of a call, `wait` the most seconds for a
+    connection or an answer, `workers` the number of parallel calls. `calls` counts the calls by operation; the tries
+    of one call count as one.
     """
 
     def __init__(
@@ -97,17 +98,21 @@ class Account:
 
     @property
     def default_region(self) -> str | None:
-        """The region that the environment or the profile names. Raise CannotAsk."""
+        """Return the region that the environment or the profile sets. None if neither does. Raise CannotAsk if
+        boto3 is not installed or the profile cannot be used.
+        """
         return self._session().region_name
 
     def region(self, name: str) -> Ask:
-        """Return what asks a region. Raises nothing; what it returns raises CannotAsk."""
+        """Return a function that sends questions to a region. This method raises nothing; the returned function
+        raises CannotAsk.
+        """
         return lambda questions: self._ask(name, questions)
 
     def _ask(self, name: str, questions: Sequence[Question]) -> Reply:
         wanted = list(dict.fromkeys(questions))
         if set(wanted) & set(EVERYWHERE):
-            # A record of an offering takes both; one that lacks half would be wrong.
+            # An offering is recorded from both answers, so that both are requested.
             wanted = list(dict.fromkeys((*wanted, *EVERYWHERE)))
         answered = {q: self._everywhere[q] for q in wanted if q in self._everywhere}
         plan = [call.starting(self._now) for call in planned(q for q in wanted if q not in answered)]
@@ -147,7 +152,9 @@ class Account:
         return self._begun
 
     def _prepare(self, region: str) -> None:
-        """Credentials and, in this thread as making them is not safe in others, clients. Raise CannotAsk."""
+        """Get credentials and create the clients, in this thread because creating them is not thread-safe. Raise
+        CannotAsk if no call is possible.
+        """
         session = self._session()
         from botocore.config import Config
         from botocore.exceptions import BotoCoreError, ClientError, InvalidRegionError, NoCredentialsError
@@ -160,7 +167,7 @@ class Account:
             credentials = session.get_credentials()
             if credentials is None:
                 raise NoCredentialsError
-            # Asks for temporary ones, so that an error in them is reported once.
+            # Request temporary credentials here, so that an error is reported once.
             credentials.get_frozen_credentials()
             config = Config(
                 connect_timeout=min(self._wait, 10.0),
@@ -169,7 +176,7 @@ class Account:
                 max_pool_connections=self._workers,
                 user_agent_extra=f"nodelint/{nodelint.__version__}",
             )
-            # Where it cannot be reached, as behind a VPC endpoint for EC2 alone, nothing should wait for it.
+            # STS cannot be reached if there is a VPC endpoint for EC2 alone. Calls must not wait long for it then.
             brief = Config(connect_timeout=3.0, read_timeout=5.0, retries={"total_max_attempts": 2})
             for service in ("ec2", "ssm", "iam", "sts"):
                 its = config.merge(brief) if service == "sts" else config
@@ -184,12 +191,14 @@ class Account:
             ) from error
 
     def _prepare_pricing(self, region: str) -> bool:
-        """Make the client of the price list, which few regions have. False where it knows no prices of a region."""
+        """Create the client of the price list, which few regions have. Return False if the price list has no prices
+        of the region.
+        """
         where = pricing_region(region)
         if where is not None and (region, "pricing") not in self._clients:
             from botocore.config import Config
 
-            # Behind a VPC endpoint for EC2 alone it cannot be reached.
+            # STS cannot be reached if there is a VPC endpoint for EC2 alone.
             config = Config(connect_timeout=3.0, read_timeout=self._wait, retries={"total_max_attempts": 2})
             self._clients[region, "pricing"] = self._session().client("pricing", region_name=where, config=config)
         return where is not None
@@ -199,7 +208,7 @@ class Account:
         return CannotAsk(failure.failed, failure.transient)
 
     def _lost(self, region: str) -> CallFailure | None:
-        """Return why a region cannot be asked at all: no region has this name. None if one has it."""
+        """Return the reason if there is no region with this name. None if there is one."""
         client = self._clients.get((region, "ec2"))
         if client is None:
             return CallFailure(f"`{region}` is not a region")
@@ -225,7 +234,7 @@ class Account:
     def _run(
         self, region: str, plan: Sequence[ApiCall]
     ) -> tuple[dict[Question, Sequence[Any]], dict[Question, CallFailure]]:
-        """Make calls side by side: what they brought, and what failed, by question."""
+        """Make calls in parallel. Return the results and the failures, by question."""
         known = Catalog.bundled() if any(call.kind == "instance-types" for call in plan) else None
         jobs: list[ApiCall | None] = [*plan]
         if self._id is None and region not in self._identified:
@@ -255,7 +264,7 @@ class Account:
     ) -> _Outcome:
         client = self._clients[region, call.operation.split(":")[0]]
         if client in self._unreachable:
-            # Every call would wait as long as the first one that was tried again and again.
+            # Each further call would wait as long as the first one, which was repeated several times.
             return _Outcome(failed=dict.fromkeys(call.questions, unreachable(call.operation)))
         try:
             brought = send_call(call, client, known, going)
@@ -280,7 +289,7 @@ class Account:
         return _Outcome(brought, {q: left_out for q in call.questions if q not in brought})
 
     def _identify(self, region: str) -> _Outcome:
-        """Return the account; without it things of the account's own bear its number."""
+        """Return the account id. If it is None, records of the account have its number as owner instead of `self`."""
         try:
             account = sender(self._clients[region, "sts"], IDENTITY)().get("Account")
             return _Outcome(account=account if isinstance(account, str) and account.strip() else None)
@@ -333,11 +342,12 @@ class Account:
         return Answer(self._now, tuple(record.id for record in images), len(records))
 
     def _owned(self, found: OwnedRecord, question: Question) -> Any:
-        """Return a record that says `self` where it is the account's own."""
+        """Return a record whose owner is `self` if it belongs to the account."""
         record, account = found
         own = bool(account) and account == self._id
         if self._id is None and question.kind == "images" and "self" in question.owners:
-            # Whoever is not an alias of Amazon's is the only other owner that was asked for.
+            # The question has aliases of Amazon and `self` as owners. An owner with a number is therefore the
+            # account.
             own = record.owner == account and not any(owner.isdigit() for owner in question.owners)
         return record._replace(owner="self") if own else record
 
@@ -345,7 +355,9 @@ class Account:
         return Answer(self._now, failed=failure.failed, transient=failure.transient)
 
     def _account(self) -> str | None:
-        """Return the account as a snapshot names it: the same for the same account, and no number to read off."""
+        """Return a hash that names the account in a snapshot: equal for the same account, without revealing its
+        number.
+        """
         return None if self._id is None else account_hash(self._id)
 
 
@@ -359,10 +371,10 @@ class _Outcome(NamedTuple):
 
 
 def policy() -> dict[str, Any]:
-    """Return the minimal IAM policy for all that can be asked.
+    """Return the minimal IAM policy for all questions.
 
-    Parameters of your own (`ssmParameter`) need `ssm:GetParameters` on their ARNs too. `sts:GetCallerIdentity` needs
-    none. EC2 knows no resources for what describes
+    SSM parameters of your own (`ssmParameter`) also need `ssm:GetParameters` on their ARNs. `sts:GetCallerIdentity`
+    needs no permission. EC2 supports no resource-level permissions for Describe actions
     (https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonec2.html).
     """
     actions = sorted(OPERATIONS.values())

@@ -1,6 +1,6 @@
-"""Questions become calls of AWS's API, as few as will do, and what comes back becomes records.
+"""Convert questions to as few calls of AWS's API as possible, and the answers to records.
 
-EC2's answers are read with the paths that botocore gives them. Times become ISO 8601 to the second.
+The paths in EC2's answers are those of botocore. Times become ISO 8601 to the second.
 """
 
 from __future__ import annotations
@@ -40,35 +40,35 @@ OPERATIONS: Mapping[FactKind, str] = {
     "prices": "pricing:GetProducts",
     "spot-prices": "ec2:DescribeSpotPriceHistory",
 }
-"""What each kind of question calls: API operation and IAM action have one name."""
+"""The operation that each kind of question calls. API operation and IAM action have the same name."""
 
 IDENTITY = "sts:GetCallerIdentity"
-"""Asked beside them for the account; IAM allows it to everyone."""
+"""The operation that returns the account id. IAM allows it to everyone."""
 
 _VALUES = 200
-"""How many values EC2 takes for one filter."""
+"""The most values that EC2 accepts for one filter."""
 
 _NAMES = 10
-"""How many parameters SSM gives at once."""
+"""The most parameters that one call of SSM returns."""
 
 
 class OfferedTypes(NamedTuple):
-    """An instance type as EC2 describes it: its row, and the capacity types it is sold as."""
+    """An instance type as EC2 describes it: its row, and the capacity types as which it is offered."""
 
     row: Row
     capacity: tuple[str, ...]
 
 
 Brought = Mapping[Question, Sequence[Any]]
-"""What a call found for each of its questions. A question that is missing got no answer."""
+"""The records that a call found for each of its questions. A question without an entry got no answer."""
 
 
 class UnusableAnswer(Exception):
-    """An answer that can be read but is still no fact; the message says why."""
+    """Raised if an answer can be read but contains no usable fact. The message says why."""
 
 
 class ApiCall(NamedTuple):
-    """One call of the API, over all its pages, and the questions that it answers."""
+    """One call of the API, with all its pages, and the questions that it answers."""
 
     kind: FactKind
     questions: tuple[Question, ...]
@@ -76,19 +76,20 @@ class ApiCall(NamedTuple):
 
     @property
     def operation(self) -> str:
-        """Return the operation as IAM writes it."""
+        """Return the operation as IAM writes it: `ec2:DescribeImages`."""
         return OPERATIONS[self.kind]
 
     def starting(self, now: str) -> ApiCall:
-        """Return the call with a start time (ISO 8601). From then on, AWS answers the spot price that holds, one for
-        each type and zone.
+        """Return the call with a start time (ISO 8601). AWS then returns the current spot price, one for each type
+        and zone.
         """
         return self if self.kind != "spot-prices" else self._replace(request={**self.request, "StartTime": now})
 
     def apart(self, code: str) -> list[ApiCall]:
-        """Return the calls to make instead of one that failed by `code` and might have done so for one question only.
+        """Return the single-question calls that replace a call which failed with `code`, if one question may be the
+        cause. Empty otherwise.
 
-        SSM refuses all parameters of a call for one that may not be read or that has an impossible name.
+        SSM refuses all parameters of a call if one may not be read or has an impossible name.
         """
         if self.kind != "parameters" or len(self.questions) == 1 or code not in REFUSED | INVALID:
             return []
@@ -96,7 +97,9 @@ class ApiCall(NamedTuple):
 
 
 def planned(questions: Iterable[Question]) -> list[ApiCall]:
-    """Return the calls that answer some questions: ids together, names together, parameters in tens."""
+    """Return the calls that answer some questions: one call for several ids, one for several names, one for up to ten
+    parameters.
+    """
     calls: list[ApiCall] = []
     groups: dict[tuple[Any, ...], list[Question]] = {}
     for question in questions:
@@ -114,14 +117,14 @@ def planned(questions: Iterable[Question]) -> list[ApiCall]:
 
 
 _JOINED = {"image-id", "subnet-id", "group-id", "group-name"}
-"""Filters that a record shows the value of: its id or its name."""
+"""Filters whose value a record contains: its id or its name."""
 
 _ARGUMENTS = {
     ("capacity-reservations", "capacity-reservation-id"): "CapacityReservationIds",
     ("placement-groups", "group-id"): "GroupIds",
     ("placement-groups", "group-name"): "GroupNames",
 }
-"""What the controller asks for by an argument of its own, not a filter; EC2 has an error for what does not exist."""
+"""Filters that the controller passes as an argument of the call. EC2 then fails if the id or name does not exist."""
 
 _UNKNOWN_ID = re.compile(
     r"Invalid(CapacityReservationId|PlacementGroup|PlacementGroupId)\.(NotFound|Unknown|Malformed)"
@@ -129,15 +132,18 @@ _UNKNOWN_ID = re.compile(
 
 
 def _together(question: Question) -> tuple[Any, ...] | None:
-    """Return what questions have in common that one call can answer; None for a question that goes alone."""
+    """Return a key: one AWS call answers all questions with equal keys. None if the question needs a call of its
+    own.
+    """
     if question.kind == "parameters":
-        # What an ARN, a version or a label (`name:3`) gives back has another name than what was asked for.
+        # For an ARN, a version or a label (`name:3`), SSM returns a parameter with another name than the requested
+        # one.
         name = _name(question)
         return None if ":" in name else (question.kind, name.startswith("/aws/service/"))
     if len(question.filters) != 1 or (question.kind, question.filters[0][0]) in _ARGUMENTS:
         return None
     name, value = question.filters[0]
-    # Of a pattern EC2 alone knows what it matches.
+    # Only EC2 knows which names a pattern matches.
     return (question.kind, name, question.owners) if name in _JOINED and not re.search(r"[*?\\]", value) else None
 
 
@@ -193,7 +199,7 @@ def _described(questions: tuple[Question, ...], filters: list[dict[str, Any]]) -
 def sender(client: Any, operation: str) -> Callable[..., Mapping[str, Any]]:
     """Return the client's method for an operation.
 
-    It raises Unreadable where botocore's parsers fall over an answer.
+    The method raises MalformedAnswer if botocore's parsers fail on an answer.
     """
     from botocore import xform_name
     from botocore.exceptions import BotoCoreError
@@ -213,9 +219,11 @@ def sender(client: Any, operation: str) -> Callable[..., Mapping[str, Any]]:
 
 
 def send_call(call: ApiCall, client: Any, known: Catalog | None, going: Going) -> Brought:
-    """Make a call, page by page; `going` is called before each and may raise. `known` is for instance types.
+    """Make a call, page by page. `going` is called before each page and may raise. `known` is needed for instance
+    types.
 
-    Raises what botocore raises, Unreadable for an answer that is not one, and Unusable.
+    Raise the exceptions of botocore, MalformedAnswer for an answer that cannot be read, and UnusableAnswer for an
+    answer without a usable fact.
     """
     from botocore.exceptions import ClientError
 
@@ -247,7 +255,7 @@ def send_call(call: ApiCall, client: Any, known: Catalog | None, going: Going) -
 def _pages(
     call: ApiCall, method: Callable[..., Mapping[str, Any]], key: str, going: Going
 ) -> Iterator[Mapping[str, Any]]:
-    """Yield the items of all pages. Raise Unreadable where a page lacks its list or sends back to an earlier one."""
+    """Yield the items of all pages. Raise MalformedAnswer if a page lacks its list or refers to an earlier page."""
     tokens: set[str] = set()
     request = dict(call.request)
     while True:
@@ -296,7 +304,7 @@ def _types(
         except ValueError as error:
             raise UnusableAnswer(f"what `{call.operation}` says cannot be used: {error}") from error
     if not sold:
-        # No region is without; what answers so is not an EC2, or filters the answer.
+        # Every region offers instance types. An empty answer is not from EC2, or it was filtered.
         raise UnusableAnswer(f"`{call.operation}` names no instance type")
     return [sold[name] for name in sorted(sold)]
 
@@ -317,7 +325,7 @@ def _zones(
 
 
 def _values(call: ApiCall, answer: Mapping[str, Any]) -> Brought:
-    """Return the values of parameters. One that is not a plain text is a Unusable in the place of its value."""
+    """Return the values of parameters. For a parameter that is not a plain text, the value is an UnusableAnswer."""
     if "Parameters" not in answer and "InvalidParameters" not in answer:
         raise MalformedAnswer
     unknown = set(answer.get("InvalidParameters", ()))
@@ -342,7 +350,7 @@ def _value(parameter: Mapping[str, Any]) -> str | UnusableAnswer:
 
 
 def _encryption(answer: Mapping[str, Any]) -> str:
-    """Whether volumes are encrypted by default: `true` or `false`."""
+    """Return whether volumes are encrypted by default, as `true` or `false`."""
     found = answer.get("EbsEncryptionByDefault")
     if not isinstance(found, bool):
         raise MalformedAnswer
@@ -350,7 +358,7 @@ def _encryption(answer: Mapping[str, Any]) -> str:
 
 
 def _profile_or_role_name(call: ApiCall, answer: Mapping[str, Any]) -> str:
-    """Return the name of a role or instance profile, when there is one."""
+    """Return the name of an existing role or instance profile. Raise MalformedAnswer if the answer has none."""
     kind = "Role" if call.kind == "roles" else "InstanceProfile"
     found = answer.get(kind)
     if not isinstance(found, Mapping) or not str(found.get(f"{kind}Name", kind)).strip():

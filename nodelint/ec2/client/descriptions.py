@@ -1,4 +1,4 @@
-"""Descriptions of EC2 become records: images, subnets, security groups, reservations and placement groups."""
+"""Convert EC2's descriptions to records: images, subnets, security groups, reservations and placement groups."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nodelint.model.fact_kinds import FactKind
 
 
 class OwnedRecord(NamedTuple):
-    """A thing that was found, and the account that owns it where its record names an owner."""
+    """A record, and the account that owns it. The account is empty if the description names no owner."""
 
     record: Any
     account: str = ""
@@ -40,11 +40,13 @@ def _image(item: Mapping[str, Any]) -> OwnedRecord:
 
 
 _NEVER = "1970-01-01T00:00:00Z"
-"""When an image was made of which EC2 does not say; the controller takes it for the oldest."""
+"""The creation time of an image for which EC2 states none. The controller treats such an image as the oldest."""
 
 
 def _second(text: str) -> str:
-    """Return a time of EC2's, to the second, as the controller compares them. Raise ValueError for no time."""
+    """Return a time of EC2 to the second, as the controller compares times. Raise ValueError if the text is not a
+    time.
+    """
     match = re.fullmatch(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?Z", text)
     if match is None:
         raise ValueError(f"`{text}` is not a time")
@@ -101,11 +103,13 @@ NEVER_BLANK: dict[FactKind, tuple[str, ...]] = {
     "capacity-reservations": ("CapacityReservationId", "InstanceType", "AvailabilityZone", "State", "OwnerId"),
     "placement-groups": ("GroupId", "GroupName", "Strategy", "State"),
 }
-"""What AWS never leaves blank. A blank word would be a fact: a subnet of no zone, an image of no architecture."""
+"""Fields that AWS never leaves blank. A blank text would become a wrong fact: a subnet without zone, an image without
+architecture.
+"""
 
 
 def refuse_blank(item: Mapping[str, Any], keys: Sequence[str]) -> None:
-    """Raise ValueError where a field that the item has is blank, or no text."""
+    """Raise ValueError if a field that the item has is blank, or not a text."""
     for key in keys:
         if key in item and (not isinstance(item[key], str) or not item[key].strip()):
             raise ValueError(f"`{key}` is blank")
@@ -118,4 +122,4 @@ READERS: dict[FactKind, tuple[str, Callable[[Mapping[str, Any]], OwnedRecord]]] 
     "capacity-reservations": ("CapacityReservations", _reservation),
     "placement-groups": ("PlacementGroups", _placement),
 }
-"""The key of an answer's list, and what reads one of its items."""
+"""The key of an answer's list, and the function that reads one of its items, for each kind."""

@@ -1,7 +1,7 @@
-"""Why a question has no answer: what botocore raises, in our words, and whether asking again may help.
+"""Reasons why a question has no answer: botocore's exceptions as messages of nodelint, and whether a retry may help.
 
-Codes are those of EC2's, SSM's, IAM's and STS's "common errors" pages. What AWS writes next to a code is not kept: it
-names accounts and principals, and a snapshot may be committed.
+The codes are those of the "common errors" pages of EC2, SSM, IAM and STS. AWS's message text is not kept: it contains
+accounts and principals, and a snapshot may be committed.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from nodelint.base.tuples import NamedTuple
 
 
 class CannotAsk(Exception):
-    """Nothing can be asked of AWS: why, and whether trying again may help (`transient`)."""
+    """Raised if no call to AWS is possible, with the reason and whether a retry may help (`transient`)."""
 
     def __init__(self, reason: str, transient: bool = False) -> None:
         super().__init__(reason)
@@ -19,11 +19,11 @@ class CannotAsk(Exception):
 
 
 class CallFailure(NamedTuple):
-    """Why a call got no answer. `fatal`: every other call of the run would fail too.
+    """The reason why a call got no answer. `fatal`: every other call of the run would fail as well.
 
-    `code`: AWS's error code, empty if AWS did not answer. `garbled`: the answer cannot be read, which is worth one
-    more try (botocore retries other passing failures, but not this one). `unreachable`: nothing answers at the
-    service's address.
+    `code` is AWS's error code, empty if AWS did not answer. `garbled`: the answer cannot be read, and one more try is
+    made (botocore retries other transient failures, but not this one). `unreachable`: the address of the service does
+    not respond.
     """
 
     failed: str
@@ -35,7 +35,7 @@ class CallFailure(NamedTuple):
 
 
 class MalformedAnswer(Exception):
-    """An answer that lacks what every answer of its kind has, as one of a proxy or a login page does."""
+    """Raised for an answer that lacks a required part, like the page of a proxy or a login."""
 
 
 _REFUSED = {"UnauthorizedOperation", "AccessDenied", "AccessDeniedException", "NotAuthorized"}
@@ -73,17 +73,17 @@ _UNKNOWN_KEYS = {
 _NOT_TAKEN = ("Invalid", "Malformed", "Validation", "UnknownParameter", "MissingParameter", "FilterLimitExceeded")
 
 INVALID = frozenset({"ValidationException", "ValidationError", "InvalidParameter", "InvalidParameterValue"})
-"""Codes of a call that AWS does not take as it is written."""
+"""Error codes for a call whose arguments AWS does not accept."""
 
 REFUSED = frozenset(_REFUSED)
-"""Codes of a call that the caller may not make."""
+"""Error codes for a call that the caller is not allowed to make."""
 
 
 def classify_failure(error: Exception, operation: str, profile: str | None = None) -> CallFailure | None:
-    """Return what an exception means for the questions of a call; None for one that is not a failure of AWS or the
-    network.
+    """Return the failure that an exception means for the questions of a call. None if AWS or the network is not its
+    cause.
 
-    `operation` is as IAM writes it: `ec2:DescribeImages`.
+    `operation` is written as IAM writes it: `ec2:DescribeImages`.
     """
     from botocore import exceptions as b
     from botocore.parsers import ResponseParserError
@@ -106,7 +106,7 @@ def classify_failure(error: Exception, operation: str, profile: str | None = Non
 
 
 def unreachable(operation: str) -> CallFailure:
-    """No connection comes about: no network, no such host, nobody who listens there."""
+    """Return the failure for an operation whose service cannot be reached: no network, no such host, no server."""
     return CallFailure(f"`{operation}` cannot be reached", transient=True, unreachable=True)
 
 

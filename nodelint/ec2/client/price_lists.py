@@ -1,4 +1,4 @@
-"""Prices of a region: the requests to AWS (those that Karpenter sends), and how its replies are read."""
+"""The prices of a region: the requests to AWS, which are Karpenter's, and how the answers are read."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from nodelint.model.fact_kinds import FactKind
 
 _ELSEWHERE = ("cn-", "us-gov-", "us-iso", "eu-isoe", "eusc-")
-"""How regions begin whose accounts cannot ask the price list that speaks USD."""
+"""Prefixes of the regions whose accounts cannot use the price list in USD."""
 
 _TENANCY = {"Compute Instance": "Shared", "Compute Instance (bare metal)": "Dedicated"}
-"""The tenancy that an instance on demand has in the price list, by product family."""
+"""The tenancy of on-demand instances in the price list, by product family."""
 
 _DIGITS = 10
-"""Digits behind the point that are kept."""
+"""The number of decimal places that are kept."""
 
 
 def price_questions(region: str) -> list[Question]:
-    """Return what asks for the prices of a region, on demand and spot."""
+    """Return the questions for the on-demand and spot prices of a region."""
     families = (
         Question.make("prices", ("regionCode", region), ("productFamily", family)) for family in sorted(_TENANCY)
     )
@@ -34,7 +34,7 @@ def price_questions(region: str) -> list[Question]:
 
 
 def pricing_region(region: str) -> str | None:
-    """Return the region whose price list tells of a region. None if none tells of it in USD."""
+    """Return the region of the price list that has the prices of a region. None if there are none in USD."""
     if region.startswith(_ELSEWHERE):
         return None
     near = {"ap": "ap-south-1", "eu": "eu-central-1"}
@@ -62,9 +62,9 @@ def price_request(question: Question) -> Mapping[str, Any]:
 
 
 def _read_on_demand(items: Iterable[Any]) -> list[OwnedRecord]:
-    """Return the price of each type. Raise MalformedAnswer for an entry that is none.
+    """Return the on-demand price of each type. Raise MalformedAnswer for an entry that cannot be read.
 
-    A type with several prices has the highest: others are of parts of an hour, or of what is paid for already.
+    If a type has several prices, the highest counts: the others are for parts of an hour or for prepaid use.
     """
     found: dict[str, float] = {}
     for item in items:
@@ -75,7 +75,7 @@ def _read_on_demand(items: Iterable[Any]) -> list[OwnedRecord]:
             terms = entry["terms"].get("OnDemand", {}).values()
             dimensions = [dimension for term in terms for dimension in term["priceDimensions"].values()]
             for usd in (dimension["pricePerUnit"].get("USD") for dimension in dimensions):
-                # A price of nothing is that of a reservation.
+                # A price of 0 is the price of a reservation.
                 if usd is not None and _amount(usd) > 0:
                     found[name] = max(_amount(usd), found.get(name, 0.0))
         except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
@@ -84,7 +84,7 @@ def _read_on_demand(items: Iterable[Any]) -> list[OwnedRecord]:
 
 
 def _read_spot(items: Iterable[Any]) -> list[OwnedRecord]:
-    """Return the newest price of each type and zone. Raise MalformedAnswer for an entry that is none."""
+    """Return the newest spot price of each type and zone. Raise MalformedAnswer for an entry that cannot be read."""
     found: dict[tuple[str, str], tuple[datetime, float]] = {}
     for item in items:
         try:
@@ -102,9 +102,9 @@ def _read_spot(items: Iterable[Any]) -> list[OwnedRecord]:
 
 
 def _amount(usd: object) -> float:
-    """Return a price as a number. Raise ValueError for what is no amount."""
+    """Return a price as a number. Raise ValueError if it is not an amount."""
     amount = float(usd) if isinstance(usd, str) else -1.0
-    if not 0 <= amount < 1e6:  # nan is neither
+    if not 0 <= amount < 1e6:  # not true for nan
         raise ValueError("not a price")
     return amount
 
@@ -117,4 +117,4 @@ PRICE_READERS: Mapping[FactKind, tuple[str, Callable[[Iterable[Any]], list[Owned
     "prices": ("PriceList", _read_on_demand),
     "spot-prices": ("SpotPriceHistory", _read_spot),
 }
-"""The key of an answer's list, and what reads its items."""
+"""The key of an answer's list, and the function that reads its items, for each kind."""

@@ -1,4 +1,6 @@
-"""Jobs done side by side, until all are done or the time is up, and never waited for after that."""
+"""Run jobs in parallel threads until all are done or the time is up. Threads that are still running are not waited
+for.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +14,10 @@ J = TypeVar("J")
 R = TypeVar("R")
 
 Going = Callable[[], None]
-"""Raises Stopped where nobody waits for the job any more."""
+"""A function that raises Stopped if the result of the job is not needed."""
 
 _GLANCE = 0.5
-"""Seconds after which the waiting thread looks up: on Windows nothing, not even Ctrl-C, ends a wait."""
+"""Seconds after which the waiting thread wakes up: on Windows nothing, not even Ctrl-C, interrupts a wait."""
 
 
 class Stopped(Exception):
@@ -23,10 +25,10 @@ class Stopped(Exception):
 
 
 def done(jobs: Sequence[J], do: Callable[[J, Going], R], workers: int, until: float) -> Iterator[tuple[J, R]]:
-    """Yield what `do` makes of each job, in the order in which they are done, up to the time `until` (monotonic).
+    """Yield each job with the result of `do`, in the order in which they finish, up to the time `until` (monotonic).
 
-    Raises what `do` raises. The threads are daemons: one that hangs in a call keeps nobody from ending, as those of a
-    ThreadPoolExecutor, which are joined when Python exits, would.
+    Raise the exceptions of `do`. The threads are daemons: a thread that hangs in a call does not prevent Python from
+    exiting, as a thread of a ThreadPoolExecutor would.
     """
     todo: SimpleQueue[J] = SimpleQueue()
     results: SimpleQueue[tuple[J, R] | Exception] = SimpleQueue()
@@ -64,7 +66,7 @@ def done(jobs: Sequence[J], do: Callable[[J, Going], R], workers: int, until: fl
 
 
 def _taken(results: SimpleQueue[R], until: float) -> R | None:
-    """Return the next result; None when the time is up."""
+    """Return the next result. None if the time is up."""
     while (left := until - monotonic()) > 0:
         try:
             return results.get(timeout=min(left, _GLANCE))

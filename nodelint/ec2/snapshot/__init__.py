@@ -1,4 +1,4 @@
-"""Facts about EC2 as a file: the records, and the format."""
+"""Snapshot files with facts about EC2: the records and the format."""
 
 from nodelint.ec2.snapshot.format import (
     check_rows,

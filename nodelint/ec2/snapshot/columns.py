@@ -1,4 +1,4 @@
-"""Instance types by columns: of more than a thousand types a run asks for some labels, and for few rows."""
+"""Instance types by column: a run needs a few labels of all types, and few whole rows."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from nodelint.ec2.snapshot.records import Row, Snapshot
 
 _NOTHING = "~"
-"""What stands for a value that is not there."""
+"""Represents a missing value."""
 
 
 class RowColumns:
-    """The columns of rows: each is the values of all types in the order of their names."""
+    """The columns of rows: each has the values of all types in the order of their names."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
         self.names = tuple([row[0] for row in rows])
@@ -27,38 +27,38 @@ class RowColumns:
         self._prices: dict[int, tuple[float | None, ...]] = {}
 
     def labels(self, column: int) -> tuple[str | None, ...]:
-        """Return the values of a label, by the number of its column."""
+        """Return the values of a label, by the index of its column."""
         if not self._rows:
             return ()
-        if not self._labels:  # all at once: most checks ask for most of them
+        if not self._labels:  # all at once: most checks need most of them
             self._labels = list(zip(*[row[1] for row in self._rows], strict=True))
         return self._labels[column]
 
     def quantities(self, column: int) -> tuple[str | None, ...]:
-        """Return the quantities of a resource."""
+        """Return the quantities of a resource, by the index of its column."""
         if column not in self._quantities:
             self._quantities[column] = tuple([row[2][column] for row in self._rows])
         return self._quantities[column]
 
     def quantities_of(self, position: int) -> Sequence[str | None]:
-        """Return the quantities of a type, by its place among the names."""
+        """Return the quantities of a type, by its position in the order of names."""
         return self._rows[position][2]
 
     def network(self, position: int) -> list[Any] | None:
-        """Return the network limits of a type."""
+        """Return the network limits of a type, by its position in the order of names. None if none are known."""
         return self._rows[position][3]
 
     def prices(self, column: int) -> tuple[float | None, ...]:
-        """Return the prices of a region in USD per hour."""
+        """Return the prices of a region in USD per hour, by the index of its column."""
         if column not in self._prices:
             self._prices[column] = tuple([row[4][column] for row in self._rows])
         return self._prices[column]
 
 
 class TextColumns:
-    """The same of columns that are one text each, and the rows that they make.
+    """Columns with the methods of `RowColumns` that are stored as one text each. Iterating yields the rows.
 
-    A column is taken apart when it is needed: that spares a run most of what reading every row takes.
+    A text is split when its column is needed. This saves a run most of the time to read every row.
     """
 
     def __init__(self, written: dict[str, Any]) -> None:
@@ -119,7 +119,9 @@ def columns_of(rows: Any) -> RowColumns | TextColumns:
 
 
 def columns_text(snapshot: Snapshot) -> dict[str, Any]:
-    """Return what `TextColumns` takes, of a snapshot's rows. Raise ValueError for a value that has no place in it."""
+    """Return the data for `TextColumns` from a snapshot's rows. Raise ValueError for a value that the form cannot
+    hold.
+    """
     import json
 
     rows = [*snapshot.rows]

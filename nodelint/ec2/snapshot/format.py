@@ -1,4 +1,5 @@
-"""The file that holds a snapshot: JSON with one fact to a line, read with care and written in order.
+"""The file format of a snapshot: JSON with one fact per line, validated when it is read and sorted when it is
+written.
 
 `schemas/snapshot.schema.json` describes it.
 """
@@ -52,13 +53,13 @@ _TABLES: dict[str, tuple[str, Any]] = {
     "prices": ("prices", OnDemandPrice),
     "spot_prices": ("spotPrices", SpotPrice),
 }
-"""Field of Region -> key in the file and what stands there, one to a line."""
+"""For each field of Region, the key in the file and the record type. The file has one record per line."""
 
 
 class _Offered(NamedTuple):
-    """A line of the file: the instance types of a family that are offered alike.
+    """A line of the file: the instance types of a family with the same zones and capacity types.
 
-    There are over a thousand types; a line for each would be most of what is read in a run.
+    There are over a thousand types, so a line for each would be most of what a run reads.
     """
 
     types: tuple[str, ...]
@@ -67,15 +68,16 @@ class _Offered(NamedTuple):
 
 
 def read_bundled(text: bytes) -> Snapshot:
-    """Read the text of a file that comes with nodelint. Raise SnapshotError where it is not a snapshot of format 1.
+    """Return the snapshot in a file that is part of nodelint. Raise SnapshotError if it is not a snapshot of format
+    1.
 
-    What is in the columns of instance types is left to `check_rows`: that takes a third of the time.
+    The values in the columns of instance types are not checked: `check_rows` would take a third of the time.
     """
     return _snapshot_of(json.loads(text))
 
 
 def read_columns(written: dict[str, Any]) -> Snapshot:
-    """Return the snapshot of a table that `tools/make_columns.py` has written: its rows are `TextColumns`."""
+    """Return the snapshot in a table of `tools/make_columns.py`. Its rows are `TextColumns`."""
     from nodelint.ec2.snapshot.columns import TextColumns
 
     rows: Any = TextColumns(written["columns"])
@@ -96,7 +98,7 @@ def _snapshot_of(data: Any) -> Snapshot:
 
 
 def parse_snapshot(text: str | bytes) -> Snapshot:
-    """Read the text of a file. Raise SnapshotError where it is not a snapshot of format 1."""
+    """Return the snapshot in the text of a file. Raise SnapshotError if it is not a snapshot of format 1."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -110,10 +112,10 @@ _REGIONS, _NEXT, _END = b'\n"regions": [\n', b"\n},\n", b"\n}\n]\n}\n"
 
 
 def with_region_alone(text: bytes, name: str) -> bytes:
-    """Return the text of a file without the other regions, where it is laid out as `snapshot_text` does it; else all
-    of it.
+    """Return the text of a snapshot file without the other regions. If the text is not laid out as `snapshot_text`
+    does it, return all of it.
 
-    Of the regions that are left out nothing is read: what is wrong with them is not noticed.
+    The other regions are not read, so their faults are not found.
     """
     head, begin, rest = text.partition(_REGIONS)
     regions = rest.removesuffix(_END).split(_NEXT)
@@ -132,7 +134,7 @@ def _misshapen() -> SnapshotError:
 
 
 def snapshot_text(snapshot: Snapshot) -> str:
-    """Return the file: sorted, one fact to a line, ending in a line break."""
+    """Return the text of the file: sorted, one fact per line, with a final line break."""
     return "".join(f"{line}\n" for line in _lines(snapshot))
 
 
@@ -173,7 +175,7 @@ def _text(value: object) -> str:
 
 
 def _header(value: Any) -> tuple[str, ...]:
-    """Return the names of columns, which have to be a list of different texts."""
+    """Return the names of columns. Raise TypeError if they are not a list of different texts."""
     if not _CHECKS["tuple[str, ...]"](value):
         raise TypeError
     names = tuple(value)
@@ -191,14 +193,14 @@ def _change(data: dict[str, Any]) -> Change:
 
 
 def _is_network(value: object) -> bool:
-    """Whether it is what stands for a Network in a row."""
+    """Return whether a value of a row represents a Network."""
     if not isinstance(value, list) or [type(part) for part in value] != [int, int, bool, int, list]:
         return False
     return all(type(count) is int for count in value[4])
 
 
 def check_rows(rows: Sequence[Row]) -> None:
-    """Raises SnapshotError for a value of another kind than its column holds."""
+    """Raise SnapshotError if a value has another type than its column."""
     for part, types in ((1, _TEXTS), (2, _TEXTS), (4, _NUMBERS)):
         for row in rows:
             values: Any = row[part]
@@ -216,7 +218,7 @@ def _regions(listed: Sequence[dict[str, Any]]) -> tuple[Region, ...]:
 
 
 def _region(data: dict[str, Any]) -> Region:
-    # An unknown key may be a known one that was damaged: an answer without it would be a false one.
+    # An unknown key may be a damaged known one, and an answer without this key would be wrong.
     _known(data, ("region", "account", "at", "asked", "offerings", *(key for key, _ in _TABLES.values())))
     name, account = _text(data["region"]), _text(data["account"]) if "account" in data else None
     tables: dict[str, Any] = {}
@@ -312,7 +314,7 @@ def _checked(cls: type[_T], data: dict[str, Any]) -> _T:
 
 
 def _lines(snapshot: Snapshot) -> Iterator[str]:
-    """Yield the lines of a file, without their breaks."""
+    """Yield the lines of a file, without line breaks."""
     yield "{"
     yield f'"nodelint-snapshot": {FORMAT},'
     yield f'"origin": {_json(snapshot.origin)},'
@@ -346,7 +348,7 @@ def _lines(snapshot: Snapshot) -> Iterator[str]:
 
 
 def _region_lines(region: Region) -> Iterator[str]:
-    """Yield the lines of a region in a snapshot, without the closing brace. The time that most answers share is
+    """Yield the lines of a region in a snapshot, without the closing brace. The time that most answers have is
     written once.
     """
     times = [answer.at for answer in region.answers.values()]

@@ -1,8 +1,8 @@
 """Records of facts about EC2: the question, its time, region and account, and the answer.
 
-A snapshot is one JSON document with one fact to a line, so that the difference between two of them can be
-read (`format`). The catalogue that comes with nodelint is such a file (`data/catalog.json`, made by
-`tools/make_catalog.py`): it holds instance types and no region.
+A snapshot is one JSON document with one fact per line, so that a diff of two snapshots is readable (`format`). The
+bundled catalogue is such a file (`data/catalog.json`, made by `tools/make_catalog.py`): it has instance types and no
+region.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ FORMAT = 1
 
 
 class SnapshotError(ValueError):
-    """A file that is not a snapshot, or has a format that this release does not read.
+    """Raised for a file that is not a snapshot, or has a format that this release does not read.
 
-    `misshapen` says that the file breaks its JSON Schema, which names every fault with its place.
+    `misshapen` is true if the file violates its JSON Schema, with which every fault can be located.
     """
 
     misshapen = False
 
 
 class Network(NamedTuple):
-    """What a VPC allows an instance type: counts of interfaces and addresses.
+    """The network limits of an instance type in a VPC.
 
-    `interfaces` is the number of network interfaces that can be attached, `ipv4_per_interface` the
-    addresses on each, `trunking` whether it can have branch interfaces and `branches` how many, `cards`
-    the largest number of interfaces on each network card, in the order of their indices.
+    `interfaces` is the number of network interfaces that can be attached, `ipv4_per_interface` the addresses on each.
+    `trunking` is true if the type can have branch interfaces, `branches` is their number. `cards` has the most
+    interfaces of each network card, in the order of their indices.
     """
 
     interfaces: int
@@ -51,7 +51,7 @@ class Network(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """Where facts come from, and of what day (ISO 8601) they are."""
+    """The source of a group of facts, and their date (ISO 8601)."""
 
     facts: str
     origin: str
@@ -59,7 +59,7 @@ class Origin(NamedTuple):
 
 
 class Change(NamedTuple):
-    """Label values as they were `before` a Karpenter release: by type, None for a label that was missing."""
+    """Label values that differed `before` a Karpenter release, by instance type. None if the label was missing."""
 
     before: Version
     label: str
@@ -67,11 +67,11 @@ class Change(NamedTuple):
 
 
 class Question(NamedTuple):
-    """One thing to ask of a region: EC2's filters, sorted pairs of name and value, and image owners.
+    """A question to a region: EC2's filters as sorted pairs of name and value, and the owners of images.
 
-    A parameter, role or instance profile is asked for by the filter `name`; instance types and their
-    offerings by none. Each id, and each name of a security group, is a question of its own. A filter may
-    stand there several times (`tag-key`): all have to be met.
+    A parameter, role or instance profile is requested with the filter `name`; instance types and their offerings need
+    no filter. Each id, and each name of a security group, is a separate question. A filter may occur several times
+    (`tag-key`): all must be met.
     """
 
     kind: FactKind
@@ -80,20 +80,21 @@ class Question(NamedTuple):
 
     @classmethod
     def make(cls, kind: FactKind, *filters: tuple[str, str], owners: Iterable[str] = ()) -> Question:
-        """Return a question, its filters brought into order."""
+        """Return a question with sorted filters."""
         return cls(kind, tuple(sorted(filters)), tuple(owners))
 
     def value(self, name: str) -> str | None:
-        """Return the value of a filter; None if the question has no such filter."""
+        """Return the value of a filter. None if the question has no such filter."""
         return next((value for key, value in self.filters if key == name), None)
 
 
 class Answer(NamedTuple):
-    """What came back: the ids `found` (of a parameter its value), or why nothing is known (`failed`).
+    """The answer to a question: the ids `found` (for a parameter its value), or the reason why there is none
+    (`failed`).
 
-    `at` is when, ISO 8601 in UTC to the second. `total` is how many there were where not all are kept:
-    of images only those are that can decide (see `kept_images`). A failure is `transient` where asking
-    again may help. Instance types and offerings stand in tables of their own; `found` is empty for them.
+    `at` is the time, ISO 8601 in UTC to the second. `total` is the number of records in EC2: of images, only those
+    that can decide are in `found` (see `kept_images`). A failure is `transient` if a retry may help. Instance types
+    and offerings have tables of their own, so their `found` is empty.
     """
 
     at: str
@@ -106,8 +107,8 @@ class Answer(NamedTuple):
 class MachineImage(NamedTuple):
     """An image as DescribeImages returns it.
 
-    `arch` is Kubernetes' word (`amd64`, `arm64`) or EC2's own for what Karpenter passes over. `owner` is
-    `self`, `amazon`, another alias of EC2's or an account. `created` and `deprecated` are ISO 8601.
+    `arch` is Kubernetes' word (`amd64`, `arm64`), or EC2's for architectures that Karpenter ignores. `owner` is
+    `self`, `amazon`, another alias of EC2 or an account. `created` and `deprecated` are ISO 8601.
     """
 
     id: str
@@ -122,7 +123,7 @@ class MachineImage(NamedTuple):
 
 
 class Subnet(NamedTuple):
-    """A subnet: its zone by name and by id, and how many addresses are `free`."""
+    """A subnet: its zone by name and by id, and the number of `free` IP addresses."""
 
     id: str
     zone: str
@@ -133,7 +134,7 @@ class Subnet(NamedTuple):
 
 
 class SecurityGroup(NamedTuple):
-    """A security group. `clusters` are those whose `kubernetes.io/cluster/<name>` tag it bears."""
+    """A security group. `clusters` are the names in its `kubernetes.io/cluster/<name>` tags."""
 
     id: str
     name: str
@@ -142,7 +143,7 @@ class SecurityGroup(NamedTuple):
 
 
 class CapacityReservation(NamedTuple):
-    """A capacity reservation: `kind` is `default` or `capacity-block`, `free` the instances that are left."""
+    """A capacity reservation. `kind` is `default` or `capacity-block`, `free` the number of available instances."""
 
     id: str
     type: str
@@ -166,7 +167,7 @@ class PlacementGroup(NamedTuple):
 
 
 class Offering(NamedTuple):
-    """Where a region offers an instance type, and the capacity types (`on-demand`, `spot`) it is sold as."""
+    """The zones in which a region offers an instance type, and its capacity types (`on-demand`, `spot`)."""
 
     type: str
     zones: tuple[str, ...]
@@ -174,14 +175,14 @@ class Offering(NamedTuple):
 
 
 class OnDemandPrice(NamedTuple):
-    """What an instance type (`id`) costs an hour on demand under Linux, in USD as AWS writes it."""
+    """The on-demand price of an instance type (`id`) per hour under Linux, in USD as AWS writes it."""
 
     id: str
     usd: str
 
 
 class SpotPrice(NamedTuple):
-    """What an instance type cost an hour as spot in a zone when AWS was asked. `id` is of both."""
+    """The spot price of an instance type in a zone per hour, at the time of the question. `id` consists of both."""
 
     id: str
     type: str
@@ -190,7 +191,9 @@ class SpotPrice(NamedTuple):
 
 
 class Region(NamedTuple):
-    """What one region of one account answered. `account` is a hash; tables are by id, or by instance type."""
+    """The answers of one region of one account. `account` is a hash. Records are listed by id, or by instance
+    type.
+    """
 
     name: str
     account: str | None
@@ -205,10 +208,10 @@ class Region(NamedTuple):
     spot_prices: Mapping[str, SpotPrice] = {}
 
     def merged(self, newer: Region) -> Region:
-        """Both answers' facts; where both speak of one thing, the newer one's.
+        """Return the facts of both. If both have a fact, the newer one counts.
 
-        A failure takes no answer's place: what was known stays known, as old as it is. Things that no
-        answer names any more are dropped.
+        A failure does not replace an answer: the old answer stays, with its old time. Records that no answer names
+        are dropped.
         """
         answers = dict(self.answers)
         for question, answer in newer.answers.items():
@@ -239,14 +242,14 @@ class Region(NamedTuple):
 
 
 def account_hash(account: str) -> str:
-    """Return the beginning of a hash of an account's id: a snapshot is not to hold the id."""
+    """Return the beginning of a hash of an account's id, so that a snapshot does not contain the id."""
     from hashlib import sha256
 
     return f"sha256:{sha256(account.encode()).hexdigest()[:16]}"
 
 
 class Reply(NamedTuple):
-    """What asking some questions of a region brought; `rows` are instance types, under `Snapshot.labels`."""
+    """The answers of a region to some questions. `rows` are instance types, with the columns of `Snapshot.labels`."""
 
     region: Region
     rows: tuple[Row, ...] = ()
@@ -258,8 +261,8 @@ _PER_GROUP = 10
 def kept_images(images: Iterable[MachineImage], now: str) -> list[MachineImage]:
     """Return the images of an answer that can decide, newest first.
 
-    Karpenter takes the newest of an architecture, so of every architecture, state, owner and (at `now`) deprecation
-    the ten newest are kept: enough to tell what is taken and what will be next.
+    Karpenter uses the newest of an architecture, so the ten newest of every architecture, state, owner and
+    deprecation (at `now`) are kept: enough to know which one is used and which one will be next.
     """
     left: dict[tuple[object, ...], int] = {}
     newest = []
@@ -272,7 +275,7 @@ def kept_images(images: Iterable[MachineImage], now: str) -> list[MachineImage]:
 
 
 def pruned_owners(images: Iterable[MachineImage], now: str) -> set[str]:
-    """Return the owners of whom `kept_images` may have left some out."""
+    """Return the owners of whose images `kept_images` may have dropped some."""
     counts: dict[tuple[object, ...], int] = {}
     owners = set()
     for image in images:
@@ -296,15 +299,17 @@ TABLE_OF: dict[FactKind, str] = {
     "prices": "prices",
     "spot-prices": "spot_prices",
 }
-"""Where the things stand whose ids an answer holds. Of the other kinds the ids say it all."""
+"""The table of a Region with the records whose ids an answer contains. Kinds without an entry have only ids or
+values.
+"""
 
 
 class Snapshot(NamedTuple):
     """The content of a snapshot file.
 
-    `labels`, `resources` and `priced` (regions) name what stands in the columns of the rows. Rows are
-    sorted by name. A label that is None is missing on the type; an empty text is a value. `date` is the
-    day of the instance types, `nodelint` the release that wrote the file.
+    `labels`, `resources` and `priced` (regions) name the columns of the rows. Rows are sorted by name. A label that
+    is None is missing on the type; an empty text is a value. `date` is the date of the instance types, `nodelint` the
+    version that wrote the file.
     """
 
     origin: str
@@ -319,5 +324,5 @@ class Snapshot(NamedTuple):
     nodelint: str | None = None
 
     def region(self, name: str) -> Region | None:
-        """Return what a region answered; None if it was not asked."""
+        """Return the answers of a region. None if the snapshot does not have the region."""
         return next((region for region in self.regions if region.name == name), None)

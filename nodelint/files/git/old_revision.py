@@ -26,7 +26,7 @@ def revision(name: str | None, paths: Sequence[str], include: Globs) -> Iterator
     If `name` is None, it is the commit at which the branch left the default branch. `include` are patterns of further
     files to read. Raise UnreadRevision if git fails.
     """
-    from nodelint.files.file_kinds import is_text_of_others, may_hold_objects
+    from nodelint.files.file_kinds import is_unread_text, may_hold_objects
     from nodelint.files.git.git_revision import base, commit, list_changed, write_files
     from nodelint.files.git.repository import GitError, repository
 
@@ -47,7 +47,7 @@ def revision(name: str | None, paths: Sequence[str], include: Globs) -> Iterator
                 at,
                 into,
                 lambda path: may_hold_objects(os.path.join(where.top, path), include),
-                lambda path: is_text_of_others(path) and (path in changed or _names_karpenter(where.top, path)),
+                lambda path: is_unread_text(path) and (path in changed or _names_karpenter(where.top, path)),
             )
         except GitError as error:
             raise UnreadRevision(f"--against {name}: {error}" if name is not None else f"{error}") from error

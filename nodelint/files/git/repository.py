@@ -84,7 +84,7 @@ def repository(folder: str) -> Repository:
     if _is_among_files(found):
         raise GitError(f"{top}: `.git` names a folder among the repository's own files")
     # From the top, git finds this `.git` first. It checks whether the user trusts the owner.
-    seen = _run(["-C", top], ["rev-parse", "--absolute-git-dir"], b"", _asking_environment(top)).decode(
+    seen = _run(["-C", top], ["rev-parse", "--absolute-git-dir"], b"", _make_environment(top)).decode(
         "utf-8", "surrogateescape"
     )
     if os.path.realpath(seen.rstrip("\n")) != found.data:
@@ -141,7 +141,7 @@ def _environment() -> dict[str, str]:
     return {name: value for name in _KEPT if (value := os.environ.get(name))} | _FIXED
 
 
-def _asking_environment(top: str) -> dict[str, str]:
+def _make_environment(top: str) -> dict[str, str]:
     """Return the environment of the git call that checks the owner of a folder.
 
     The user's own git configuration says which owners to trust.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from nodelint.text import Node, Source
 
 
-def read_beside(run: FormRun) -> None:
+def read_needed_files(run: FormRun) -> None:
     """Read the ConfigMaps from which Kustomizations take variables."""
     from nodelint.forms.flux.kustomizations import read_config_maps
 

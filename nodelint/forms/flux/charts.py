@@ -77,7 +77,7 @@ def _instead(values: Node, whole: Node) -> Node:
     return values
 
 
-def find_held_values(reference: Node, release: Node, sources: Mapping[str, Source]) -> Node | None:
+def find_referenced_values(reference: Node, release: Node, sources: Mapping[str, Source]) -> Node | None:
     """Return the values that a `valuesFrom` of a HelmRelease names. None if they are encrypted or not found."""
     tree = RepositoryTree.around(release.source, sources)
     return _find_config_value(reference, release, tree) if tree is not None else None
@@ -96,7 +96,7 @@ def _find_config_value(reference: Node, release: Node, tree: RepositoryTree) -> 
         return None
     namespace = text_of(release.find("metadata", "namespace"))
     around = folder_of(release.source)
-    for files in (tree.sources.items(), _files_beside(around, tree)):
+    for files in (tree.sources.items(), _list_other_files(around, tree)):
         found: dict[int, list[Node]] = {}
         for path, source in files:
             if name not in source.text or not is_inside(path, tree.home) or source.may_be_template:
@@ -117,7 +117,7 @@ _GENERATORS = {"ConfigMap": "configMapGenerator", "Secret": "secretGenerator"}
 _MOST_BESIDE = 100
 
 
-def _files_beside(folder: str, tree: RepositoryTree) -> Iterator[tuple[str, Source]]:
+def _list_other_files(folder: str, tree: RepositoryTree) -> Iterator[tuple[str, Source]]:
     """Yield some files of a folder that are not in the run: an object with values need not name Karpenter."""
     names = gate.names(folder) if gate.is_folder(folder) else []
     manifests = [name for name in names if name.endswith((".yaml", ".yml"))]
@@ -189,7 +189,7 @@ def find_hidden_values(root: Node, charts: Collection[str], sources: Mapping[str
     if not is_helm_release(root) or _chart_folder(root) not in charts:
         return
     for reference in items_of(root.find("spec", "valuesFrom")):
-        if find_held_values(reference, root, sources) is None:
+        if find_referenced_values(reference, root, sources) is None:
             name = f"{text_of(reference.get('kind'))} `{text_of(reference.get('name'))}`"
             line = reference.source.position(reference.start).line
             reason = f"the values in the {name} are not known: what they change is not judged"

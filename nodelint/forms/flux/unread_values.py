@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 
 from nodelint.files.safe_read import find_top
-from nodelint.forms.flux.charts import HELM_GROUP, find_held_values
+from nodelint.forms.flux.charts import HELM_GROUP, find_referenced_values
 from nodelint.forms.input_text import InputText
 from nodelint.forms.lib.unread_inputs import UnreadInputs, in_one_line
 from nodelint.forms.lib.values import own_roots
@@ -34,7 +34,7 @@ def _list_helm_release(root: Node, chart: str, files: UnreadInputs) -> Iterator[
         return
     for reference in items_of(root.find("spec", "valuesFrom")):
         name = read_text(reference.get("name"))
-        if name and find_held_values(reference, root, files.by_path) is None:
+        if name and find_referenced_values(reference, root, files.by_path) is None:
             yield InputText(f"valuesFrom {name}", in_one_line(reference), span_of(reference))
             for path in files.paths:
                 source = files.read(path) if path.endswith(_YAML) else None

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from nodelint.forms.lib.controller_install import ControllerFiles
     from nodelint.forms.lib.unread_inputs import UnreadInputs
     from nodelint.forms.rendered import Built
-    from nodelint.forms.requests import InstallChart
+    from nodelint.forms.requests import BlockAddress, InstallChart
     from nodelint.model.controller_settings import ControllerInstall
     from nodelint.model.evidence import Evidence
     from nodelint.model.manifest import Object
@@ -40,14 +40,19 @@ def find_objects(values: Node, document: Document) -> Iterator[Object]:
     return values_objects.find_objects(values, document)
 
 
-def read_beside(run: FormRun) -> None:
+def read_needed_files(run: FormRun) -> None:
     """Read values, releases and templates that are needed to render a run and do not name Karpenter."""
-    from nodelint.forms.helm.filled_charts import read_releases, read_values_in_order, values_beside, values_elsewhere
+    from nodelint.forms.helm.filled_charts import (
+        find_values_of_charts,
+        read_releases,
+        read_values_in_order,
+        values_elsewhere,
+    )
     from nodelint.forms.helm.including_templates import find_including_templates
 
     run.sources += find_including_templates(run.sources, run.seen)
     run.sources += read_releases(run.sources, run.installing, run.also)
-    run.sources += values_beside(run.sources, run.seen)
+    run.sources += find_values_of_charts(run.sources, run.seen)
     run.sources += values_elsewhere(run.sources, run.seen, run.named)
     run.sources += read_values_in_order(run.sources, run.values)
     for source in run.sources if run.named else ():
@@ -166,6 +171,15 @@ def find_plain_values(source: Source, files: ControllerFiles) -> Iterator[Contro
     from nodelint.forms.helm import plain_values
 
     return plain_values.find_plain_values(source, files)
+
+
+def find_addresses(
+    objects: Sequence[Object], sources: Sequence[Source]
+) -> Iterator[tuple[Object, BlockAddress, str]]:
+    """Yield the objects of chart templates: the object, its address, and why helm does not create it (else empty)."""
+    from nodelint.forms.helm import disabled_objects
+
+    return disabled_objects.find_addresses(objects, sources)
 
 
 def make_input_finder(sources: Sequence[Source]) -> ChartInputs:

@@ -14,15 +14,19 @@ from nodelint.forms.helm.charts import ChartFiles, values_place
 from nodelint.forms.helm.values_files import beside, overrides
 from nodelint.forms.input_text import InputText
 from nodelint.forms.lib.chart_places import CHART, chart_of
-from nodelint.forms.lib.gotemplate.surrounding_code import list_codes, list_codes_around
+from nodelint.forms.lib.gotemplate.surrounding_code import list_codes, list_surrounding_code
 from nodelint.forms.lib.unread_inputs import in_one_line
 from nodelint.forms.lib.values import read, values_root
 from nodelint.model.finding import Span, span_of
-from nodelint.text import Node, Source
+from nodelint.text import Node, Source, UnknownValue
 from nodelint.text.reading import nodes_of
 
-_INCLUDED = re.compile(r"\b(?:include|template)\s+\"([^\"]+)\"")
-_BY_NAME = re.compile(r"\b(?:include|template)\s+(?!\")|\btpl\b")
+_INCLUDED = re.compile(r"\b(?:include|template)\s+\\?\"([^\"\\]+)\\?\"")
+"""A named template. In a quoted text of YAML, its quotes may be escaped."""
+_BY_NAME = re.compile(r"\b(?:include|template)\s+(?!\\?\")")
+_TPL = re.compile(r"\btpl\b(?:\s+(\([^()]*\)|\$?\.Values[\w.]*))?")
+_OF_OTHERS = re.compile(r"(?<![\w.])\$\w|(?<![\w$)])\.(?!Values\b)|\b(?:include|template|index)\b")
+"""Code in the argument of `tpl` whose text is not a field of the values alone."""
 _OF_CHART = re.compile(r"\.Chart\.([A-Z]\w*)")
 VALUES = re.compile(r"\.Values\b((?:\.[A-Za-z_]\w*)*)(?:[ \t]+((?:\"[^\"]+\"[ \t]*)+))?")
 """A field of a chart's values. For `index .Values "a" "b"`, the second group has the names."""
@@ -51,20 +55,25 @@ class ChartInputs:
         places = [at for at in places or [span_of(node)] if "{{" in at.source.text]
         codes = [code for at in places for code in _list_lines(at)]
         found = [InputText("template code", code, at) for at in places for code in _list_lines(at)]
-        found += self.list_definitions(node.source.path, codes)
+        roots = self._list_values(node)
+        found += self.list_definitions(node.source.path, codes, roots)
         texts = [*codes, *(given.text for given in found)]
         found += self._list_of_chart(node.source.path, [*codes, *(given.text for given in found)])
         loops = {tuple(loop[2].split(".")[1:]): loop[1] for text in texts if (loop := _LOOP.fullmatch(text))}
         texts = [text for text in texts if _LOOP.fullmatch(text) is None]
         paths = list(_list_paths(texts))
-        for root in (
-            (built.values,) if built is not None and built.values is not None else self._list_files(node.source.path)
-        ):
+        for root in roots:
             items = {path: _find_item(node, root, path) for path in loops if path not in paths}
             found += _list_values(root, [*paths, *(path for path, item in items.items() if item is None)])
             for path, item in items.items():
                 found += _list_of_item(".".join(path), item, _list_fields(loops[path], texts)) if item else []
         return found
+
+    def _list_values(self, node: Node) -> Sequence[Node]:
+        built = node.source.built
+        if built is not None and built.values is not None:
+            return (built.values,)
+        return list(self._list_files(node.source.path))
 
     def list_existence_inputs(self, node: Node, is_shared: bool = False) -> list[InputText]:
         """Return an empty list: the code around an object is compared as it is written."""
@@ -110,19 +119,23 @@ class ChartInputs:
         for release in (*find_releases(charts, others), *install_known_charts(charts, others)):
             yield release.root
 
-    def list_definitions(self, path: str, codes: Sequence[str]) -> list[InputText]:
+    def list_definitions(self, path: str, codes: Sequence[str], roots: Sequence[Node] = ()) -> list[InputText]:
         """Return the named templates that code includes, directly or indirectly.
 
-        If a name is computed, return all.
+        If a name is computed, return all; `roots` are the values with the texts that `tpl` renders.
         """
-        if not any(_BY_NAME.search(code) or _INCLUDED.search(code) for code in codes):
+        if not any(_BY_NAME.search(code) or _TPL.search(code) or _INCLUDED.search(code) for code in codes):
             return []
         definitions = self._files.definitions(path)
         found: dict[str, InputText] = {}
         pending = list(codes)
         while pending:
             code = pending.pop()
-            names = list(definitions) if _BY_NAME.search(code) else _INCLUDED.findall(code)
+            names: Sequence[str] = _INCLUDED.findall(code)
+            texts = _list_rendered_texts(code, roots)
+            if texts is None or _BY_NAME.search(code):
+                names = list(definitions)
+            pending += [text for text in texts or () if text != code]
             for name in names:
                 if name in definitions and name not in found:
                     source, part, _ = definitions[name]
@@ -132,12 +145,36 @@ class ChartInputs:
         return list(found.values())
 
 
+def _list_rendered_texts(code: str, roots: Sequence[Node]) -> list[str] | None:
+    """Return the template code in the values that code renders by `tpl`. None if a text is not known."""
+    found: list[str] = []
+    for argument in _TPL.findall(code):
+        paths = [tuple(fields.split(".")[1:]) for fields, _ in VALUES.findall(argument)]
+        if not paths or not all(paths) or not roots or _OF_OTHERS.search(argument):
+            return None
+        for node in (root.find(*path) for path in paths for root in roots):
+            if node is None or _is_unset(node):
+                return None  # whoever installs the chart sets it
+            scalars = [part for part in node.walk() if part.kind == "scalar"]
+            codes = [code for part in scalars for code in list_codes(part.unquoted.replace('\\"', '"'))]
+            is_open = any(isinstance(part.value, UnknownValue) and "{{" not in part.text for part in scalars)
+            if is_open or any(map(_TPL.search, codes)):
+                return None
+            found += codes
+    return found
+
+
+def _is_unset(node: Node) -> bool:
+    """Return whether a value is empty: whoever installs the chart sets it."""
+    return not (node.items or node.entries) if node.kind != "scalar" else node.value in (None, "")
+
+
 def _list_lines(at: Span) -> Iterator[str]:
     """Yield the code in the lines of a place, and the code above that opens a block or sets a variable."""
     text = at.source.text
     start = text.rfind("\n", 0, at.start) + 1
     end = text.find("\n", at.end)
-    yield from list_codes_around(text[:start])
+    yield from list_surrounding_code(text[:start])
     yield from list_codes(text[start : end if end >= 0 else len(text)])
 
 

@@ -104,8 +104,7 @@ def _explain_missing(at: Node | Span, chart: str) -> str | None:
     if any(gate.exists(os.path.normpath(os.path.join(folder, name.lstrip("/")))) for folder in folders):
         return None
     near = did_you_mean(os.path.basename(name), gate.names(os.path.dirname(os.path.join(chart, name))))
-    begin = f"the values file `{name}` is not in the repository"
-    return f"{begin}{near} The release is judged without it" if near else f"{begin}: the release is judged without it"
+    return f"the values file `{name}` is not in the repository{near}: the release is judged without it"
 
 
 def _explain_unread(at: Node | Span, chart: str) -> Gap:

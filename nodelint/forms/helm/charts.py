@@ -13,9 +13,9 @@ from nodelint.forms.lib.chart_places import (
     CHART,
     OTHER_VALUES,
     TRIAL_VALUES,
-    chart_around,
     chart_of,
-    templates_around,
+    find_outer_chart,
+    find_templates_folder,
 )
 from nodelint.forms.lib.gotemplate.expressions import Definitions, NamedTemplate
 from nodelint.forms.lib.gotemplate.syntax import Action, BadTemplate, Definition, Part, Verbatim, parse
@@ -44,20 +44,20 @@ def values_place(path: str) -> str | None:
 
     None in the same cases as `values_of`.
     """
-    folder = templates_around(path)
+    folder = find_templates_folder(path)
     if folder is None:
         return None
     chart = os.path.dirname(folder)
-    if not gate.is_file(os.path.join(chart, CHART)) or chart_around(chart) is not None:
+    if not gate.is_file(os.path.join(chart, CHART)) or find_outer_chart(chart) is not None:
         return None
     return os.path.join(chart, _VALUES)
 
 
 def vendored_place(path: str) -> str | None:
     """Return the path of a vendored chart's default values, for one of its templates. None for any other file."""
-    folder = templates_around(path)
+    folder = find_templates_folder(path)
     chart = os.path.dirname(folder) if folder is not None else None
-    if chart is None or not gate.is_file(os.path.join(chart, CHART)) or chart_around(chart) is None:
+    if chart is None or not gate.is_file(os.path.join(chart, CHART)) or find_outer_chart(chart) is None:
         return None
     return os.path.join(chart, _VALUES)
 
@@ -97,7 +97,7 @@ def _root(values: str) -> Node | None:
 
 def other_templates(path: str) -> list[str]:
     """Return the texts of the chart's other templates, as far as they can be read."""
-    folder = templates_around(path)
+    folder = find_templates_folder(path)
     if folder is None:
         return []
     return [text for _, text in _texts(folder, lambda other: os.path.abspath(other) != os.path.abspath(path))]
@@ -105,7 +105,7 @@ def other_templates(path: str) -> list[str]:
 
 def other_files(path: str) -> list[str]:
     """Return the texts of a chart's YAML files that are neither templates nor the default values."""
-    folder = templates_around(path)
+    folder = find_templates_folder(path)
     if folder is None:
         return []
     chart = os.path.dirname(folder) or os.curdir
@@ -149,13 +149,13 @@ class ChartFiles:
 
         A name with two different definitions is left out.
         """
-        folder = templates_around(path)
+        folder = find_templates_folder(path)
         if folder is None:
             return {}
         chart = os.path.dirname(folder)
         top = self._tops.get(chart)
         if top is None:
-            top = self._tops[chart] = chart_around(chart) or chart or os.curdir
+            top = self._tops[chart] = find_outer_chart(chart) or chart or os.curdir
         key = top, os.path.isabs(path)
         found = self._definitions.get(key)
         if found is None:
@@ -197,7 +197,7 @@ def find_undefined_include(path: str, text: str, known: DefinedNames) -> tuple[i
     if not path.endswith((".yaml", ".yml")) or not re.search(_INCLUDE, text):
         return None
     chart = chart_of(path)
-    top = (chart_around(chart) or chart) if chart is not None else None
+    top = (find_outer_chart(chart) or chart) if chart is not None else None
     if top is None:
         return None
     if top not in known:
@@ -242,7 +242,7 @@ def find_users(chart: str, paths: Iterable[str]) -> list[str]:
 
     `paths` are absolute paths of files, with the Chart.yaml of charts that name it by `file://`.
     """
-    around = chart_around(chart)
+    around = find_outer_chart(chart)
     named = [os.path.dirname(path) for path in paths if os.path.basename(path) == CHART]
     dependants = [folder for folder in named if os.path.abspath(chart) in map(os.path.abspath, _local_charts(folder))]
     return [*([around] if around is not None else []), *dependants]
@@ -271,7 +271,7 @@ def _is_blank(part: Part, text: str) -> bool:
 
 
 def _may_define(path: str) -> bool:
-    return templates_around(path) is not None and path.endswith((".tpl", ".yaml", ".yml", ".txt"))
+    return find_templates_folder(path) is not None and path.endswith((".tpl", ".yaml", ".yml", ".txt"))
 
 
 def _texts(folder: str, wanted: Callable[[str], bool]) -> Iterator[tuple[str, str]]:

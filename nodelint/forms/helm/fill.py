@@ -28,7 +28,8 @@ def fill_template(
     If fields have no value, return variants: with all of them, with some, and with none.
 
     Empty if the template uses none of the values, or if its result cannot be read. `root` are the values if they are
-    not those of the file `values`. With `plain`, a template that uses no values is returned as well.
+    not those of the file `values`. With `plain`, a template that uses no values is returned as well, and objects that
+    the values leave out are kept as code.
     """
     if values.problems or values.code_masked or len(own_roots(values)) > 1:
         return ()
@@ -45,13 +46,13 @@ def fill_template(
         filled = fill(template.text, parts, whole, holes, definitions, values if root is not None else None)
         return _read(template, values, filled, uses, files.sources, root) if filled.values or plain else None
 
-    return _variants(template, attempt)
+    return _variants(template, attempt, "objects" if plain else "keys")
 
 
-def _variants(template: Source, attempt: Callable[[Holes], Back | None]) -> tuple[Back, ...]:
+def _variants(template: Source, attempt: Callable[[Holes], Back | None], first: Holes) -> tuple[Back, ...]:
     try:
         RUN.check_time()
-        back = attempt("keys") or attempt("code")
+        back = attempt(first) or attempt("code")
         if back is None or not back.holes:
             return () if back is None else (back,)
         attempted = attempt("some keys") or back

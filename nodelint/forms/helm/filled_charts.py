@@ -14,7 +14,7 @@ from nodelint.forms.helm.other_kinds import makes_other_kinds
 from nodelint.forms.helm.subchart_releases import Subcharts, list_values_files
 from nodelint.forms.helm.values_files import beside, list_keys, note_near_values, overrides
 from nodelint.forms.lib.chart_dependencies import ChartDependencies, find_depending_charts
-from nodelint.forms.lib.chart_places import CHART, chart_around, chart_of, templates_around
+from nodelint.forms.lib.chart_places import CHART, chart_of, find_outer_chart, find_templates_folder
 from nodelint.forms.lib.chart_values import ChartRelease
 from nodelint.forms.lib.text_map import Back, Uses, leave_out, make_built
 from nodelint.forms.lib.values import merged, own_roots, read, values_root
@@ -183,14 +183,16 @@ def _fill_all(
 ) -> Iterator[tuple[Back, ...]]:
     """Yield the rendered templates of a chart that use some of the values.
 
-    With `all_of_them`, yield all templates if at least one uses some values.
+    With `all_of_them`, yield all templates if at least one uses some values, in a condition too.
     """
     found = [_fill(template, values, uses, files, root) for template in templates]
-    is_whole = all_of_them and any(found)
+    is_whole = all_of_them and (any(found) or any(".Values" in template.text for template in templates))
     for template, variants in zip(templates, found, strict=True):
-        variants = variants or (_fill(template, values, uses, files, root, plain=True) if is_whole else ())
-        if variants:
-            yield variants
+        whole = variants
+        if is_whole and (not variants or variants[0].leaves_out):
+            whole = _fill(template, values, uses, files, root, plain=True) or variants
+        if whole:
+            yield whole
 
 
 def _fill(
@@ -238,7 +240,7 @@ def _find_charts(sources: Sequence[Source], with_plain: bool = False) -> tuple[_
             values = Source.from_text(path, "{}\n")  # a chart may leave all values to its installations
         if values is not None:
             by_path[whole] = values
-            is_vendored = chart_around(os.path.dirname(folder)) is not None
+            is_vendored = find_outer_chart(os.path.dirname(folder)) is not None
             found[is_vendored].setdefault(whole, (values, []))[1].extend(templates)
     return found
 
@@ -248,7 +250,7 @@ def _group_by_folder(sources: Sequence[Source], with_plain: bool = False) -> dic
     found: dict[str, list[Source]] = {}
     for source in sources:
         if source.may_be_template or (with_plain and source.path.endswith(YAML_NAMES)):
-            folder = templates_around(source.path)
+            folder = find_templates_folder(source.path)
             if folder is not None:
                 found.setdefault(folder, []).append(source)
     return found
@@ -267,7 +269,7 @@ def read_releases(sources: Sequence[Source], paths: Sequence[str], also: str | N
     return [source for source in found if source is not None and not source.may_be_template]
 
 
-def values_beside(sources: Sequence[Source], seen: set[str]) -> list[Source]:
+def find_values_of_charts(sources: Sequence[Source], seen: set[str]) -> list[Source]:
     """Return the values files of charts with a template among the sources, and the files of their outer charts.
 
     Chart.yaml files of charts that depend on one by a path are included. `seen` are the requested files.
@@ -319,7 +321,7 @@ def values_elsewhere(sources: Sequence[Source], seen: set[str], named: Collectio
     by_path = {os.path.abspath(source.path): source for source in sources}
     of_charts = {path: values for found in charts_within for path, (values, _) in found.items()}
     defaults = Subcharts(of_charts, by_path).defaults
-    outer = [values for path, values in defaults.items() if chart_around(os.path.dirname(path)) is None]
+    outer = [values for path, values in defaults.items() if find_outer_chart(os.path.dirname(path)) is None]
     paths = {values.path: keys for values in outer if (keys := list_keys(values.text))}
     charts = list(paths.values())
     if not charts:

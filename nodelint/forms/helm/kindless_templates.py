@@ -13,7 +13,7 @@ from nodelint.text import Source
 from nodelint.text.limits import note_more
 from nodelint.text.source import YAML_NAMES
 
-_HOLDS = re.compile(rf"(?m)^[ \t-]*{HOLDER}[ \t]*:")
+_HOLDS = re.compile(rf"(?m)^[ \t-]*(?:{HOLDER}[ \t]*:|kind:[ \t]*[\"']?(?:NodePool|EC2NodeClass)\b)")
 _KIND_OF_VALUES = re.compile(r"(?m)^[ \t-]*kind:[ \t]*[\"']?\{\{")
 _API_OF_VALUES = re.compile(r"(?m)^[ \t-]*apiVersion:[ \t]*[\"']?\{\{")
 _LARGEST = 1 << 20

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from nodelint.files.gate import gate
 from nodelint.files.safe_read import repository
 from nodelint.forms.helm.values_files import beside, list_keys
-from nodelint.forms.lib.chart_places import CHART, chart_around, chart_of
+from nodelint.forms.lib.chart_places import CHART, chart_of, find_outer_chart
 
 _DEEPEST = 6
 """The most folders between a file of a chart and its Chart.yaml."""
@@ -43,7 +43,7 @@ def _find_chart(folder: str) -> str | None:
     """Return the folder of the chart around a folder, the outermost one of nested charts. None if there is none."""
     for _ in range(_DEEPEST):
         if gate.is_file(os.path.join(folder, CHART)):
-            while (outer := chart_around(folder or os.curdir)) is not None:
+            while (outer := find_outer_chart(folder or os.curdir)) is not None:
                 folder = os.path.relpath(outer)
             return folder
         folder = os.path.normpath(os.path.join(folder, os.pardir))

@@ -57,7 +57,7 @@ class Subcharts:
     def __init__(self, charts: Mapping[str, Source], sources: Mapping[str, Source]) -> None:
         self._dependencies = ChartDependencies(sources)
         folders = [os.path.dirname(path) for path in charts]
-        around = self._dependencies.list_around(folders) if charts else []
+        around = self._dependencies.list_charts_using(folders) if charts else []
         is_absolute = any(os.path.isabs(values.path) for values in charts.values())
         self.defaults = {**charts}
         for folder in around:
@@ -168,7 +168,7 @@ def list_values_files(template: Source, dependencies: ChartDependencies) -> list
     Empty if it is no subchart.
     """
     chart = chart_of(template.path)
-    around = dependencies.list_around([os.path.abspath(chart)]) if chart is not None else []
+    around = dependencies.list_charts_using([os.path.abspath(chart)]) if chart is not None else []
     if chart is None or not around:
         return []
     is_absolute = os.path.isabs(template.path)

@@ -72,7 +72,7 @@ class Templates:
         values = self.values(source)
         return [] if values is None else self._read_once("stops", source, lambda text: _stops(text, values))
 
-    def says_elsewhere(self, source: SourceText, word: str, templates: bool = True) -> bool:
+    def is_in_another_template(self, source: SourceText, word: str, templates: bool = True) -> bool:
         """Return whether another template of the chart contains a word.
 
         With `templates=False`, other YAML files count.

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from nodelint.files.gate import gate
 from nodelint.forms.helm.charts import DefinedNames, find_undefined_include
 from nodelint.forms.helm.other_kinds import makes_other_kinds
-from nodelint.forms.lib.chart_places import OTHER_VALUES, chart_of, templates_around
+from nodelint.forms.lib.chart_places import OTHER_VALUES, chart_of, find_templates_folder
 from nodelint.forms.lib.gotemplate.syntax import BadTemplate, parse
 from nodelint.forms.registry import HELM
 from nodelint.forms.rendered import Built
@@ -93,7 +93,7 @@ def find_lost_inputs(sources: Sequence[Source]) -> Iterator[tuple[str, str]]:
     known: set[str] = set()
     for source in sources:
         path = os.path.abspath(source.path)
-        chart = os.path.dirname(templates_around(path) or "") if source.may_be_template else ""
+        chart = os.path.dirname(find_templates_folder(path) or "") if source.may_be_template else ""
         outer, below = os.path.split(os.path.dirname(chart))
         if below != "charts" or chart in known or os.path.lexists(os.path.join(chart, CHART)):
             continue

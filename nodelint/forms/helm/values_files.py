@@ -15,6 +15,7 @@ from nodelint.files.gate import gate
 from nodelint.files.safe_read import repository
 from nodelint.forms.lib.chart_places import CHART, OTHER_VALUES
 from nodelint.forms.lib.values import own_roots, values_root
+from nodelint.model.gap import NOT_AS_VALUES
 from nodelint.text import Node, Source
 from nodelint.text.limits import note_left_out, note_more
 
@@ -124,9 +125,7 @@ def _note_unused(source: Source, fitting: Sequence[str], defaults: Mapping[str, 
         unknown = [entry.name for entry in root.entries if entry.name and own.get(entry.name) is None]
         shared = [entry for entry in root.entries if entry.name and _is_group(entry.value, own.get(entry.name))]
         if unknown and shared:
-            reason = (
-                f"not read as values: {shown(path)} has no key `{unknown[0]}`; to judge the chart with this file,"
-            )
+            reason = f"{NOT_AS_VALUES}: {shown(path)} has no key `{unknown[0]}`; to judge the chart with this file,"
             note_left_out(source.path, f"{reason} {_BY_FLAG}")
             return
 
@@ -140,9 +139,7 @@ def note_near_values(path: str, keys: set[str], charts: Mapping[str, set[str]]) 
     near = [own for own in charts if _FEWEST_KEYS <= len(keys & charts[own]) >= 2 * len(keys - charts[own])]
     if len(near) == 1:
         unknown, chart = min(keys - charts[near[0]]), os.path.basename(os.path.dirname(os.path.abspath(near[0])))
-        reason = (
-            f"not read as values: values.yaml of chart {chart} has no key `{unknown}`; to judge it with this file,"
-        )
+        reason = f"{NOT_AS_VALUES}: values.yaml of chart {chart} has no key `{unknown}`; to judge it with this file,"
         note_left_out(path.replace(os.sep, "/"), f"{reason} {_BY_FLAG}")
 
 

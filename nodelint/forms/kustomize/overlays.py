@@ -28,7 +28,7 @@ def build_native(files: Sequence[Source], kustomizations: Sequence[str]) -> tupl
     outcomes = build_overlays(kustomizations, at_hand, _FilesOfKarpenter(at_hand), workloads=workloads or None)
     built = [outcome.built for outcome in outcomes if isinstance(outcome, BuiltOverlay)]
     unbuilt = [outcome for outcome in outcomes if isinstance(outcome, Gap)]
-    return _without_met([text for text in built if any(d.root for d in text.source.documents)]), unbuilt
+    return _drop_matched_warnings([text for text in built if any(d.root for d in text.source.documents)]), unbuilt
 
 
 def build_applied(request: ApplyFolder, files: Files, sources: Iterable[Source]) -> Built | Gap | None:
@@ -47,7 +47,7 @@ def build_applied(request: ApplyFolder, files: Files, sources: Iterable[Source])
     return outcome._replace(subject=applied.below) if concerned else None
 
 
-def _without_met(built: list[Built]) -> list[Built]:
+def _drop_matched_warnings(built: list[Built]) -> list[Built]:
     """Return the rendered overlays without `unmatched` warnings for patches that have a target in another overlay."""
     missed = [{(patch.at.source.path, patch.at.start) for patch in built_text.unmatched} for built_text in built]
     parts = [set(built_text.parts) for built_text in built]

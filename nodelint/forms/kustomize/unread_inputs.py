@@ -27,10 +27,10 @@ def list_inputs(sources: Sequence[Source], builds: Sequence[Built], folder_files
 
 def find_root_fault(roots: Sequence[Node | None]) -> SyntaxProblem | None:
     """Return the reason why kustomize refuses a kustomization that is valid YAML. None if it accepts it."""
-    return None if any(map(_says_something, roots)) else SyntaxProblem(0, "the kustomization is empty")
+    return None if any(map(_has_own_fields, roots)) else SyntaxProblem(0, "the kustomization is empty")
 
 
-def _says_something(root: Node | None) -> bool:
+def _has_own_fields(root: Node | None) -> bool:
     """Return whether a kustomization has fields other than its kind. kustomize refuses one without."""
     if root is None or root.kind != "mapping":
         return root is not None and root.value is not None

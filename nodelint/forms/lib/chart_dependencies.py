@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from nodelint.base.tuples import NamedTuple
 from nodelint.files.gate import gate
 from nodelint.files.safe_read import is_inside, repository
-from nodelint.forms.lib.chart_places import CHART, chart_around
+from nodelint.forms.lib.chart_places import CHART, find_outer_chart
 from nodelint.forms.lib.values import read
 from nodelint.text import Node, Source
 from nodelint.text.missing import items_of
@@ -63,7 +63,7 @@ class ChartDependencies:
             self._uses[chart] = [*vendoring, *named]
         return self._uses[chart]
 
-    def list_around(self, charts: Iterable[str]) -> list[str]:
+    def list_charts_using(self, charts: Iterable[str]) -> list[str]:
         """Return the charts that use some charts, directly or through other charts."""
         found: dict[str, None] = {}
         pending = list(charts)
@@ -80,7 +80,7 @@ class ChartDependencies:
             yield read_text(item.get("alias")) or read_text(item.get("name"))
 
     def _list_vendoring(self, chart: str) -> Iterator[Dependency]:
-        outer = chart_around(chart)
+        outer = find_outer_chart(chart)
         if outer is None:
             return
         name = read_text(self._get(chart, "name"))
@@ -127,7 +127,7 @@ def find_depending_charts(charts: Collection[str], paths: Iterable[str]) -> list
                 found[os.path.abspath(path)] = source
     if not found:
         return []
-    around = ChartDependencies(found).list_around(charts)
+    around = ChartDependencies(found).list_charts_using(charts)
     return [source for chart in around if (source := found.get(os.path.join(chart, CHART))) is not None]
 
 

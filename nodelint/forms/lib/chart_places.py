@@ -22,12 +22,12 @@ TRIAL_VALUES = r"\A[^/]*values\.ya?ml"
 
 def chart_of(path: str) -> str | None:
     """Return the folder of the chart, vendored or not, to which a template belongs. None for any other file."""
-    folder = templates_around(path)
+    folder = find_templates_folder(path)
     chart = os.path.dirname(folder) if folder is not None else None
     return chart if chart is not None and os.path.lexists(os.path.join(chart, CHART)) else None
 
 
-def templates_around(path: str) -> str | None:
+def find_templates_folder(path: str) -> str | None:
     """Return the folder `templates` that contains a file at any depth. None if there is none."""
     folder = os.path.dirname(path)
     while os.path.basename(folder) != _FOLDER:
@@ -38,7 +38,7 @@ def templates_around(path: str) -> str | None:
     return folder
 
 
-def chart_around(chart: str) -> str | None:
+def find_outer_chart(chart: str) -> str | None:
     """Return the outer chart of a vendored chart. None if the chart is not vendored."""
     outer, name = os.path.split(os.path.dirname(os.path.abspath(chart)))
     return outer if name == "charts" and gate.is_file(os.path.join(outer, CHART)) else None

@@ -13,7 +13,7 @@ from nodelint.forms.lib.gotemplate.evaluate import Filled, Segment
 from nodelint.forms.lib.gotemplate.sprig_values import CopiedText
 from nodelint.forms.lib.gotemplate.syntax import Code
 from nodelint.forms.map_edits import change_value, find_changes
-from nodelint.forms.rendered import Built, LedEdits, ValueOrigin, object_around
+from nodelint.forms.rendered import Built, LedEdits, ValueOrigin, find_object_at
 from nodelint.model.finding import Also, Edit, Span, Withheld, span_of
 from nodelint.model.manifest import Object
 from nodelint.text import Node, Source, SourceText, reread
@@ -125,6 +125,7 @@ class Back:
         self.default = _DEFAULT
         self._uses = uses
         self.holes = filled.holes
+        self.leaves_out = filled.left_out
         self.included = sorted(filled.included)
         self._segments = filled.segments
         self._starts = [segment.at for segment in filled.segments]
@@ -158,7 +159,7 @@ class Back:
 
     def find_object(self, obj: Object) -> Object | None:
         """Return the object of the template from which a rendered object comes. None if there is none."""
-        return object_around(self._span(obj.node), obj.kind)
+        return find_object_at(self._span(obj.node), obj.kind)
 
     def _about(self, value: Node) -> str:
         return self.default if value.source is self.defaults or self.default != _DEFAULT else _GIVEN

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 
 from nodelint.files.gate import gate
 from nodelint.forms.input_text import InputText, make_rest
-from nodelint.forms.lib.gotemplate.surrounding_code import list_codes, list_codes_around
+from nodelint.forms.lib.gotemplate.surrounding_code import list_codes, list_surrounding_code
 from nodelint.model.finding import Span
 from nodelint.text import Source
 
@@ -36,7 +36,10 @@ _MANIFEST = re.compile(r"(?m)^[ \t]*+[\"']?(?:apiVersion|kind)[\"']?\s*:")
 _HELD = re.compile(r"(?m)^kind:\s*[\"']?(?:ConfigMap|Secret|Application(?:Set)?)\b")
 _OF_ARGO_CD = "ARGOCD_ENV_"
 """The prefix that Argo CD adds to the variables of a plugin."""
-_SHELL = re.compile(r"\$\{?([A-Za-z_]\w*)|\$\(([A-Za-z_]\w*)\)")
+_SHELL = re.compile(
+    r"\$\{?([A-Za-z_]\w*)|\$\(([A-Za-z_]\w*)\)|(?<![A-Za-z0-9_])__([A-Za-z][\w.-]*?)__(?![A-Za-z0-9_])"
+)
+"""A variable of a shell or of make, and a word between underscores that a script replaces."""
 _WORDS = frozenset(
     (
         "if",
@@ -61,9 +64,9 @@ _WORDS = frozenset(
 
 def list_variables(text: str, start: int, end: int) -> set[str]:
     """Return the names of variables in the placeholders of a value, and in the template code around it."""
-    codes = [*list_codes_around(text[:start]), *list_codes(text[start:end])]
+    codes = [*list_surrounding_code(text[:start]), *list_codes(text[start:end])]
     found = {word for code in codes for word in re.findall(r"(?<![\w.\"'])[A-Za-z_]\w*", code)}
-    found |= {name or other for name, other in _SHELL.findall(text[start:end])}
+    found |= {next(filter(None, names)) for names in _SHELL.findall(text[start:end])}
     return found - _WORDS
 
 
@@ -97,7 +100,10 @@ class VariableInputs:
                 # A lowercase name is often an ordinary word in a script: only shell assignments count.
                 is_plain = is_environment and name != name.upper()
                 pattern = _shell_assignment_of(name) if is_plain else _assignment_of(name)
-                for found in pattern.finditer(source.text):
+                places = [*pattern.finditer(source.text)]
+                if is_environment:  # the command that replaces the word
+                    places += re.finditer(rf"(?m)^[^\n]*__{re.escape(name)}__[^\n]*", source.text)
+                for found in places:
                     yield InputText(name, " ".join(found[0].split()), Span(source, found.start(), found.end()))
         if names and self._further:
             yield make_rest(self._further, Span(self._list_files()[0], 0, 0))

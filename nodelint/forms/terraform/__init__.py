@@ -40,7 +40,7 @@ _CALLED = r"\bsource\"?\s{0,20}[=:]\s{0,20}\"(\.{1,2}/[^\"$\n]+)\""
 """The folder of a module that a file calls."""
 
 
-def list_folders_around(path: str, text: str, top: str | None) -> Iterator[str]:
+def list_related_folders(path: str, text: str, top: str | None) -> Iterator[str]:
     """Yield the folder above a module and the modules that it calls.
 
     For variables and Terragrunt units, yield the repository.
@@ -60,7 +60,7 @@ def list_read_with(path: str) -> Iterator[str]:
     return named_files.list_read_with(path)
 
 
-def read_beside(run: FormRun) -> None:
+def read_needed_files(run: FormRun) -> None:
     """Read the variable files that the user names. Their root module then uses no other variable files."""
     from nodelint.forms.lib.values import read
 
@@ -238,11 +238,12 @@ def list_remote_uses(sources: Sequence[Source], reported: Collection[tuple[str, 
     units = [s for s in sources if s.path.endswith(".hcl")]
     if calling or units:
         from nodelint.forms.terraform.inputs import TerraformInputs
+        from nodelint.forms.terraform.remote_uses import list_remote_modules, list_remote_units
 
         inputs = TerraformInputs(sources)
         for source in calling:
-            yield from inputs.list_remote_modules(source, reported)
-        yield from inputs.list_remote_units(units)
+            yield from list_remote_modules(inputs, source, reported)
+        yield from list_remote_units(inputs, units)
 
 
 def list_unread_releases(charts: Collection[str], top: str, sources: Sequence[Source]) -> dict[str, list[InputText]]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from nodelint.data import table
+from nodelint.forms.terraform.terraform_blocks import newest_allowed
 from nodelint.model.evidence import DEFAULT, LOOSE, Evidence, not_known, stated
 
 _CALL = re.compile(r'(?m)^module[ \t]+"([\w-]+)"[ \t]*\{')
@@ -61,9 +62,7 @@ def _find_default(version: re.Match[str] | None) -> tuple[str, bool]:
     rows = table("permissions")["addon_charts"]
     if version is None:
         return rows[-1]["chart"], False
-    numbers: list[float] = [int(number) for number in version[2].split(".")]
-    is_exact = version[1] != "~>" and len(numbers) == 3
-    if version[1] == "~>":
-        numbers[-1] = float("inf")
-    charts = [row["chart"] for row in rows if [float(n) for n in row["from"].split(".")] <= numbers]
+    newest = newest_allowed(f"{version[1] or ''}{version[2]}") or ()
+    is_exact = version[1] != "~>" and len(newest) == 3
+    charts = [row["chart"] for row in rows if tuple(float(n) for n in row["from"].split(".")) <= newest]
     return (charts[-1] if charts else rows[0]["chart"]), is_exact

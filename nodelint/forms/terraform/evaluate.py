@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from nodelint.base.budget import WorkBudget
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.lib.made_nodes import mapping, scalar, sequence
+from nodelint.forms.terraform.arithmetic import calculated
 from nodelint.forms.terraform.hcltree import ForLoop, HclExpression
 from nodelint.forms.terraform.nodes import (
     EmptyDefault,
@@ -29,11 +30,10 @@ from nodelint.forms.terraform.nodes import (
     unfolded_size,
 )
 from nodelint.forms.terraform.types import BOOL, NUMBER, convert, type_of, unify
-from nodelint.text.nodes import MappingEntry, Node, Scalar, SourceText
+from nodelint.text.nodes import MappingEntry, Node, SourceText
 from nodelint.text.unknown_value import UNKNOWN
 
 if TYPE_CHECKING:
-    from fractions import Fraction
     from typing import Self
 
 _DEEPEST = 80
@@ -393,63 +393,3 @@ def _operate(at: Node, sign: str, operands: list[Node]) -> Node:
     numbers = [number_of(convert(operand, NUMBER).value) for operand in operands]
     known = [number for number in numbers if number is not None]
     return scalar(at, calculated(sign, known)) if len(known) == len(numbers) else at
-
-
-def calculated(sign: str, numbers: list[int | float]) -> Scalar:
-    """Return the result of an operator such as `+` or `<` for one or two numbers.
-
-    UNKNOWN if it cannot be represented.
-    """
-    if len(numbers) == 1:
-        return -numbers[0]
-    left, right = numbers
-    if sign in ("<", ">", "<=", ">="):
-        return {"<": left < right, ">": left > right, "<=": left <= right, ">=": left >= right}[sign]
-    if sign in ("/", "%") and not right:
-        return UNKNOWN
-    try:
-        made = _combined(sign, left, right)
-    except (OverflowError, ValueError):  # too large for a float, or undefined
-        return UNKNOWN
-    if isinstance(made, float) and (made - made != 0 or abs(made) > 1e300):
-        return UNKNOWN
-    if isinstance(made, int) and made.bit_length() > 512:
-        return UNKNOWN
-    return int(made) if isinstance(made, float) and made.is_integer() else made
-
-
-def _combined(sign: str, left: int | float, right: int | float) -> Scalar:
-    """Return the exact decimal result of a calculation.
-
-    It is unknown if it has infinitely many digits, or more than a float holds.
-    """
-    if isinstance(left, int) and isinstance(right, int) and sign in ("+", "-", "*"):
-        return {"+": left + right, "-": left - right, "*": left * right}[sign]
-    from fractions import Fraction
-
-    first, second = Fraction(str(left)), Fraction(str(right))
-
-    def combine(first: Fraction, second: Fraction) -> Fraction:
-        if sign == "%":
-            return first - second * int(first / second)
-        if sign == "/":
-            return first / second
-        return {"+": first + second, "-": first - second, "*": first * second}[sign]
-
-    result = combine(first, second)
-    if _rounded(combine(_rounded(first), _rounded(second))) != _rounded(result):
-        return UNKNOWN  # its text has all the digits of the binary number
-    if result.denominator == 1:
-        return result.numerator
-    return float(result) if Fraction(str(float(result))) == result else UNKNOWN
-
-
-def _rounded(number: Fraction) -> Fraction:
-    """Return a number as Terraform stores it: with 512 binary digits."""
-    if not number:
-        return number
-    digits = 512 - (abs(number.numerator).bit_length() - number.denominator.bit_length())
-    scale = type(number)(2) ** digits
-    if abs(number * scale) >= 1 << 512:
-        scale /= 2
-    return round(number * scale) / scale

@@ -1,4 +1,4 @@
-"""Find the version of the Helm provider in a Terraform root module. Since version 3, blocks are lists."""
+"""Find the version of a provider in a Terraform root module. Since version 3 of the Helm one, blocks are lists."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from nodelint.forms.terraform.public_modules import ModuleVersion, read_constrai
 from nodelint.forms.terraform.references import local_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from nodelint.forms.terraform.file_blocks import TerraformFile
     from nodelint.forms.terraform.modules import ModuleFiles
 
 _LOCK = ".terraform.lock.hcl"
-_LOCKED = re.compile(
-    r'provider "registry\.\w{1,40}\.\w{1,20}/hashicorp/helm"[ \t]*+\{'
-    r'[^{}]*?\bversion[ \t]*+=[ \t]*+"([^"]+)"'
+_LOCKED = (
+    r'provider "registry\.\w{{1,40}}\.\w{{1,20}}/hashicorp/{}"[ \t]*+\{{'
+    r'[^{{}}]*?\bversion[ \t]*+=[ \t]*+"([^"]+)"'
 )
-_REQUIRED = re.compile(r"\bhelm[ \t]*=[ \t]*(?:\{(?P<body>[^{}]*)\}|\"(?P<short>[^\"]*)\")")
+_REQUIRED = r'\b{}[ \t]*=[ \t]*(?:\{{(?P<body>[^{{}}]*)\}}|"(?P<short>[^"]*)")'
 _VERSION = re.compile(r'\bversion[ \t]*=[ \t]*"([^"]*)"')
 _WITHOUT_HELM = ("terraform-aws-modules/", "registry.terraform.io/terraform-aws-modules/")
 """The beginning of the source of public modules that do not require the Helm provider."""
@@ -90,20 +91,44 @@ def _version_of_root(root: str, folders: list[str], modules: ModuleFiles) -> Mod
     None if it is not known.
     """
     if _LOCK in gate.names(root):
-        try:
-            locked = _LOCKED.search(gate.read(os.path.join(root, _LOCK), 1 << 20).decode(errors="replace"))
-        except OSError:
-            return None
-        return read_constraint(locked[1]) if locked is not None else None
-    written: list[str] = []
-    has_provider = False
-    for folder in folders:
-        for file in modules.files(folder):
-            for block in file.blocks:
-                has_provider |= block.kind == "provider" and block.names == ("helm",)
-                if block.kind == "terraform":
-                    text = _COMMENT.sub("", file.source.text[block.start : block.end])
-                    for found in _REQUIRED.finditer(text):
-                        version = _VERSION.search(found["body"] or "")
-                        written += [found["short"]] if found["short"] else [version[1]] if version is not None else []
+        return _read_lock(root, "helm")
+    files = [file for folder in folders for file in modules.files(folder)]
+    has_provider = any(
+        block.kind == "provider" and block.names == ("helm",) for file in files for block in file.blocks
+    )
+    written = _list_constraints(files, "helm")
     return read_constraint(", ".join(written)) if has_provider and all(written) else None
+
+
+def newest_provider(root: str, name: str, modules: ModuleFiles) -> ModuleVersion | None:
+    """Return the newest version of a provider that the lock file or the files of a root module allow.
+
+    None if they do not limit it.
+    """
+    if _LOCK in gate.names(root):
+        return _read_lock(root, name)
+    written = _list_constraints(modules.files(root), name)
+    return read_constraint(", ".join(written)) if written and all(written) else None
+
+
+def _read_lock(root: str, name: str) -> ModuleVersion | None:
+    """Return the version of a provider in the lock file of a root module. None if it is not in there."""
+    try:
+        text = gate.read(os.path.join(root, _LOCK), 1 << 20).decode(errors="replace")
+    except OSError:
+        return None
+    locked = re.search(_LOCKED.format(re.escape(name)), text)
+    return read_constraint(locked[1]) if locked is not None else None
+
+
+def _list_constraints(files: Sequence[TerraformFile], name: str) -> list[str]:
+    """Return the version constraints of a provider in `required_providers`."""
+    required, written = re.compile(_REQUIRED.format(re.escape(name))), []
+    for file in files:
+        for block in file.blocks:
+            if block.kind == "terraform":
+                text = _COMMENT.sub("", file.source.text[block.start : block.end])
+                for found in required.finditer(text):
+                    version = _VERSION.search(found["body"] or "")
+                    written += [found["short"]] if found["short"] else [version[1]] if version is not None else []
+    return written

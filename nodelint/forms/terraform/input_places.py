@@ -10,6 +10,8 @@ from nodelint.forms.terraform.file_blocks import TerraformBlock, TerraformFile
 from nodelint.forms.terraform.hcltree import HclExpression
 from nodelint.text import Node, SourceText
 
+COMMENT = re.compile(r"(?m)^[ \t]*(?:#|//)[^\n]*$")
+"""A comment on a line of its own."""
 ANY = "*"
 """A step to each value of a map or list: the key or index is not known."""
 _STEP = re.compile(r"\.([\w-]+|\*)|\[\s*(?:\"([^\"$%]*)\"|(\d+))\s*\]|\[[^\[\]\n]*\]")

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from nodelint.base.budget import BudgetSpent
-from nodelint.forms.input_text import InputText, RemoteUse, make_rest
-from nodelint.forms.lib.chart_values import MAKES_POOLS
+from nodelint.forms.input_text import InputText, make_rest
 from nodelint.forms.lib.file_patterns import match_files
 from nodelint.forms.terraform.file_blocks import TerraformBlock, TerraformFile
 from nodelint.forms.terraform.files import may_name
@@ -22,6 +21,7 @@ from nodelint.forms.terraform.hclstrings import string_end
 from nodelint.forms.terraform.hcltree import HclExpression
 from nodelint.forms.terraform.input_places import (
     ANY,
+    COMMENT,
     InputPlace,
     list_arguments,
     list_steps,
@@ -31,9 +31,7 @@ from nodelint.forms.terraform.input_places import (
 )
 from nodelint.forms.terraform.modules import ModuleFiles
 from nodelint.forms.terraform.nodes import is_unknown
-from nodelint.forms.terraform.parsed import parse_text
-from nodelint.forms.terraform.remote_units import KNOWN_PUBLISHERS, find_remote_module
-from nodelint.forms.terraform.terragrunt import NAME
+from nodelint.forms.terraform.remote_units import KNOWN_PUBLISHERS
 from nodelint.forms.terraform.terragrunt_inputs import TerragruntInputs
 from nodelint.forms.terraform.values import Modules
 from nodelint.forms.terraform.variables import environment_files
@@ -44,7 +42,6 @@ _REFERENCE = re.compile(r"(?<![\w.-])(data\.)?([A-Za-z_][\w-]*)\.([A-Za-z_][\w-]
 """A name with its prefix. The text after it is a lookahead, because an index may contain further references."""
 _FILE = re.compile(r"\b(?:file|templatefile|filebase64|fileset)\s*\((?=([^\n]{0,300}))")
 _LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
-_COMMENT = re.compile(r"(?m)^[ \t]*(?:#|//)[^\n]*$")
 _TYPE = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+")
 _MOST = 2000
 """The most expressions that are followed for one value."""
@@ -54,21 +51,11 @@ _NOT_IN_IDENTITY = frozenset(
 """Attributes of a resource that do not affect its name, id or address."""
 _IDENTITY = re.compile(r"(?:\w*_)?(?:name|arn|id|endpoint|url)")
 _OF_NAMES = re.compile(
-    r"(?:^|_)(?:source|version|create|enabled?$|(?:names?|prefix|suffix|id|arn|namespace|stage|environment)(?:_|$))"
+    r"^(?:source|version)$|(?:^|_)(?:create|enabled?$|(?:names?|prefix|suffix|id|arn|namespace|stage|environment)(?:_|$))"
 )
 
 
 _OF_EXAMPLES = re.compile(r"(?:^|[/ ])(?:examples?|tests?)(?:/|$)")
-
-
-_OF_POOLS = re.compile(
-    r"instance_(?:famil\w+|categor\w+|types?|sizes?|generations?)|capacity_types?|requirements|taints|consolidat\w+"
-    r"|ami_alias|expire_after"
-)
-"""Inputs that show that a module creates pools, unless it creates node groups."""
-
-
-_REASON = "`{}` of it changes, and no file of the module is here: what it makes is not known"
 
 
 class TerraformInputs:
@@ -95,7 +82,7 @@ class TerraformInputs:
             pending.append(self._place_in_file(path, at.source, at.start, at.end, call))
         else:
             pending += self._list_template_arguments(path, at.source.text[at.start : at.end], call)
-        return self._follow(pending)
+        return self.follow(pending)
 
     def list_existence_inputs(self, node: Node, is_shared: bool = False) -> list[InputText]:
         """Return the inputs that decide whether an object exists: `count`, `for_each`, and calls of its module.
@@ -111,7 +98,7 @@ class TerraformInputs:
         if file is None or block is None:
             return []
         call = str(built.label) if built is not None else ""
-        found = self._follow(self._list_repetitions(file, block, call, is_shared))
+        found = self.follow(self._list_repetitions(file, block, call, is_shared))
         return [*found, *self._list_calls(os.path.dirname(path), call)]
 
     def _list_calls(self, folder: str, call: str) -> Iterator[InputText]:
@@ -127,52 +114,9 @@ class TerraformInputs:
         """Return some expressions of a block, and the inputs to which they refer."""
         folder = os.path.dirname(os.path.abspath(file.source.path))
         label = ".".join(block.names)
-        return self._follow(
+        return self.follow(
             [InputPlace(label, folder, file.source, part.start, part.end, block) for part in expressions]
         )
-
-    def list_remote_modules(self, source: Source, but: Collection[tuple[str, int]]) -> Iterator[RemoteUse]:
-        """Yield the remote modules and charts that may create pools, each with its inputs.
-
-        `but` are paths and lines of inputs that are already reported.
-        """
-        path = os.path.abspath(source.path)
-        file = self.modules.file(path)
-        for block in file.blocks if file is not None else ():
-            is_release = block.kind == "resource" and block.names[:1] == ("helm_release",)
-            given = file.attributes(block) if file is not None and (is_release or block.kind == "module") else {}
-            where = given.pop("chart" if is_release else "source", None)
-            address = source.text[where.start : where.end].strip('"') if where is not None else ""
-            if not address or re.match(r"\.{0,2}/|\$\{", address) or not block.names:
-                continue
-            text = source.text[block.start : block.end]
-            is_known = is_release or KNOWN_PUBLISHERS.match(address)
-            makes_pools = MAKES_POOLS.search(address if is_known else _COMMENT.sub("", text)) or (
-                not is_known and any(map(_OF_POOLS.fullmatch, given))
-            )
-            lines = range(source.position(block.start).line, source.position(block.end).line + 1)
-            if not makes_pools or any(other == source.path and line in lines for other, line in but):
-                continue
-            folder = os.path.dirname(path)
-            label = ".".join(block.names) if is_release else f"module.{block.names[0]}"
-            places = [
-                InputPlace(f"{label}: {key}", folder, source, value.start, value.end, block)
-                for key, value in [("chart" if is_release else "source", where), *given.items()]
-                if value is not None and key not in ("depends_on", "providers")
-            ]
-            yield RemoteUse(os.path.dirname(source.path), label, self._follow(places), _REASON)
-
-    def list_remote_units(self, sources: Sequence[Source]) -> Iterator[RemoteUse]:
-        """Yield the Terragrunt units with a remote module that may create pools, each with its inputs."""
-        called: list[tuple[Source, HclExpression | None]]
-        called = [(source, where) for source in sources if (where := find_remote_module(source)) is not None]
-        names = {os.path.basename(source.path) for source, _ in called} - {NAME}
-        called += [(s, None) for s in sources if s.path.endswith(NAME) and any(name in s.text for name in names)]
-        for source, where in called:
-            folder = os.path.dirname(os.path.abspath(source.path))
-            given = [("source", where), ("inputs", parse_text(source.text).outer.get("inputs"))]
-            places = [InputPlace(f"unit: {key}", folder, source, part.start, part.end) for key, part in given if part]
-            yield RemoteUse(source.path, os.path.basename(source.path), self._follow(places), _REASON)
 
     def _list_repetitions(
         self, file: TerraformFile, block: TerraformBlock, call: str, with_known: bool = False
@@ -218,7 +162,8 @@ class TerraformInputs:
 
     # -- references of expressions
 
-    def _follow(self, places: Iterator[InputPlace] | Sequence[InputPlace]) -> list[InputText]:
+    def follow(self, places: Iterator[InputPlace] | Sequence[InputPlace]) -> list[InputText]:
+        """Return the expressions at some places, and the inputs to which they refer."""
         pending = list(places)
         found: dict[tuple[object, ...], InputText] = {}
         self._further.clear()
@@ -243,7 +188,7 @@ class TerraformInputs:
         text = place.source.text
         file = self.modules.file(os.path.abspath(place.source.path)) if place.source.path.endswith(ENDS) else None
         if file is None or place.source.path.endswith(JSON_ENDS):
-            return " ".join(_COMMENT.sub("", text[place.start : place.end]).split())
+            return " ".join(COMMENT.sub("", text[place.start : place.end]).split())
         tokens = [token for token in file.words.tokens if place.start <= token.start and token.end <= place.end]
         tokens = [token for token in tokens if token.kind != "nl"]
         ends = [next(iter(tokens[index + 1 : index + 2]), token).kind in "])}" for index, token in enumerate(tokens)]
@@ -256,7 +201,7 @@ class TerraformInputs:
         if place.source.path.endswith(".hcl"):
             yield from self._terragrunt.list_references(place)
             return
-        text = _COMMENT.sub(lambda found: " " * len(found[0]), place.source.text[place.start : place.end])
+        text = COMMENT.sub(lambda found: " " * len(found[0]), place.source.text[place.start : place.end])
         text = write_lookups_as_indexes(text)
         for data, word, name, after in dict.fromkeys(_REFERENCE.findall(text)):
             steps = list_steps(after)

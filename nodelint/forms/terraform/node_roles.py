@@ -254,7 +254,7 @@ def _may_give_access(block: BlockText, made: MadeRole, blocks: TerraformBlocks) 
 
 def _list_outputs(made: MadeRole, blocks: TerraformBlocks) -> list[str]:
     """Return the names of the outputs in a role's folder whose value is the role."""
-    outputs = blocks.find_outputs_beside(made.block.source.path)
+    outputs = blocks.list_outputs_of_folder(made.block.source.path)
     return [name for name, value, path in outputs if made.is_role_of(blocks.trace(value, path))]
 
 

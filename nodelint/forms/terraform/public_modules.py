@@ -26,7 +26,8 @@ class ModuleVersion(NamedTuple):
 
     def is_before(self, version: tuple[int, ...]) -> bool:
         """Return whether the version is older than `version`."""
-        return self.at < version if self.is_exact else self.at <= version
+        own, other = (*self.at, 0, 0)[:3], (*version, 0, 0)[:3]
+        return own < other if self.is_exact else own <= other
 
 
 class PublicModule(NamedTuple):

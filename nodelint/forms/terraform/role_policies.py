@@ -12,13 +12,16 @@ if TYPE_CHECKING:
     from nodelint.forms.terraform.node_roles import MadeRole
     from nodelint.forms.terraform.terraform_trace import TerraformBlocks
 
-__all__ = ["find_policies", "list_added_statements"]
+__all__ = ["find_controllers_policies", "find_policies", "list_added_statements"]
 
 _ATTACHING = ("aws_iam_role_policy_attachment", "aws_iam_policy_attachment", "aws_iam_role_policy")
 _OF_AWS = re.compile(r'"arn:[^"\n]*:iam::aws:policy/(?:[\w-]+/)*(\w+)"')
 _ROLE = re.compile(r"(?m)^[ \t]*roles?[ \t]*=[ \t]*([^\n]+)")
 _POLICY = re.compile(r"\b(?:data\.aws_iam_policy_document|aws_iam_policy)\.[\w-]+")
 _SOURCE = re.compile(r'(?m)^[ \t]*source[ \t]*=[ \t]*"([^"\n]*)"')
+_CONTROLLERS_ACCOUNT = re.compile(r"system:serviceaccount:[^\"\n]{0,300}karpenter")
+_LISTED = re.compile(r"\brole_policy_arns\s*+=\s*+\[([^\][]*)\]")
+_OTHERS = re.compile(r"aws_iam_policy|policy\s*=|each\.|var\.|local\.|module\.")
 _LISTS = re.compile(r"^(?:\w+_)?polic(?:y_arns|ies)$")
 
 
@@ -48,6 +51,24 @@ def find_policies(made: MadeRole, blocks: TerraformBlocks) -> set[str] | None:
                 return None
             found.update(_OF_AWS.findall(items))
     return found
+
+
+def find_controllers_policies(block: BlockText, blocks: TerraformBlocks) -> set[str] | None:
+    """Return the policies of AWS that a role has whose trust policy names Karpenter's service account.
+
+    None if the block is no such role, or if the role may have other policies.
+    """
+    if not _CONTROLLERS_ACCOUNT.search(block.text):
+        return None
+    if block.address.startswith("module.") and "role_policy_arns" in block.text:
+        given = _LISTED.search(block.text)
+        texts = [] if given is None or "policy_statements" in block.text else [given[1]]
+    elif block.kind == "aws_iam_role" and "inline_policy" not in block.text:
+        near = [other for other in blocks.find_beside(block.source.path) if "policy" in other.kind]
+        texts = [other.text for other in near if f"{block.address}." in other.text]
+    else:
+        return None
+    return None if any(map(_OTHERS.search, texts)) else {name for text in texts for name in _OF_AWS.findall(text)}
 
 
 def _hides_policies(written: str) -> bool:

@@ -120,6 +120,8 @@ def _value(text: str, tokens: list[Token], index: int) -> tuple[str | None, _Key
 
     if first.kind in ("str", "num") and ends(index + 1):
         written = text[first.start : first.end].strip('"')
+        if first.kind == "num" and "." in written:
+            written = written.rstrip("0").rstrip(".")  # Terraform turns the number 1.30 into the string "1.3"
         through = re.fullmatch(r"\$\{(var|local)\.([\w-]+)\}", written)
         return (None, (through[1], through[2])) if through else (written, None)
     if first.kind == "id" and ends(index + 3) and index + 2 < len(tokens) and tokens[index + 1].kind == ".":

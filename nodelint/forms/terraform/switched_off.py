@@ -39,7 +39,12 @@ def find_addresses(
                 if (path, block.start) not in blocks:
                     blocks[path, block.start] = _explain_none(file, block, modules)
                 yield obj, BlockAddress(path, *block.names), blocks[path, block.start]
-            elif file is None:
+            elif file is not None:
+                name = _find_local(file, span_of(written_place(obj.node)).start)
+                reasons = [_explain_none(*user, modules) for user in _list_users_of_local(path, name, modules)]
+                if reasons:
+                    yield obj, BlockAddress(path, "local", name), reasons[0] if all(reasons) else ""
+            else:
                 if path not in files:
                     files[path] = _explain_unused(path, modules)
                 if (is_off := files[path]) is not None:
@@ -53,7 +58,9 @@ def list_blocks(obj: Object, modules: Modules) -> Iterator[tuple[TerraformFile, 
     path, file, block = _find_place(obj, modules)
     if file is not None and block is not None:
         yield file, block
-    elif file is None:
+    elif file is not None:
+        yield from _list_users_of_local(path, _find_local(file, span_of(written_place(obj.node)).start), modules)
+    else:
         yield from _list_users(path, modules)
 
 
@@ -102,6 +109,34 @@ def _find_block(file: TerraformFile, offset: int) -> TerraformBlock | None:
         if block.kind == "resource" and len(block.names) == 2 and block.start <= offset < block.end:
             return block
     return None
+
+
+def _find_local(file: TerraformFile, offset: int) -> str:
+    """Return the name of the local around an offset. Empty if there is none."""
+    for block in file.blocks:
+        if block.kind == "locals" and block.start <= offset < block.end:
+            values = file.attributes(block).items()
+            return next((name for name, value in values if value.start <= offset < value.end), "")
+    return ""
+
+
+def _list_users_of_local(path: str, name: str, modules: Modules) -> Iterator[tuple[TerraformFile, TerraformBlock]]:
+    """Yield the resources that refer to a local of a module, directly or by other locals."""
+    folder, pending, seen = os.path.dirname(path), [name] if name else [], {name}
+    while pending:
+        use = re.compile(rf"\blocal\.{re.escape(pending.pop())}(?![\w-])")
+        for file in modules.files(folder):
+            for block in file.blocks:
+                if (
+                    block.kind == "resource"
+                    and len(block.names) == 2
+                    and use.search(file.source.text, block.start, block.end)
+                ):
+                    yield file, block
+                for other, value in file.attributes(block).items() if block.kind == "locals" else ():
+                    if other not in seen and use.search(file.source.text, value.start, value.end):
+                        seen.add(other)
+                        pending.append(other)
 
 
 def _explain_none(file: TerraformFile, block: TerraformBlock, modules: Modules) -> str:

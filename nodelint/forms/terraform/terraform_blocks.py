@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 from nodelint.base.tuples import NamedTuple
@@ -27,6 +28,7 @@ _GIT = re.compile(
     r"(?:git::)?(?:https://|ssh://)?(?:git@)?github\.com[:/]([\w-]+)/terraform-([a-z]+)-([\w-]+?)(?:\.git)?"
     r"(//[\w./-]*\w)?(?:\?(?:[^\s#]*&)?ref=v?([\w.-]+))?"
 )
+_ONE_VERSION = re.compile(r"\s*+(?:(=|~>)\s*+)?v?(\d+(?:\.\d+){0,2})\s*+")
 _REGISTRY = re.compile(r"tfr://[\w.-]*/([\w-]+)/([\w-]+)/([\w-]+)(//[\w./-]*\w)?(?:\?version=([\w.-]+))?")
 
 
@@ -99,6 +101,29 @@ def registry_source(source: str) -> tuple[str, str | None]:
     else:
         return source, None
     return f"{owner}/{name}/{provider}{below or ''}", version
+
+
+def called_folder(block: BlockText) -> str | None:
+    """Return the folder of the local module that a block calls. None for any other block."""
+    source = _SOURCE.search(block.text) if block.address.startswith("module.") else None
+    if source is None or not source[3].startswith("."):
+        return None
+    around = os.path.dirname(os.path.abspath(block.source.path))
+    return os.path.normpath(os.path.join(around, source[3]))
+
+
+def newest_allowed(constraint: str) -> tuple[float, ...] | None:
+    """Return the newest version that a constraint allows, endless where it leaves a number open (`~> 20` allows 21).
+
+    None if it is not one version, exact or with `~>`.
+    """
+    found = _ONE_VERSION.fullmatch(constraint)
+    if found is None:
+        return None
+    numbers: list[float] = [int(number) for number in found[2].split(".")]
+    if found[1] == "~>":
+        numbers[-1] = float("inf")
+    return tuple(numbers)
 
 
 def find_locals(source: Source) -> Sequence[str]:

@@ -8,10 +8,12 @@ from functools import cached_property
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
+from nodelint.forms.terraform.karpenter_roots import find_karpenter_roots
 from nodelint.forms.terraform.modules import ModuleFiles
 from nodelint.forms.terraform.terraform_blocks import (
     ENDINGS,
     BlockText,
+    called_folder,
     find_blocks,
     find_locals,
     find_outputs,
@@ -42,7 +44,6 @@ _NAME = r"(?:local|var)\.[\w-]+|(?:module\.[\w-]+\.cluster|aws_eks_cluster\.[\w-
 """A reference that often occurs in names: a local, a variable, or the name of a cluster."""
 _PIECE = re.compile(rf"\$\{{\s*({_NAME})\s*\}}")
 _VALUE_OF_CHART = re.compile(r"\{\{-?\s*\.Values\.([\w.]+)(?:\s*\|\s*(?:quote|trim))?\s*-?\}\}")
-_SOURCE = re.compile(r'(?m)^[ \t]*source\s*=\s*"([^"\n]*)"')
 
 
 class BlockReference(NamedTuple):
@@ -61,19 +62,26 @@ class BlockReference(NamedTuple):
 class TerraformBlocks:
     """The blocks of Terraform files, by folder and address.
 
-    It reads the files of a run and the other files of their folders.
+    It reads the files of a run, the other files of their folders, and all files of the root modules with Karpenter.
+
+    - `roots`: these root modules.
+    - `files_of_roots`: their files, also those that do not name Karpenter.
     """
 
     def __init__(self, files: Sequence[Source]) -> None:
         found = {os.path.abspath(file.path): file for file in files if file.path.endswith(ENDINGS)}
         self.module_files = ModuleFiles(files)
-        for folder in dict.fromkeys(map(os.path.dirname, found)):
+        self.roots = find_karpenter_roots(found.values(), self.module_files)
+        of_roots = [folder for root in self.roots for folder in root.folders]
+        for folder in dict.fromkeys([*map(os.path.dirname, found), *of_roots]):
             for file in self.module_files.read_texts(folder):
                 found.setdefault(os.path.abspath(file.path), file)
         self._folders: dict[str, ModuleFolder] = {}
         self._evaluated: dict[bool, Modules] = {}
         self._tag_values: dict[tuple[str, bool], list[TagValue]] = {}
+        wanted = set(of_roots)
         self.files = [file for place, file in sorted(found.items()) if place.endswith(ENDINGS)]
+        self.files_of_roots = [file for file in self.files if folder_of(file.path) in wanted]
         self.blocks: list[BlockText] = [block for file in self.files for block in find_blocks(file)]
         self._by_path = {file.path: find_blocks(file) for file in self.files}
         self._by_folder: dict[str, list[BlockText]] = {}
@@ -128,6 +136,26 @@ class TerraformBlocks:
             self._evaluated[settled] = Modules(self.module_files, settled)
         return self._evaluated[settled]
 
+    def is_of_root(self, path: str) -> bool:
+        """Return whether a file belongs to a root module with Karpenter, or to a local module that one calls."""
+        folder = folder_of(path)
+        return any(folder in root.folders for root in self.roots)
+
+    def may_share_root(self, path: str, other: str) -> bool:
+        """Return whether two files may be of the same root module, with the local modules that it calls."""
+        folders = {folder_of(path), folder_of(other)}
+        known = [root.folders for root in self.roots if not folders.isdisjoint(root.folders)]
+        return len(folders) == 1 or not known or any(folders.issubset(below) for below in known)
+
+    def list_beside_in_root(self, path: str) -> Sequence[BlockText]:
+        """Return the blocks of the root modules with Karpenter to which a file belongs, with their local modules.
+
+        If it belongs to none, return the blocks of its folder.
+        """
+        folder = folder_of(path)
+        folders = {other for root in self.roots if folder in root.folders for other in root.folders}
+        return [block for other in sorted(folders or {folder}) for block in self._by_folder.get(other, ())]
+
     def find_in(self, path: str) -> Sequence[BlockText]:
         """Return the blocks of the file at `path`."""
         return self._by_path.get(path, ())
@@ -151,7 +179,7 @@ class TerraformBlocks:
         found, waiting = {folder}, [folder]
         while waiting:
             for block in self._by_folder.get(waiting.pop(), ()):
-                called = _called_folder(block)
+                called = called_folder(block)
                 if called is not None and called not in found:
                     found.add(called)
                     waiting.append(called)
@@ -259,13 +287,13 @@ class TerraformBlocks:
     def _of_outputs(self, address: str, attributes: Sequence[str], folder: str) -> tuple[str, str] | None:
         """Return the expression of a local module's output, and the path of its file. None if there is none."""
         call = self._by_address.get((folder, address))
-        called = _called_folder(call) if call is not None and len(attributes) == 1 else None
+        called = called_folder(call) if call is not None and len(attributes) == 1 else None
         if called is None:
             return None
         outputs = self._outputs_in(called)
         return next(((value, path) for name, value, path in outputs if name == attributes[0]), None)
 
-    def find_outputs_beside(self, path: str) -> Sequence[tuple[str, str, str]]:
+    def list_outputs_of_folder(self, path: str) -> Sequence[tuple[str, str, str]]:
         """Return (name, expression, path) for each output in the folder of a file."""
         return self._outputs_in(folder_of(path))
 
@@ -308,7 +336,7 @@ class TerraformBlocks:
         """The calls of modules of the repository, by the folder of the module."""
         found: dict[str, list[BlockText]] = {}
         for block in self.blocks:
-            folder = _called_folder(block)
+            folder = called_folder(block)
             if folder is not None:
                 found.setdefault(folder, []).append(block)
         return found
@@ -337,14 +365,6 @@ class TerraformBlocks:
             written = by_set.findall(block.text) or find_arguments(block.text, value.rpartition(".")[2])
             found += [(expression, block.source.path) for expression in written[:1]]
         return found
-
-
-def _called_folder(block: BlockText) -> str | None:
-    """Return the folder of the local module that a block calls. None for any other block."""
-    source = _SOURCE.search(block.text) if block.address.startswith("module.") else None
-    if source is None or not source[1].startswith("."):
-        return None
-    return os.path.normpath(os.path.join(folder_of(block.source.path), source[1]))
 
 
 def folder_of(path: str) -> str:

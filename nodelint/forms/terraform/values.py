@@ -13,8 +13,8 @@ from itertools import islice
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.files import safe_read
 from nodelint.files.gate import gate
-from nodelint.forms.lib.file_patterns import match_files, names_file
-from nodelint.forms.lib.made_nodes import mapping, scalar, sequence
+from nodelint.forms.lib.file_patterns import match_files
+from nodelint.forms.lib.made_nodes import scalar, sequence
 from nodelint.forms.terraform.constraints import assumed, converted, without_gaps
 from nodelint.forms.terraform.evaluate import EvaluationBudget, ExpressionEvaluator, NameScope
 from nodelint.forms.terraform.file_blocks import TerraformBlock, TerraformFile
@@ -27,11 +27,11 @@ from nodelint.forms.terraform.modules import KeptUnits, ModuleFiles
 from nodelint.forms.terraform.nodes import TextNode, empty_default, is_empty, unknown
 from nodelint.forms.terraform.resources import MANIFESTS, manifest_resource
 from nodelint.forms.terraform.template import Evaluator
+from nodelint.forms.terraform.template_arguments import list_template_arguments
 from nodelint.forms.terraform.terragrunt import TerragruntCall, terragrunt_calls
 from nodelint.forms.terraform.variables import environment_files, read_variables
 from nodelint.text.limits import note_limit
 from nodelint.text.nodes import Node
-from nodelint.text.unknown_value import UNKNOWN
 
 if TYPE_CHECKING:
     from nodelint.text.source import Source
@@ -42,7 +42,6 @@ _MOST_COMPARED = 1_000
 """The most calls of a module that are compared with each other."""
 _MOST_PARTS = 100
 """The most parts of an argument that are compared between calls."""
-_DOCUMENTS = "kubectl_path_documents"
 _DEEPEST = 10
 """The deepest nesting of module calls whose arguments are followed."""
 
@@ -404,7 +403,11 @@ class Modules(ModuleFiles):
             assert file is not None
             for module in self.variants(os.path.dirname(near)):
                 module.budget = self.budget
-                for values in _calls(file, module, whole):
+                module.renders = []
+                given = [*list_template_arguments(file, module.evaluator(file.source), module.folder, whole)]
+                given += [values for rendered, values in module.renders if rendered == whole]
+                module.renders = None
+                for values in given:
                     names = {entry.name: entry.value for entry in values.entries if entry.name is not None}
                     if len(found) >= _MOST_CALLS:
                         note_limit(path, _MOST_CALLS, "calls of this template")
@@ -439,39 +442,3 @@ def _mark_call(module: TerraformModule) -> object:
         marks.append(name)
         marks += [(id(p.source), p.start, p.end, p.kind, p.style, type(p.value), p.value) for p in parts]
     return tuple(marks)
-
-
-def _calls(file: TerraformFile, module: TerraformModule, template: str) -> list[Node]:
-    """Return the arguments of each call for a template in a file. `template` is the absolute path of the template."""
-    module.renders = []
-    found: list[Node] = []
-    for block in file.blocks:
-        written = file.source.text[block.start : block.end]
-        if "templat" not in written and _DOCUMENTS not in written:
-            continue
-        outer = file.attributes(block)
-        evaluator = module.evaluator(file.source)
-        for names in instances(outer, evaluator):
-            inside = evaluator.inside(names)
-            for attribute in file.every_attribute(block):
-                if "templatefile" in file.source.text[attribute.value.start : attribute.value.end]:
-                    inside.value(attribute.value)
-            if (
-                block.kind == "data"
-                and block.names[:1] == ("template_file",)
-                and {"template", "vars"} <= outer.keys()
-            ):
-                text = inside.value(outer["template"])
-                if os.path.abspath(text.source.path) == template and text.value is not UNKNOWN:
-                    found.append(inside.value(outer["vars"]))
-            if block.kind == "data" and block.names[:1] == (_DOCUMENTS,) and "pattern" in outer:
-                pattern = inside.value(outer["pattern"]).value
-                if isinstance(pattern, str) and names_file(os.path.join(module.folder, pattern), template):
-                    found.append(
-                        inside.value(outer["vars"])
-                        if "vars" in outer
-                        else mapping(inside.place(outer["pattern"]), ())
-                    )
-    found += [values for path, values in module.renders if path == template]
-    module.renders = None
-    return found

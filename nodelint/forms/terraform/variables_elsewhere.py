@@ -55,7 +55,7 @@ class VariablesElsewhere:
                     continue
                 place = os.path.relpath(os.path.abspath(source.path), self._top).replace(os.sep, "/")
                 for name in shared:
-                    if not self._belongs_to_others(root, source, name, values):
+                    if not self._is_for_another_root(root, source, name, values):
                         yield InputText(name, in_one_line(values[name]), span_of(values[name]), place)
 
     def _is_applied(self, root: str, source: Source) -> bool:
@@ -66,7 +66,7 @@ class VariablesElsewhere:
         path = os.path.abspath(source.path)
         return path in self._applied[root] or os.path.dirname(path) == root
 
-    def _belongs_to_others(self, root: str, source: Source, name: str, values: Mapping[str, Node]) -> bool:
+    def _is_for_another_root(self, root: str, source: Source, name: str, values: Mapping[str, Node]) -> bool:
         """Return whether a file plainly gives a variable to another root module.
 
         It stands in or below the folder of one that declares the variable. Or it stands in no such folder, and

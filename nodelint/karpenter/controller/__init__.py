@@ -1,8 +1,8 @@
-"""Checks of Karpenter's controller, after the API server has accepted an object.
+"""Checks that Karpenter's controller makes after the API server has accepted an object.
 
-The facts are those of the Karpenter core that the AWS provider 1.0.0 to 1.14.1 is built with: its
-`RuntimeValidate` of a NodePool, the restricted labels, how budgets and limits are read, and how JSON becomes
-Go values. What the API server refuses already is not repeated here; what holds a placeholder is not judged.
+The facts are those of the Karpenter core from which the AWS provider 1.0.0 to 1.14.1 is built: its `RuntimeValidate`
+of a NodePool, the restricted labels, how it reads budgets and limits, and how it decodes JSON into Go values. Objects
+that the API server refuses get no second report. Values with a placeholder are not judged.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _NO_NODES = frozenset([_NEVER_READY, _UNREADABLE, _NO_CLAIM, _NO_ANNOTATED_CLAIM
 
 _NODE_CLASS_LABEL = "karpenter.k8s.aws/ec2nodeclass"
 
-# The first white space that a step can end at leaves the most for those behind it.
+# A step that ends at the first possible white space leaves the most text for the next steps.
 _SCHEDULE_ADMITTED = r"\A@(?:annually|yearly|monthly|weekly|daily|midnight|hourly)|(?m:^)(?>.+?\s){4}.+$"
 _UNANCHORED_DURATION = r"^(([0-9]+(s|m|h))+)|(Never)$"
 _ANCHORED_DURATION = r"(?:(?<![0-9])[0-9]++[smh])+|Never"
@@ -57,9 +57,11 @@ _NEGATIVE = r"-[0-9.]*[1-9].*"
 
 
 def check(obj: Object, release: Version) -> list[ControllerProblem]:
-    """Return what the controller of a release refuses or cannot use in an object, in the order it is looked at.
+    """Return the parts of an object that the controller of a release refuses or cannot use, in the controller's
+    order.
 
-    Objects of an apiVersion that the release does not serve, and retired kinds, are not judged.
+    Objects of an apiVersion that the release does not serve, and objects of removed kinds (Provisioner), are not
+    judged.
     """
     if not served(obj, release):
         return []
@@ -73,7 +75,9 @@ def check(obj: Object, release: Version) -> list[ControllerProblem]:
 
 
 def find_launch_blocker(obj: Object, release: Version) -> ControllerProblem | None:
-    """Return why no node is launched with an object as it is written; None if nothing says so."""
+    """Return the first error in an object that prevents Karpenter from launching nodes with it. None if there is
+    none.
+    """
     for problem in check(obj, release):
         ends = problem.consequence.endswith("never becomes ready")
         if problem.severity == "error" and (ends or problem.consequence in _NO_NODES):
@@ -84,10 +88,10 @@ def find_launch_blocker(obj: Object, release: Version) -> ControllerProblem | No
 def find_pool_blocker(
     pool: NodePool, node_class: EC2NodeClass | None, release: Version
 ) -> tuple[Object, ControllerProblem] | None:
-    """Return the pool or class that keeps Karpenter from launching any node, with the problem; the pool is tried
+    """Return the pool or class that prevents Karpenter from launching nodes, and its problem. The pool is checked
     first.
 
-    None if neither does.
+    None if neither the pool nor the class has such a problem.
     """
     for obj in (pool, node_class):
         problem = find_launch_blocker(obj, release) if obj is not None else None
@@ -97,7 +101,9 @@ def find_pool_blocker(
 
 
 def _overlay(overlay: NodeOverlay, release: Version) -> Iterator[ControllerProblem]:
-    """Requirements are checked against the rules of NodePools (`RuntimeValidate` of nodeoverlay_validation.go)."""
+    """Yield the problems in the requirements of a NodeOverlay: the controller checks them as it checks those of
+    NodePools (`RuntimeValidate` of nodeoverlay_validation.go).
+    """
     for line in overlay.requirements:
         for problem in _requirement(line, release):
             refused = problem.consequence == _NEVER_READY

@@ -1,4 +1,6 @@
-"""What EKS Auto Mode asks of a NodePool beyond Karpenter: labels of its own, and nodes that end within 21 days."""
+"""What EKS Auto Mode requires of a NodePool beyond Karpenter: its own labels, and a node lifetime of at most 21
+days.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +16,16 @@ _HOUR = 3600
 
 
 def every_type_has(key: str) -> bool:
-    """Whether a key is a label of Auto Mode that each of its instance types has."""
+    """Return whether a key is a label of Auto Mode that every instance type of Auto Mode has."""
     start, _, name = key.partition("/")
     return start == AUTO_MODE_GROUP and name in table("auto_mode")["labels_of_every_type"]
 
 
 def auto_mode_label(key: str) -> str | None:
-    """Return the label of Auto Mode that a key of self-managed Karpenter, or one with a slip, was meant for; else
-    None.
+    """Return the Auto Mode label that was probably meant by a label key of self-managed Karpenter, or by a misspelled
+    key.
+
+    None if the key is a correct Auto Mode label, or resembles none.
     """
     start, _, name = key.partition("/")
     if start not in (AUTO_MODE_GROUP, AWS_GROUP):
@@ -37,10 +41,10 @@ def auto_mode_label(key: str) -> str | None:
 
 
 class Lifetime(NamedTuple):
-    """How long a node may live by its NodePool, in hours; None for `expire` means for ever.
+    """The longest life of a node by its NodePool, in hours. `expire` is None if nodes never expire.
 
-    `node` is where expireAfter stands. `longest` is what Auto Mode allows for both together, `offer` an expireAfter
-    that keeps within it next to the pool's grace period, None if none would.
+    `node` is the value of expireAfter, `grace` the termination grace period. `longest` is the limit of Auto Mode for
+    `expire` plus `grace`. `offer` is an expireAfter within the limit for this `grace`; None if there is none.
     """
 
     node: Node
@@ -51,12 +55,15 @@ class Lifetime(NamedTuple):
 
     @property
     def too_long(self) -> bool:
-        """Whether Auto Mode refuses the pool for it."""
+        """Return whether Auto Mode refuses the NodePool because its nodes may live longer than `longest`."""
         return self.expire is None or self.expire + self.grace > self.longest
 
 
 def lifetime(pool: NodePool) -> Lifetime | None:
-    """Return how long a NodePool of Auto Mode lets a node live; None if it does not say so in a form that is read."""
+    """Return the longest life of a node of an Auto Mode NodePool.
+
+    None if expireAfter is missing, or if expireAfter or terminationGracePeriod is no duration that can be read.
+    """
     facts = table("auto_mode")
     spec = pool.node.find("spec", "template", "spec")
     node = spec.get("expireAfter") if spec is not None else None

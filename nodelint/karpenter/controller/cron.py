@@ -1,7 +1,7 @@
 """Cron schedules as the controller's parser reads them.
 
-Karpenter 1.0.0 to 1.14.1 hands `TZ=UTC ` and a budget's schedule to the standard parser of robfig/cron
-v3.0.1: five fields, or one of seven descriptors. Its days of the week run from 0 to 6; 7 is not a Sunday.
+Karpenter 1.0.0 to 1.14.1 passes `TZ=UTC ` and a budget's schedule to the standard parser of robfig/cron v3.0.1: five
+fields, or a descriptor. The days of the week run from 0 to 6; 7 is not a Sunday.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ DESCRIPTORS = {
     "@midnight": "0 0 * * *",
     "@hourly": "0 * * * *",
 }
-"""The words that stand for a schedule, and the fields that each means."""
+"""The descriptors, such as `@daily`, and the five fields that each means."""
 
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _DAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
@@ -29,9 +29,10 @@ _INTEGER = re.compile(r"[+-]?[0-9]+")
 
 
 class CronError(ValueError):
-    """Why the parser refuses a schedule. `suggestion` is the schedule that was meant, where that is plain.
+    """Raised with the reason for which the parser refuses a schedule.
 
-    `choices` are schedules of which only the author knows which was meant, each with what it is in words.
+    `suggestion` is the schedule that was meant, if there is only one candidate. `choices` are schedules between which
+    only the author can choose, each with a description.
     """
 
     def __init__(self, reason: str, suggestion: str | None = None, choices: Sequence[tuple[str, str]] = ()) -> None:
@@ -57,7 +58,7 @@ _FIELDS = (
 
 
 class Schedule(NamedTuple):
-    """What a schedule hits, field by field. `any_day` says that one of the two day fields holds a star."""
+    """The values of each field that a schedule matches. `any_day` is true if one of the two day fields is a star."""
 
     minutes: frozenset[int]
     hours: frozenset[int]
@@ -68,18 +69,20 @@ class Schedule(NamedTuple):
 
     @property
     def comes_round(self) -> bool:
-        """Whether any moment matches the schedule; the controller's parser looks five years ahead, enough for 29
+        """Return whether any date matches the schedule. The controller's parser searches five years, enough for 29
         February.
         """
         if not (self.minutes and self.hours and self.months):
             return False
         dated = any(day <= _DAYS_IN_MONTH[month - 1] for month in self.months for day in self.days)
-        # With a star in either of the two day fields both must match; without one, either will do.
+        # With a star in one of the two day fields both must match; without a star, one of them is enough.
         return dated and bool(self.weekdays) if self.any_day else dated or bool(self.weekdays)
 
 
 def parse(text: str) -> Schedule | str:
-    """Read a schedule: its fields, or the descriptor it is. CronError where the controller's parser fails."""
+    """Return the fields of a schedule, or the descriptor if the schedule is one. Raise CronError if the controller's
+    parser fails.
+    """
     spec = text.strip()
     if spec.startswith("@"):
         if spec in DESCRIPTORS or re.fullmatch(r"@every ([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+", spec):
@@ -110,7 +113,9 @@ def parse(text: str) -> Schedule | str:
 
 
 def _of_five(fields: list[str]) -> list[tuple[str, str]]:
-    """Return the valid schedules of five fields that six fields give without their seconds or their year."""
+    """Return the valid five-field schedules that six fields become without the seconds or without the year, each with
+    a description.
+    """
     ways = (("without its seconds", fields[1:]), ("without its year", fields[:5])) if len(fields) == 6 else ()
     return [(what, " ".join(five)) for what, five in ways if _parses(five)]
 
@@ -124,10 +129,10 @@ def _parses(fields: Sequence[str]) -> bool:
 
 
 def _in_utc(fields: list[str]) -> list[tuple[str, str]]:
-    """Return what a schedule with a time zone can be in UTC, each with a description.
+    """Return the UTC schedules that may be meant by a schedule with a time zone, each with a description.
 
-    These are the same hours, and the hours moved by each offset of the zone this year. The hours are moved only if
-    they are plain numbers and no day changes.
+    These are the same hours in UTC, and the hours moved by each offset of the zone this year. The hours are moved
+    only if they are plain numbers and no day changes.
     """
     zone, five = fields[0].partition("=")[2], fields[1:]
     if len(five) != len(_FIELDS) or not _parses(five):
@@ -143,7 +148,11 @@ def _in_utc(fields: list[str]) -> list[tuple[str, str]]:
 
 
 def _offsets(zone: str) -> list[tuple[int, str]]:
-    """Return the hours by which a zone is ahead of UTC in January and July; none for one that is not known."""
+    """Return the offsets of a time zone from UTC in January and in July, in hours, each with `in January`, `in July`
+    or `all year`.
+
+    Empty if the zone is unknown, or if an offset is no whole number of hours.
+    """
     from datetime import UTC, datetime
     from zoneinfo import ZoneInfo
 
@@ -181,7 +190,7 @@ def _range(part: str, field: _Field) -> tuple[range, bool]:
     body, *steps = part.split("/")
     ends = body.split("-")
     star = ends[0] in ("*", "?")
-    if star:  # whatever stands behind a hyphen is not looked at
+    if star:  # the text after a hyphen is ignored
         low, high = field.low, field.high
     else:
         low = _number(ends[0], field)
@@ -207,7 +216,9 @@ def _range(part: str, field: _Field) -> tuple[range, bool]:
 
 
 def _sunday(part: str, field: _Field) -> str | None:
-    """Return what a day of the week that counts Sunday as 7 is called here."""
+    """Return the day of the week or the range with Sunday written as the parser reads it (0). None if Sunday is not
+    the fault.
+    """
     if field.name != "day of week":
         return None
     if part == "7":
@@ -223,7 +234,7 @@ def _sunday(part: str, field: _Field) -> str | None:
 
 
 _DIGITS = 18
-"""More are no number to the parser, which reads 64 bits."""
+"""The most digits of a number: the parser reads 64 bits."""
 
 
 def _number(text: str, field: _Field) -> int:

@@ -1,8 +1,8 @@
 """CEL expressions in spec.kubelet: `maxPods`, and the values of `kubeReserved` and `systemReserved`.
 
 The facts are those of the AWS provider 1.15.0: pkg/cel/environment.go, and `buildCELVars`, `pods` and
-`ENILimitedPods` of pkg/providers/instancetype/types.go. An expression yields an int or a double, whose fraction
-is dropped; neither it nor `maxPods` may come out negative for any instance type of the region.
+`ENILimitedPods` of pkg/providers/instancetype/types.go. An expression yields an int or a double, whose fraction is
+dropped. The result must not be negative for any instance type of the region.
 """
 
 from __future__ import annotations
@@ -29,25 +29,29 @@ _QUANTITY = r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][-+]?[
 _OF_NETWORK = r"\b(default_enis|ips_per_eni|max_pods)\b"
 _MOST_PODS = 2**31 - 1
 _WITHOUT_LIMIT = 110
-"""Pods on a node of Windows, whose number does not follow from its network interfaces."""
+"""Pods on a Windows node: their number does not depend on its network interfaces."""
 
 VARIABLES = ("vcpus", "memory_mib", "default_enis", "ips_per_eni", "max_pods", "instance_type")
 
 
 class NotCompiled(ValueError):
-    """An expression that the controller does not compile. The message says why, without a full stop."""
+    """Raised if the controller does not compile an expression. The message gives the reason, without a full stop."""
 
 
 class NoRuntime(NotCompiled):
-    """There is no CEL runtime here, so nothing is known of any expression."""
+    """Raised if nodelint cannot evaluate an expression: CEL is not installed, or a budget of its own excludes the
+    expression.
+    """
 
 
 class NoNumber(ArithmeticError):
-    """An expression that yields no usable number for an instance type. The message says what it does: `is -3`."""
+    """Raised if an expression yields no usable number for an instance type. The message begins with a verb: `is
+    -3`.
+    """
 
 
 class Expression(NamedTuple):
-    """An expression of a class: the field that holds it, such as `kubeReserved.cpu`, and where it stands."""
+    """A CEL expression in an EC2NodeClass: its field, such as `kubeReserved.cpu`, its text and its node."""
 
     field: str
     text: str
@@ -55,7 +59,9 @@ class Expression(NamedTuple):
 
 
 class ExpressionFailure(NamedTuple):
-    """An expression that fails for `number` instance types, and what it does for the first of them."""
+    """An expression that fails for `number` instance types. `instance_type` is the first of them, `what` the result
+    for it.
+    """
 
     expression: Expression
     instance_type: str
@@ -64,7 +70,9 @@ class ExpressionFailure(NamedTuple):
 
 
 def expressions(node_class: EC2NodeClass) -> list[Expression]:
-    """Return the expressions of a class in the order of its text. A text with a placeholder is not one."""
+    """Return the CEL expressions of an EC2NodeClass in the order of the file, without those that hold a
+    placeholder.
+    """
     kubelet = node_class.node.find("spec", "kubelet")
     found = []
     for entry in kubelet.entries if kubelet is not None else ():
@@ -80,10 +88,11 @@ def expressions(node_class: EC2NodeClass) -> list[Expression]:
 
 @cache
 def compiled(text: str) -> Callable[[dict[str, object]], int]:
-    """Return what works an expression out for the variables of an instance type.
-
-    Raise NotCompiled, and NoRuntime where the extra `cel` is not installed. The function that comes back raises
+    """Return a function that evaluates an expression for the variables of an instance type. That function raises
     NoNumber.
+
+    Raise NotCompiled if the controller does not compile the expression. Raise NoRuntime if nodelint cannot evaluate
+    it, for example because the extra `cel` is not installed.
     """
     try:
         environment, ints, doubles, errors = _environment()
@@ -110,9 +119,10 @@ def compiled(text: str) -> Callable[[dict[str, object]], int]:
 
 
 def failures(node_class: EC2NodeClass, names: Iterable[str], catalog: Catalog) -> Iterator[ExpressionFailure]:
-    """Yield the expressions that fail for some of these instance types, as far as their network limits are known.
+    """Yield the expressions that fail for some of the instance types `names`.
 
-    All expressions of the class have to compile. `names` are gone through in their order.
+    An expression is skipped for types whose network limits it needs and nodelint does not know. All expressions of
+    the class must compile. The first failing type is the first in the order of `names`.
     """
     checked = sorted(expressions(node_class), key=lambda expression: expression.field != "maxPods")
     failed: dict[int, list[tuple[str, str]]] = {}
@@ -123,15 +133,17 @@ def failures(node_class: EC2NodeClass, names: Iterable[str], catalog: Catalog) -
                 value = _value(expression, variables)
             except NoNumber as error:
                 failed.setdefault(index, []).append((name, str(error)))
-                break  # the controller looks no further
-            if expression.field == "maxPods":  # what the reservations see as max_pods
+                break  # the controller stops at the first failure
+            if expression.field == "maxPods":  # the reservations use this value as `max_pods`
                 variables["max_pods"] = None if value is None else _per_core(node_class, value, variables["vcpus"])
     for index, found in sorted(failed.items()):
         yield ExpressionFailure(checked[index], *found[0], len(found))
 
 
 def _value(expression: Expression, variables: dict[str, Any]) -> int | None:
-    """Return what an expression yields; None if it asks for what is not known. Raise NoNumber."""
+    """Return the integer that an expression yields. None if it uses a variable that is not known. Raise NoNumber if
+    the controller refuses the number.
+    """
     if any(variables[name] is None for name in re.findall(_OF_NETWORK, expression.text)):
         return None
     value = compiled(expression.text)(variables)
@@ -141,7 +153,7 @@ def _value(expression: Expression, variables: dict[str, Any]) -> int | None:
 
 
 def _variables(node_class: EC2NodeClass, name: str, catalog: Catalog) -> dict[str, Any]:
-    """Return the variables of an instance type; None for what follows from network limits that are not known."""
+    """Return the CEL variables of an instance type. A variable that depends on unknown network limits is None."""
     limits = catalog.resources.network(name)
     cards = limits.cards if limits is not None else ()
     vcpus = int(catalog.label(name, CPU) or 0)
@@ -176,7 +188,7 @@ def _per_core(node_class: EC2NodeClass, pods: int, vcpus: int) -> int:
 
 
 def _without_addresses(node_class: EC2NodeClass) -> int:
-    """Interfaces of the default card that carry no addresses for pods."""
+    """Return the number of interfaces of network card 0 that have no addresses for pods (efa-only)."""
     interfaces = node_class.node.find("spec", "networkInterfaces")
     kinds = [
         (node.get("networkCardIndex"), node.get("interfaceType"))
@@ -201,7 +213,11 @@ def _whole(value: float) -> int:
 
 @cache
 def _environment() -> tuple[Any, Any, Any, Any]:
-    """CEL's standard library with the variables and `min` and `max` of two numbers; and its types of results."""
+    """Return a CEL environment and its types int, double and error.
+
+    The environment has CEL's standard library, the variables of the controller, and its `min` and `max` of two
+    numbers.
+    """
     from cel_expr_python import cel
 
     kind = cel.Type
@@ -228,7 +244,7 @@ def _environment() -> tuple[Any, Any, Any, Any]:
 
 
 def _shorten_message(message: str) -> str:
-    """Return a compiler's message in a few words."""
+    """Return the message of the CEL compiler in a few words."""
     overload = re.search(r"no matching overload for '_?([^'_]{1,80})_?' applied to '\(([^)]{0,300})\)'", message)
     if overload:
         hint = ": convert with double()" if {"int", "double"} <= set(overload[2].split(", ")) else ""

@@ -1,8 +1,8 @@
-"""spec.kubelet of an EC2NodeClass in the releases whose API server takes any map there: what the controller checks.
+"""Checks of the controller for spec.kubelet, in the releases whose API server accepts any map there.
 
 The facts are those of the AWS provider's main branch: `ValidateKubeletConfig` (pkg/apis/v1), and
-`validateKubeletFieldsSupported` (pkg/controllers/nodeclass/validation.go). A class that fails one of these
-checks is not ready, and no pool launches nodes with it. Expressions in it: `expressions`.
+`validateKubeletFieldsSupported` (pkg/controllers/nodeclass/validation.go). A class that fails one of these checks is
+not ready, and no NodePool launches nodes with it. The module `expressions` checks CEL expressions.
 """
 
 from __future__ import annotations
@@ -30,19 +30,21 @@ _ALL_FAMILIES = frozenset(
         *("maxPods", "podsPerCore", "systemReserved"),
     )
 )
-"""The fields that Karpenter itself reads, and so brings to nodes of any family."""
+"""The fields that Karpenter itself reads, so that they have an effect with every AMI family."""
 
 _WHOLE = ("AL2023", "Custom")
-"""The families that take every field: AL2023 hands the map on, with Custom the user data is the user's own."""
+"""The AMI families that accept every field: for AL2023 Karpenter passes on the whole map, for Custom the user writes
+the user data.
+"""
 
 
 def is_open(release: Version) -> bool:
-    """Whether the API server of a release takes any map as spec.kubelet."""
+    """Return whether the API server of a release accepts any map as spec.kubelet."""
     return behaves("open-kubelet", release)
 
 
 def family_of(node_class: EC2NodeClass) -> str | None:
-    """Return the AMI family of a class, as written or as its alias implies it; None if that is not known."""
+    """Return the AMI family of a class, from amiFamily or else from its alias. None if it is not known."""
     family = node_class.ami_family
     if family is not None:
         return family if isinstance(family, str) else None
@@ -52,14 +54,14 @@ def family_of(node_class: EC2NodeClass) -> str | None:
 
 
 def problems(node_class: EC2NodeClass, release: Version) -> Iterator[ControllerProblem]:
-    """Yield what the controller refuses in spec.kubelet, less its expressions."""
+    """Yield each problem of the controller with spec.kubelet, except in CEL expressions."""
     kubelet = node_class.node.find("spec", "kubelet")
     if kubelet is None or kubelet.kind != "mapping" or not is_open(release):
         return
     for problem in check_part(node_class, kubelet, "spec.kubelet", _shape(release), release):
         if problem.layer == "unjudged":
             continue
-        # The fields are those of the library that a release is built with; that of 1.15 was not to be read.
+        # The fields are those of the kubelet library of the release. For 1.15 the library could not be read.
         severity: Severity = "warning" if problem.layer == "unknown" else "error"
         yield ControllerProblem(
             problem.node,
@@ -76,7 +78,9 @@ def problems(node_class: EC2NodeClass, release: Version) -> Iterator[ControllerP
 
 
 def lost_fields(node_class: EC2NodeClass, kubelet: Node) -> Iterator[ControllerProblem]:
-    """Yield what releases whose API server knows the fields of spec.kubelet leave out of the nodes of a family."""
+    """Yield the fields of spec.kubelet that have no effect on nodes of the class's AMI family, for releases whose API
+    server validates spec.kubelet.
+    """
     yield from _no_addresses(kubelet)
     family = family_of(node_class)
     if family is None or family in _WHOLE:
@@ -94,9 +98,9 @@ def lost_fields(node_class: EC2NodeClass, kubelet: Node) -> Iterator[ControllerP
 
 
 def _no_addresses(kubelet: Node) -> Iterator[ControllerProblem]:
-    """Yield texts in `clusterDNS` that are no IP address.
+    """Yield texts in `clusterDNS` that are not an IP address.
 
-    The kubelet logs them and goes on without (kubernetes pkg/kubelet/kubelet.go, NewMainKubelet).
+    The kubelet logs and ignores them (kubernetes pkg/kubelet/kubelet.go, NewMainKubelet).
     """
     servers = kubelet.get("clusterDNS")
     for server in servers.items if servers is not None else ():
@@ -112,7 +116,9 @@ def _no_addresses(kubelet: Node) -> Iterator[ControllerProblem]:
 
 
 def _is_address(text: str) -> bool:
-    """Whether the kubelet takes a text for an address: zeros before a number of IPv4 are none to it."""
+    """Return whether the kubelet reads a text as an IP address. It ignores leading zeros in a number of an IPv4
+    address.
+    """
     from ipaddress import ip_address
 
     try:
@@ -129,12 +135,12 @@ def _shape(release: Version) -> SchemaNode:
 
 
 def _suggested_value(problem: SchemaProblem) -> str | None:
-    """Return the value that was plainly meant; of a misspelt field the message names it."""
+    """Return the value that was probably meant. None for a misspelled field: its message names the field already."""
     return None if problem.layer == "unknown" else problem.suggestion
 
 
 def _unsupported(kubelet: Node, family: str | None) -> Iterator[ControllerProblem]:
-    """Yield fields that nodes of a family would not get."""
+    """Yield the fields of spec.kubelet that nodes of an AMI family do not support."""
     if family is None or family in _WHOLE:
         return
     fields = _shape_fields()

@@ -1,8 +1,7 @@
 """Checks of the controller and of EC2 for an EC2NodeClass that the API server accepts.
 
-The facts are those of the AWS provider 1.0.0 to 1.14.1 (selector terms become filters of Describe calls,
-block devices and user data become a launch template) and of the EC2 API reference (`EbsBlockDevice`, user
-data, tags).
+The facts are those of the AWS provider 1.0.0 to 1.14.1 (selector terms become filters of Describe calls, block
+devices and user data become a launch template) and of the EC2 API reference (`EbsBlockDevice`, user data, tags).
 """
 
 from __future__ import annotations
@@ -23,21 +22,23 @@ from nodelint.text import Node
 _UNREADABLE = "the API server accepts the object, but the controller cannot read it, nor any list that includes it"
 
 _USER_DATA = 16384
-"""The bytes of user data that EC2 takes, before base64."""
+"""The largest user data that EC2 accepts, in bytes before base64."""
 
 _ADDED = 1500
-"""The least that Karpenter adds to the user data of a family: the certificate of the cluster alone is as long."""
+"""The fewest bytes that Karpenter adds to the user data of an AMI family: the certificate of the cluster alone has as
+many.
+"""
 
-# A security group's term looks at the first of these that is there, and at none of those beside it.
+# Of a security group's term, Karpenter uses the first of these fields that is set, and ignores the listed others.
 _GROUP_FIELDS: tuple[tuple[str, tuple[str, ...]], ...] = (("id", ("name", "tags")), ("name", ("tags", "id")))
 
 _LONGEST_ROLE = 64
 _LONGEST_PROFILE = 128
-"""Characters of the names of IAM roles and instance profiles (IAM User Guide, quotas)."""
+"""The most characters in the name of an IAM instance profile, after those of a role (IAM User Guide, quotas)."""
 
 
 def node_class(obj: EC2NodeClass, release: Version) -> Iterator[ControllerProblem]:
-    """Yield what is wrong with a class, in the order of its fields."""
+    """Yield the problems of an EC2NodeClass, in the controller's order of its fields."""
     yield from _images(obj, release)
     yield from _subnets(obj)
     yield from _security_groups(obj)
@@ -74,7 +75,9 @@ _ARN = (
     r"(?:\$\{\s*)?(?:aws_iam_role\.[\w\[\]\"*.-]+\.arn|module\.[\w\[\]\"*.-]+\.(?:node_)?iam_role_arn)(?:\s*\})?"
     r"|\$\{?\s*[\w.]*(?i:role_?arn)\s*\}?|\{\{-?\s*\.Values\.[\w.]*(?i:role_?arn)\s*(?:\|\s*quote\s*)?-?\}\}"
 )
-"""A reference that is the ARN of a role: an attribute or output in Terraform, or a variable that is called so."""
+"""A pattern for references to the ARN of a role: an attribute or output in Terraform, or a variable with such a
+name.
+"""
 
 
 def _role(obj: EC2NodeClass, release: Version) -> Iterator[ControllerProblem]:
@@ -165,7 +168,7 @@ def _security_groups(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
 
 
 def _all_hold(terms: Sequence[SelectorTerm], first: str, others: Sequence[str]) -> bool:
-    """Whether every term holds `first` together with one of `others`; then admission refuses the list."""
+    """Return whether every term has `first` and one of `others`: then the API server refuses the list already."""
     return all(_is_set(t.node, first) and any(_is_set(t.node, other) for other in others) for t in terms)
 
 
@@ -181,7 +184,7 @@ def _reservations(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
                 node = item.key(name)
                 if node is not None and _is_set(item, name) and not every:
                     narrows = name != "ownerID" or _is_set(item, "tags") or _is_set(item, "instanceMatchCriteria")
-                    way_out = "give it a term of its own" if narrows else "remove it"
+                    way_out = "give it a term of its own" if narrows else f"remove `{name}`"
                     yield ControllerProblem(
                         node,
                         f"`{name}` has no effect in a term with `id`: {way_out}",
@@ -224,7 +227,9 @@ def _id(term: SelectorTerm, prefix: str, what: str) -> Iterator[ControllerProble
 
 
 def _everything(term: SelectorTerm, what: str, fields: Sequence[str]) -> Iterator[ControllerProblem]:
-    """Yield a problem for a term that becomes a query without a filter: `tags: {}`, or an empty name."""
+    """Yield a problem for a selector term without any filter (`tags: {}`, or an empty name), and for each tag without
+    a value, which the API server drops.
+    """
     tags = term.node.get("tags")
     dropped = [label for label in term.tags if label.node.kind == "scalar" and label.node.value is None]
     if (
@@ -269,7 +274,7 @@ def _dropped_tag(label: Label, what: str) -> ControllerProblem:
 
 
 def _is_set(node: Node, name: str) -> bool:
-    """Whether a field has a value: the API server drops a null."""
+    """Return whether a field has a value other than null: the API server drops a null."""
     value = node.get(name)
     return value is not None and not (value.kind == "scalar" and value.value is None)
 
@@ -328,7 +333,7 @@ def _user_data(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
     if family is None and len(aliases) == 1 and isinstance(aliases[0], str):
         family = aliases[0].partition("@")[0]
     if isinstance(family, str) and family.lower() == "bottlerocket":
-        return  # it is written anew, so that its length says nothing
+        return  # Karpenter writes this TOML again, so the length in the file is not the final one
     size = len(data.encode("utf-8", "surrogatepass"))
     if not isinstance(family, str):
         return

@@ -1,4 +1,4 @@
-"""A problem that the controller reports for an object that the API server accepts."""
+"""A problem that the controller finds in an object that the API server accepts."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ NO_LAUNCH = "EC2 refuses every launch with this class"
 
 
 class Choice(NamedTuple):
-    """A value that may have been meant, and what it is in words.
+    """A value that the author may have meant, with a description.
 
-    `node` is where it goes; None for the place of the problem.
+    `node` is the node to replace with the value; None for the node of the problem.
     """
 
     name: str
@@ -21,13 +21,12 @@ class Choice(NamedTuple):
 
 
 class ControllerProblem(NamedTuple):
-    """One thing that admission lets through and that does not work.
+    """A fault in an object that the API server accepts.
 
-    `node` is the tightest place. `kind` is a slug that identifies the problem, so that a rule which
-    explains one of them better can win. `consequence` is what happens at run time, in words that do
-    not depend on the value. `suggestion` is the text that should stand at the place, where it is plain;
-    `choices` are values of which only the author knows which. `wanted` is the JSON type that the value should have
-    and has not.
+    `node` is the smallest node with the fault. `kind` is a slug for the kind of problem: a more specific rule for
+    this kind replaces the finding. `consequence` is what happens at run time, in words that do not depend on the
+    value. `suggestion` is the text that replaces the node, if only one is possible. `choices` are values between
+    which only the author can choose. `wanted` is the JSON type that the value should have, if it has another.
     """
 
     node: Node

@@ -1,7 +1,6 @@
-"""Small grammars of Kubernetes and Go that more than one check reads.
+"""Small grammars of Kubernetes and Go that several checks read.
 
-What every requirement is checked against is written without regular expressions, which take longer to compile than a
-check of one file has.
+The checks of every requirement use no regular expressions: to compile these takes longer than to check one file.
 """
 
 from __future__ import annotations
@@ -14,12 +13,14 @@ _STEP = r"(?<![0-9.])([0-9]*+\.?[0-9]*+)(ns|us|µs|μs|ms|s|m|h)"
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 LONGEST = 2562047 * 3600.0
-"""The seconds that a duration of Go can hold, in whole hours: it counts nanoseconds in 63 bits."""
+"""The longest duration of Go in seconds, in whole hours: Go counts nanoseconds in 63 bits."""
 
 
 @lru_cache(maxsize=1 << 12)
 def label_value_fault(text: str) -> str | None:
-    """Return why a text is not a valid label value, None if it is one (at most 63 letters, digits, `-`, `_`, `.`)."""
+    """Return why a text is not a valid label value (at most 63 letters, digits, `-`, `_`, `.`). None if it is
+    valid.
+    """
     if len(text) > 63:
         return f"is longer than 63 characters ({len(text)})"
     return None if not text or _is_label(text) else "is not a valid label value"
@@ -27,7 +28,7 @@ def label_value_fault(text: str) -> str | None:
 
 @lru_cache(maxsize=1 << 12)
 def qualified_name_fault(text: str) -> str | None:
-    """Return why a text is not a qualified name (`name` or `prefix/name`), None if it is one."""
+    """Return why a text is not a qualified name (`name` or `prefix/name`). None if it is one."""
     prefix, slash, name = text.rpartition("/")
     if "/" in prefix:
         return "has more than one slash"
@@ -43,12 +44,12 @@ def qualified_name_fault(text: str) -> str | None:
 
 
 def is_one_step(text: str) -> bool:
-    """Whether a text is one whole number of hours, minutes or seconds, as most durations are: `720h`."""
+    """Return whether a text is a whole number of hours, minutes or seconds, like most durations: `720h`."""
     return text.endswith(("h", "m", "s")) and text.isascii() and text[:-1].isdigit()
 
 
 def seconds(text: str) -> float | None:
-    """Return a duration as Go's time.ParseDuration reads it, in seconds; None if it refuses the text."""
+    """Return a duration in seconds, as Go's time.ParseDuration reads it. None if Go refuses the text."""
     if is_one_step(text):
         length = float(text[:-1]) * _SECONDS[text[-1]]
         return length if length <= LONGEST else None
@@ -65,7 +66,7 @@ def _is_label(text: str) -> bool:
 
 @lru_cache(maxsize=1 << 8)
 def _is_subdomain(text: str) -> bool:
-    """Lower-case names of letters, digits and hyphens, joined by dots."""
+    """Return whether a text is a DNS subdomain: lower-case names of letters, digits and hyphens, joined by dots."""
     return all(
         part.isascii() and part.replace("-", "").isalnum() and part == part.lower() and part[0] != "-" != part[-1]
         for part in text.split(".")

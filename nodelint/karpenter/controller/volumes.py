@@ -1,4 +1,5 @@
-"""Volumes of a class that EC2 refuses: devices mapped twice, sizes, and what a volume type takes.
+"""Volumes of an EC2NodeClass that EC2 refuses: duplicate devices, sizes, and settings that a volume type does not
+accept.
 
 The limits are those of the EBS User Guide (`data/volumes.json`).
 """
@@ -29,7 +30,7 @@ _GIB = {"Gi": 1.0, "G": 1e9 / 2**30, "Ti": 1024.0, "T": 1e12 / 2**30}
 
 
 def volumes(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
-    """Yield what is wrong with the class's `blockDeviceMappings`, in their order."""
+    """Yield the problems of the class's `blockDeviceMappings`, in the order of the file."""
     mappings = obj.node.find("spec", "blockDeviceMappings")
     devices: set[str] = set()
     for mapping in mappings.items if mappings is not None else ():
@@ -48,7 +49,7 @@ def volumes(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
 
 
 def _below_snapshot(obj: EC2NodeClass, device: object, ebs: Node) -> Iterator[ControllerProblem]:
-    """Yield a root volume below the size of the snapshot that it is made of, for images that AWS publishes."""
+    """Yield a root volume that is smaller than the snapshot of the AWS image that the class's alias selects."""
     alias = alias_of(obj)
     row = alias_families().get(alias.alias.family) if alias is not None else None
     facts = table("volumes")["devices"].get(row["amiFamily"]) if row is not None else None
@@ -62,9 +63,11 @@ def _below_snapshot(obj: EC2NodeClass, device: object, ebs: Node) -> Iterator[Co
 
 
 def _incomplete(mapping: Node) -> Iterator[ControllerProblem]:
-    """Yield a mapping without a field that the API server does not ask for and the controller reads unseen."""
+    """Yield a mapping without `deviceName` or `ebs`. The API server accepts it, and the controller reads the field
+    without a check.
+    """
     if any(entry.name not in ("deviceName", "ebs", "rootVolume") for entry in mapping.entries):
-        return  # one of those may be meant: the API server's to say
+        return  # the unknown field may be a misspelt one: the schema reports this
     for field in ("deviceName", "ebs"):
         node = mapping.get(field)
         if node is None or (node.kind == "scalar" and node.value is None):
@@ -98,9 +101,7 @@ def _ebs(ebs: Node, partial: bool) -> Iterator[ControllerProblem]:
 
 
 def _to_gp3(ebs: Node) -> Iterator[Choice]:
-    """Yield the type of volume that has IOPS and a throughput of its own and takes both, where it takes what is
-    written.
-    """
+    """Yield gp3 as another volume type if gp3 accepts the written iops and throughput."""
     limits = table("volumes")["limits"]["gp3"]
     for field in ("iops", "throughput"):
         node = ebs.get(field)
@@ -115,7 +116,9 @@ def _to_gp3(ebs: Node) -> Iterator[Choice]:
 
 
 def _performance(ebs: Node, kind: str, limits: Mapping[str, Any]) -> Iterator[ControllerProblem]:
-    """Numbers out of the range of a volume type, or too large for what they depend on."""
+    """Yield iops and throughput that are outside the range of a volume type, or too large for the volume's size or
+    iops.
+    """
     requested: dict[str, int] = {}
     for field, unit in (("iops", "IOPS"), ("throughput", "MiB/s")):
         node = ebs.get(field)
@@ -155,7 +158,7 @@ def _performance(ebs: Node, kind: str, limits: Mapping[str, Any]) -> Iterator[Co
 
 
 def _gib(ebs: Node) -> float | None:
-    """Return the volume's size in GiB, as EC2 gets it; None if it is not known."""
+    """Return the volume's size in GiB, as EC2 gets it. None if it is not known."""
     size = text(ebs.get("volumeSize"))
     found = re.fullmatch(r"(\d+)(Gi|G|Ti|T)", size) if isinstance(size, str) else None
     return None if found is None else int(found[1]) * _GIB[found[2]]

@@ -1,9 +1,9 @@
-"""AMI families, aliases and selector terms -> the images that Karpenter would find.
+"""Find the images that Karpenter selects for the AMI family, the alias or the selector terms of a class.
 
-With facts from AWS they are those that the controller of a release has, in the order in which it tries them
-(`images.choice`). Without, what the files tell: `data/images.json` says which images each alias family has in
-which release, and for whom each is; the name of an image in a published scheme holds its architecture
-(`images.names`); an id, a tag or a name of one's own does not, and stays unknown.
+With facts from AWS, these are the images that the controller of a release selects, in the order in which it tries
+them (`images.choice`). Without such facts, the files decide: `data/images.json` lists the images of each alias family
+in each release, and which instance types each image suits. The name of an image in a published scheme contains its
+architecture (`images.names`). An id, a tag or a custom name does not: the architecture is unknown.
 """
 
 from __future__ import annotations
@@ -94,10 +94,10 @@ def images_of(
     kubernetes: KubernetesVersion | None = None,
     facts: AwsFacts = NOTHING,
 ) -> ImageSet:
-    """Return the images that a class's terms find in a release, with what is unknown and what is wrong about them.
+    """Return the images that the terms of a class select in a release, with the unknown facts and the problems.
 
-    Without a Kubernetes version nothing that depends on it removes an image: it is a problem that is not `active`. A
-    fact that is missing leaves a term to what the file says about it. Deprecation is judged at `facts.now`.
+    Without a Kubernetes version, no image is removed that one version may have: the problem is then not `active`. If
+    an AWS fact about a term is missing, the term is judged by the file alone. Deprecation is judged at `facts.now`.
     """
     found = _of_spec(node_class, release, kubernetes, facts)
     if found.complete or facts:
@@ -129,10 +129,11 @@ def _of_spec(
 
 
 def _of_status(node_class: EC2NodeClass) -> Iterable[Image]:
-    """Yield the images that a controller has put into the class's status: an object as `kubectl get` prints it.
+    """Yield the images in the status of a class as `kubectl get` prints it, in their order, each with its
+    requirements.
 
-    They are in its order, each with what it asks of an instance type (Karpenter 1.0.0 and newer). None if the status
-    is of an older spec.
+    Karpenter 1.0.0 and newer writes them. Nothing is yielded if the status belongs to an older generation of the
+    class.
     """
     field = node_class.node.find("status", "amis")
     generation, conditions = (

@@ -1,4 +1,4 @@
-"""The images of a class with an alias: those behind its SSM parameters, else those in the data."""
+"""The images of a class with an alias: those of its SSM parameters if AWS facts have them, else those of the data."""
 
 from __future__ import annotations
 
@@ -54,7 +54,9 @@ def of_alias(
 def alias_problems(
     alias: Alias, node: Node, release: Version, kubernetes: KubernetesVersion | None = None
 ) -> Iterable[ImageProblem]:
-    """Yield why an alias finds no image: family, release, version form or Kubernetes; one reason at most."""
+    """Yield the reason why an alias selects no image: its family, the release, its version or Kubernetes. At most one
+    is yielded.
+    """
     shown = short(f"{alias.family}@{alias.version}", 48)
     row = alias_families().get(alias.family)
     if row is None:
@@ -88,7 +90,7 @@ def _offline(asked_alias: AskedAlias, release: Version) -> tuple[Image, ...]:
 
 
 def _of_row(alias: AskedAlias, arch: str, variants: tuple[str, ...], release: Version) -> Image:
-    """Return an image of an alias as published, without an id."""
+    """Return an image of an alias as the data lists it, without an id."""
     family = alias.alias.family
     choices = _choices(family, arch, variants, release)
     return Image(alias.node, arch, variants, choices, family=family, alias=alias.shown)
@@ -96,7 +98,7 @@ def _of_row(alias: AskedAlias, arch: str, variants: tuple[str, ...], release: Ve
 
 @cache
 def _choices(family: str, arch: str, variants: tuple[str, ...], release: Version) -> tuple[Requirements, ...]:
-    """Return what each variant of a family's image asks of an instance type."""
+    """Return the requirements of each variant of a family's image on instance types."""
     build = alias_families()[family].get("build")
     return tuple(_choice(arch, variant, build, release) for variant in variants)
 
@@ -113,9 +115,10 @@ def _looked_up(
     kubernetes: KubernetesVersion | None,
     facts: AwsFacts,
 ) -> tuple[tuple[Image, ...], TermImages]:
-    """Return the images behind an alias's parameters, and those as published of which that is not known.
+    """Return the images of an alias's SSM parameters, and what was found for each parameter.
 
-    A parameter that does not exist, or that may not be read, costs Karpenter one image only.
+    If a parameter is not known, the image of the data takes its place. A parameter that does not exist, or that
+    Karpenter may not read, costs Karpenter only one image.
     """
     alias, node = asked_alias.alias, asked_alias.node
     if kubernetes is None:

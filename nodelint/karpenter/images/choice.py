@@ -1,7 +1,7 @@
-"""Which of the images that terms find Karpenter takes: the loop of its AMI provider, by release.
+"""Which images Karpenter uses of those that the terms of a class find: the loop of its AMI provider, by release.
 
-EC2 finds images by state and deprecation as the release asks for them. Of those that ask the same of an
-instance type the best one is kept: before 1.1.0 the newest, since then one that is not deprecated first.
+EC2 filters images by state and deprecation as the release requests. Of images with the same requirements on instance
+types, Karpenter keeps one: before 1.1.0 the newest; since 1.1.0 the newest that is not deprecated, else the newest.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from nodelint.model.requirement import Requirement, Requirements
 
     Why = Literal["state", "deprecated", "architecture", "older"]
-    """Why the controller passes an image over."""
+    """The reason why the controller does not use an image."""
 else:
     Why = str
 
 ARCHITECTURES = ("amd64", "arm64")
-"""The architectures of which Karpenter takes images."""
+"""The architectures whose images Karpenter uses."""
 
 
 class Passed(NamedTuple):
-    """An image that the controller passes over, and the image of its architecture that it takes instead.
+    """An image that the controller does not use, and the image of its architecture that it uses instead.
 
-    Without `by` the release does not see the image at all, whatever else there is, or makes nothing of it.
+    If `by` is None, there is no other image of this architecture, or the release cannot use the image in any case.
     """
 
     image: MachineImage
@@ -41,17 +41,18 @@ class Passed(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """An image with one set of what it asks of an instance type."""
+    """An image with one set of requirements on instance types."""
 
     image: MachineImage
     requirements: Requirements
 
 
 def why_unseen(image: MachineImage, release: Version, now: datetime | None, *, latest: bool = False) -> Why | None:
-    """Return why a release does not see an image that is there; None if it does. `latest` is an alias at latest.
+    """Return why a release does not find an existing image, or cannot use it. None if it does use it. `latest` is
+    true for an alias at latest.
 
-    Without a filter on the state (before 1.2.2) EC2 gives all images but disabled ones. An image's owner sees it
-    though it is deprecated (AWS, DescribeImages).
+    Before 1.2.2 Karpenter did not filter by state, and EC2 returned all images except disabled ones. The owner of a
+    deprecated image still finds it (AWS, DescribeImages).
     """
     if image.state == "disabled" or (image.state != "available" and not has_defect("pending-images", release)):
         return "state"
@@ -65,14 +66,14 @@ def why_unseen(image: MachineImage, release: Version, now: datetime | None, *, l
 
 
 def is_deprecated(image: MachineImage, now: datetime | None) -> bool:
-    """Whether an image's time of deprecation has come."""
+    """Return whether the deprecation time of an image has passed at `now`. False if `now` is None."""
     return bool(image.deprecated) and now is not None and _seconds(image.deprecated) <= now.timestamp()
 
 
 def choose(candidates: Iterable[Candidate], release: Version, now: datetime | None) -> list[Candidate]:
-    """Return the candidates that are kept, one for each set of requirements.
+    """Return the candidates that the controller keeps: one for each set of requirements.
 
-    Of two with the same time and name the controller keeps one at random; here it is the lower id.
+    If two have the same time and name, the controller keeps one at random. This function keeps the lower id.
     """
     ranks_deprecated = behaves("deprecated-found", release)
 
@@ -100,7 +101,7 @@ def passed_over(
     *,
     latest: bool = False,
 ) -> tuple[Passed, ...]:
-    """Return those of some images that the controller does not take, with the reason."""
+    """Return the images that are not in `taken`, each with the reason why the controller does not use it."""
     used = {image.id: image for image in taken}
     found = []
     for image in images:
@@ -118,5 +119,5 @@ def passed_over(
 
 
 def _seconds(at: str | None) -> int:
-    """Return seconds since 1970; a time that is missing is before all others."""
+    """Return a time in seconds since 1970. A missing time is before all others."""
     return int(moment(at).timestamp()) if at else -(2**63)

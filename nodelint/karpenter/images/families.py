@@ -1,6 +1,6 @@
-"""What the data says of alias families: their releases, versions and images, and for whom each image is.
+"""Facts about the alias families: their releases, versions and images, and which instance types each image suits.
 
-`data/images.json` holds it, read from the source of every release.
+The facts are in `data/images.json`, which was read from the source of every release.
 """
 
 from __future__ import annotations
@@ -17,12 +17,14 @@ from nodelint.model.requirement import Requirement, Requirements
 
 
 def provenance() -> tuple[str, str]:
-    """Return where the image facts are from, and the date of what was read."""
+    """Return the origin of the image facts, and the date on which they were read."""
     return table("images")["origin"], table("images")["date"]
 
 
 def families(release: Version | None = None, kubernetes: KubernetesVersion | None = None) -> tuple[str, ...]:
-    """Return the alias families, of one release and with images for one Kubernetes version where these are given."""
+    """Return the alias families. With a release, only those of the release; with a Kubernetes version, only those
+    with images for that version.
+    """
     return tuple(
         name
         for name, family in alias_families().items()
@@ -32,26 +34,28 @@ def families(release: Version | None = None, kubernetes: KubernetesVersion | Non
 
 
 def family_title(family: str) -> str:
-    """Return `Amazon Linux 2023` for `al2023`."""
+    """Return the title of an alias family: `Amazon Linux 2023` for `al2023`."""
     title: str = alias_families()[family]["title"]
     return title
 
 
 def ami_family_of(family: str) -> str:
-    """Return the amiFamily that goes with an alias family: `AL2023` for `al2023`."""
+    """Return the amiFamily of an alias family: `AL2023` for `al2023`."""
     field: str = alias_families()[family]["amiFamily"]
     return field
 
 
 def successor_of(family: str) -> str | None:
-    """Return the alias family that takes the place of one that ends: `al2023` for `al2`."""
+    """Return the alias family that replaces another: `al2023` for `al2`. None if there is none."""
     successor: str | None = alias_families().get(family, {}).get("successor")
     return successor
 
 
 def ended(ami_family: str) -> tuple[str, str, str | None] | None:
-    """Return, for an amiFamily whose system gets no updates any more, its name, the last day, and the amiFamily after
-    it.
+    """Return the name of an amiFamily's operating system, the last day of its updates, and the amiFamily of its
+    successor.
+
+    None if the operating system still gets updates. The successor is None if there is none.
     """
     for family in alias_families().values():
         if family["amiFamily"] == ami_family and "ended" in family:
@@ -61,9 +65,8 @@ def ended(ami_family: str) -> tuple[str, str, str | None] | None:
 
 
 def family_example(family: str, kubernetes: KubernetesVersion | None = None) -> str:
-    """Return an alias of the family in a form that its releases take, and with an image for the Kubernetes version.
-
-    That is the newest version that is known, such as `al2023@v20260714`; of a family without one, any.
+    """Return an example of an alias of a family: with its newest known version, such as `al2023@v20260714`, else with
+    the first version that has an image for the Kubernetes version, else the example of the data.
     """
     version = newest_known(family, kubernetes) or (kubernetes and first_for(family, kubernetes))
     example: str = f"{family}@{version}" if version else alias_families()[family]["example"]
@@ -71,9 +74,10 @@ def family_example(family: str, kubernetes: KubernetesVersion | None = None) -> 
 
 
 def newest_known(family: str, kubernetes: KubernetesVersion | None = None) -> str | None:
-    """Return the newest alias version that the data knows for a Kubernetes version (any, where that is not known).
+    """Return the newest alias version in the data that has an image for a Kubernetes version, or for any if that is
+    None.
 
-    None for no alias family.
+    None if the data has none, or if `family` is not an alias family.
     """
     row = alias_families().get(family, {})
     if "newest" not in row or (kubernetes is not None and not kubernetes_match(row["newestFor"], kubernetes)):
@@ -83,7 +87,7 @@ def newest_known(family: str, kubernetes: KubernetesVersion | None = None) -> st
 
 
 def first_for(family: str, kubernetes: KubernetesVersion) -> str | None:
-    """Return the first version of an alias family whose images are for a Kubernetes version.
+    """Return the first version of an alias family that has images for a Kubernetes version.
 
     None if it is not known.
     """
@@ -92,7 +96,9 @@ def first_for(family: str, kubernetes: KubernetesVersion) -> str | None:
 
 
 def version_order(version: str) -> tuple[int, ...] | None:
-    """Return what sorts pinned versions of one alias family by age; None for `latest`, and where a date is none."""
+    """Return a sort key that orders pinned versions of one alias family by age. None for `latest` and for an invalid
+    date.
+    """
     bare = version.removeprefix("v").partition("-")[0]
     numbers = tuple(int(part) for part in bare.split(".") if part.isdigit())
     if re.fullmatch(r"\d{8}", bare):
@@ -103,7 +109,9 @@ def version_order(version: str) -> tuple[int, ...] | None:
 
 
 def published_by(family: str | None, version: str) -> str | None:
-    """Return a day by which an image of a version was published, as `2024-08-07`; None if the data does not tell."""
+    """Return a day, such as `2024-08-07`, on which or before which an image of a version was published. None if it is
+    not known.
+    """
     dated = re.search(r"(?<!\d)v?(20\d\d)-?(0[1-9]|1[0-2])-?(0[1-9]|[12]\d|3[01])(?!\d)", version)
     if dated is not None:
         return "-".join(dated.groups())
@@ -115,18 +123,20 @@ def published_by(family: str | None, version: str) -> str | None:
 
 
 def alias_version_valid(alias: Alias) -> bool:
-    """Whether the version of an alias has a form under which images of the family are published."""
+    """Return whether the version of an alias has a form that published images of the family have."""
     return re.fullmatch(alias_families()[alias.family]["versions"], alias.version) is not None
 
 
 def alias_images(family: str, release: Version, alias_version: str = "latest") -> list[tuple[str, tuple[str, ...]]]:
-    """Return architecture and variants of each image of an alias in a release. KeyError for no alias family."""
+    """Return the architecture and the variants of each image of an alias in a release. Raise KeyError if `family` is
+    not an alias family.
+    """
     return [(row["arch"], tuple(row["variants"])) for row in alias_rows(family, release, alias_version)]
 
 
 def first_published(family: str, arch: str, variant: str) -> str | None:
-    """Return the alias version from which an image for an architecture and variant is published; None for all
-    versions.
+    """Return the first alias version that has an image for an architecture and variant. None if every version has
+    one, or if none has.
     """
     for image in alias_families()[family]["images"]:
         if image["arch"] == arch and variant in image["variants"] and "published" in image:
@@ -147,7 +157,9 @@ def aliases_with(
 
 
 def image_since(family: str, arch: str, variant: str, oldest: Version) -> Version | None:
-    """Return the first release from `oldest` on in which an alias has an image for an architecture and variant."""
+    """Return the first release, from `oldest` on, in which an alias has an image for an architecture and variant.
+    None if no release has.
+    """
     for release in RELEASES:
         if release >= oldest and any(a == arch and variant in v for a, v in alias_images(family, release)):
             return release
@@ -155,7 +167,9 @@ def image_since(family: str, arch: str, variant: str, oldest: Version) -> Versio
 
 
 def excluded_prefix(ami_family: str | None, release: Version) -> str | None:
-    """Return how the names of instance types begin that a family does not boot, where the release knows of it."""
+    """Return the prefix of the instance types that the controller of a release excludes for an AMI family. None if it
+    excludes none.
+    """
     for family in alias_families().values():
         excludes = family.get("excludes")
         if family["amiFamily"] == ami_family and excludes and releases_match(excludes["releases"], release):
@@ -166,10 +180,11 @@ def excluded_prefix(ami_family: str | None, release: Version) -> str | None:
 
 @cache
 def variant_requirements(variant: str, release: Version) -> tuple[Requirement, ...]:
-    """Return what a variant of an alias's image requires of an instance type in a release, except the architecture.
+    """Return the requirements of a variant of an alias's image on instance types in a release, except the
+    architecture.
 
-    Empty for Windows images, which require an operating system and build instead. Raise KeyError for a release whose
-    variants are not known.
+    Empty for Windows images, which require an operating system and build instead. Raise KeyError if the data has no
+    variants for the release.
     """
     for row in table("images")["variants"]:
         if releases_match(row["releases"], release):
@@ -178,31 +193,39 @@ def variant_requirements(variant: str, release: Version) -> tuple[Requirement, .
 
 
 def of_arch(arch: str) -> Requirements:
-    """Return what an image for an architecture asks of an instance type."""
+    """Return the requirements of an image for an architecture on instance types."""
     return Requirements([Requirement.parse(ARCH, "In", (arch,))])
 
 
 def devices_of(ami_family: str | None) -> tuple[str, str | None] | None:
-    """Return the device of a family's root volume, and that of a volume for images and pods; None for other
-    families.
+    """Return the device name of an AMI family's root volume, and that of its data volume (images and pods; None if it
+    has none).
+
+    None for a family that is not in the data.
     """
     found = table("volumes")["devices"].get(ami_family)
     return None if found is None else (found["root"], found.get("data"))
 
 
 def default_gib() -> int:
-    """Return the size that Karpenter gives the volume for images and pods where a class maps none."""
+    """Return the size in GiB that Karpenter gives the data volume if the class has no block device mappings."""
     return int(table("volumes")["defaultGiB"])
 
 
 def system_gib(ami_family: str) -> int:
-    """Return the size that Karpenter gives a family's root volume where a class maps none."""
+    """Return the size in GiB that Karpenter gives the root volume of an AMI family if the class has no block device
+    mappings.
+    """
     found = table("volumes")["devices"][ami_family]
     return int(found.get("rootGiB", default_gib()))
 
 
 def performance_cost(volume_type: str, iops: int, throughput: int) -> float | None:
-    """US dollars a month, in us-east-1, for the IOPS and MiB/s of a volume beyond those that its price holds."""
+    """Return the US dollars a month, in us-east-1, for the IOPS and MiB/s of a volume that its price does not
+    include.
+
+    None if the volume type has no price for IOPS.
+    """
     price = table("volumes")["prices"].get(volume_type)
     if not isinstance(price, dict):
         return None

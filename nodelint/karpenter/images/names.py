@@ -1,6 +1,6 @@
-"""The names and parameters under which EKS, Bottlerocket, Windows and Ubuntu images are published.
+"""The names and SSM parameters under which EKS, Bottlerocket, Windows and Ubuntu images are published.
 
-Such a name holds an image's architecture and variant, even where it is a pattern. The schemes lie in
+Such a name contains an image's architecture and variant, and often its pattern does as well. The schemes are in
 `data/image_names.json`.
 """
 
@@ -12,16 +12,16 @@ from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
 
 VARIANTS = ("standard", "nvidia", "neuron", "windows")
-"""For whom images are published, in the order in which they are listed."""
+"""The variants of published images, in the order in which they are listed."""
 
 Match = tuple[str, tuple[str, ...], str | None]
 
 
 def name_matches(pattern: str) -> list[Match]:
-    """Return what images a name pattern of `amiSelectorTerms` (`*`, `?`) can find, by the published schemes.
+    """Return the published images that a name pattern of `amiSelectorTerms` (`*`, `?`) can find.
 
-    One entry for each architecture: it, the variants that are possible, and the family if there is one only. Empty
-    where the pattern begins with no published scheme, so that images of one's own may fit it.
+    One entry for each architecture: the architecture, the possible variants, and the family (None if several are
+    possible). Empty if the pattern begins with no published scheme, so that custom images may fit it.
     """
     literal = re.split(r"[*?]", pattern, maxsplit=1)[0]
     if not literal.startswith(tuple(table("image_names")["prefixes"])):
@@ -30,15 +30,15 @@ def name_matches(pattern: str) -> list[Match]:
 
 
 def canonical() -> str:
-    """Return the account that publishes Ubuntu's images for EKS."""
+    """Return the AWS account of Canonical, which publishes Ubuntu's images for EKS."""
     return str(table("image_names")["canonical"])
 
 
 class Mixture(NamedTuple):
-    """What published images a name pattern finds that are not for the same nodes.
+    """The different kinds of published images that one name pattern finds.
 
-    `kubernetes` says that they are for several Kubernetes versions; `variants` are those of one architecture, where
-    there are several.
+    `kubernetes` is true if they are for several Kubernetes versions. `variants` are those of one architecture if it
+    has several, else empty.
     """
 
     kubernetes: bool
@@ -46,9 +46,9 @@ class Mixture(NamedTuple):
 
 
 def mixture(pattern: str, owner: str | None) -> Mixture | None:
-    """Return the published images of different kinds that a name pattern finds; None if it finds no such.
+    """Return the different kinds of published images that a name pattern finds. None if it finds only one kind.
 
-    Images of owners who publish none are their own, whatever their names.
+    None if `owner` publishes no such images: the images are then custom ones, whatever their names.
     """
     facts = table("image_names")
     if (owner is not None and owner not in facts["owners"]) or not any(fact in pattern for fact in facts["prefixes"]):
@@ -61,7 +61,9 @@ def mixture(pattern: str, owner: str | None) -> Mixture | None:
 
 
 def _minors(pattern: str, published: str) -> int:
-    """Return how many Kubernetes versions a pattern leaves open in a published scheme; two stand for all above."""
+    """Return the number of Kubernetes minor versions that a pattern can find in a published scheme: 0, 1, or 2 for
+    two and more.
+    """
     # The day or commit at the end of a name holds no version: it is what the pattern ends with, or anything else.
     named = published.rstrip("?")
     width = len(published) - len(named)
@@ -76,7 +78,7 @@ def _minors(pattern: str, published: str) -> int:
 
 
 def parameter_matches(parameter: str) -> list[Match]:
-    """Return the images for which AWS or Canonical publish an id under a parameter of this path (or ARN)."""
+    """Return the images whose ids AWS or Canonical publish under an SSM parameter with this path or ARN."""
     path = parameter
     if parameter.startswith("arn:"):
         _, found, rest = parameter.partition(":parameter/")
@@ -98,14 +100,14 @@ def _matches(kind: str, pattern: str) -> list[Match]:
 
 
 def globs_meet(glob: str, other: str) -> bool:
-    """Whether some text fits both patterns (`*` any text, `?` any one character).
+    """Return whether some text fits both patterns (`*` any text, `?` any one character).
 
     >>> globs_meet("amazon-eks-node-*", "amazon-eks-node-1.??-v*")
     True
     >>> globs_meet("amazon-eks-node-1.31-*", "amazon-eks-node-al2023-*")
     False
     """
-    # What both begin with is settled by a look; most pairs differ there.
+    # Compare the common beginning first: most pairs differ in it.
     start = 0
     for a, b in zip(glob, other, strict=False):
         if a in "*?" or b in "*?":
@@ -114,7 +116,7 @@ def globs_meet(glob: str, other: str) -> bool:
             return False
         start += 1
     glob, other = glob[start:], other[start:]
-    # Row by row from the end: row[j] says that `glob` from i on can meet `other` from j on.
+    # Row by row from the end: row[j] is true if the rest of `glob` from i on can match the rest of `other` from j on.
     width = len(other)
     below: list[bool] = []
     for i in range(len(glob), -1, -1):

@@ -1,4 +1,4 @@
-"""The images of a class: the images, what each term finds, what is unknown and what is wrong."""
+"""The images of a class, what each selector term finds, and what is unknown or wrong."""
 
 from __future__ import annotations
 
@@ -23,19 +23,21 @@ if TYPE_CHECKING:
 
 
 def unknown_fact(at: Node, reason: str, missing: Missing | None = None) -> Gap:
-    """Return what leaves open what a pool can launch: why, and the fact that is `missing` where that is why."""
+    """Return a gap: the reason why nodelint does not know what a NodePool can launch, and the `missing` AWS fact if
+    that is the reason.
+    """
     if missing is None:
         return Gap(at, "fact", reason)
     return Gap(at, "fact", reason, fact=missing.kind, transient=missing.transient)
 
 
 class Image(NamedTuple):
-    """An image that a class's terms find.
+    """An image that the terms of a class find.
 
-    `arch` is None if the image is not known. `variants` says for whom it is published. An instance type takes the
-    image where it meets one of `choices`; images found by name, tag, id or parameter ask for their architecture
-    alone, whatever their variant. `alias`, `id`, `name` and `parameter` say how it was asked for. `found` is the
-    image in EC2, where facts are available.
+    `arch` is None if the image is not known. `variants` are the device variants for which it is published. An
+    instance type can use the image if it meets one of `choices`. Images selected by name, tag, id or parameter
+    require only their architecture, whatever their variant. `alias`, `id`, `name` and `parameter` say how the class
+    selects it. `found` is the image in EC2, if AWS facts are available.
     """
 
     at: Node
@@ -51,25 +53,24 @@ class Image(NamedTuple):
 
     @property
     def known(self) -> bool:
-        """Whether it can be said which instance types take it."""
+        """Return whether nodelint knows which instance types can use the image."""
         return self.arch is not None
 
     @property
     def label(self) -> str:
-        """Return what the class calls it: alias, id, name pattern or parameter."""
+        """Return the alias, id, name pattern or parameter by which the class selects the image, or a description."""
         requested = self.alias or self.id or self.name or self.parameter
         return requested or ("images chosen by tag" if self.at.kind == "mapping" else "images that are not known")
 
 
 class TermImages(NamedTuple):
-    """What a term finds in EC2, for rules that explain it.
+    """The images that one selector term finds in EC2, for rules that explain it.
 
-    `node` is where the term says what it asks (its id, name, tags, parameter or alias), `term` None for an
-    alias that a v1beta1 class only implies, `question` None for an alias. `parameters` are SSM parameters
-    that were looked up, with their values (None: there is none). `images` are all that match, newest
-    first and in every state, `total` how many there are (the oldest are not kept). Of these Karpenter
-    takes `used`, in its order, and has a reason not to take those `passed`. Where a fact was `missing`,
-    nothing can be concluded from what is absent here.
+    `node` is the value of the term (its id, name, tags, parameter or alias). `term` is None for an alias that a
+    v1beta1 class only implies, `question` is None for an alias. `parameters` are the SSM parameters that were looked
+    up, with their values (None if the parameter does not exist). `images` are all that match, newest first and in
+    every state; `total` is their number in EC2 (the oldest are not listed). Karpenter uses `used`, in its order, and
+    does not use `passed`, each with a reason. If a fact is `missing`, an image may exist that is not listed.
     """
 
     term: SelectorTerm | None
@@ -83,17 +84,17 @@ class TermImages(NamedTuple):
     missing: Missing | None = None
 
     def skips(self) -> Iterator[Skip]:
-        """Yield what is not available, at its place; nothing if all is known."""
+        """Yield the AWS fact that is missing, at the node of the term. Nothing if all are known."""
         if self.missing is not None:
             yield Skip(self.node, self.missing.reason, self.missing.transient, self.missing.kind)
 
 
 class ImageProblem(NamedTuple):
-    """Why terms find no image, or will find none.
+    """A reason why the terms of a class find no image, now or with a later Kubernetes.
 
-    `active` says that it is so for the versions asked about; else it will be from `kubernetes` on
-    (the target Kubernetes version is not known). `since` is the first release of Karpenter without
-    the problem, if one has it.
+    `active` is true if the terms find none with the given versions. If it is false, the Kubernetes version is not
+    known, and the terms find none from `kubernetes` on. `since` is the first Karpenter release without the problem;
+    None if there is none.
     """
 
     kind: ProblemKind
@@ -105,11 +106,11 @@ class ImageProblem(NamedTuple):
 
 
 class ImageSet(NamedTuple):
-    """The images of a class: those found in EC2 as the controller tries them, then the others as written.
+    """The images of a class: first those found in EC2, in the controller's order, then the others as written.
 
-    `unknown` names the terms whose images only AWS knows, `notes` what else the files leave open,
-    `terms` what each term finds. `ami_family` is what the controller takes for the class's family: it
-    decides the operating system (`os`, `build`) of every instance type, whatever the images are.
+    `unknown` lists the terms whose images only AWS knows, `notes` other open questions, `terms` the images of each
+    term. `ami_family` is the family that the controller uses: it decides the operating system (`os`, `build`) of
+    every instance type, whatever the images are.
     """
 
     images: tuple[Image, ...]
@@ -123,19 +124,20 @@ class ImageSet(NamedTuple):
 
     @property
     def known(self) -> tuple[Image, ...]:
-        """Return the images of which it can be said who takes them."""
+        """Return the images for which it is known which instance types can use them."""
         return tuple(image for image in self.images if image.known)
 
     @property
     def complete(self) -> bool:
-        """Whether nothing about the images is unknown."""
+        """Return whether every image of the class is known."""
         return not self.unknown
 
     @property
     def boots(self) -> str | None:
-        """Return the amiFamily that the images are built as, by alias or published names; None if that is not known.
+        """Return the amiFamily as which the images were built, by their alias or published names. None if it is not
+        known.
 
-        Ubuntu's images take AL2's user data, and count as `AL2`.
+        Ubuntu's images use AL2's user data, so their family is `AL2`.
         """
         families = alias_families()
         if self.alias is not None:
@@ -147,14 +149,16 @@ class ImageSet(NamedTuple):
 
     @property
     def os(self) -> str | None:
-        """`linux` or `windows`; None if the family is not known."""
+        """Return `linux` or `windows`; None if the AMI family is not known."""
         if self.ami_family is None:
             return None
         return "windows" if self.build is not None else "linux"
 
     @property
     def build(self) -> str | None:
-        """Return the Windows build that the controller gives to every instance type of the class."""
+        """Return the Windows build that the controller gives to every instance type of the class. None if it is not
+        Windows.
+        """
         for family in alias_families().values():
             if family["amiFamily"] == self.ami_family:
                 build: str | None = family.get("build")

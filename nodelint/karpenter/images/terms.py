@@ -1,7 +1,7 @@
-"""The images of a class with terms other than an alias: by id, name, tags or SSM parameter.
+"""The images of a class that selects them by id, name, tags or SSM parameter, not by alias.
 
-With facts they are what EC2 has; without, a published name or parameter names its images, and the
-others stay unknown.
+With AWS facts they are the images in EC2. Without, a published name or parameter identifies its images, and the
+others are unknown.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from nodelint.text import UNKNOWN, Node
 
 
 class _Read(NamedTuple):
-    """An AMI selector term: how it selects, and the images that it is known to find, or the `reason` why not.
+    """An AMI selector term: how it selects images, and the images that it is known to find, or the `reason` why these
+    are not known.
 
-    `open`: a placeholder prevents the look-up.
+    `open` is true if a placeholder makes the look-up in AWS impossible.
     """
 
     term: SelectorTerm
@@ -73,7 +74,7 @@ def of_terms(
 
 
 def _several(images: Iterable[Image]) -> Iterable[tuple[Node, str]]:
-    """Yield where only AWS knows which one of several images is taken."""
+    """Yield the node and a note for each architecture for which only AWS knows which of several images is used."""
     for arch in ("amd64", "arm64"):
         same = [image for image in images if image.arch == arch]
         if len({id(image.at) for image in same}) > 1:
@@ -84,8 +85,8 @@ def _several(images: Iterable[Image]) -> Iterable[tuple[Node, str]]:
 
 
 def _find(read: _Read, facts: AwsFacts) -> TermImages:
-    """Return what a term without alias finds in EC2; a custom parameter that is missing or not an id finds
-    nothing.
+    """Return the images that a term without alias finds in EC2. A custom SSM parameter that does not exist, or that
+    holds no image id, finds none.
     """
     term, node = read.term, read.image.at
     question = image_question(term)
@@ -106,7 +107,9 @@ def _find(read: _Read, facts: AwsFacts) -> TermImages:
 def _chosen(
     found: list[tuple[_Read, TermImages]], release: Version, facts: AwsFacts
 ) -> tuple[list[Image], list[tuple[_Read, TermImages]]]:
-    """Return the images that all terms together leave, one for each architecture, and what each term has part in."""
+    """Return the images that the controller uses, one for each architecture of all terms together, and the terms with
+    their used images.
+    """
     by_id = {image.id: (read, image) for read, finds in reversed(found) for image in finds.images}
     candidates = [
         Candidate(image, of_arch(image.arch))
@@ -117,7 +120,8 @@ def _chosen(
     images = []
     for image in taken:
         read = by_id[image.id][0]
-        # A published name says for whom the image is; others may call theirs alike, unless they ask for such names.
+        # The name of an image of Amazon shows its use. Images of other owners may have similar names by chance, so
+        # their
         named = name_matches(image.name) if image.owner == "amazon" or read.images else []
         _, variants, family = next((match for match in named if match[0] == image.arch), (None, (), None))
         choices = (of_arch(image.arch),)
@@ -134,7 +138,7 @@ def _chosen(
 
 
 def _read(term: SelectorTerm) -> _Read:
-    """Return what the file alone says about a term without alias."""
+    """Return the images of a term without alias, as far as the file shows them."""
     for key, value in (("id", term.id), ("ssmParameter", term.ssm_parameter), ("name", term.name)):
         node = term.node.get(key)
         if value is None or value == "" or node is None:
@@ -151,7 +155,7 @@ def _read(term: SelectorTerm) -> _Read:
             image, found = Image(node, None, parameter=value), parameter_matches(value)
             reason = f"the parameter `{short(value, 48)}` does not show the architecture of its image"
         images = tuple(_image_with_types(image, match) for match in found)
-        # A placeholder beside the name asks for something that only AWS could narrow down.
+        # With a placeholder in another field of the term, the images cannot be looked up in AWS.
         hidden = key == "name" and image_question(term) is None
         return _Read(term, image, images, None if images else reason, hidden)
     node = term.node.get("tags") or term.node
@@ -160,7 +164,7 @@ def _read(term: SelectorTerm) -> _Read:
 
 
 def _image_with_types(image: Image, match: Match) -> Image:
-    """Return an image whose name shows for which types it is published."""
+    """Return an image with the architecture, variants and family that its published name shows."""
     arch, variants, family = match
     choices = (of_arch(arch),)
     return image._replace(arch=arch, variants=variants, choices=choices, family=family)

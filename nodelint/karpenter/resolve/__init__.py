@@ -1,9 +1,8 @@
-"""What a NodePool can launch with which image, and what removed the rest.
+"""The instance types that a NodePool can launch, the image of each, and the reason why others are excluded.
 
-Everything is Karpenter's own way for the release asked about: requirements of one key are folded
-first, labels of the template count as requirements, an instance type fits where both sides do not
-clash (`Intersects`), the class leaves out types that do not go with it, and what is left takes the
-first image whose requirements it meets.
+nodelint follows the Karpenter release in question. Requirements with the same key are combined first, and labels of
+the template count as requirements. An instance type fits if its requirements intersect (`Intersects`). The class
+excludes types that it cannot launch, and each remaining type uses the first image whose requirements it meets.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ from nodelint.karpenter.images import Image, ImageSet, aliases_with, image_since
 from nodelint.karpenter.resolve.accelerators import (
     CheaperEquivalent,
     accelerated,
-    cheaper_twin,
     cheapest,
     dearest,
     device_of,
     devices,
+    find_cheaper_pair,
     first_neuron,
     having_device,
     image_vendors,
@@ -102,7 +101,6 @@ __all__ = [
     "accelerated",
     "beyond",
     "capacity_types",
-    "cheaper_twin",
     "cheapest",
     "comparable",
     "covers",
@@ -110,6 +108,7 @@ __all__ = [
     "dearest",
     "device_of",
     "devices",
+    "find_cheaper_pair",
     "find_with_image",
     "first_neuron",
     "flex_before",
@@ -154,11 +153,12 @@ def resolve(
     facts: AwsFacts = NOTHING,
     images: ImageSet | None = None,
 ) -> Resolution:
-    """Work out what a NodePool can launch in a release. Never raises for what a manifest holds.
+    """Return the instance types that a NodePool can launch in a release, as a Resolution. Raise nothing, whatever the
+    manifests contain.
 
-    Without a class, or with one that is known in part, the images are unknown and every type may have one.
-    `no_class` says why there is none, where that is more than that it is not among the files. `facts` tell
-    the zones and what they offer; `images` are those of the class where the caller knows them better.
+    Without a class, or if the class is known in part, the images are unknown and every type may have one. `no_class`
+    is the reason why there is no class, if it is not simply absent from the files. `facts` have the zones and their
+    offerings. `images` replace the images of the class if the caller knows them.
     """
     if node_class is None:
         images = _no_class(pool, no_class)
@@ -171,12 +171,16 @@ def resolve(
 
 
 def resolve_as(resolution: Resolution, pool: NodePool) -> Resolution:
-    """Return what a pool can launch that is the one of a resolution except requirements and labels."""
+    """Return the instance types that a pool can launch, as a Resolution. The pool may differ from the pool of
+    `resolution` only in its requirements and labels.
+    """
     return _resolve_on(resolution.supply, pool, resolution.kubernetes, NOTHING).with_overlays_of(resolution)
 
 
 def find_with_image(resolution: Resolution, types: TypeSet) -> TypeSet:
-    """Return those of some types that the class does not leave out and has, or may have, an image for."""
+    """Return the instance types among `types` that the class does not exclude and for which it has an image, or may
+    have one.
+    """
     left = types - union(removed for removed, _ in resolution.class_removed)
     return union(_match(resolution.images, resolution.supply.view, left))
 
@@ -212,8 +216,8 @@ def _resolve_on(supply: Supply, pool: NodePool, kubernetes: KubernetesVersion | 
 
 
 def _left_out(supply: Supply, pool: NodePool) -> tuple[tuple[tuple[TypeSet, str], ...], list[Gap]]:
-    """Return the types that no pool of the class can have, each with the first reason; and what is unknown
-    of them.
+    """Return the types that no pool of the class can launch, each set with its first reason, and the gaps in this
+    knowledge.
     """
     reasons = list(supply.places.removed) if supply.places is not None else []
     if pool.provider == "auto-mode":
@@ -242,14 +246,15 @@ def _too_small(view: Catalog) -> TypeSet:
 
 
 def not_listed() -> str:
-    """Return why EKS Auto Mode launches no type of some families."""
+    """Return why EKS Auto Mode launches no type of certain families."""
     return f"AWS's list of types for EKS Auto Mode has no such family ({table('auto_mode')['families_date']})"
 
 
 def _not_listed(view: Catalog) -> TypeSet:
-    """Return the types of families that EKS Auto Mode does not launch: listed as such, or of the old hypervisor.
+    """Return the types of families that EKS Auto Mode does not launch: those that AWS lists as such, and those with
+    the Xen hypervisor that AWS does not list as launched.
 
-    Of a family that is newer than the list nothing is known, and it stays.
+    A family that is newer than the list is not returned.
     """
     facts = table("auto_mode")
     old = view.having_value(HYPERVISOR, "xen") - view.having_value(FAMILY, *facts["families"])
@@ -257,7 +262,7 @@ def _not_listed(view: Catalog) -> TypeSet:
 
 
 def _unknown_effects(lines: Sequence[LineEffect], folded: Requirements, supply: Supply) -> Iterable[Gap]:
-    """Yield the lines whose effect cannot be determined from what is known."""
+    """Yield a gap for each requirement whose effect nodelint does not know."""
     known = [line for line in lines if line.known]
     places = supply.places
     if supply.images.os is None:
@@ -280,7 +285,7 @@ def _unknown_effects(lines: Sequence[LineEffect], folded: Requirements, supply: 
 
 
 def sizes_left_out(pool: NodePool) -> Sequence[str]:
-    """Return the sizes of which the controller of a pool launches no type. Empty except for EKS Auto Mode."""
+    """Return the instance sizes that a pool never launches. Empty except for EKS Auto Mode."""
     sizes: Sequence[str] = table("auto_mode")["sizes_left_out"] if pool.provider == "auto-mode" else ()
     return sizes
 
@@ -288,7 +293,7 @@ def sizes_left_out(pool: NodePool) -> Sequence[str]:
 def _newer_than_catalog(
     pool: NodePool, lines: Sequence[LineEffect], folded: Requirements, supply: Supply
 ) -> Iterable[Gap]:
-    """Yield why no known type says nothing: a newer one may be what is asked for."""
+    """Yield a gap if the requirements may allow a type that is newer than the catalogue."""
     for line in lines:
         key = normalize(line.key)
         named = line.values if line.operator == "In" and key in (FAMILY, INSTANCE_TYPE) else ()
@@ -297,7 +302,7 @@ def _newer_than_catalog(
             yield unknown_fact(line.node, f"`{short(new[0])}` {PERHAPS_NEWER}")
             return
     if any(named_elsewhere(normalize(o.key), o.values if o.operator == "In" else (), supply.view) for o in lines):
-        return  # said already
+        return  # already reported
     name = newer_type(folded, supply.view, sizes_left_out(pool))
     at = next((line for line in reversed(lines) if line.known and normalize(line.key) in NAME_KEYS), None)
     if name is not None and at is not None:
@@ -305,7 +310,7 @@ def _newer_than_catalog(
 
 
 def _unused(pool: NodePool, facts: AwsFacts) -> Iterable[tuple[Node, str]]:
-    """Yield why facts from AWS that there are say nothing here."""
+    """Yield a note with the reason why the given AWS facts are not used."""
     if facts is not NOTHING and not facts:
         try:
             facts.answer(Question("offerings"))
@@ -355,7 +360,7 @@ def _unknown_lines(pool: NodePool) -> Iterable[Gap]:
 def _on_enclaves(lines: Sequence[LineEffect], node_class: EC2NodeClass | None, release: Version) -> Iterable[Gap]:
     """Yield a gap for a class with enclaves, and for each requirement on the enclave label.
 
-    No published table says which instance types support enclaves.
+    No published table lists the instance types that support enclaves.
     """
     enabled = node_class.node.find("spec", "enclaveOptions", "enabled") if node_class is not None else None
     if enabled is not None and enabled.value is True and behaves("checks-enclaves", release):
@@ -378,7 +383,9 @@ def _why_unknown(line: RequirementLine) -> str:
 
 
 def _match(images: ImageSet, view: Catalog, candidates: TypeSet) -> tuple[TypeSet, ...]:
-    """Per image the candidates that take it: the first that fits; what fits none may take an unknown one."""
+    """Return, for each image, the candidates that use it: the first image that fits. Candidates that fit no known
+    image may use the first unknown one.
+    """
     left = candidates
     found = []
     for image in images.images:
@@ -401,7 +408,7 @@ def _match(images: ImageSet, view: Catalog, candidates: TypeSet) -> tuple[TypeSe
 def _gaps(
     images: ImageSet, view: Catalog, left: TypeSet, release: Version, kubernetes: KubernetesVersion | None
 ) -> Iterable[Unlaunchable]:
-    """Yield the types left without image, by architecture and by what they would need."""
+    """Yield the types that have no image, by architecture and by the variant that they need."""
     what = f"`{images.alias.family}`" if images.alias is not None else "the class"
     family = images.alias.family if images.alias is not None else None
     if not images.images:

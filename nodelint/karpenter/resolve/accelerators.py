@@ -1,6 +1,6 @@
 """Which instance types have GPUs, accelerators or other devices, and what they cost.
 
-Prices are on demand, in USD per hour, of us-east-1.
+Prices are on-demand prices in us-east-1, in USD per hour.
 """
 
 from __future__ import annotations
@@ -22,16 +22,17 @@ def accelerated(catalog: Catalog) -> TypeSet:
 
 
 def special(catalog: Catalog) -> TypeSet:
-    """Return the accelerated types, and those of categories with devices that Karpenter has no label for."""
+    """Return the accelerated types, and the types of categories whose devices Karpenter has no label for."""
     return catalog.remembered(
         "special", lambda: accelerated(catalog) | catalog.having_value(CATEGORY, *table("resources")["unlabelled"])
     )
 
 
 def devices(types: TypeSet, catalog: Catalog) -> dict[str, int]:
-    """Return the GPUs and accelerators by resource, each with how many types have it; empty if some type has none.
+    """Return the GPU and accelerator resources of a set of types, each with the number of types that have it. Empty
+    if some type has none.
 
-    Types with a part of a GPU, of which Karpenter counts none, have neither none nor one: they are passed over.
+    Types with a fraction of a GPU, which Karpenter counts as no GPU, are ignored.
     """
     whole = having_any_device(catalog)
     if types - accelerated(catalog) - whole:
@@ -41,43 +42,39 @@ def devices(types: TypeSet, catalog: Catalog) -> dict[str, int]:
 
 
 def device_of(key: str) -> str | None:
-    """Return the resource of a kind of GPU or accelerator that a key of taints or limits names; None for any other
-    key.
-    """
+    """Return the GPU or accelerator resource that a key of a taint or limit means. None for any other key."""
     facts = table("resources")
     found = facts["same_device"].get(key, key)
     return str(found) if found in facts["devices"] else None
 
 
 def having_any_device(catalog: Catalog) -> TypeSet:
-    """Return the types of whose GPUs or accelerators Karpenter counts at least one."""
+    """Return the types for which Karpenter counts at least one GPU or accelerator."""
     return union(having_device(device, catalog) for device in table("resources")["devices"])
 
 
 def having_device(device: str, catalog: Catalog) -> TypeSet:
-    """Return the types of whose resource Karpenter counts at least one."""
+    """Return the types that have at least one of a device resource, as Karpenter counts it."""
     return catalog.resources.having(device)
 
 
 def first_neuron(catalog: Catalog) -> TypeSet:
-    """Return the types whose Neuron devices take models of the first compiler, `neuron-cc`, and of no later one."""
+    """Return the types whose Neuron devices run only models of the first compiler, `neuron-cc`."""
     return catalog.having_value(ACCELERATOR_NAME, *table("resources")["compilers"]["neuron-cc"])
 
 
 def image_vendors() -> Mapping[str, tuple[str, str]]:
-    """Return for each special kind of image the vendor of the devices that it has drivers for, and the label that
-    names the vendor.
-    """
+    """Return, for each image variant with drivers, the vendor of its devices and the label that names the vendor."""
     return {variant: (vendor, key) for variant, (vendor, key) in table("resources")["images"].items()}
 
 
 def cheapest(catalog: Catalog, types: TypeSet) -> tuple[float, str] | None:
-    """Return the lowest price among a set's types, and whose; None if none is known."""
+    """Return the lowest price among a set of types, and the type with this price. None if no price is known."""
     return catalog.remembered(("cheapest", types), lambda: min(_prices(catalog, types), default=None))
 
 
 def dearest(catalog: Catalog, types: TypeSet) -> tuple[float, str] | None:
-    """Return the highest price among a set's types, and whose; None if none is known."""
+    """Return the highest price among a set of types, and the type with this price. None if no price is known."""
     return catalog.remembered(("dearest", types), lambda: max(_prices(catalog, types), default=None))
 
 
@@ -87,23 +84,24 @@ def _prices(catalog: Catalog, types: TypeSet) -> list[tuple[float, str]]:
 
 
 class CheaperEquivalent(NamedTuple):
-    """Two types with as many CPUs and as much memory, and the part of the price of `own` that `other` saves."""
+    """Two types with the same CPUs and memory. `saved` is the fraction of the price of `own` that `other` saves."""
 
     own: str
     other: str
     saved: float
 
 
-def cheaper_twin(own: TypeSet, others: TypeSet, catalog: Catalog) -> CheaperEquivalent | None:
-    """Return a pair of types of one shape, the cheapest of each set, that saves what the median pair saves.
+def find_cheaper_pair(own: TypeSet, others: TypeSet, catalog: Catalog) -> CheaperEquivalent | None:
+    """Return a representative pair of types with the same CPUs and memory: the cheapest of each set, whose saving is
+    the median of all such pairs.
 
-    Of the pairs that save as many percent, it is the one whose shape is nearest to 4 CPUs and 16 GiB. None if no
-    shape is in both sets.
+    Of pairs that save about as much, the pair nearest to 4 CPUs and 16 GiB is returned. None if no CPUs and memory
+    occur in both sets.
     """
-    return catalog.remembered(("cheaper twin", own, others), lambda: _median_twin(own, others, catalog))
+    return catalog.remembered(("cheaper twin", own, others), lambda: _find_median_pair(own, others, catalog))
 
 
-def _median_twin(own: TypeSet, others: TypeSet, catalog: Catalog) -> CheaperEquivalent | None:
+def _find_median_pair(own: TypeSet, others: TypeSet, catalog: Catalog) -> CheaperEquivalent | None:
     twins = []
     own_by_shape, others_by_shape = (
         catalog.remembered(("cheapest of shapes", types), partial(_by_shape, catalog, types))
@@ -123,16 +121,16 @@ def _median_twin(own: TypeSet, others: TypeSet, catalog: Catalog) -> CheaperEqui
 
 _LIKE_MEDIAN = 0.005
 _COMMON_SHAPE = (4, 16 * 1024)
-"""CPUs and MiB of an `xlarge` of the m families, which most readers know."""
+"""The CPUs and the MiB of an `xlarge` of the m families, which most readers know."""
 
 
 def _distance_from_common(cpus: str | None, memory: str | None) -> float:
-    """Return by how many doublings a shape differs from the common one."""
+    """Return the number of doublings between given CPUs and memory and `_COMMON_SHAPE`."""
     return sum(abs(log2(float(size or of) / of)) for size, of in zip((cpus, memory), _COMMON_SHAPE, strict=True))
 
 
 def _by_shape(catalog: Catalog, types: TypeSet) -> dict[tuple[str | None, str | None], tuple[float, str]]:
-    """Return the cheapest type for each number of CPUs and size of memory."""
+    """Return the price and name of the cheapest type for each pair of CPUs and memory."""
     cheapest: dict[tuple[str | None, str | None], tuple[float, str]] = {}
     cpus, memory = catalog.column(CPU), catalog.column(MEMORY)
     shapes = catalog.remembered("shapes of types", lambda: list(zip(cpus, memory, strict=True)))

@@ -1,9 +1,9 @@
-"""The types on which nothing is left for pods, because of a class's family, kubelet settings and volumes.
+"""The instance types that have no room for any pod, because of a class's AMI family, kubelet settings and volumes.
 
-Karpenter launches no type of which a resource, less what is kept of it, is below zero: `Fits` in pkg/utils/resources
-of core, over the capacity and overhead of pkg/providers/instancetype/types.go of the AWS provider; both 1.0.0 to
-1.14.1. Before 1.9.0 evictionSoft counts as well as evictionHard, the greater of both. A setting that is a placeholder
-or an expression keeps nothing.
+Karpenter launches no type for which the capacity of a resource minus its overhead is below zero: `Fits` in
+pkg/utils/resources of core, with the capacity and overhead of pkg/providers/instancetype/types.go of the AWS
+provider; both 1.0.0 to 1.14.1. Before 1.9.0 the larger of evictionSoft and evictionHard counts. A setting that is a
+placeholder or an expression reserves nothing here.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 
 
 class NoCapacity(NamedTuple):
-    """Types of which nothing is left for pods, why, and the setting that does it (None for the family alone)."""
+    """Instance types that have no room for pods, the reason, and the setting that causes it (None if it is the AMI
+    family alone).
+    """
 
     types: TypeSet
     reason: str
@@ -39,7 +41,8 @@ class NoCapacity(NamedTuple):
 def lacking(
     node_class: EC2NodeClass, ami_family: str | None, view: Catalog, static: bool = False
 ) -> Iterator[NoCapacity]:
-    """Yield the types of which nothing is left, by reason; none if class or family are not known.
+    """Yield the instance types that have no room for pods, by reason. Nothing if the class or its AMI family is not
+    known.
 
     For a static pool, whose nodes are launched without pods, maxPods 0 is not a reason.
     """
@@ -59,7 +62,9 @@ def lacking(
 
 
 class UnderReserved(NamedTuple):
-    """What kubelet and system keep of memory by their settings, and would keep by default of one type, in MiB."""
+    """The memory that the settings of kubelet and system reserve on an instance type, and the memory reserved by
+    default, in MiB.
+    """
 
     name: str
     reserved: int
@@ -69,9 +74,10 @@ class UnderReserved(NamedTuple):
 def least_scant(
     node_class: EC2NodeClass, ami_family: str | None, view: Catalog, types: TypeSet
 ) -> UnderReserved | None:
-    """Return the type that needs least, where even of it less memory is kept than by default; None if enough is.
+    """Return the instance type with the smallest default for reserved memory, if the settings reserve less than even
+    this default. None otherwise.
 
-    Only memory that `kubeReserved` names is counted: what it does not name stays at its default.
+    None if `kubeReserved` does not name memory: the default then applies.
     """
     spec = node_class.node.get("spec")
     kubelet = spec.get("kubelet") if spec is not None else None
@@ -103,7 +109,7 @@ def _without_cpu(kubelet: Node, view: Catalog) -> Iterator[NoCapacity]:
 def _without_memory(
     spec: Node, kubelet: Node | None, family: Mapping[str, Any], view: Catalog, soft: bool
 ) -> Iterator[NoCapacity]:
-    """Yield types whose memory is less than what kubelet, system and eviction keep of it."""
+    """Yield the types whose memory is smaller than the memory reserved for kubelet, system and eviction."""
     kube, system = kept_amount(kubelet, "kubeReserved", "memory"), kept_amount(kubelet, "systemReserved", "memory")
     evict = thresholds(kubelet, "memory.available", soft)
     stated = family["pods"] is not None or _number(kubelet, "maxPods") is not None
@@ -124,7 +130,7 @@ def _without_memory(
     fields = [spec.get(name) for name in _SIZING]
     key = repr((family, soft, [field.plain() if field is not None else None for field in fields]))
     known: dict[str, TypeSet] = view.remembered(("all memory kept",), dict)
-    if key not in known:  # most classes of a repository keep the same
+    if key not in known:  # most classes of a repository reserve the same amounts
         if len(known) >= _MOST_SHARED:
             known.clear()
         known[key] = view.types_of(name for name in view.names if spent(name))
@@ -133,12 +139,14 @@ def _without_memory(
 
 
 _SIZING = ("kubelet", "networkInterfaces")
-"""The fields of a class's spec that decide how many pods a node plans for, and what it keeps of its memory."""
+"""The fields of a class's spec that decide the number of pods of a node, and thereby its reserved memory."""
 _MOST_SHARED = 32
 
 
 def _planned_pods(spec: Node, family: Mapping[str, Any], view: Catalog) -> Callable[[str], int]:
-    """Return how many pods of a type the kubelet keeps memory for; none of a type whose number cannot be known."""
+    """Return a function that returns the number of pods for which the kubelet of a type reserves memory; 0 if it is
+    not known.
+    """
     count = PodCount(spec, family, view)
     counted = count.counted if family["memoryByPods"] else count.addresses
     return lambda name: counted(name) or 0
@@ -147,7 +155,7 @@ def _planned_pods(spec: Node, family: Mapping[str, Any], view: Catalog) -> Calla
 def _without_storage(
     spec: Node, kubelet: Node | None, ami_family: str, view: Catalog, soft: bool
 ) -> Iterator[NoCapacity]:
-    """Yield types whose volume for pods is smaller than what kubelet, system and eviction keep of it."""
+    """Yield the types whose volume for pods is smaller than the storage reserved for kubelet, system and eviction."""
     kube = kept_amount(kubelet, "kubeReserved", "ephemeral-storage")
     system = kept_amount(kubelet, "systemReserved", "ephemeral-storage") or 0
     evict = thresholds(kubelet, "nodefs.available", soft)
@@ -183,13 +191,17 @@ def _number(kubelet: Node | None, field: str) -> int | None:
 
 
 def kept_amount(kubelet: Node | None, field: str, resource: str) -> int | None:
-    """Return what a setting keeps of a resource, in billionths; None if it says nothing of it."""
+    """Return the amount of a resource that a kubelet field reserves, in billionths. None if the field does not name
+    the resource.
+    """
     node = kubelet.find(field, resource) if kubelet is not None else None
     return None if node is None else max(quantities.quantity_of(node) or 0, 0)
 
 
 def thresholds(kubelet: Node | None, signal: str, soft: bool) -> list[float]:
-    """Return the thresholds of a signal that count: billionths, or a float for percent; none if the default does."""
+    """Return the eviction thresholds that are set for a signal: an int in billionths, or a float in percent. Empty if
+    the default applies.
+    """
     fields = ("evictionHard", "evictionSoft") if soft else ("evictionHard",)
     nodes = [kubelet.find(field, signal) for field in fields] if kubelet is not None else []
     return [_threshold(node) for node in nodes if node is not None]
@@ -202,13 +214,13 @@ def _threshold(node: Node) -> float:
             percent = float(value.rstrip("%"))
         except ValueError:
             return 0
-        # Neither a controller nor a kubelet computes with what is no share: `nan%`, `inf%`.
+        # A percentage such as `nan%` or `inf%` is no number for the controller and the kubelet.
         return percent if 0 <= percent < 100 else 0.0
     return max(quantities.quantity_of(node) or 0, 0)
 
 
 def threshold_amount(threshold: float, capacity: int) -> int:
-    """Return what a threshold keeps free of a capacity (in whole units), in billionths."""
+    """Return the amount that an eviction threshold keeps free, in billionths. `capacity` is in whole units."""
     if isinstance(threshold, float):
         return overhead.ceiling(capacity / 100 * threshold) * ONE
     return int(threshold)

@@ -1,8 +1,8 @@
-"""What a node of an instance type has under a class: its resources before anything is kept of them.
+"""The capacity of a node of an instance type under a class: its resources before anything is reserved.
 
 From `computeCapacity` in pkg/providers/instancetype/types.go of the AWS provider, 1.0.0 to 1.14.1. Pods, ephemeral
-storage and EFA interfaces depend on the class; CPUs, memory and devices on the type alone. Settings of the
-controller count as by default: 7.5 % of memory for the hypervisor, no reserved network interfaces.
+storage and EFA interfaces depend on the class; CPUs, memory and devices only on the type. The controller's settings
+have their defaults: 7.5 % of memory for the hypervisor, no reserved network interfaces.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 
 EFA = "vpc.amazonaws.com/efa"
 _DECIDING = {"cpu": (CPU,), "memory": (MEMORY, ARCH), "ephemeral-storage": (LOCAL_NVME, FAMILY)}
-"""The labels of a type that decide how much of a resource it has, beside the class."""
+"""The labels of a type that, together with the class, decide the amount of a resource."""
 
 OF_CLASS = ("pods", "ephemeral-storage", EFA)
-"""Resources of which a node has another amount than the catalogue says, by its class."""
+"""Resources whose amount depends on the class, so that it can differ from the catalogue."""
 
 
 class NodeCapacity:
-    """The resources of nodes under a class, in billionths; None for one that cannot be known.
+    """The capacity of nodes under a class, in billionths. None for an amount that is not known.
 
-    Without a class, or with one that is known in part, pods, storage and EFA interfaces are not known.
+    Without a class, or if the class is known in part, pods, storage and EFA interfaces are not known.
     """
 
     def __init__(self, node_class: EC2NodeClass | None, images: ImageSet, view: Catalog) -> None:
@@ -50,7 +50,9 @@ class NodeCapacity:
         self._pods = PodCount(self._spec, family_facts(self._family), view) if self._spec is not None else None
 
     def amount(self, resource: str, name: str) -> int | None:
-        """Return how much of a resource a type has; 0 of one that it lacks."""
+        """Return a type's amount of a resource in billionths: 0 if the type lacks the resource, None if it is not
+        known.
+        """
         if resource == "cpu":
             return int(self._view.label(name, CPU) or "0") * ONE
         if resource == "memory":
@@ -66,17 +68,19 @@ class NodeCapacity:
         return quantities.billionths(self._view.resources.amounts(name).get(resource, "0"))
 
     def amounts(self, resource: str) -> list[int | None]:
-        """Return how much of a resource each type has, in the order of names."""
+        """Return each type's amount of a resource in billionths, in the order of names. None for an amount that is
+        not known.
+        """
         view = self._view
         deciding: Sequence[Sequence[object]] = (view.resources.column(resource),)
         if resource == "pods":
             deciding = self._pods.deciding if self._pods is not None else deciding
         elif resource in _DECIDING:
             deciding = [view.column(label) for label in _DECIDING[resource]]
-        return work_out_alike(view.names, deciding, lambda name: self.amount(resource, name))
+        return compute_once_each(view.names, deciding, lambda name: self.amount(resource, name))
 
     def format_amount(self, resource: str, name: str) -> str:
-        """Return the amount as the class or the type states it: `16Gi`, `110`."""
+        """Return a type's amount of a resource as the class or the type states it: `16Gi`, `110`."""
         if resource == "memory":
             return f"{int(self._view.label(name, MEMORY) or '0') / 1024:g}Gi"
         amount = self.amount(resource, name)
@@ -89,7 +93,7 @@ class NodeCapacity:
         return f"{family_facts(self._family)['volumeGiB']}Gi" if at is None else str(at.value)
 
     def rounded_up(self, resource: str, name: str) -> str:
-        """Return a limit that the amount is within, as one would write it: `8`, `32Gi`."""
+        """Return the smallest usual limit that is not below the amount: `8`, `32Gi`."""
         amount = self.amount(resource, name) or 0
         if resource not in ("memory", "ephemeral-storage"):
             return str(-(-amount // ONE))
@@ -106,7 +110,7 @@ class NodeCapacity:
             if disks is not None:
                 return int(disks) * 10**9 * ONE
             if self._view.label(name, FAMILY) in table("allocatable")["familiesWithOtherDisks"]:
-                return None  # These disks count, and no label tells their size.
+                return None  # These disks count, and no label contains their size.
         if not volumes_known(self._spec):
             return None
         at = volume(self._spec, self._family)
@@ -122,7 +126,7 @@ class NodeCapacity:
 
 
 class PodCount:
-    """How many pods a type takes under the kubelet settings and network interfaces of a class."""
+    """The number of pods of each type under the kubelet settings and network interfaces of a class."""
 
     def __init__(self, spec: Node, family: Mapping[str, Any], view: Catalog) -> None:
         kubelet = spec.get("kubelet")
@@ -136,17 +140,19 @@ class PodCount:
 
     @property
     def deciding(self) -> Sequence[Sequence[object]]:
-        """Return what of types decides about their pods, in the order of names."""
+        """Return the columns that decide the number of pods of a type, in the order of names."""
         if self._taken or not self._interfaces_known:
             return (self._view.names,)
         return self._view.resources.column("pods"), self._view.column(CPU)
 
     def most(self, name: str) -> int | None:
-        """Return what Karpenter counts as `pods`; None if a setting or an interface cannot be known."""
+        """Return the number of pods that Karpenter counts for a type. None if a setting or an interface is not
+        known.
+        """
         return self.counted(name) if self._stated_known and self._per_core_known else None
 
     def counted(self, name: str) -> int | None:
-        """Return the pods of a node by the settings that are known: others may lower the number.
+        """Return the number of pods of a node by the known settings only: an unknown setting can make it smaller.
 
         None if no number is known.
         """
@@ -156,7 +162,9 @@ class PodCount:
         return min(count, self._per_core * int(self._view.label(name, CPU) or "0"))
 
     def addresses(self, name: str) -> int | None:
-        """Return the pods for which the interfaces of a type have addresses."""
+        """Return the number of pods for which the network interfaces of a type have addresses. None if it is not
+        known.
+        """
         published = int(self._view.resources.amounts(name).get("pods", "0"))
         if not self._taken and self._interfaces_known:
             return published
@@ -167,9 +175,11 @@ class PodCount:
         return usable * (network.ipv4_per_interface - 1) + 2 if usable else 0
 
 
-def work_out_alike(names: Sequence[str], deciding: Sequence[Sequence[object]], work: Callable[[str], _T]) -> list[_T]:
-    """Return what `work` gives of each type, worked out once for types of which all that decides about it is the
-    same.
+def compute_once_each(
+    names: Sequence[str], deciding: Sequence[Sequence[object]], work: Callable[[str], _T]
+) -> list[_T]:
+    """Return the result of `work` for each type. It is computed once for all types with equal values in the
+    `deciding` columns.
     """
     keys = list(zip(*deciding, strict=True))
     made = {key: work(name) for key, name in dict(zip(keys, names, strict=True)).items()}
@@ -177,14 +187,16 @@ def work_out_alike(names: Sequence[str], deciding: Sequence[Sequence[object]], w
 
 
 def family_facts(ami_family: str) -> Mapping[str, Any]:
-    """Return what Karpenter knows of an image family: its volume, and how it counts pods."""
+    """Return the facts that Karpenter has about an AMI family: its volume, and how it counts pods."""
     facts = table("allocatable")
     found: Mapping[str, Any] = facts["families"].get(ami_family, facts["otherwise"])
     return found
 
 
 def efa_only(spec: Node, view: Catalog) -> Sequence[tuple[object, object]] | None:
-    """Card and kind of the interfaces that are EFA only, or may be; None if the class configures none."""
+    """Return network card and interface type of each interface that is efa-only, or may be. None if the class
+    configures no interfaces.
+    """
     interfaces = spec.get("networkInterfaces")
     if interfaces is None or is_null(interfaces) or not behaves("checks-network-interfaces", view.version):
         return None
@@ -199,7 +211,7 @@ def efa_only(spec: Node, view: Catalog) -> Sequence[tuple[object, object]] | Non
 
 
 def volumes_known(spec: Node) -> bool:
-    """Whether sizes and devices of a class's volumes are written out."""
+    """Return whether no device or size of a class's volumes is a placeholder."""
     mappings = spec.get("blockDeviceMappings")
     if mappings is None or is_null(mappings):
         return True
@@ -211,10 +223,10 @@ def volumes_known(spec: Node) -> bool:
 
 
 def volume(spec: Node, ami_family: str) -> Node | None:
-    """Return the size of the volume that holds pods; None if the family's default counts.
+    """Return the node with the size of the volume that holds pods. None if the AMI family's default applies.
 
-    It is the volume marked as `rootVolume`, else the one of the device that the family keeps pods on; for Custom the
-    last one.
+    That is the volume marked as `rootVolume`, else the volume of the device on which the AMI family keeps pods; for
+    Custom the last one.
     """
     mappings = spec.get("blockDeviceMappings")
     items = mappings.items if mappings is not None and mappings.kind == "sequence" else ()
@@ -236,7 +248,9 @@ def _size(mapping: Node) -> Node | None:
 
 
 def _setting(kubelet: Node | None, field: str) -> tuple[int | None, bool]:
-    """Return a number of the kubelet's settings, and whether it is known: an expression or a placeholder is not."""
+    """Return a number of the kubelet settings (None if it has none), and whether it is known: an expression or a
+    placeholder is not.
+    """
     if kubelet is not None and kubelet.kind != "mapping":
         return None, is_null(kubelet)
     node = kubelet.get(field) if kubelet is not None else None

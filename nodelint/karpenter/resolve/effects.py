@@ -1,4 +1,4 @@
-"""What requirements and the class do to the choice of instance types: the values that a resolution holds."""
+"""The records of a resolution: how requirements and the class change the choice of instance types."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from nodelint.text import Node
 
 
 class LineEffect(NamedTuple):
-    """What one requirement line, or one label of the template, does to the choice of instance types.
+    """The effect of one requirement, or of one label of the template, on the choice of instance types.
 
-    `kept` are the types that meet it by itself. `before` and `after` are the types left before and after it, in the
-    order written. `without` are those that would be left in the end if only this line were dropped, `final` those
-    that are left. Types can also come back through a line (`removed` is below zero then): two lines on one key that
-    contradict each other leave exactly the types without that label, and so does Karpenter. `requirement` is None if
-    a placeholder keeps the line from being judged; it then removes nothing here.
+    `kept` are the types that meet the requirement. `before` and `after` are the types that remain before and after
+    it, in the order of the file. `final` are the types that remain in the end, `without` those that would remain in
+    the end without this requirement. A requirement can also add types, so that `removed` is negative: if two
+    requirements on one key contradict each other, exactly the types without that label remain, as in Karpenter.
+    `requirement` is None if a placeholder makes it unknown; it then removes nothing here.
     """
 
     at: RequirementLine | Label
@@ -35,38 +35,38 @@ class LineEffect(NamedTuple):
 
     @property
     def node(self) -> Node:
-        """Return where it stands: the whole entry of a requirement, the value of a label."""
+        """Return the node of the whole requirement, or of the label's value."""
         return self.at.node
 
     @property
     def known(self) -> bool:
-        """Whether the whole line could be judged: nothing of it is a placeholder."""
+        """Return whether the whole requirement is known: no part of it is a placeholder."""
         return self.requirement is not None and (isinstance(self.at, Label) or self.at.known)
 
     @property
     def is_label(self) -> bool:
-        """Whether it is a label of `spec.template.metadata.labels`."""
+        """Return whether this is a label of `spec.template.metadata.labels`."""
         return isinstance(self.at, Label)
 
     @property
     def removed(self) -> int:
-        """Return how many types it takes away where it stands."""
+        """Return the number of types that the requirement removes at its place in the order of the file."""
         return len(self.before) - len(self.after)
 
     @property
     def removed_alone(self) -> int:
-        """Return how many types come back in the end if only this line is dropped."""
+        """Return the number of types that remain in addition if only this requirement is dropped."""
         return len(self.without) - len(self.final)
 
 
 class Unlaunchable(NamedTuple):
-    """Instance types that meet the requirements and have no image.
+    """Instance types that meet the requirements but have no image.
 
-    `kind` is `none` (the class finds no image at all), `arch` (none of this architecture),
-    `variant` (the architecture has images, but none for a GPU or accelerator of this kind) or `os`
-    (Windows images in a class that the controller takes for Linux). `variant` is what the types
-    would need. `since` is the release in which the alias has the image, `aliases` are the alias
-    families that have it in the release asked about.
+    `kind` is `none` (the class finds no image at all), `arch` (no image of this architecture), `variant` (the
+    architecture has images, but none for this kind of GPU or accelerator) or `os` (Windows images in a class whose
+    nodes Karpenter takes to run Linux). `variant` is the image variant that the types need. `since` is the first
+    release in which the alias has such an image, `aliases` are the alias families that have one in the release in
+    question.
     """
 
     types: TypeSet
@@ -79,7 +79,9 @@ class Unlaunchable(NamedTuple):
 
 
 class MinValues(NamedTuple):
-    """A minValues, how many values it wants, and how many the types left have (None: known to AWS only)."""
+    """A minValues: the number of values that it requires, and the number that the remaining types have (None if only
+    AWS knows).
+    """
 
     line: LineEffect
     key: str
@@ -88,5 +90,5 @@ class MinValues(NamedTuple):
 
     @property
     def met(self) -> bool:
-        """Whether there are enough values, as far as can be said."""
+        """Return whether there are enough values. True if that is not known."""
         return self.have is None or self.have >= self.wanted

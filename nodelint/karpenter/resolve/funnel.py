@@ -1,4 +1,4 @@
-"""The effect of every requirement line and label: what it keeps, and what comes back without it."""
+"""The effect of every requirement and template label: the types that remain with it, and without it."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
 
 _OFFERS = "offers"
-"""In place of a key: all that is asked of the offers of a type."""
+"""The group of all requirements on offerings, instead of a key."""
 
 _LONG = 50
-"""Lines of one key above which what they say is brought down to what tells types apart."""
+"""The number of requirements of one key above which `NotIn` values that no type has are dropped."""
 
 _Written = tuple[RequirementLine | Label, Requirement | None]
 
 
 class _Effects(NamedTuple):
-    """What requirements do to the instance types, in the order written; see `LineEffect`."""
+    """The effects of requirements on the instance types, in the order of the file; see `LineEffect`."""
 
     folded: Requirements
     kept: Sequence[TypeSet]
@@ -46,9 +46,10 @@ class _Effects(NamedTuple):
 
 
 def funnel(pool: NodePool, supply: Supply, alive: TypeSet) -> tuple[Requirements, tuple[LineEffect, ...]]:
-    """Every line's effect. Lines of one key are folded before instance types are asked, as Karpenter does.
+    """Return the combined requirements, and the effect of every requirement and label. Requirements with one key are
+    combined before instance types are selected, as in Karpenter.
 
-    What is asked of offers is asked together, whatever its keys, where offers are known.
+    If the offerings are known, all requirements on offerings are evaluated together, whatever their keys.
     """
     release = supply.view.version
     written: list[_Written] = [(line, _read(line, release, pool.provider)) for line in pool.requirements]
@@ -78,9 +79,9 @@ def funnel(pool: NodePool, supply: Supply, alive: TypeSet) -> tuple[Requirements
 
 
 def _share_effects(requirements: tuple[Requirement | None, ...], supply: Supply, alive: TypeSet) -> _Effects:
-    """Return the effects of requirements, worked out once for all pools that ask the same of the same types.
+    """Return the effects of requirements, computed once for all pools with the same requirements and types.
 
-    Where offers are known they are those of one class, and pools share nothing.
+    If the offerings are known, the effects depend on the class and are not shared.
     """
 
     def make() -> _Effects:
@@ -103,7 +104,7 @@ def _find_effects(requirements: Sequence[Requirement | None], supply: Supply, al
 
 
 def _remembering(supply: Supply) -> Callable[..., TypeSet]:
-    """`keeping` of a supply, worked out once for each set of requirements."""
+    """Return `supply.keeping` with a cache for each set of requirements."""
     known: dict[tuple[Requirement, ...], TypeSet] = {}
 
     def types_meeting(*requirements: Requirement) -> TypeSet:
@@ -115,14 +116,17 @@ def _remembering(supply: Supply) -> Callable[..., TypeSet]:
 
 
 def _group(requirement: Requirement, supply: Supply) -> str:
-    """Return the key of the requirements that are asked together with one: its own key, or all that offers decide."""
+    """Return the group with which a requirement is evaluated: its key, or `_OFFERS` for all requirements on
+    offerings.
+    """
     return _OFFERS if supply.places is not None and requirement.key in supply.places.keys else requirement.key
 
 
 def _telling(requirements: Sequence[Requirement | None], supply: Supply) -> list[Requirement | None]:
-    """Return the requirements, of long rows of `NotIn` only the values that some type or place has, and one other.
+    """Return the requirements with fewer values. If many `NotIn` requirements have one key, each keeps only the
+    values that some type or zone has, and one other value.
 
-    What else they exclude changes nothing but that something is excluded, and may be as long as a file.
+    The removed values exclude no type, and there may be as many as a file can contain.
     """
     requirements = [*requirements]
     by_key: dict[str, list[Requirement]] = {}
@@ -153,8 +157,8 @@ def _telling(requirements: Sequence[Requirement | None], supply: Supply) -> list
 def _folding(
     telling: Sequence[Requirement | None], supply: Supply, alive: TypeSet, supply_of: Callable[..., TypeSet]
 ) -> tuple[dict[str, TypeSet], list[TypeSet]]:
-    """Return the types that each group keeps in the end, and the types left before the first requirement and after
-    each.
+    """Return the types that remain for each group in the end, and the types that remain before the first requirement
+    and after each.
     """
     together = supply.places.keys if supply.places is not None else frozenset()
     folded = Requirements()
@@ -170,7 +174,7 @@ def _folding(
             types = by_group[group] = supply_of(*(folded[key] for key in keys))
             if before is None or not types - before:
                 left &= types
-            else:  # `Exists` and then `NotIn`: a type without the label is back
+            else:  # `Exists` and then `NotIn`: a type without the label is possible again
                 left = reduce(TypeSet.__and__, by_group.values(), alive)
         steps.append(left)
     return by_group, steps
@@ -183,9 +187,9 @@ def _types_without_line(
     alive: TypeSet,
     supply_of: Callable[..., TypeSet],
 ) -> dict[int, TypeSet]:
-    """Return, for each requirement line that has an effect, the instance types that would be left without it.
+    """Return, for each requirement that has an effect, the instance types that would remain without it.
 
-    Other lines are combined once and shared, so that long lists take linear time.
+    The other requirements are combined once and shared, so that long lists take linear time.
     """
     groups: dict[str, list[tuple[int, Requirement]]] = {}
     for index, requirement in enumerate(telling):
@@ -208,7 +212,7 @@ def _types_without_line(
 
 
 def _exclusions_but_one(requirements: Sequence[Requirement]) -> Iterator[Requirement | None]:
-    """Yield for each requirement that only excludes all others folded into one.
+    """Yield for each requirement all the others combined. All requirements only exclude values.
 
     None if the others exclude as much without it.
     """
@@ -225,7 +229,7 @@ def _folded(first: Requirements, then: Requirements) -> Requirements:
 
 
 def _all_but_one(items: Sequence[_T], join: Callable[[_T, _T], _T]) -> list[_T | None]:
-    """Return for each item all others joined in their order. None if there is no other."""
+    """Return for each item all the other items joined in their order. None if there is no other item."""
 
     def joined(first: _T | None, then: _T | None) -> _T | None:
         if first is None or then is None:
@@ -246,7 +250,7 @@ def _note(requirement: Requirement | None, folded: Requirements, supply: Supply)
 
 
 def lost_on_claim(requirement: Requirement, folded: Requirements, supply: Supply) -> bool:
-    """Whether the NodeClaims of a static NodePool lack what one of its lines asks."""
+    """Return whether a requirement of a static NodePool is missing on its NodeClaims."""
     if not supply.static:
         return False
     whole = folded[requirement.key]
@@ -259,14 +263,14 @@ def lost_on_claim(requirement: Requirement, folded: Requirements, supply: Supply
 
 
 def _read(at: RequirementLine | Label, release: Version, provider: Provider) -> Requirement | None:
-    """Return the requirement that a line or label is; None if it cannot be judged."""
+    """Return the requirement of a requirement line or label. None if it cannot be judged."""
     if isinstance(at, Label):
         if isinstance(at.key, str) and isinstance(at.value, str):
             return Requirement.parse(karpenters_key(at.key, provider), "In", (at.value,))
         return None
     if not isinstance(at.key, str) or not isinstance(at.operator, str):
         return None
-    # What NotIn excludes besides a placeholder stays excluded, whatever the placeholder is.
+    # The other values of a NotIn with a placeholder stay excluded, whatever the placeholder is.
     if not at.known and at.operator != "NotIn":
         return None
     try:
@@ -278,7 +282,7 @@ def _read(at: RequirementLine | Label, release: Version, provider: Provider) -> 
 def _requirement_parts(
     at: RequirementLine | Label, provider: Provider
 ) -> tuple[str, str, tuple[str, ...], int | None]:
-    """Return key (Karpenter's own, where Auto Mode has it in its domain), operator, values and minValues."""
+    """Return the key (for Auto Mode, Karpenter's key of the same name), operator, values and minValues."""
     key = karpenters_key(at.key, provider) if isinstance(at.key, str) else "?"
     if isinstance(at, Label):
         return key, "In", (at.value if isinstance(at.value, str) else "?",), None

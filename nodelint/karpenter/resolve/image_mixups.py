@@ -1,7 +1,7 @@
-"""For which images Karpenter before 1.4.0 takes the nodes of a NodePool when it learns their capacity.
+"""With which images Karpenter before 1.4.0 can confuse a node's image when it learns the capacity of the node.
 
-Such a release compares images with the requirements of the NodeClaim, not of the node's own type, and lets well-known
-labels be undefined; the first match wins.
+Such a release compares images with the requirements of the NodeClaim instead of the node's own instance type.
+Well-known labels may be undefined, and the first match wins.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from nodelint.model.requirement import Requirement, Requirements, well_known
 
 
 class ImageMixups:
-    """The images of a NodePool's class that its nodes can be taken for.
+    """The images of a NodePool's class that Karpenter can take for the image of a node.
 
-    `requirements` are those of the pool, `types_by_image` the types that take each image.
+    `requirements` are those of the pool. `types_by_image` are the types that use each image.
     """
 
     def __init__(
@@ -35,7 +35,9 @@ class ImageMixups:
 
     @cached_property
     def possible(self) -> tuple[int, ...]:
-        """Return the numbers of the images that some node can be taken for. Empty for releases without the defect."""
+        """Return the indexes of the images that Karpenter can take for a node's image. Empty for releases without the
+        defect.
+        """
         if not has_defect("undiscovered-memory", self._version):
             return ()
         return self._matching(self._requirements)
@@ -50,7 +52,7 @@ class ImageMixups:
 
     @cached_property
     def types(self) -> TypeSet:
-        """Return the launchable types whose nodes can be taken for another image than their own."""
+        """Return the launchable types for whose nodes Karpenter can take a wrong image."""
         return union(
             types
             for index, types in enumerate(self._types_by_image)
@@ -58,10 +60,11 @@ class ImageMixups:
         )
 
     def requirements_for(self, index: int) -> list[tuple[str, str, tuple[str, ...]]] | None:
-        """Return what to ask for besides, so that nodes are taken for this image alone (key, operator, values).
+        """Return the requirements (key, operator, values) to add, so that Karpenter takes only this image for the
+        nodes.
 
-        Only what is needed, in the order architecture, GPU, accelerator. None if nothing achieves it without shutting
-        out types that take the image.
+        Only necessary ones are returned, in the order architecture, GPU, accelerator. None if each such combination
+        would exclude types that use the image, or if none is enough.
         """
         arch = self._images[index].arch
         variants = self._images[index].variants

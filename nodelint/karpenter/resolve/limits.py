@@ -1,7 +1,7 @@
-"""What a NodePool's `spec.limits` leave of its instance types.
+"""Which instance types a NodePool can launch within its `spec.limits`.
 
-The scheduler passes over each type whose capacity is more than what is left of a limit, resource by resource
-(`filterByRemainingResources` of Karpenter core, 1.0.0 to 1.14.1); an empty pool has all of its limits left.
+The scheduler skips each type whose capacity is more than the rest of a limit, resource by resource
+(`filterByRemainingResources` of Karpenter core, 1.0.0 to 1.14.1). An empty pool has used nothing of its limits.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MIB = 1024**2 * ONE
 
 
 class Limit(NamedTuple):
-    """An entry of `spec.limits`: the resource, and how much of it in billionths (None if that is not known)."""
+    """An entry of `spec.limits`: the resource, and its amount in billionths (None if it is not known)."""
 
     at: Label
     resource: str
@@ -34,7 +34,7 @@ class Limit(NamedTuple):
 
 
 def limits(pool: NodePool) -> Sequence[Limit]:
-    """Return the limits of a pool, in the order written, less those whose resource is a placeholder."""
+    """Return the limits of a pool in the order of the file, without those whose resource is a placeholder."""
     return pool.once("limits", (), lambda: tuple(_read_limits(pool)))
 
 
@@ -45,7 +45,7 @@ def _read_limits(pool: NodePool) -> Iterator[Limit]:
 
 
 def beyond(limit: Limit, resolution: Resolution) -> TypeSet:
-    """Return the candidates whose capacity exceeds a limit. A candidate of unknown capacity is not among them."""
+    """Return the candidates whose capacity exceeds a limit. Candidates of unknown capacity are not included."""
     amount, catalog, types = limit.amount, resolution.catalog, resolution.candidates
     if amount is None:
         return NONE
@@ -54,7 +54,7 @@ def beyond(limit: Limit, resolution: Resolution) -> TypeSet:
     if limit.resource == "memory":
         types &= _larger(catalog, MEMORY, amount // _MIB)
     elif limit.resource not in OF_CLASS and amount >= 0:
-        types &= catalog.resources.having(limit.resource)  # the others have none of it
+        types &= catalog.resources.having(limit.resource)  # the other types have none of the resource
     capacity = resolution.capacity
 
     def exceeds(name: str) -> bool:
@@ -65,7 +65,9 @@ def beyond(limit: Limit, resolution: Resolution) -> TypeSet:
 
 
 def some_fits(limits: Iterable[Limit], resolution: Resolution) -> bool:
-    """Whether some candidate may be within all limits; quick where one of the first is."""
+    """Return whether some candidate may be within all limits. A candidate of unknown capacity may be. Fast if one of
+    the first candidates is.
+    """
     catalog, capacity = resolution.catalog, resolution.capacity
     wanted = [(limit.resource, limit.amount) for limit in _counting(limits, catalog) if limit.amount is not None]
 
@@ -77,7 +79,9 @@ def some_fits(limits: Iterable[Limit], resolution: Resolution) -> bool:
 
 
 def _counting(limits: Iterable[Limit], catalog: Catalog) -> list[Limit]:
-    """Return the limits that may keep a type out: a limit of a resource that no type has keeps none out."""
+    """Return the limits that may exclude a type. A limit of a resource that no type has excludes none, unless it is
+    negative.
+    """
     of_types = {"cpu", "memory", *OF_CLASS, *catalog.resources.names}
     return [
         limit for limit in limits if limit.resource in of_types or (limit.amount is not None and limit.amount < 0)
@@ -85,7 +89,7 @@ def _counting(limits: Iterable[Limit], catalog: Catalog) -> list[Limit]:
 
 
 def switched_off(limits: Iterable[Limit], resolution: Resolution) -> bool:
-    """Whether a limit of 0 keeps every type out: how a pool is switched off on purpose."""
+    """Return whether a limit of 0 excludes every type: people disable a pool in this way."""
     return any(
         limit.amount == 0 and (limit.resource in _IN_EVERY_NODE or beyond(limit, resolution) == resolution.candidates)
         for limit in limits
@@ -96,7 +100,7 @@ _IN_EVERY_NODE = ("cpu", "memory", "pods", "ephemeral-storage", "nodes")
 
 
 def _larger(catalog: Catalog, key: str, most: int) -> TypeSet:
-    """Return the types that have more of a label's number than `most`."""
+    """Return the types whose number for a label is larger than `most`."""
 
     def make() -> tuple[list[int], list[TypeSet]]:
         sizes = sorted(((int(value), types) for value, types in catalog.values(key).items()), key=itemgetter(0))
@@ -107,7 +111,9 @@ def _larger(catalog: Catalog, key: str, most: int) -> TypeSet:
 
 
 def known_resource(name: str) -> bool:
-    """Whether nodes can have a resource: with a domain any device plugin may bring one, unless it is a slip."""
+    """Return whether nodes can have a resource. With a domain, any device plugin may add it, unless the name is a
+    misspelled known one.
+    """
     facts = table("resources")
     if name in facts["known"] or name.startswith(tuple(facts["families"])):
         return True
@@ -115,19 +121,23 @@ def known_resource(name: str) -> bool:
 
 
 def meant_resource(name: str) -> str | None:
-    """Return the resource that another name was meant for: `cores`, `nvidia.com/gpus`."""
+    """Return the resource that was probably meant by a wrong name, such as `cores` or `nvidia.com/gpus`. None if
+    there is none.
+    """
     plain = name.lower()
     found = table("resources")["synonyms"].get(plain)
     return plain if found is None and plain != name and known_resource(plain) else found
 
 
 def smallest(resource: str, types: TypeSet, resolution: Resolution) -> tuple[str, str]:
-    """Return the type of a set that has least of a resource, and how much: `4`, `16Gi`."""
+    """Return the type with the smallest amount of a resource, and the amount: `4`, `16Gi`."""
     return min(_sized(resource, types, resolution))[1:]
 
 
 def within(resolution: Resolution) -> TypeSet:
-    """Return the candidates that the limits of the pool do not certainly keep out, however empty it is."""
+    """Return the candidates that an empty pool may launch within its limits. Candidates of unknown capacity are
+    included.
+    """
 
     def work() -> TypeSet:
         left = resolution.candidates
@@ -139,7 +149,7 @@ def within(resolution: Resolution) -> TypeSet:
 
 
 def largest(resource: str, types: TypeSet, resolution: Resolution) -> tuple[str, str]:
-    """Return the type of a set that has most of a resource, and how much."""
+    """Return the type with the largest amount of a resource, and the amount."""
     return max(_sized(resource, types, resolution))[1:]
 
 
@@ -152,7 +162,11 @@ def _sized(resource: str, types: TypeSet, resolution: Resolution) -> list[tuple[
 
 
 def most_for_cpu(amount: int, types: TypeSet, catalog: Catalog) -> tuple[float, str] | None:
-    """Return what a limit of CPUs (in billionths) costs at most, in USD per hour, and of which type."""
+    """Return the highest price, in USD per hour, of nodes of one type within a limit of CPUs (in billionths), and the
+    type.
+
+    None if no type with a known price is within the limit.
+    """
     found = []
     for name, price, (cpus, _) in zip(
         catalog.names_in(types), types.select(catalog.prices.column()), types.select(_sizes(catalog)), strict=True
@@ -163,7 +177,7 @@ def most_for_cpu(amount: int, types: TypeSet, catalog: Catalog) -> tuple[float, 
 
 
 def _sizes(catalog: Catalog) -> list[tuple[int, int]]:
-    """Return the CPUs and the MiB of memory of each type, in the order of names; 0 for what is not known."""
+    """Return the CPUs and the MiB of memory of each type, in the order of names. 0 for an unknown number."""
 
     def make() -> list[tuple[int, int]]:
         columns = ([int(value or "0") for value in catalog.column(key)] for key in (CPU, MEMORY))
@@ -173,10 +187,10 @@ def _sizes(catalog: Catalog) -> list[tuple[int, int]]:
 
 
 class Shapes(NamedTuple):
-    """The sizes of the types of a set: `first` and `last` are the names that each begins and ends with.
+    """The sizes (CPUs, MiB) of a set of types. `first` and `last` are the first and the last name with each size.
 
     `ratios` are the GiB per CPU of each type, in ascending order; None if a size is not known. `extremes` are the
-    least and the most CPUs, and the least and the most MiB, each with its type.
+    fewest and the most CPUs, and the least and the most MiB, each with its type.
     """
 
     first: dict[tuple[int, int], str]
@@ -186,7 +200,7 @@ class Shapes(NamedTuple):
 
 
 def _shapes(catalog: Catalog, types: TypeSet) -> Shapes:
-    """Return the sizes of a set's types, worked out once: pools that keep the same types are many."""
+    """Return the sizes of a set of types, computed once for all pools with this set."""
 
     def make() -> Shapes:
         names, sizes = catalog.names_in(types), types.select(_sizes(catalog))
@@ -207,8 +221,10 @@ def _shapes(catalog: Catalog, types: TypeSet) -> Shapes:
 
 
 def memory_for_cpu(amount: int, types: TypeSet, catalog: Catalog) -> tuple[tuple[int, str], tuple[int, str]] | None:
-    """Return the least and the most memory, in GiB, that comes with a limit of CPUs (in billionths), each with its
-    type.
+    """Return the least and the most memory, in GiB, of nodes of one type within a limit of CPUs (in billionths), each
+    with the type.
+
+    None if no type is within the limit.
     """
     shapes = _shapes(catalog, types)
     found = [
@@ -223,7 +239,9 @@ def memory_for_cpu(amount: int, types: TypeSet, catalog: Catalog) -> tuple[tuple
 
 
 class Reach(NamedTuple):
-    """How many nodes of a type a limit allows; what the type has of its resource, and their price per hour."""
+    """The number of nodes of a type that a limit allows, the type's amount of the resource, and the price of all
+    these nodes in USD per hour.
+    """
 
     limit: Limit
     nodes: int
@@ -235,10 +253,9 @@ class Reach(NamedTuple):
 class Growth(NamedTuple):
     """Bounds on a pool's size under its limits of CPUs and memory.
 
-    `most` is the number of nodes if all are of the smallest type, `fewest` if all are of the
-    largest type. `cpus` are reached at most where
-    memory ends it, `gibs` (GiB of memory) where CPUs do. `least`, `middle` and `greatest` are the GiB per CPU of its
-    `types`.
+    `most` is the number of nodes if all are of the smallest type, `fewest` if all are of the largest type. `cpus` are
+    the most CPUs if the memory limit is reached, `gibs` the most GiB of memory if the CPU limit is reached. `least`,
+    `middle` and `greatest` are the GiB per CPU of its types, and `types` is their number.
     """
 
     most: Reach
@@ -252,11 +269,14 @@ class Growth(NamedTuple):
 
 
 _COUNTED = 0.9
-"""The least part of its type's memory that Karpenter counts of a node."""
+"""The smallest fraction of a type's memory that Karpenter counts for a node."""
 
 
 def growth(counted: Sequence[Limit], resolution: Resolution) -> Growth | None:
-    """Return how far limits of `cpu` and `memory` let a pool grow; None if no type is within them."""
+    """Return the sizes to which limits of `cpu` and `memory` let a pool grow.
+
+    None if no type is within the limits, or if the size of one is not known.
+    """
     catalog, types = resolution.catalog, resolution.candidates
     for limit in counted:
         types -= beyond(limit, resolution)
@@ -289,11 +309,11 @@ def growth(counted: Sequence[Limit], resolution: Resolution) -> Growth | None:
 
 
 def crowding(cpu: Limit, memory: Limit, resolution: Resolution) -> tuple[Reach, int] | None:
-    """Return the cheapest type of most memory where few of it use up that limit; the nodes that the one of CPUs
-    allows.
+    """Return the type with the most memory, of which a few nodes use up the memory limit, and the number of nodes
+    that the CPU limit allows.
 
-    None unless all types have the same number of CPUs, so that the limit of CPUs counts nodes, and unless it allows
-    twice as many of them or more.
+    None if the types have different numbers of CPUs, so that the CPU limit is no number of nodes. None if the CPU
+    limit allows less than twice as many nodes as the memory limit.
     """
     catalog, total = resolution.catalog, (memory.amount or 0) / _MIB
     types = resolution.candidates - beyond(cpu, resolution) - beyond(memory, resolution)

@@ -1,7 +1,7 @@
-"""What of a node of each instance type pods can use under a class.
+"""The resources that pods can use on a node of each instance type under a class.
 
 `kubeReservedResources`, `systemReservedResources` and `evictionThreshold` of pkg/providers/instancetype/types.go of
-the AWS provider, and `Fits` of pkg/utils/resources of core, 1.0.0 to 1.14.1, over the capacity of `resolve.capacity`.
+the AWS provider, and `Fits` of pkg/utils/resources of core, 1.0.0 to 1.14.1, on the capacity of `resolve.capacity`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.type_set import NONE, TypeSet
 from nodelint.karpenter.images import ImageSet
 from nodelint.karpenter.resolve.allocatable import kept_amount, threshold_amount, thresholds
-from nodelint.karpenter.resolve.capacity import EFA, NodeCapacity, PodCount, family_facts, work_out_alike
+from nodelint.karpenter.resolve.capacity import EFA, NodeCapacity, PodCount, compute_once_each, family_facts
 from nodelint.model.keys import OS
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.quantities import ONE, billionths, format_quantity
@@ -28,22 +28,26 @@ if TYPE_CHECKING:
     """Amounts of resources in billionths."""
 
 _ENOUGH = 1 << 70
-"""In place of an amount that is not known: no pod asks for more."""
+"""Represents an amount that is not known: no pod requests more."""
 
 _ADDRESSES = "vpc.amazonaws.com/PrivateIPv4Address"
 
 _SIZED = ("cpu", "memory", "pods", "ephemeral-storage", EFA)
-"""Resources that every node has, or that a class decides about."""
+"""Resources that every node has, or whose amount the class decides."""
 
 
 class NodeSize(NamedTuple):
-    """What a node has (`capacity`, after what the hypervisor keeps), and what of it pods can use; None: not known."""
+    """The `capacity` of a node, without the hypervisor's memory, and its `allocatable` amounts for pods. None for an
+    unknown amount.
+    """
 
     capacity: Mapping[str, int | None]
     allocatable: Mapping[str, int | None]
 
     def holds(self, requests: Resources) -> bool:
-        """Whether a node has room for requests, as far as is known; never with less than nothing of a resource."""
+        """Return whether a node has room for requests. An unknown amount has room. A node with a negative amount of
+        any resource has none.
+        """
         if any(amount is not None and amount < 0 for amount in self.allocatable.values()):
             return False
         for resource, amount in requests.items():
@@ -55,9 +59,9 @@ class NodeSize(NamedTuple):
 
 
 class SizeColumn(NamedTuple):
-    """What nodes have of one resource, and what of it pods can use, of each type in the order of names.
+    """The capacity and the allocatable amount of one resource for each type, in the order of names.
 
-    At the places of `unknown` stands the most that it can be.
+    At the positions in `unknown`, the amount is the largest possible one.
     """
 
     capacity: list[int]
@@ -66,7 +70,7 @@ class SizeColumn(NamedTuple):
 
 
 class _Steps:
-    """Amounts of all types in ascending order, each with the types that have it or more."""
+    """The amounts of all types in ascending order, each with the types that have at least this amount."""
 
     def __init__(self, amounts: Sequence[int]) -> None:
         places: dict[int, list[int]] = {}
@@ -79,15 +83,12 @@ class _Steps:
         self._types.reverse()
 
     def having(self, amount: int) -> TypeSet:
-        """Return the types that have an amount or more."""
+        """Return the types that have at least an amount."""
         return self._types[bisect_left(self._amounts, amount)]
 
 
 class NodeSizes:
-    """The sizes of nodes of each instance type under a class. What is not known counts as enough.
-
-    `exact` says that nothing but the sizes of old types is left open.
-    """
+    """The sizes of nodes of each instance type under a class. An unknown amount counts as enough."""
 
     def __init__(self, node_class: EC2NodeClass | None, images: ImageSet, view: Catalog) -> None:
         self._view = view
@@ -108,10 +109,10 @@ class NodeSizes:
         self._in_effect = False
 
     def with_overlays(self, brought: Mapping[str, Mapping[str, str]], in_effect: bool) -> NodeSizes:
-        """Return the same with resources that overlays bring, by type; the greater amount counts unless they are in
-        effect.
+        """Return the sizes with the resources that NodeOverlays set, by type. If the overlays are not in effect for
+        certain, the larger amount counts.
 
-        Huge pages are taken off the memory for pods (`computeAllocatable` of core).
+        Huge pages reduce the memory for pods (`computeAllocatable` of core).
         """
         if not brought:
             return self
@@ -122,7 +123,7 @@ class NodeSizes:
 
     @cached_property
     def exact(self) -> bool:
-        """Whether what pods can use of a usual type is known."""
+        """Return whether the class and its number of pods are known, so that the sizes of common types are exact."""
         name = next(iter(self._view.names), None)
         return self._spec is not None and name is not None and self._capacity.amount("pods", name) is not None
 
@@ -141,13 +142,13 @@ class NodeSizes:
         )
 
     def unknown_of(self, resource: str) -> TypeSet:
-        """Return the types of which it is not known how much of a resource pods can use."""
+        """Return the types whose allocatable amount of a resource is not known."""
         return TypeSet.from_positions(sorted(self._column(resource).unknown))
 
     def largest(self, resource: str, types: TypeSet) -> tuple[int, str] | None:
-        """Return the most that pods can use of a resource on one of some types, and the first type with it.
+        """Return the largest allocatable amount of a resource among some types, and the first type with it.
 
-        None if there are no types, or where it is not known of one of them.
+        None if there are no types, or if the amount of one of them is not known.
         """
         column = self._column(resource)
         if not types or not types.isdisjoint(self.unknown_of(resource)):
@@ -160,12 +161,12 @@ class NodeSizes:
         return min(placed, key=lambda pair: (-pair[0], pair[1]))
 
     def most_capacity(self, resource: str, types: TypeSet) -> int:
-        """Return the most that a node of some types has of a resource, as far as is known; 0 without types."""
+        """Return the largest known capacity of a resource among some types. 0 if there is none."""
         known = (amount for amount in types.select(self._column(resource).capacity) if amount != _ENOUGH)
         return max(known, default=0)
 
     def _column(self, resource: str) -> SizeColumn:
-        """Return how much of a resource the nodes of each type have, in the order of names."""
+        """Return the amounts of a resource on nodes of each type, in the order of names."""
         found = self._columns.get(resource)
         if found is None:
             found = self._columns[resource] = self._make_column(resource)
@@ -203,16 +204,19 @@ class NodeSizes:
         return SizeColumn(capacity, left, frozenset(unknown))
 
     def _addresses_of(self, name: str) -> int | None:
-        """Return the IPv4 addresses for pods that Karpenter counts of a Windows node; None for any other."""
+        """Return the number of IPv4 addresses for pods that Karpenter counts for a Windows node, in billionths. None
+        for any other node.
+        """
         if self._family["pods"] is None or self._view.label(name, OS) != "windows":
             return None
         addresses = self._view.resources.addresses_per_interface(name)
         return (addresses - 1 if addresses is not None else 0) * ONE
 
     def written_allocatable(self, name: str) -> Mapping[str, str | None]:
-        """Return what pods can use of an instance type, as people write it: `{"cpu": "1930m", ...}`, less what is 0.
+        """Return the allocatable amounts of an instance type as people write them, without those that are 0: `{"cpu":
+        "1930m", ...}`.
 
-        None stands for an amount that is not known.
+        None for an amount that is not known.
         """
         found = self._written.get(name)
         if found is None:
@@ -227,7 +231,7 @@ class NodeSizes:
 
     @cached_property
     def _usable(self) -> TypeSet:
-        """Return the types that have a negative amount of no resource: a type with one holds no pod
+        """Return the types without a negative amount of any resource. A type with one holds no pod
         (`NodeSize.holds`).
         """
         brought = {resource for amounts in self._brought.values() for resource in amounts}
@@ -245,7 +249,8 @@ class NodeSizes:
     def room_for(self, requests: Resources) -> TypeSet:
         """Return all types whose nodes have room for requests.
 
-        Many workloads ask for many amounts: none of them is compared with each type.
+        Workloads request many different amounts, so amounts are looked up in sorted steps instead of compared with
+        each type.
         """
         room = self._usable
         for resource, amount in requests.items():
@@ -256,25 +261,26 @@ class NodeSizes:
         return room
 
     def within(self, limits: Resources, types: TypeSet) -> TypeSet:
-        """Return the types of a set whose nodes may have no more than limits allow, resource by resource."""
+        """Return the types of a set whose capacity is within all limits. An unknown capacity is within each limit."""
         for resource, most in limits.items():
             steps = self._extent.get(resource)
             if steps is None:
                 capacity = self._column(resource).capacity
-                # What is not known is within each limit.
+                # An unknown amount is within each limit.
                 known = [-_ENOUGH if amount == _ENOUGH else amount for amount in capacity]
                 steps = self._extent[resource] = _Steps(known)
             types -= steps.having(most + 1)
         return types
 
     def _list_counts(self, resource: str) -> Sequence[int | None] | None:
-        """Return the number of pods by which memory is reserved on nodes of each type, None for a type that is not
-        known. None if no memory is reserved by pods.
+        """Return the number of pods for which nodes of each type reserve memory; None for a type that is not known.
+
+        None if the number of pods does not decide the reserved amount of this resource.
         """
         if self._pods is None or resource != "memory":
             return None
         count = self._pods.counted if self._family["memoryByPods"] else self._pods.addresses
-        return work_out_alike(self._view.names, self._pods.deciding, count)
+        return compute_once_each(self._view.names, self._pods.deciding, count)
 
     def _list_reserved(
         self, resource: str, capacity: Sequence[int], counted: Sequence[int | None] | None
@@ -288,8 +294,8 @@ class NodeSizes:
         return [made[key] for key in keys]
 
     def _reserve(self, resource: str, capacity: int, pods: int | None) -> int:
-        """Return what kubelet, system and eviction keep of a resource on a node with so much of it, and for so many
-        pods.
+        """Return the amount of a resource that is reserved for kubelet, system and eviction, for a capacity and a
+        number of pods.
         """
         if resource == "cpu":
             usual = overhead.cpu_reserved(1000 * (capacity // ONE)) * ONE // 1000
@@ -308,7 +314,7 @@ class NodeSizes:
         return reserved
 
     def _eviction(self, signal: str, capacity: int, usual: int) -> int:
-        """Return the amount that eviction keeps free: by the highest threshold of those that count, or by default."""
+        """Return the amount that eviction keeps free: by the highest threshold that is set, else `usual`."""
         stated = thresholds(self._kubelet, signal, self._soft)
         return max((threshold_amount(threshold, -(-capacity // ONE)) for threshold in stated), default=usual)
 
@@ -322,8 +328,8 @@ def _read_amounts(written: Mapping[str, str]) -> Iterator[tuple[str, int]]:
 
 
 def sizes_of(node_class: EC2NodeClass | None, images: ImageSet, view: Catalog) -> NodeSizes:
-    """Return the sizes of nodes under a class, worked out once for all classes of a catalogue that size
-    nodes alike.
+    """Return the sizes of nodes under a class, computed once for all classes of a catalogue with the same
+    settings.
     """
     if node_class is None:
         return _shared_sizes(None, images, view)
@@ -337,13 +343,13 @@ def _shared_sizes(node_class: EC2NodeClass | None, images: ImageSet, view: Catal
     key = repr((images.ami_family, stated))
     shared: dict[str, NodeSizes] = view.remembered(("sizes",), dict)
     if key not in shared:
-        if len(shared) >= _MOST_SHARED:  # in an editor the settings of a class become others again and again
+        if len(shared) >= _MOST_SHARED:  # in an editor, the settings of a class change often
             shared.clear()
         shared[key] = NodeSizes(node_class, images, view)
     return shared[key]
 
 
 _SIZING = ("kubelet", "instanceStorePolicy", "blockDeviceMappings", "networkInterfaces")
-"""The fields of a class's spec that decide about sizes, beside the image family."""
+"""The fields of a class's spec that, together with the AMI family, decide the sizes."""
 
 _MOST_SHARED = 32

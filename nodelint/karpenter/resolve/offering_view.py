@@ -1,4 +1,4 @@
-"""What there is to choose from: the instance types under a class, where they are sold, and what requirements keep."""
+"""The instance types of a class, where they are offered, and which of them meet requirements."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from nodelint.model.requirement import Requirement, well_known
 
 
 class Supply(NamedTuple):
-    """The instance types as a release and a class see them, and the places in which they are offered.
+    """The instance types as a release and a class see them, and the zones and capacity types in which they are
+    offered.
 
-    Without a class, or without places, what these decide keeps every type that some class or place could have.
-    `static` says that requirements are those of a NodeClaim without a list of instance types.
+    Without a class, or without `places`, every type stays that some class or zone could offer. `static` is true if
+    the requirements are those of a NodeClaim without a list of instance types.
     """
 
     view: Catalog
@@ -31,14 +32,14 @@ class Supply(NamedTuple):
 
     @property
     def class_traits(self) -> tuple[object, ...]:
-        """Return all that the class decides about what requirements keep and what notes say, where no places are
-        known.
+        """Return everything about the class that decides which types meet requirements, and the notes about them, if
+        no zones are known.
         """
         return self.static, self.images.os is None, may_reserve(self.node_class, self.view.version)
 
     def keeping(self, requirements: Iterable[Requirement]) -> TypeSet:
-        """Return the types that (folded) requirements keep together, one for each key; offers are asked for all at
-        once.
+        """Return the types that meet all requirements, which have one entry for each key. Requirements on offerings
+        are evaluated together.
         """
         types = self.view.all_types
         wanted = []
@@ -51,8 +52,8 @@ class Supply(NamedTuple):
         return types & self.places.types_meeting(wanted) if wanted and self.places is not None else types
 
     def told_apart(self, key: str) -> frozenset[str]:
-        """Return the values of a key that `select` distinguishes from others, for keys that do not depend
-        on places.
+        """Return the values of a key that `select` distinguishes from others, for keys that do not depend on
+        zones.
         """
         region = (self.places.region,) if self.places is not None else ()
         named = table("vocabulary")["values"].get(key, ())
@@ -61,7 +62,7 @@ class Supply(NamedTuple):
         )
 
     def select(self, requirement: Requirement) -> TypeSet:
-        """Return the types that one requirement keeps, what the class decides about their offers included."""
+        """Return the types that meet one requirement, including what the class decides about their offerings."""
         key, every = requirement.key, self.view.all_types
         if key in (OS, WINDOWS_BUILD) and self.images.os is None:
             return every

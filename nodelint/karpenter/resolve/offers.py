@@ -1,9 +1,7 @@
-"""What an EC2NodeClass makes of the instance types: which it leaves out, and which offers they have under
-it.
+"""Which instance types an EC2NodeClass excludes, and which offerings they have under the class.
 
-A type's zones, capacity types and reservations are no property of the type. They come from the
-class's subnets and selectors, which only AWS can resolve; what can be said offline is what no class
-of this shape could have.
+The zones, capacity types and reservations of a type are no property of the type. They come from the class's subnets
+and selectors, which only AWS can resolve. Without AWS facts, only what no class like this can have is excluded.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ from nodelint.model.requirement import Requirement, Requirements, normalize, wel
 from nodelint.text import UNKNOWN, Node
 
 PLACE_KEYS = frozenset({REGION, ZONE, ZONE_ID})
-"""Keys whose values the subnets of the class decide: which there are is not in the files."""
+"""Keys whose values depend on the subnets of the class, which the files do not contain."""
 
 RESERVATION_KEYS = frozenset(
     {
@@ -34,13 +32,15 @@ RESERVATION_KEYS = frozenset(
 )
 
 OWN_DOMAINS = ("karpenter.k8s.aws/", "karpenter.sh/")
-"""How keys begin that nobody but Karpenter may bring: a NodePool with another one of them is refused."""
+"""Prefixes of keys that belong to Karpenter: it refuses a NodePool with an unknown key of this kind."""
 
 RESERVED = "which types have reservations is known to AWS only"
 
 
 def may_reserve(node_class: EC2NodeClass | None, release: Version) -> bool:
-    """Whether instance types can have capacity reservations: the class selects some, or may do so unseen."""
+    """Return whether instance types can have capacity reservations: the class selects some, or may select some that
+    are not known.
+    """
     if "karpenter.k8s.aws/capacity-reservation-id" not in well_known(release):
         return False
     if node_class is None or node_class.partial:
@@ -55,7 +55,9 @@ def capacity_types(node_class: EC2NodeClass | None, release: Version) -> tuple[s
 
 
 def reserved_only(requirements: Requirements, key: str, node_class: EC2NodeClass | None, view: Catalog) -> bool:
-    """Whether requirements on a key allow reserved capacity only, so that reservations decide the types."""
+    """Return whether requirements on a key allow only reserved capacity, so that the reservations decide the
+    types.
+    """
     key = normalize(key)
     wanted = requirements.get(key)
     if not may_reserve(node_class, view.version):
@@ -68,7 +70,9 @@ def reserved_only(requirements: Requirements, key: str, node_class: EC2NodeClass
 def note(
     requirement: Requirement | None, view: Catalog, node_class: EC2NodeClass | None, release: Version
 ) -> str | None:
-    """Return what a reader has to know about a line besides its numbers."""
+    """Return a note about a requirement that its numbers do not show, such as the facts on which it depends. None if
+    there is none.
+    """
     if requirement is None:
         return "not judged: it holds a placeholder or is malformed"
     key = requirement.key
@@ -93,15 +97,15 @@ def note(
 
 
 def _is_local(zone: str) -> bool:
-    """Whether a zone, by its name or its id, is a Local Zone: `us-west-2-lax-1a`, `usw2-lax1-az1`."""
+    """Return whether a zone's name or id is that of a Local Zone: `us-west-2-lax-1a`, `usw2-lax1-az1`."""
     return re.fullmatch(r"[a-z]+(?:-[a-z]+)+-\d+-[a-z0-9]+-\d+[a-z]|[a-z]+\d+-[a-z]+\d+-az\d+", zone) is not None
 
 
 def class_rules(
     node_class: EC2NodeClass, images: ImageSet, view: Catalog, static: bool
 ) -> tuple[list[tuple[TypeSet, str]], list[Gap]]:
-    """Return the types that a class leaves out whatever a (static) pool asks, with the reason; and what is
-    unknown.
+    """Return the types that a class excludes whatever the requirements of a pool, each set with the reason, and the
+    gaps in this knowledge.
     """
     release = view.version
     removed: list[tuple[TypeSet, str]] = []
@@ -135,9 +139,10 @@ def class_rules(
 
 
 def _lacking_interfaces(items: Sequence[Node], view: Catalog) -> TypeSet:
-    """Return the types that lack EFA interfaces, a network card, or an interface on it.
+    """Return the types that lack EFA interfaces, a network card, or an interface on a card, of those that the class
+    configures.
 
-    Cards that are not known pass.
+    Types whose network cards are not known are not returned.
     """
     wanted: list[tuple[int, int]] = []
     efa_only = 0

@@ -1,8 +1,8 @@
-"""How two NodePools of one cluster stand to each other: what both can launch, and which pods fit both.
+"""What two NodePools of one cluster have in common: the types that both can launch, and the pods that fit both.
 
-Karpenter tries the pools in the order of their weights, the highest first; of those of one weight the one whose name
-sorts last. A pod goes to the first pool that it fits.
-Source: karpenter pkg/utils/nodepool/nodepool.go@v1.9.1:157-171, pkg/controllers/provisioning/scheduling/scheduler.go.
+Karpenter tries the NodePools by weight, the highest first, and those of equal weight in reverse order of their names.
+A pod goes to the first NodePool that it fits. Source: karpenter pkg/utils/nodepool/nodepool.go@v1.9.1:157-171,
+pkg/controllers/provisioning/scheduling/scheduler.go.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from nodelint.model.requirement import Requirement, normalize, well_known
 from nodelint.text import UNKNOWN
 
 Taints = frozenset[tuple[str, str, str]]
-"""Key, value and effect of taints that keep pods away."""
+"""Key, value and effect of taints that exclude pods."""
 
 
 def taints(pool: NodePool) -> Taints | None:
-    """Return the taints without whose toleration no pod fits a pool; None if one is not known."""
-    return pool.once("taints", (), lambda: _read_taints(pool))  # asked for each of the pools beside it
+    """Return the taints that every pod of a pool must tolerate. None if a taint is not known."""
+    return pool.once("taints", (), lambda: _read_taints(pool))  # read again for each other pool
 
 
 def _read_taints(pool: NodePool) -> Taints | None:
@@ -44,7 +44,7 @@ def _read_taints(pool: NodePool) -> Taints | None:
 
 
 def comparable(resolution: Resolution) -> bool:
-    """Whether enough is known of a pool to compare it: every requirement, the taints, the weight."""
+    """Return whether a pool is known well enough to compare it: every requirement, the taints, the weight."""
     node = resolution.pool.node.find("spec", "weight")
     if node is not None and node.kind == "scalar" and node.value is UNKNOWN:
         return False
@@ -56,17 +56,16 @@ def comparable(resolution: Resolution) -> bool:
 
 
 def turn(pool: NodePool) -> tuple[int, str]:
-    """Return Karpenter's sort key of a pool: it tries the pool with the highest key first, by weight, then
-    by name.
-    """
+    """Return Karpenter's sort key of a pool, weight and name. Karpenter tries the pool with the highest key first."""
     return pool.weight or 0, str(pool.name)
 
 
 def shared(a: Resolution, b: Resolution, own_labels: bool = True) -> TypeSet:
-    """Return the instance types that both can launch; none if a label, a zone or the system tells their nodes apart.
+    """Return the instance types that both pools can launch. None of them if a label, a zone or the operating system
+    separates their nodes.
 
-    A pod that asks for no capacity type fits both spot and on-demand nodes, so capacity types part no pools. Without
-    `own_labels` labels that are not well known part none either: a pod need not select them.
+    A pod without a capacity type fits spot and on-demand nodes, so capacity types separate no pools. Without
+    `own_labels`, labels that are not well known do not separate them either: a pod need not select them.
     """
     if a.catalog.names != b.catalog.names or a.images.os != b.images.os:
         return NONE
@@ -80,7 +79,9 @@ def shared(a: Resolution, b: Resolution, own_labels: bool = True) -> TypeSet:
 
 
 def same_pods(a: Resolution, b: Resolution) -> bool:
-    """Whether pods that choose neither a label of one's own nor the kind of instance fit both pools."""
+    """Return whether the operating system, region and zones of both pools overlap, so that pods which select neither
+    custom labels nor instance types fit both.
+    """
     if a.images.os != b.images.os:
         return False
     places = (OS, REGION, ZONE, ZONE_ID)
@@ -88,7 +89,7 @@ def same_pods(a: Resolution, b: Resolution) -> bool:
 
 
 def covers(a: Resolution, b: Resolution) -> bool:
-    """Whether every pod that fits the second pool fits the first one, too, and can get the same types there."""
+    """Return whether every pod that fits pool `b` also fits pool `a`, and can get the same types there."""
     outer, inner = taints(a.pool), taints(b.pool)
     if outer is None or inner is None or not outer <= inner or not b.launchable:
         return False
@@ -106,7 +107,9 @@ def covers(a: Resolution, b: Resolution) -> bool:
 
 
 def leading_flex(line: RequirementLine, catalog: Catalog) -> int:
-    """Return how many flex values a list of families or types begins with; 0 where flex values follow others."""
+    """Return the number of flex values with which a list of families or types begins. 0 if other flex values follow
+    after different ones.
+    """
     if line.operator != "In" or len(line.values) < 2 or not isinstance(line.key, str) or not line.known:
         return 0
     key = normalize(line.key)
@@ -122,14 +125,16 @@ def leading_flex(line: RequirementLine, catalog: Catalog) -> int:
 
 
 def _stands_for(text: str, flex: Collection[str], known: Collection[str]) -> bool:
-    """Whether a text is a flex value, or a pattern that stands for flex values alone, as `*-flex` does."""
+    """Return whether a text is a flex value, or a pattern such as `*-flex` that matches only flex values."""
     if not is_pattern(text):
         return text in flex
     return bool(found := standing_for(text, known)) and all(value in flex for value in found)
 
 
 def flex_before(first: Resolution, second: Resolution) -> bool:
-    """Whether a pool of flex types alone stands next to one for the same pods that lists flex values first."""
+    """Return whether the first pool launches only flex types, and the second, for the same pods, has a list that
+    begins with flex values.
+    """
     of_flex = bool(first.launchable) and not first.launchable - flex_types(first.catalog)
     return (
         of_flex
@@ -140,7 +145,7 @@ def flex_before(first: Resolution, second: Resolution) -> bool:
 
 
 def within(inner: Requirement, outer: Requirement) -> bool:
-    """Whether every value that one requirement allows is allowed by another."""
+    """Return whether requirement `outer` allows every value that `inner` allows."""
     if not inner.complement:
         return all(outer.admits(value) for value in inner.values)
     both = inner.intersect(outer)
@@ -152,7 +157,9 @@ def within(inner: Requirement, outer: Requirement) -> bool:
 
 
 def _subnets(resolution: Resolution) -> object:
-    """Return where the class launches, as far as can be determined without AWS."""
+    """Return a key for the subnets in which the class launches: its subnet terms, or the name of the class if no file
+    has the class.
+    """
     node_class = resolution.node_class
     if node_class is None:
         ref = resolution.pool.class_ref

@@ -1,4 +1,4 @@
-"""What the instance types of one NodePool cost, with the NodeOverlays that change prices."""
+"""The prices of the instance types of one NodePool, with the NodeOverlays that change them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.type_set import TypeSet, union
 
 _GROUP = 40
-"""Types of about the same price that are looked at together: there are about as many such groups."""
+"""The number of types of similar price in a group: there are about as many groups."""
 
 
 class PoolPrices:
-    """Prices in USD per hour, as Karpenter takes them.
+    """Prices in USD per hour, as Karpenter reads them.
 
-    `region` is the region whose prices are asked for: us-east-1 where none is known. `zones` are the zones in which
-    the class has subnets; None if they are not known. `changes` are what overlays write for each type.
+    `region` is the region of the prices: us-east-1 if the class's region is not known. `zones` are the zones in which
+    the class has subnets; None if they are not known. `changes` are the `price` or `priceAdjustment` of overlays for
+    each type.
     """
 
     def __init__(
@@ -33,14 +34,16 @@ class PoolPrices:
         self.region = region or (answered.region if answered is not None else "us-east-1")
 
     def in_region(self, name: str, region: str) -> float | None:
-        """Return what a type costs on demand in a region. None if that is not known."""
+        """Return the on-demand price of a type in a region. None if it is not known."""
         price = self._catalog.prices.on_demand(name, region)
         changes = self._changes.get(name) or (None,)
         prices = [adjust_price(price, change) for change in changes]
         return min((price for price in prices if price is not None), default=None)
 
     def least_spot(self, types: TypeSet) -> float | None:
-        """Return the least spot price of some types in the zones of the class. None if AWS answered none."""
+        """Return the lowest spot price of some types in the zones of the class. None if the AWS facts have no spot
+        price for them.
+        """
         answered = self._catalog.prices.answered
         if answered is None or answered.region != self.region:
             return None
@@ -53,13 +56,14 @@ class PoolPrices:
         return min(prices, default=None)
 
     def list_prices(self, types: TypeSet) -> Iterator[tuple[float | None, str]]:
-        """Return what each of some types costs on demand, with its name. The price is None if it is not known."""
+        """Yield the on-demand price of each of some types, with its name. The price is None if it is not known."""
         return zip(types.select(self._column), self._catalog.names_in(types), strict=True)
 
     def cheapest(self, types: TypeSet, most: int) -> TypeSet:
-        """Return the types that cost least on demand, at least `most` of them where several cost as much as the last.
+        """Return at least the `most` cheapest types on demand: all types with the price of the last one are included.
 
-        All types where there are no more than that; without those whose price is not known where there are.
+        If there are not more than `most`, all types are returned. Otherwise types whose price is not known are left
+        out.
         """
         if len(types) <= most:
             return types
@@ -68,7 +72,7 @@ class PoolPrices:
         return self._catalog.types_of(name for price, name in prices if price <= limit)
 
     def cheapest_type(self, types: TypeSet) -> tuple[float, str] | None:
-        """Return the least price of some types, with the first type that has it; None if no price is known."""
+        """Return the lowest price of some types, with the first type that has it. None if no price is known."""
         for types_of_group, group in self._by_price:
             if not types_of_group.isdisjoint(types):
                 return next((price, name) for only, price, name in group if not only.isdisjoint(types))
@@ -89,7 +93,7 @@ class PoolPrices:
 
     @cached_property
     def _column(self) -> tuple[float | None, ...]:
-        """Return the price of each type of the catalogue: each workload asks for many of them."""
+        """Return the price of each type of the catalogue, computed once because each workload needs many of them."""
         if not self._changes:
             return self._catalog.prices.column(self.region)
         return tuple([self.in_region(name, self.region) for name in self._catalog.names])
@@ -98,6 +102,8 @@ class PoolPrices:
 def adjust_price(price: float | None, change: str | None) -> float | None:
     """Return a price after an overlay's `price` or `priceAdjustment`: `1.5`, `-0.2`, `+10%` (`AdjustedPrice` of
     core).
+
+    None if an adjustment applies to an unknown price.
     """
     if change is None or price is None:
         return price if change is None or change[:1] in "+-" else float(change)

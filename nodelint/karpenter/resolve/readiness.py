@@ -1,4 +1,5 @@
-"""What keeps the types of an empty NodePool from a launch, behind its requirements: room for a pod, limits, variety.
+"""Which types of an empty NodePool cannot be launched although they meet its requirements: because of room for a pod,
+limits or minValues.
 
 `filterByRemainingResources` of the scheduler of Karpenter core for limits; `Truncate` of pkg/providers/instance of
 the AWS provider, which tries the cheapest types, for minValues; both 1.0.0 to 1.14.1.
@@ -19,13 +20,13 @@ from nodelint.model.quantities import ONE
 from nodelint.model.releases import Version
 
 _LIMITS_NODES = Version(1, 11, 0)
-"""The first release that limits the number of nodes."""
+"""The first Karpenter release that can limit the number of nodes."""
 
 
 class LaterStep(NamedTuple):
-    """What takes types away behind the requirements, which, and what is left.
+    """A step after the requirements that removes instance types: the removed types, and those that remain.
 
-    `why` says of the types what keeps them from a launch.
+    `words` name the step. `why` is the predicate of a sentence about the removed types: `exceed the limits`.
     """
 
     words: str
@@ -36,9 +37,10 @@ class LaterStep(NamedTuple):
 
 @lru_cache(maxsize=64)
 def later_steps(resolution: Resolution) -> tuple[LaterStep, ...]:
-    """Return what takes candidates away when a first pod comes: full reservations, no room for it, then each limit.
+    """Return the steps that remove candidates before the first pod's node is launched: full reservations, no room for
+    a pod, then each limit, then minValues.
 
-    A step that takes nothing away is left out.
+    A step that removes nothing is left out. Empty for a static pool.
     """
     left, found = resolution.candidates, []
     if resolution.pool.static:
@@ -66,7 +68,9 @@ def later_steps(resolution: Resolution) -> tuple[LaterStep, ...]:
 
 
 def _types_of_full(resolution: Resolution) -> TypeSet:
-    """Return the candidates whose only offers are reservations that had no free instance when they were looked up."""
+    """Return the candidates whose only offerings are reservations without a free instance at the time of the AWS
+    facts.
+    """
     places = resolution.places
     if places is None or not places.full:
         return NONE
@@ -81,9 +85,11 @@ def ready(resolution: Resolution) -> TypeSet:
 
 
 def unmet_by_cheapest(resolution: Resolution) -> list[tuple[MinValues, int]]:
-    """Return each minValues that the candidates meet and the cheapest types do not, with how many values those have.
+    """Return each minValues that the candidates meet but the cheapest types do not, with the number of values that
+    the cheapest types have.
 
-    Nothing if reserved capacity, which comes first, or only spot, whose prices are not known, can be launched.
+    Empty unless the pool launches only on-demand capacity: reservations come before the price, and spot prices are
+    not known.
     """
     most = resolution.most_launched
     if resolution.capacity_types != ("on-demand",) or len(resolution.candidates) <= most:

@@ -1,4 +1,4 @@
-"""What came out for a NodePool: the values that `resolve` gives, and what rules and reports ask of them."""
+"""What a NodePool can launch: the result of `resolve`, with the methods that rules and reports need."""
 
 from __future__ import annotations
 
@@ -37,17 +37,18 @@ _FORMER = {
     "ambiguous": ("image_mixups", "types"),
     "requirements_for": ("image_mixups", "requirements_for"),
 }
-"""Deprecated names of a resolution, each with the part that has it and its name there."""
+"""Deprecated attributes of a resolution, each with the attribute that has replaced it and the name there."""
 
 
 class Resolution:
-    """What one NodePool with its EC2NodeClass can launch. See the module for how.
+    """The instance types that one NodePool with its EC2NodeClass can launch. `nodelint.karpenter.resolve` describes
+    how they are determined.
 
-    `class_removed` are the types that the class leaves out, with the reason. `lines` are the
-    effects in the order written, requirements first, then labels. `candidates` meet everything; of
-    them `launchable` have an image and `unlaunchable` have none. `types_by_image` says per image of
-    `images.images` which candidates take it. Where something is `unknown`, all of these are upper
-    bounds and `complete` is False. `places` are what is known of zones and of what is offered in them.
+    `class_removed` are the types that the class excludes, with the reason. `lines` are the effects of the
+    requirements in the order of the file, then those of the labels. `candidates` meet everything: of them,
+    `launchable` have an image, and `unlaunchable` have none. `types_by_image` has the candidates that use each image
+    of `images.images`. If anything is `unknown`, all of these are upper bounds and `complete` is False. `places` are
+    the known zones and their offerings.
     """
 
     def __init__(
@@ -82,19 +83,23 @@ class Resolution:
         self.notes = notes
 
     overlay_names: tuple[str, ...] = ()
-    """The NodeOverlays that are applied to it."""
+    """The names of the NodeOverlays that are applied to this pool."""
     settled_overlays: tuple[str, ...] = ()
-    """Those, and others of which it is known that they change none of its types, or are not in effect."""
+    """The names of the applied NodeOverlays, and of others that certainly change none of the pool's types or are not
+    in effect.
+    """
     price_changes: Mapping[str, tuple[str | None, ...]] = MappingProxyType({})
-    """For types that overlays mean: what they make of the price of each offer on demand, None for nothing."""
+    """For each type to which overlays apply, the `price` or `priceAdjustment` for each on-demand offering; None for
+    no change.
+    """
     overlay_capacity: Mapping[str, Mapping[str, str]] = MappingProxyType({})
-    """For types that overlays mean: the resources that they bring."""
+    """For each type to which overlays apply, the resources that they set."""
 
     min_values_relaxed: bool = False
-    """Whether the controller launches types although minValues is not met (`minValuesPolicy: BestEffort`)."""
+    """True if the controller launches types although minValues is not met (`minValuesPolicy: BestEffort`)."""
 
     def with_min_values_relaxed(self) -> Resolution:
-        """Return the resolution for a controller that relaxes minValues where they are not met."""
+        """Return the resolution for a controller that relaxes a minValues that is not met."""
         from copy import copy
 
         twin = copy(self)
@@ -102,7 +107,9 @@ class Resolution:
         return twin
 
     def with_overlays_of(self, other: Resolution) -> Resolution:
-        """Return the resolution with the NodeOverlays and the policy of another one of the same pool."""
+        """Return this resolution with the NodeOverlays and the minValues policy of another resolution of the same
+        pool.
+        """
         from copy import copy
 
         twin = copy(self)
@@ -112,9 +119,9 @@ class Resolution:
 
     @property
     def perhaps_newer(self) -> Gap | None:
-        """Return why a type that the catalogue lacks may meet the requirements that no known type meets.
+        """Return the gap that allows a type which is not in the catalogue to meet the requirements.
 
-        None if some known type meets them, or if no such type can.
+        None if a known type meets them, or if there is no such gap.
         """
         reasons = (ELSEWHERE, PERHAPS_NEWER, OLD_FACTS)
         return (
@@ -136,10 +143,8 @@ class Resolution:
         capacity: Mapping[str, Mapping[str, str]],
         settled: tuple[str, ...],
     ) -> Resolution:
-        """Return the resolution with overlays applied to prices and capacity. The types that meet the requirements
-        stay.
-        """
-        from copy import copy  # here: few runs have overlays, and it loads as much as a rule or two
+        """Return the resolution with the prices and capacities of overlays. The candidates stay the same."""
+        from copy import copy  # imported here: few runs have overlays, and the module loads slowly
 
         twin = copy(self)
         twin.__dict__.pop("prices", None)
@@ -147,10 +152,10 @@ class Resolution:
         twin.price_changes, twin.overlay_capacity = price_changes, capacity
         return twin
 
-    if not TYPE_CHECKING:  # a checker is to see the names that are there
+    if not TYPE_CHECKING:  # a type checker must report names that do not exist
 
         def __getattr__(self, name: str) -> object:
-            """Return what has a deprecated name. Raise AttributeError for a name that nothing has."""
+            """Return the value of a deprecated attribute. Raise AttributeError for an unknown name."""
             if name not in _FORMER:
                 raise AttributeError(f"a resolution has no `{name}`")
             part, own_name = _FORMER[name]
@@ -158,31 +163,33 @@ class Resolution:
 
     @cached_property
     def prices(self) -> PoolPrices:
-        """Return what types cost, with the overlays of the pool."""
+        """Return the prices of the instance types, with the overlays of the pool."""
         return PoolPrices(self.catalog, self.region, self.zones, self.price_changes)
 
     @cached_property
     def image_mixups(self) -> ImageMixups:
-        """Return which images a release with that defect takes the pool's nodes for."""
+        """Return the images that Karpenter before 1.4.0 can take for the image of the pool's nodes."""
         return ImageMixups(self.catalog, self.images.images, self.requirements, self.types_by_image)
 
     @cached_property
     def capacity(self) -> NodeCapacity:
-        """Return what nodes have of each resource under the class."""
+        """Return the capacity of nodes of each type under the class."""
         return NodeCapacity(self.node_class, self.images, self.catalog)
 
     @property
     def region(self) -> str | None:
-        """Return the region whose facts are available; None if nothing is known of where the class can launch."""
+        """Return the region of the AWS facts. None if no facts about the class's zones are known."""
         return None if self.places is None else self.places.region
 
     @property
     def zones(self) -> Mapping[str, str] | None:
-        """Return the zones in which the class has subnets, each with its id; None if they are not known."""
+        """Return the zones in which the class has subnets, each with its zone id. None if they are not known."""
         return None if self.places is None else self.places.zones
 
     def launchable_in(self, zone: str) -> TypeSet:
-        """Return the launchable types that have an offer in a zone as the pool's requirements want it."""
+        """Return the launchable types with an offering in a zone that meets the pool's requirements. Empty if zones
+        are not known.
+        """
         if self.places is None:
             return NONE
         wanted = Requirements(requirement for requirement in self.folded if requirement.key in self.places.keys)
@@ -191,29 +198,33 @@ class Resolution:
 
     @property
     def wanted(self) -> TypeSet:
-        """Return the candidates that meet all that is written, what NodeClaims of a static pool lose included."""
+        """Return the candidates that meet all requirements as written, including those that the NodeClaims of a
+        static pool lose.
+        """
         return self.candidates & self.supply._replace(static=False).keeping(self.folded)
 
     @property
     def complete(self) -> bool:
-        """Whether nothing that decides is unknown."""
+        """Return whether no gap is known."""
         return not self.unknown
 
     @cached_property
     def launchable(self) -> TypeSet:
-        """Return the types that meet everything and have an image (or may have one, where an image is unknown)."""
+        """Return the types that meet everything and have an image, or may have one if an image is unknown."""
         return union(self.types_by_image)
 
     @cached_property
     def image_of(self) -> dict[str, int]:
-        """Launchable type -> index of the image it takes."""
+        """Return for each launchable type the index of the image that it uses."""
         return {
             name: index for index, types in enumerate(self.types_by_image) for name in self.catalog.names_in(types)
         }
 
     @cached_property
     def requirements(self) -> Requirements:
-        """Return the pool's requirements and labels as the scheduler has them, the NodePool's own label included."""
+        """Return the pool's requirements and labels as the scheduler has them, with the label of the NodePool
+        itself.
+        """
         found = self.folded.copy()
         if isinstance(self.pool.name, str):
             found.add(Requirement.parse("karpenter.sh/nodepool", "In", (self.pool.name,)))
@@ -221,13 +232,13 @@ class Resolution:
 
     @cached_property
     def arches(self) -> dict[str, TypeSet]:
-        """Return the architectures among the candidates, each with its types."""
+        """Return the architectures of the candidates, each with its types."""
         found = {arch: types & self.candidates for arch, types in self.catalog.values(ARCH).items()}
         return {arch: types for arch, types in found.items() if types}
 
     @cached_property
     def capacity_types(self) -> tuple[str, ...]:
-        """Return the capacity types that the requirements leave of those that the class can have."""
+        """Return the capacity types that the requirements allow and the class can have."""
         wanted = self.folded.get(CAPACITY_TYPE)
         return tuple(kind for kind in capacity_types(self.node_class, self.version) if wanted.admits(kind))
 
@@ -237,7 +248,9 @@ class Resolution:
 
     @cached_property
     def min_values(self) -> tuple[MinValues, ...]:
-        """Every key with a minValues; the values are those of all candidates, whatever the pool lists."""
+        """Return every key with a minValues. The values that count are those of all candidates, not only those that
+        the pool lists.
+        """
         found = []
         for requirement in self.folded:
             key, wanted = requirement.key, requirement.min_values
@@ -250,31 +263,32 @@ class Resolution:
         return tuple(found)
 
     def varied_enough(self, types: TypeSet) -> bool:
-        """Whether fewer candidates would still meet every minValues that is met today."""
+        """Return whether `types` still meet every minValues that the candidates meet."""
         return all(self.meets(least, types) for least in self.min_values if least.met)
 
     def meets(self, least: MinValues, types: TypeSet) -> bool:
-        """Whether some candidates meet a minValues, as far as can be said."""
+        """Return whether some candidates meet a minValues. True if that is not known."""
         have = self._distinct(least.key, types)
         return have is None or have >= least.wanted
 
     @property
     def most_launched(self) -> int:
-        """Return how many instance types a launch considers."""
+        """Return the largest number of instance types that one launch considers."""
         most: int = table("allocatable")["typesOfALaunch"]
         return most
 
     def cheapest(self, most: int) -> TypeSet:
-        """Return the candidates that cost least on demand, at least `most` of them where several cost as much as the
-        last.
+        """Return at least the `most` cheapest candidates on demand: all candidates with the price of the last one are
+        included.
 
-        All candidates where there are no more than that; without those whose price is not known where there are.
+        If there are not more than `most`, all candidates are returned. Otherwise candidates whose price is not known
+        are left out.
         """
         return self.prices.cheapest(self.candidates, most)
 
     def distinct(self, key: str, types: TypeSet) -> frozenset[str] | None:
-        """Return the values of a type's label among some types; None for a label of offers, and one that
-        types lack.
+        """Return the values of a label among some types. None for labels that depend on the offering, and for keys
+        that no instance type has.
         """
         of_offers = {CAPACITY_TYPE, REGION, TENANCY, *PLACE_KEYS, *RESERVATION_KEYS}
         key = normalize(key)
@@ -297,18 +311,20 @@ class Resolution:
         return len(self.catalog.distinct(key, types))
 
     def left_without(self, *lines: LineEffect) -> TypeSet:
-        """Return the types that meet everything but these lines."""
+        """Return the types that meet all requirements except `lines`."""
         rest = Requirements(line.requirement for line in self.lines if line.requirement and line not in lines)
         return self.alive & self.supply.keeping(rest)
 
     @property
     def alive(self) -> TypeSet:
-        """Return the types that the class does not leave out: where the requirements begin."""
+        """Return the types that the class does not exclude: the requirements select among them."""
         return self.catalog.all_types - union(removed for removed, _ in self.class_removed)
 
     @cached_property
     def clash(self) -> tuple[LineEffect, LineEffect] | None:
-        """Return where nothing is left: the first two lines that each keep types and have none in common."""
+        """Return the first two requirements that each allow types but have no type in common. None if there are
+        candidates, or no such pair.
+        """
         if self.candidates:
             return None
         alive = self.alive
@@ -328,5 +344,5 @@ class Resolution:
 
     @cached_property
     def dead_lines(self) -> tuple[LineEffect, ...]:
-        """Return the lines that no instance type meets, even alone."""
+        """Return the requirements that no instance type meets, even alone."""
         return tuple(line for line in self.lines if not line.kept)

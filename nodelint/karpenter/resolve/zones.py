@@ -1,12 +1,11 @@
-"""Where a class can launch instance types: the zones of its subnets, what EC2 sells there, its reservations.
+"""Where a class can launch instance types: the zones of its subnets, what EC2 offers there, its reservations.
 
-Follows the offerings of the controller (pkg/providers/instancetype of the AWS provider at 1.0.0, 1.2.0, 1.3.0,
-1.6.0 and 1.14.1): one for each zone in which the region offers a type and the class has a subnet and for each
-capacity type as which it is sold, and one for each capacity reservation of the class. A type is kept where one
-and the same offering meets what is asked of zone, zone id, capacity type and reservation
-(`Offerings.Available().HasCompatible` of core); a type without any offering is never launched. What the
-controller learns while it runs is not known here: capacity that is short for now, zones that are shifted away
-from, spot prices.
+Follows the offerings of the controller (pkg/providers/instancetype of the AWS provider at 1.0.0, 1.2.0, 1.3.0, 1.6.0
+and 1.14.1). There is one offering for each zone in which the region offers a type and the class has a subnet, and for
+each of its capacity types, and one for each capacity reservation of the class. A type stays if a single offering
+meets all requirements on zone, zone id, capacity type and reservation (`Offerings.Available().HasCompatible` of
+core). A type without any offering is never launched. Facts that the controller learns at run time are not known here:
+insufficient capacity, zones that are shifted away, spot prices.
 """
 
 from __future__ import annotations
@@ -34,20 +33,20 @@ if TYPE_CHECKING:
     from typing import Final, Literal
 
     Label = str | Literal[True] | None
-    """A label of an offering: its value, OPEN, or None where it must be missing."""
+    """The value of a label of an offering: a text, OPEN, or None if the offering does not have the label."""
 
 RESERVATION_ID = "karpenter.k8s.aws/capacity-reservation-id"
 RESERVATION_TYPE = "karpenter.k8s.aws/capacity-reservation-type"
 INTERRUPTIBLE = "karpenter.k8s.aws/capacity-reservation-interruptible"
 
 OPEN: Final = True
-"""In place of a label's value: there is one, and it is not known."""
+"""Represents a label's value that exists but is not known."""
 
 
 class Offer(NamedTuple):
-    """Instance types that are sold alike: in one zone, as one capacity type, perhaps by one reservation.
+    """Instance types with equal offerings: in one zone, as one capacity type, and possibly from one reservation.
 
-    `labels` are what an offering's requirements say.
+    `labels` are the values of the offering's labels.
     """
 
     labels: Mapping[str, Label]
@@ -55,13 +54,14 @@ class Offer(NamedTuple):
 
 
 class LaunchPlaces(NamedTuple):
-    """What is known of where a class can launch.
+    """The zones and offerings in which a class can launch, as far as they are known.
 
-    `zones` are those of the class's subnets with their ids, None if the subnets are not known; none of them where the
-    class finds no subnet. `offered` are the zones that count with the types that each offers: those of the subnets,
-    else all of the region; None if what the region offers is not known. `offers` decide on the labels `keys`.
-    `reserved` are the class's reservations, whatever their zone: they are labels of the type itself, too; `full` are
-    the ids of those that had no free instance. `removed` are the types that are offered nowhere, with the reason.
+    `zones` are those of the class's subnets with their ids: None if the subnets are not known, empty if the class
+    finds no subnet. `offered` are the zones that count, each with the types that it offers: the zones of the subnets,
+    else all of the region; None if the offerings of the region are not known. `offers` decide about the labels in
+    `keys`. `reserved` are the class's reservations in any zone: they are labels of the type itself as well. `full`
+    are the ids of the reservations without a free instance. `removed` are the types without an offering, with the
+    reason.
     """
 
     region: str
@@ -78,16 +78,14 @@ class LaunchPlaces(NamedTuple):
 
     @property
     def reservations_known(self) -> bool:
-        """Whether it is known which capacity reservations the class has."""
+        """Return whether the capacity reservations of the class are known."""
         return not any(offer.labels.get(RESERVATION_ID) is OPEN for offer in self.offers)
 
     def types_meeting(self, requirements: Iterable[Requirement], only_free: bool = False) -> TypeSet:
-        """Return the types with an offer that meets all of these requirements on `keys` together.
+        """Return the types with an offering that meets all requirements on `keys` together.
 
-        `only_free` leaves reservations out that have no free instance.
-
-        A type with reservations has to have one that meets what is asked of reservations, even where it is another
-        offer that is taken.
+        `only_free` excludes reservations that have no free instance. A type with reservations must have one that
+        meets the requirements on reservation labels, even if another offering is used.
         """
         wanted = list(requirements)
         types = union(
@@ -103,14 +101,16 @@ class LaunchPlaces(NamedTuple):
         return types
 
     def values(self, key: str, types: TypeSet) -> frozenset[str] | None:
-        """Return the values of a label that some types have, whatever a pool asks; None if they are open."""
+        """Return the values of a label that some types have, whatever the pool's requirements. None if one of them is
+        not known.
+        """
         offers = (*self.offers, *self.reserved) if key == CAPACITY_TYPE or key in RESERVATION_KEYS else self.offers
         found = {offer.labels[key] for offer in offers if offer.types & types}
         return None if OPEN in found else frozenset(value for value in found if isinstance(value, str))
 
 
 def meets_label(requirement: Requirement, labels: Mapping[str, Label]) -> bool:
-    """Whether an offer of these labels meets a requirement on one of them."""
+    """Return whether an offering with these labels meets a requirement on one of them."""
     value = labels[requirement.key]
     if value is None:
         return requirement.absent_allowed
@@ -121,8 +121,8 @@ def meets_label(requirement: Requirement, labels: Mapping[str, Label]) -> bool:
 
 
 def place_note(requirement: Requirement | None, places: LaunchPlaces | None) -> str | None:
-    """Return what a reader has to know about a line on zones or region; None for other lines, and where nothing is
-    known.
+    """Return a note about a requirement on zones, region or reservations. None for other requirements, and if nothing
+    is known.
     """
     if requirement is None or places is None:
         return None
@@ -140,7 +140,9 @@ def place_note(requirement: Requirement | None, places: LaunchPlaces | None) -> 
 
 
 def places_of(node_class: EC2NodeClass | None, view: Catalog, facts: AwsFacts) -> LaunchPlaces | None:
-    """Return where a class can launch, as far as is known; None if nothing of it is."""
+    """Return the zones and offerings in which a class can launch. None if neither its zones nor the offerings of the
+    region are known.
+    """
     if facts.region is None:
         return None
     subnets, unknown = _subnets(node_class, facts)
@@ -188,7 +190,7 @@ def _zone_labels(zones: Iterable[str], region: Region) -> _ZoneLabels:
 def _on_the_market(
     common: _ZoneLabels, offered: Mapping[str, TypeSet], sold: _OfferedTypes | None, keys: frozenset[str]
 ) -> Iterator[Offer]:
-    """Yield what is sold on demand and as spot; everything where that is not known."""
+    """Yield the on-demand and spot offerings. If these are not known, every zone offers every type of `offered`."""
     for zone, types in offered.items():
         for kind in ("on-demand", "spot"):
             of_kind = types if sold is None else sold.types.get((zone, kind), NONE)
@@ -202,7 +204,9 @@ def _by_reservation(
     reserved: Sequence[_Reserved] | None,
     keys: frozenset[str],
 ) -> Iterator[Offer]:
-    """Yield what the class's reservations give: anything, where they are not known."""
+    """Yield the offerings of the class's reservations. If these are not known, every type may be reserved in every
+    zone.
+    """
     if reserved is None:
         unseen: dict[str, Label] = {CAPACITY_TYPE: "reserved", **dict.fromkeys(keys & RESERVATION_KEYS, OPEN)}
         yield from (Offer({**common[zone], **unseen}, types) for zone, types in offered.items() if types)
@@ -219,7 +223,7 @@ def _notes(
     zones: Mapping[str, str] | None,
     reserved: Sequence[_Reserved] | None,
 ) -> Iterator[tuple[Node, str]]:
-    """Yield sentences about zones that the numbers do not show."""
+    """Yield notes about zones and reservations that the numbers do not show."""
     terms = node_class.node.find("spec", "capacityReservationSelectorTerms") if node_class is not None else None
     if terms is not None and reserved:
         yield from _about_reservations(terms, reserved, view)
@@ -255,7 +259,9 @@ class _OfferedTypes(NamedTuple):
 
 @lru_cache(maxsize=16)
 def _sold(facts: AwsFacts, view: Catalog) -> _OfferedTypes:
-    """Return what the region sells, as sets over a catalogue; worked out once for all pools. Raise Missing."""
+    """Return the types that the region offers, as sets of a catalogue, computed once for all pools. Raise Missing if
+    the facts have no offerings.
+    """
     if not facts.offerings:
         raise Missing("offerings", "AWS names no instance type that the region offers")
     alike: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
@@ -275,7 +281,7 @@ def _sold(facts: AwsFacts, view: Catalog) -> _OfferedTypes:
 def _removed(
     region: str, view: Catalog, sold: _OfferedTypes, offered: Mapping[str, TypeSet], offers: Iterable[Offer]
 ) -> Iterable[tuple[TypeSet, str]]:
-    """Yield the types that no pool of the class can have, each with the first reason."""
+    """Yield the types that no pool of the class can launch, each set with its first reason."""
     alive = view.all_types
     for types, reason in (
         (union(sold.offered.values()), f"not offered in {region}"),
@@ -297,7 +303,7 @@ _UNREAD = "the class's zones are not known: what its subnet terms find cannot be
 
 
 def _subnets(node_class: EC2NodeClass | None, facts: AwsFacts) -> tuple[tuple[Subnet, ...] | None, list[Gap]]:
-    """Return the subnets that a class finds, or None and why they are not known."""
+    """Return the subnets that a class finds. None if they are not known, together with the gaps that explain this."""
     at = _subnet_terms(node_class)
     if node_class is None or at is None:
         return None, []
@@ -315,7 +321,7 @@ def _subnets(node_class: EC2NodeClass | None, facts: AwsFacts) -> tuple[tuple[Su
 
 
 class _Reserved(NamedTuple):
-    """A capacity reservation with its offer. `ending` says that its end is too near for a launch."""
+    """A capacity reservation with its offering. `ending` is true if its end is too near for a launch."""
 
     reservation: CapacityReservation
     offer: Offer
@@ -323,11 +329,11 @@ class _Reserved(NamedTuple):
 
 
 _LAST_LAUNCH = 40
-"""How many minutes before its end the controller launches nothing in a capacity block."""
+"""The minutes before the end of a capacity block in which the controller launches nothing in it."""
 
 
 def _reserved(node_class: EC2NodeClass | None, view: Catalog, facts: AwsFacts) -> list[_Reserved] | None:
-    """Return the reservations of a class that the controller takes; None if they are not known."""
+    """Return the capacity reservations of a class that the controller uses. None if they are not known."""
     if not may_reserve(node_class, view.version):
         return []
     terms = node_class.node.find("spec", "capacityReservationSelectorTerms") if node_class is not None else None

@@ -1,8 +1,8 @@
-"""The user data of a class: what it is, what of it works for the class's image family, and what it sets.
+"""The user data of a class: its kind, which of it works with the class's AMI family, and its settings.
 
-Karpenter puts user data together with its own, in a way of its own for each family. What is here follows its
-AWS provider 1.0.0 to 1.14.1 (`pkg/providers/amifamily/bootstrap`), nodeadm of the EKS images, and cloud-init. The
-facts are in `data/nodeconfig.json`. Shell and PowerShell are searched for calls that matter, and not parsed.
+Karpenter merges user data with its own, differently for each AMI family. This package follows its AWS provider 1.0.0
+to 1.14.1 (`pkg/providers/amifamily/bootstrap`), nodeadm of the EKS images, and cloud-init. The facts are in
+`data/nodeconfig.json`. Shell and PowerShell are searched for certain calls, and not parsed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Bottlerocket's TOML as Karpenter reads it: `settings.kubernetes` into fields of its own, all else as it stands.
+"""Bottlerocket's TOML as Karpenter reads it: `settings.kubernetes` into fields of its own, all other tables
+unchanged.
 
-What it has no field for is lost when it writes the settings again, and a value of another type ends the launch
-(`bottlerocketsettings.go` in `pkg/providers/amifamily/bootstrap`).
+A setting without such a field is lost when Karpenter writes the settings again, and a value of another type makes the
+launch fail (`bottlerocketsettings.go` in `pkg/providers/amifamily/bootstrap`).
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ _SCALARS = {"string": str, "integer": int, "boolean": bool}
 
 
 def faults(settings: dict[str, Any], text: str, release: Version) -> Iterator[UserDataProblem]:
-    """Yield what a release of Karpenter drops of `settings.kubernetes`, and what it cannot read."""
+    """Yield the settings of `settings.kubernetes` that a Karpenter release drops or cannot read, and values of
+    `settings.kernel.sysctl` that Bottlerocket refuses.
+    """
     kubernetes = settings.get("kubernetes")
     known = table("nodeconfig")["bottlerocketKubernetes"]
     for key, value in kubernetes.items() if isinstance(kubernetes, dict) else ():
@@ -41,9 +44,7 @@ def faults(settings: dict[str, Any], text: str, release: Version) -> Iterator[Us
 
 
 def _sysctl_faults(settings: dict[str, Any], text: str) -> Iterator[UserDataProblem]:
-    """Yield values of `settings.kernel.sysctl`, which Bottlerocket's own model of the settings takes as strings
-    alone.
-    """
+    """Yield the values of `settings.kernel.sysctl` that are not strings: Bottlerocket accepts only strings."""
     kernel = settings.get("kernel")
     sysctl = kernel.get("sysctl") if isinstance(kernel, dict) else None
     for path, kind in _mismatches(sysctl, "strings") if isinstance(sysctl, dict) else ():
@@ -55,17 +56,17 @@ def _sysctl_faults(settings: dict[str, Any], text: str) -> Iterator[UserDataProb
 def _dropped(key: str, since: str | None, text: str, release: Version, known: list[str]) -> UserDataProblem:
     start, end = find_key(text, ("settings", "kubernetes", key))
     meant = nearest_name(key, known, 0.85) if since is None else None
-    hint = f", did you mean `{meant}`?" if meant is not None else ""
+    hint = f" (did you mean `{meant}`?)" if meant is not None else ""
     message = f"Karpenter {release} drops settings.kubernetes.{short(key, 45)}{hint}"
     if text[start:end] in (f'"{key}"', f"'{key}'"):
-        start, end = start + 1, end - 1  # its quotes stay
+        start, end = start + 1, end - 1  # keep the quotes
     new = meant if text[start:end] == key else None  # not a key of several parts
     note = "Karpenter rewrites `settings.kubernetes` with only the settings that it knows"
     return UserDataProblem(start, end, message, note, new, f"upgrade to Karpenter {since}" if since else None)
 
 
 def _mismatches(value: Any, wanted: str) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield where a value is not of the type of its setting, below it, and what it must be there."""
+    """Yield the path of each value, in a setting, that has the wrong type, and the type that it must have."""
     if wanted in _SCALARS:
         if type(value) is not _SCALARS[wanted]:
             yield (), f"{'an' if wanted == 'integer' else 'a'} {wanted}{_unquoted_text(value, wanted)}"
@@ -81,7 +82,7 @@ def _mismatches(value: Any, wanted: str) -> Iterator[tuple[tuple[str, ...], str]
 
 
 def _unquoted_text(value: Any, wanted: str) -> str:
-    """Return the value in the form that is wanted, where only quotes make the difference."""
+    """Return the value in the wanted type, for the message, if only the quotes are wrong. Else an empty string."""
     if wanted == "string" and type(value) in (int, bool):
         return f': `"{str(value).lower()}"`'
     if wanted == "integer" and isinstance(value, str) and value.isdigit():

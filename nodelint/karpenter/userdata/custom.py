@@ -1,7 +1,7 @@
-"""User data of the family `Custom`, which reaches the node as it is: whether it can let the node join its cluster.
+"""User data of the AMI family `Custom`, which reaches the node unchanged: can it let the node join its cluster?
 
-What the image is, its published name, parameter or alias tells; of images of one's own only what holds for every
-image is said. An image that joins by itself, and scripts that fetch others, are let alone.
+The published name, parameter or alias of the image shows what the image is. For custom images, only faults that hold
+for every image are reported. Images that join by themselves, and scripts that download others, are not judged.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from nodelint.text import Node
 
 _NO_JOIN = "the node never joins the cluster"
 _BY_CLOUD_INIT = r"#(?:cloud-|include|part-handler|upstart)|## template"
-"""How texts begin that cloud-init takes and that are neither a script nor a MIME archive."""
+"""The beginnings of texts that cloud-init reads and that are neither a script nor a MIME archive."""
 _MAY_JOIN = (
     r"(?i)bootstrap|nodeadm|kubelet|nodeconfig|curl|wget|\baws\b|s3:|https?:|source\b"
     r"|^[^\S\n]*+\.\s|/opt/|\.sh\b|\.py\b"
 )
-"""Words of a script that may let a node join by a way of its own."""
+"""Words of a script that may let a node join in a way that nodelint does not know."""
 
 
 class CustomUserData(UserData):
-    """The user data of a class of the family `Custom`.
+    """The user data of a class of the AMI family `Custom`.
 
-    `image` is the family that the images are built as, None if that is not known; `family` that, or the one that the
-    text is written for.
+    `image` is the AMI family as which the images are built; None if it is not known. `family` is `image`, or else the
+    family for which the text is written.
     """
 
     def __init__(self, node: Node, written: str, image: str | None) -> None:
@@ -43,7 +43,7 @@ class CustomUserData(UserData):
 
     @cached_property
     def mime(self) -> bool:
-        """Whether it is a MIME archive of several parts."""
+        """Return whether the text is a MIME archive of several parts."""
         return self.family != "Bottlerocket" and not self.is_windows and is_mime(self.text)
 
     @cached_property
@@ -53,7 +53,9 @@ class CustomUserData(UserData):
         return Archive((Part(self.looks or "shell", 0, len(self.text)),), ())
 
     def planned(self) -> Iterator[KubeletSetting]:
-        """Yield the kubelet's settings by which Karpenter plans: it must be told of them in `spec.kubelet` too."""
+        """Yield the kubelet settings in the user data that Karpenter needs for its plans: `spec.kubelet` must state
+        them as well.
+        """
         names = table("nodeconfig")["planned"]
         yield from (setting for setting in self.settings() if setting.name in names)
         for part in self.parts:
@@ -61,8 +63,8 @@ class CustomUserData(UserData):
                 yield from found_in.of_flags(self.text, part.start, part.end)
 
     def joining(self) -> Iterator[tuple[int, int]]:
-        """Yield the ranges that name the cluster to join: calls of a bootstrap program, fields of NodeConfig and
-        TOML.
+        """Yield the ranges of text that name the cluster to join: calls of a bootstrap program, fields of NodeConfig
+        and TOML.
         """
         for call in self.calls():
             yield call.start, call.end
@@ -77,11 +79,11 @@ class CustomUserData(UserData):
                 yield start, end_of_line(self.text, start)
 
     def faults(self) -> list[UserDataProblem]:
-        """Return why the node cannot join; the first kind of reason that there is."""
+        """Return the reasons why the node cannot join: those of the first kind that has any."""
         return list(self._for_another()) or list(self._unread()) or list(self._joins_nowhere())
 
     def _for_another(self) -> Iterator[UserDataProblem]:
-        """Yield what is written for images of another family."""
+        """Yield the parts that are written for images of another AMI family."""
         if self.image is None:
             return
         whole = {"Bottlerocket": "toml"}.get(self.image, "powershell" if self.is_windows else None)
@@ -113,7 +115,7 @@ class CustomUserData(UserData):
                 yield UserDataProblem(call.start, end, f"the image has no {program}: the call fails", note, help=way)
 
     def _unread(self) -> Iterator[UserDataProblem]:
-        """Yield what cloud-init, nodeadm or Bottlerocket cannot read."""
+        """Yield the parts that cloud-init, nodeadm or Bottlerocket cannot read."""
         by_nodeadm = "application/node.eks.aws" in self.text
         for problem in self.broken():
             if by_nodeadm or not problem.lenient:
@@ -128,7 +130,7 @@ class CustomUserData(UserData):
             yield from unrunnable(self, self.parts[0])
 
     def _joins_nowhere(self) -> Iterator[UserDataProblem]:
-        """User data that names no cluster, where nothing but Karpenter could add it."""
+        """Yield a problem if the user data names no cluster, and the image does not join by itself."""
         configs = self._node_configs()
         if self.family == "AL2023" and configs:
             if all(root is not None for _, root in configs) and "nodeadm.d" not in self.text:
@@ -146,7 +148,9 @@ class CustomUserData(UserData):
             and not re.search(_MAY_JOIN, self.text, re.MULTILINE)
         ):
             message = f"nothing in the userData joins a node with the {self.image} image to a cluster"
-            yield UserDataProblem(*first_line(self, self.parts[0]), message, _NO_JOIN, help=_way_out(self.image))
+            yield UserDataProblem(
+                *first_line(self, self.parts[0]), message, _NO_JOIN, help=_describe_remedy(self.image)
+            )
 
     def _without_cluster(self, configs: list[tuple[Part, Node]]) -> Iterator[UserDataProblem]:
         stated_keys = {key for _, root in configs for key in _keys(root.find("spec", "cluster"))}
@@ -165,9 +169,9 @@ class CustomUserData(UserData):
 
 
 def read_custom(node_class: EC2NodeClass, image: str | None) -> CustomUserData | None:
-    """Return the user data of a class of the family `Custom`, with the family that its images are built as.
+    """Return the user data of a class of the family `Custom`, with the AMI family as which its images are built.
 
-    None for other families, without user data, and for a placeholder.
+    None for other families, without user data, for a placeholder, and for a text longer than `LONGEST`.
     """
     node = node_class.node.find("spec", "userData")
     written = text(node)
@@ -179,7 +183,7 @@ def read_custom(node_class: EC2NodeClass, image: str | None) -> CustomUserData |
 
 
 def _detect_family(written: str) -> str:
-    """Return the family that a text is written for; empty if nothing tells."""
+    """Return the AMI family for which a text is written. Empty if it is not known."""
     if re.search(found_in.TOML_HEAD, written):
         return "Bottlerocket"
     if "<powershell>" in written.lower():
@@ -193,7 +197,7 @@ def _for_image(image: str) -> str:
     return f"write the userData for {image}, or select images of the family that this userData is for"
 
 
-def _way_out(image: str) -> str:
+def _describe_remedy(image: str) -> str:
     return f"set amiFamily to {image}, for which Karpenter adds what is missing, or add the bootstrap call"
 
 
@@ -203,7 +207,9 @@ def _kubernetes(settings: object) -> dict[str, object]:
 
 
 def _keys(cluster: Node | None) -> list[str | None]:
-    """Return the keys of a cluster's mapping; None if it is a placeholder as a whole."""
+    """Return the keys of a cluster's mapping that have a value. A None is in the list if a key or the whole mapping
+    is a placeholder.
+    """
     if cluster is not None and cluster.kind != "mapping" and cluster.value is not None:
         return [None]
     entries = cluster.entries if cluster is not None else ()

@@ -1,4 +1,4 @@
-"""User data that is written for another image family, or that cloud-init cannot run."""
+"""User data that is written for another AMI family, or that cloud-init cannot run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NO_LAUNCH = "Karpenter cannot read the userData and launches nothing with this 
 
 
 def misfits(data: UserData) -> Iterator[UserDataProblem]:
-    """Yield what of the user data does not fit the family, in the order of the text."""
+    """Yield the problems of user data that does not fit its AMI family."""
     if data.encoded:
         yield _encoded(data)
         return
@@ -50,7 +50,9 @@ def misfits(data: UserData) -> Iterator[UserDataProblem]:
 
 
 def _encoded(data: UserData) -> UserDataProblem:
-    """Base64, which Karpenter encodes once more, so that nothing on the node reads it."""
+    """Return the problem of user data that is base64: Karpenter encodes it again, so that nothing on the node reads
+    it.
+    """
     hint = (
         _NO_LAUNCH if data.family == "Bottlerocket" else "Karpenter encodes it again, so nothing on the node runs it"
     )
@@ -63,8 +65,8 @@ def _encoded(data: UserData) -> UserDataProblem:
 
 
 def _unread_files(data: UserData, part: Part) -> Iterator[UserDataProblem]:
-    """Files of settings that a script writes and that the kubelet of the family's image does not read."""
-    if "EnvironmentFile" in data.text:  # a unit of one's own may read them
+    """Yield the settings files that a script writes but that the kubelet of the image does not read."""
+    if "EnvironmentFile" in data.text:  # a systemd unit in the script may read them
         return
     for name in table("nodeconfig")["unread"].get(data.family, ()):
         found = re.compile(rf"(?m)^(?![ \t]*#).*?(?<![\w/]){re.escape(name)}(?![\w./-])").search(
@@ -78,14 +80,14 @@ def _unread_files(data: UserData, part: Part) -> Iterator[UserDataProblem]:
 
 
 def _absent_programs(data: UserData, part: Part) -> Iterator[UserDataProblem]:
-    """Programs and files of AL2 that a script uses, and that the family's image does not have."""
+    """Yield the programs and files of AL2 that a script uses but that the image of the AMI family does not have."""
     for row in table("nodeconfig")["absent"].get(data.family, ()):
         if "unless" in row and re.search(row["unless"], data.text):
             continue
         for found in re.compile(row["pattern"]).finditer(data.text, part.start, part.end):
             line = data.text[data.text.rfind("\n", 0, found.start()) + 1 : end_of_line(data.text, found.end())]
             before = line.partition(found[0])[0]
-            # A script that looks first, or copes with a failure, runs on.
+            # A script that tests for the program, or handles its failure, continues.
             if not re.search(r"#|\[\[?[ \t]|\btest\b|\bcommand -v\b|\bwhich\b|\bif\b", before) and "||" not in line:
                 message = f"{data.family} has no {row['what']}: what the script does with it fails"
                 stops = re.search(r"\bset[ \t]+-[a-z]*e", data.text) is not None
@@ -97,7 +99,9 @@ def _absent_programs(data: UserData, part: Part) -> Iterator[UserDataProblem]:
 
 
 def _as_a_whole(data: UserData) -> Iterator[UserDataProblem]:
-    """Bottlerocket takes TOML and nothing else, Windows PowerShell without the tags that Karpenter writes."""
+    """Yield user data in a format that the AMI family does not accept: Bottlerocket accepts only TOML, Windows only
+    PowerShell without the tags that Karpenter writes.
+    """
     first = first_line(data, data.parts[0])
     takes = "PowerShell" if data.is_windows else "TOML settings"
     wanted = "powershell" if data.is_windows else "toml"
@@ -116,7 +120,9 @@ def _as_a_whole(data: UserData) -> Iterator[UserDataProblem]:
 
 
 def _bare(data: UserData) -> UserDataProblem:
-    """Return a text without MIME header of a kind that the family does not tell from a script or a NodeConfig."""
+    """Return the problem of a text without a MIME header that Karpenter takes for a script or a NodeConfig although
+    it is neither.
+    """
     part = data.parts[0]
     what = WORDS[str(data.looks)]
     taken = "a NodeConfig" if part.kind == "nodeconfig" else "a script"
@@ -133,7 +139,7 @@ def _bare(data: UserData) -> UserDataProblem:
 
 
 def unrunnable(data: UserData, part: Part) -> Iterator[UserDataProblem]:
-    """Yield why cloud-init cannot run a script; nothing if it begins with `#!`."""
+    """Yield the reason why cloud-init cannot run a script. Nothing if it begins with `#!`."""
     body = data.text[part.start : part.end]
     begin = body.lstrip()
     if not begin or body.startswith("#!"):
@@ -155,7 +161,7 @@ def unrunnable(data: UserData, part: Part) -> Iterator[UserDataProblem]:
 
 
 def first_line(data: UserData, part: Part) -> tuple[int, int]:
-    """Return the first line of a part that is not blank."""
+    """Return start and end of the first line of a part that is not blank."""
     body = data.text[part.start : part.end]
     start = part.start + len(body) - len(body.lstrip())
     return start, min(end_of_line(data.text, start), part.end)

@@ -1,4 +1,4 @@
-"""NodeConfig, the part of AL2023's user data that nodeadm reads: its YAML, its fields, and what it sets."""
+"""NodeConfig, the part of AL2023's user data that nodeadm reads: its YAML, its fields, and its faults."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _DROPPED = "nodeadm silently drops what it does not know"
 
 
 def compose(text: str, path: str) -> Node | None:
-    """Return the first document of a text, None if it is empty.
+    """Return the root of the first YAML document of a text. None if the text is empty.
 
-    Raise `Unreadable`, whose offset is one of the text.
+    Raise Unreadable, with an offset in the text, if it is no YAML.
     """
     from nodelint.text.yaml.compose import compose as roots_of
 
@@ -35,9 +35,10 @@ def compose(text: str, path: str) -> Node | None:
 
 
 def is_read_as_nodeconfig(text: str) -> bool:
-    """Whether Karpenter takes user data without a MIME header for a NodeConfig: where it is YAML of a mapping.
+    """Return whether Karpenter reads user data without a MIME header as a NodeConfig: it is a YAML mapping, empty or
+    only comments.
 
-    A text of comments alone is one, too.
+    Raise BudgetSpent if the time of the run is used up.
     """
     try:
         root = compose(text, "")
@@ -49,7 +50,7 @@ def is_read_as_nodeconfig(text: str) -> bool:
 
 
 def troubles(root: Node | None, part: Part) -> Iterator[UserDataProblem]:
-    """Yield what nodeadm refuses or drops."""
+    """Yield the fields of a NodeConfig that nodeadm refuses or drops."""
     facts = table("nodeconfig")
     if root is None or root.kind != "mapping":
         yield UserDataProblem(part.start, part.end, "a NodeConfig must be a mapping", _NO_JOIN)

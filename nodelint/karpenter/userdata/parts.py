@@ -1,4 +1,6 @@
-"""The parts of user data: a MIME archive as Karpenter's Go reads it, or one text of the kind of its family."""
+"""The parts of user data: those of a MIME archive as Karpenter reads it in Go, or one text of the kind of its AMI
+family.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ _TOKEN = r"[A-Za-z0-9!#$%&'*+.^_`|~-]+"
 
 
 class Part(NamedTuple):
-    """A part: characters `start` to `end` of the user data, and its `kind`."""
+    """A part of user data: its `kind`, and the characters `start` to `end`."""
 
     kind: PartKind
     start: int
@@ -36,11 +38,12 @@ class Part(NamedTuple):
 
 
 class UserDataProblem(NamedTuple):
-    """What is wrong with a range of user data, what follows, what should stand there (`new`), and what to do.
+    """A problem in a range of user data: `message`, its consequence (`note`), the correct text (`new`), and what to
+    do (`help`).
 
-    `choices` are what may have been meant at the place. `joins` says that the part alone is lost: Karpenter's own
-    part runs, and the node joins. `lenient` says that cloud-init, which is Python, still reads it: Karpenter and
-    nodeadm, in Go, do not.
+    `choices` are texts that may have been meant. `joins` is true if only this part is lost: Karpenter's own part
+    runs, and the node joins. `lenient` is true if cloud-init, which is Python, can still read it: Karpenter and
+    nodeadm, in Go, cannot.
     """
 
     start: int
@@ -55,7 +58,7 @@ class UserDataProblem(NamedTuple):
 
 
 class Archive(NamedTuple):
-    """The parts that were read, and what is wrong; with a fault the parts behind it are missing."""
+    """The parts of a MIME archive and its problems. After a problem, the further parts are missing."""
 
     parts: tuple[Part, ...]
     troubles: tuple[UserDataProblem, ...]
@@ -71,12 +74,12 @@ _NO_LAUNCH = "Karpenter cannot read the userData and launches nothing with this 
 
 
 def is_mime(text: str) -> bool:
-    """Whether Karpenter takes user data for a MIME archive."""
+    """Return whether Karpenter reads user data as a MIME archive."""
     return text.strip().startswith(("MIME-Version:", "Content-Type:"))
 
 
 def archive(text: str) -> Archive:
-    """Return the parts of a MIME archive."""
+    """Return the parts of a MIME archive, and its problems."""
     blank = len(text) - len(text.lstrip())
     if blank:
         message = "the MIME header must begin in the first line: a blank line ends it"
@@ -136,7 +139,9 @@ def _delimits(line: str, dash: str) -> bool:
 
 
 def _headers(lines: list[_Line], at: int) -> tuple[dict[str, tuple[int, int, str]], int, UserDataProblem | None]:
-    """Headers from a line on by their names in lower case, and the index of the first line behind the blank one."""
+    """Return the headers from a line on by their names in lower case, the index of the first line after the blank
+    line, and a problem (else None).
+    """
     found: dict[str, tuple[int, int, str]] = {}
     last = ""
     while at < len(lines) and lines[at].text:
@@ -166,7 +171,7 @@ def _boundary(text: str, headers: dict[str, tuple[int, int, str]]) -> str | User
     if found is None:
         written = text[start:end].rstrip().rstrip(";")
         dash = next((line.text for line in _lines(text[end:]) if re.fullmatch(r"--[\w.=+-]{1,70}", line.text)), None)
-        # Several lines make up this header where the next one is indented: what is added would be lost among them.
+        # If the next line is indented, the header has several lines, and added text would become a part of it.
         whole = "\n" not in written and not text[end + 1 :].startswith((" ", "\t"))
         new = f'{written}; boundary="{dash[2:]}"' if dash is not None and whole else None
         return UserDataProblem(start, end, "the MIME header names no boundary", _NO_LAUNCH, new)

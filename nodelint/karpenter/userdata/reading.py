@@ -1,4 +1,4 @@
-"""The user data of a class, read for its image family: parts, what does not fit, what is broken, what it sets."""
+"""The user data of a class, read for its AMI family: parts, faults, calls and settings."""
 
 from __future__ import annotations
 
@@ -28,18 +28,20 @@ if TYPE_CHECKING:
 
 _NO_LAUNCH = "Karpenter cannot read the userData and launches nothing with this class"
 LONGEST = 65_536
-"""Characters of user data that are read: four times what EC2 takes. That EC2 refuses a longer one is an error of the
-class; that of Bottlerocket is written anew, so that its length says nothing.
+"""The most characters of user data that are read: four times what EC2 accepts.
+
+If EC2 refuses longer user data, the class has an error already. Karpenter rewrites that of Bottlerocket, so its
+length does not matter.
 """
 _LEAST_ENCODED = 16
-"""Characters below which a text is not taken for base64."""
+"""The fewest characters of a text that may be base64."""
 _OPEN = r"\$\{|\{\{|%\{|<[A-Za-z]"
-"""What a template still fills in."""
+"""A pattern for placeholders that a template has not filled in."""
 
 
 def _open_quote(line: str) -> tuple[int, str] | None:
-    """Return where a text begins whose quote stays open to the end of a line of TOML, and the text with the quote
-    closed.
+    """Return the offset in a line of TOML at which a text with an open quote begins, and the text with the quote
+    closed. None if there is none.
     """
     for found in re.finditer(r"=\s*(?=([\"'])(?!\1))", line):
         value = line[found.end() :]
@@ -58,7 +60,9 @@ def _reads(text: str) -> bool:
 
 
 class UserData:
-    """The user data of a class. `family` is what the controller takes: AL2, AL2023, Bottlerocket, Windows2022."""
+    """The user data of a class. `family` is the AMI family by which the controller reads it: AL2, AL2023,
+    Bottlerocket, Windows2022.
+    """
 
     def __init__(self, node: Node, written: str, family: str) -> None:
         self.node = node
@@ -70,12 +74,12 @@ class UserData:
 
     @property
     def is_windows(self) -> bool:
-        """Whether it is for a family of Windows images."""
+        """Return whether the AMI family is one of Windows."""
         return self.family.startswith("Windows")
 
     @cached_property
     def mime(self) -> bool:
-        """Whether it is a MIME archive of several parts."""
+        """Return whether the text is a MIME archive of several parts."""
         return self.family in ("AL2", "AL2023") and is_mime(self.text)
 
     @cached_property
@@ -93,12 +97,14 @@ class UserData:
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """Return what the user data consists of, as Karpenter takes it."""
+        """Return the parts of the user data, as Karpenter reads them."""
         return self._archive.parts
 
     @cached_property
     def looks(self) -> PartKind | None:
-        """Return what a text without MIME header is by its looks, whatever the family."""
+        """Return the kind of a text without MIME header, by its first characters, whatever the AMI family. None if it
+        is not known.
+        """
         begin = self.text.lstrip()
         if self.mime:
             return None
@@ -114,7 +120,7 @@ class UserData:
 
     @cached_property
     def encoded(self) -> bool:
-        """Whether the text is the base64 of a script, an archive or settings."""
+        """Return whether the text is the base64 of a script, an archive or settings."""
         letters = "".join(self.text.split())
         if len(letters) < _LEAST_ENCODED or re.fullmatch(r"[A-Za-z0-9+/]+={0,2}", letters) is None:
             return False
@@ -133,9 +139,10 @@ class UserData:
         )
 
     def root(self, part: Part) -> Node | None:
-        """Return a NodeConfig's YAML, in a source of its own; None if it is empty or cannot be read.
+        """Return the root of a NodeConfig's YAML, whose offsets count from the start of the part. None if it is empty
+        or cannot be read.
 
-        Raise `BudgetSpent` if the time of the run is up.
+        Raise BudgetSpent if the time of the run is used up.
         """
         if part.start not in self._roots:
             try:
@@ -151,7 +158,9 @@ class UserData:
 
     @cached_property
     def toml(self) -> dict[str, Any] | None:
-        """Return the tables of Bottlerocket's settings; None for other families and where it is not TOML."""
+        """Return the tables of Bottlerocket's settings. None for other AMI families, with a placeholder, and if the
+        text is not TOML.
+        """
         if self.family != "Bottlerocket" or self._is_open:
             return None
         import tomllib
@@ -188,9 +197,9 @@ class UserData:
         return UserDataProblem(at, word.end() if bare and word else end, message, _NO_LAUNCH, choices=ways)
 
     def broken(self) -> list[UserDataProblem]:
-        """Return what cannot be read, or is dropped: archive, NodeConfig, TOML.
+        """Return the problems of an archive, NodeConfig or TOML that cannot be read or is dropped.
 
-        Nothing if it is for another family.
+        Empty if the text is written for another AMI family.
         """
         if self.encoded or (is_mime(self.text) and not self.mime):
             return []
@@ -210,7 +219,7 @@ class UserData:
         return [*troubled, *self._broken]
 
     def lost(self, release: Version) -> list[UserDataProblem]:
-        """Return the settings of Bottlerocket that a release of Karpenter drops, or cannot read."""
+        """Return the problems of Bottlerocket's settings that a Karpenter release drops or cannot read."""
         settings = self.toml.get("settings") if self.toml is not None else None
         if not isinstance(settings, dict):
             return []
@@ -219,7 +228,7 @@ class UserData:
         return list(faults(settings, self.text, release))
 
     def calls(self) -> list[BootstrapCall]:
-        """Return the calls by which a script lets its node join a cluster."""
+        """Return the calls in scripts with which the node joins a cluster."""
         kinds = ("powershell",) if self.is_windows else ("shell", "plain")
         return [
             call
@@ -229,7 +238,7 @@ class UserData:
         ]
 
     def settings(self) -> Iterator[KubeletSetting]:
-        """Yield the kubelet's settings in NodeConfig and TOML."""
+        """Yield the kubelet settings in NodeConfig and TOML."""
         for part in self.parts:
             root = self.root(part) if part.kind == "nodeconfig" and self.family == "AL2023" else None
             if root is not None:
@@ -239,12 +248,14 @@ class UserData:
             yield from found_in.of_toml(table, self.text)
 
     def setting(self, *path: str) -> TomlSetting | None:
-        """Return a value of Bottlerocket's settings by its path below `settings`."""
+        """Return a value of Bottlerocket's settings by its path below `settings`. None if there is none."""
         settings = self.toml.get("settings") if self.toml is not None else None
         return found_in.toml_setting(settings, self.text, path) if isinstance(settings, dict) else None
 
     def local_storage(self) -> tuple[str, int, int] | None:
-        """Return what NodeConfig does with a node's local disks, such as `RAID0`, and where it says so."""
+        """Return the local storage strategy of a NodeConfig, such as `RAID0`, with its start and end. None if no
+        NodeConfig sets it.
+        """
         for part in self.parts:
             root = self.root(part) if part.kind == "nodeconfig" and self.family == "AL2023" else None
             strategy = root.find("spec", "instance", "localStorage", "strategy") if root is not None else None
@@ -253,7 +264,9 @@ class UserData:
         return None
 
     def cluster(self) -> tuple[int, int] | None:
-        """Return where it names the cluster: NodeConfig's `cluster`, or the first such key of Bottlerocket's TOML."""
+        """Return start and end of the key that names the cluster: NodeConfig's `cluster`, or the first such key of
+        Bottlerocket's TOML. None if there is none.
+        """
         for part in self.parts:
             root = self.root(part) if part.kind == "nodeconfig" and self.family == "AL2023" else None
             spec = root.get("spec") if root is not None else None
@@ -263,7 +276,9 @@ class UserData:
         return found_in.cluster_of_toml(self.text) if self.family == "Bottlerocket" else None
 
     def moved(self, setting: KubeletSetting, node_class: EC2NodeClass) -> list[Edit]:
-        """Return the edits that say a setting of NodeConfig in `spec.kubelet` instead. Raise `NotEditable`."""
+        """Return the edits that move a setting of a NodeConfig to `spec.kubelet`. Raise NotEditable if it cannot be
+        moved.
+        """
         spec, node = node_class.node.get("spec"), setting.node
         if setting.how != "config" or node is None or spec is None or node.parent is None:
             raise NotEditable("it is not a field of a NodeConfig")
@@ -275,7 +290,7 @@ class UserData:
         if kubelet is not None:
             changes = add_keys(kubelet, added)
         else:
-            # above the user data: what goes there may be its last line
+            # insert above the user data: the inserted text may be its last line
             names = [entry.name for entry in spec.entries if entry.value.start < self.node.start]
             if not names:
                 raise NotEditable("there is no field above the user data")
@@ -287,7 +302,7 @@ class UserData:
         return changes
 
     def labels(self) -> Iterator[NodeLabel]:
-        """Yield the labels that the kubelet gives the node."""
+        """Yield the labels that the kubelet sets on the node."""
         table = self.toml["settings"] if self.toml is not None and "settings" in self.toml else None
         if isinstance(table, dict):
             yield from found_in.labels_of_toml(table, self.text)
@@ -296,17 +311,17 @@ class UserData:
                 yield from found_in.labels_of_flags(self.text, part.start, part.end)
 
     def taints(self) -> Iterator[tuple[int, int]]:
-        """Yield where kubelet flags name taints."""
+        """Yield start and end of each kubelet flag that sets taints."""
         for part in self.parts:
             if part.kind not in ("toml", "other", "cloud-config"):
                 yield from found_in.taints_of_flags(self.text, part.start, part.end)
 
 
 def read(node_class: EC2NodeClass, family: str | None) -> UserData | None:
-    """Return the user data of a class for a family of the controller's.
+    """Return the user data of a class for an AMI family.
 
-    None if there is none, it is a placeholder, or the family is `Custom` or not known: nothing of it is Karpenter's
-    to judge then.
+    None without user data, for a placeholder, and if the AMI family is `Custom` or not known: Karpenter does not read
+    such user data. None for a text longer than `LONGEST`, except of Bottlerocket.
     """
     node = node_class.node.find("spec", "userData")
     written = text(node)

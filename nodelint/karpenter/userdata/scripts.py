@@ -1,6 +1,7 @@
-"""What scripts in user data do, whatever the family: which systems they join, their secrets, variables and downloads.
+"""What scripts in user data do, whatever the AMI family: the cluster systems that they join, secrets, variables and
+downloads.
 
-Shell is split into words, quotes, comments and here documents, and searched; it is not executed. Patterns and names
+Shell is split into words, quotes, comments and here documents, and searched. It is not executed. Patterns and names
 are in `data/user_data.json`.
 """
 
@@ -32,15 +33,16 @@ _SETS_MORE = (
     r"(?m)(?:^|[;&|(]|\bthen|\bdo)[ \t]*(?:(?:builtin|sudo|command)[ \t]+)?(?:source|\.|eval)[ \t]"
     r"|\bset[ \t]+-[a-z]*a|\bexport[ \t]+\$|\bdeclare[ \t]+-n"
 )
-"""A script that reads variables from elsewhere: none of them is known to be unset."""
+"""A pattern for scripts that read variables from other files: their variables may all be set."""
 _JOINED_IN = r"\bbootstrap\.sh\b|\bnodeadm\b|\bkubelet\b|node\.eks\.aws|Start-EKSBootstrap"
 _COMMANDS = ("shell", "plain", "cloud-config")
 
 
 class Joining(NamedTuple):
-    """A command that makes the node one of another cluster system: its name, its providerIDs, and where.
+    """A command that makes the node a member of another cluster system: the system's name, its providerIDs, start and
+    end.
 
-    `own` says that Karpenter may know its nodes, where a cloud provider gives them a providerID.
+    `own` is true if Karpenter may recognise the nodes, because a cloud provider gives them a providerID.
     """
 
     name: str
@@ -51,7 +53,9 @@ class Joining(NamedTuple):
 
 
 class Secret(NamedTuple):
-    """A secret that the text holds, or that is printed into it where it is a variable that nothing sets."""
+    """A secret in the text, or a variable that nothing in the script sets and whose value is therefore printed into
+    the text. `name` is the variable.
+    """
 
     what: str
     name: str | None
@@ -60,7 +64,7 @@ class Secret(NamedTuple):
 
 
 class ScriptAction(NamedTuple):
-    """A command of a kind that `data/user_data.json` names: what it does, and where."""
+    """A command of a kind that `data/user_data.json` names: what it does, start and end."""
 
     what: str
     start: int
@@ -68,7 +72,7 @@ class ScriptAction(NamedTuple):
 
 
 class Use(NamedTuple):
-    """A variable that a script reads, and where."""
+    """A variable that a script reads, with start and end."""
 
     name: str
     start: int
@@ -76,19 +80,19 @@ class Use(NamedTuple):
 
 
 class _Shell(NamedTuple):
-    """A script without what is not run (blanks in its place), and the variables that it reads without a default."""
+    """A script with blanks instead of the text that is not run, and the variables that it reads without a default."""
 
     code: str
     uses: tuple[Use, ...]
 
 
 class Script(CustomUserData):
-    """The user data of a class of any family, as far as it runs commands."""
+    """The commands in the user data of a class of any AMI family."""
 
     @cached_property
     def code(self) -> str:
-        """Return the commands: the text with blanks where comments, here documents, settings and MIME
-        headers stand.
+        """Return the commands: the text with blanks instead of comments, here documents, settings and MIME
+        headers.
         """
         return "".join(self._between)
 
@@ -111,7 +115,9 @@ class Script(CustomUserData):
 
     @cached_property
     def unset(self) -> tuple[Use, ...]:
-        """Return the variables that scripts read and never set, the first use of each."""
+        """Return the variables that scripts read and never set, the first use of each. Empty if a script reads
+        variables from other files.
+        """
         if re.search(_SETS_MORE, self.code):
             return ()
         names = {*self._sets, *table("user_data")["shellVariables"]}
@@ -133,7 +139,9 @@ class Script(CustomUserData):
         return found
 
     def joins(self) -> Joining | None:
-        """Return the first command that makes the node one of another system than a cluster that Karpenter knows."""
+        """Return the first command that makes the node a member of a cluster system that Karpenter does not know.
+        None if there is none.
+        """
         facts = table("user_data")
         if not self.code or re.search(facts["givesProviderID"], self.text):
             return None
@@ -146,11 +154,11 @@ class Script(CustomUserData):
         return min(found, key=lambda joining: joining.start, default=None)
 
     def downloads(self) -> list[ScriptAction]:
-        """Return what scripts fetch from the internet and do not pin, kind by kind."""
+        """Return the commands that download files from the internet without pinning a version."""
         return self._find_actions("downloads")
 
     def waits(self) -> list[ScriptAction]:
-        """Return what delays the start of the node up to where it joins its cluster, kind by kind."""
+        """Return the commands that delay the node before it joins its cluster."""
         join = min((call.start for call in self.calls()), default=len(self.text))
         return [action for action in self._find_actions("waits") if action.start < join]
 
@@ -166,7 +174,7 @@ class Script(CustomUserData):
         return found
 
     def secrets(self) -> list[Secret]:
-        """Secrets in the text, in its order; one that a script fetches when it runs is none."""
+        """Return the secrets in the text, in its order, without those that a script fetches when it runs."""
         facts = table("user_data")
         found: dict[int, Secret] = {}
         for fact in facts["secrets"]:
@@ -180,7 +188,9 @@ class Script(CustomUserData):
         return [found[at] for at in sorted(found)]
 
     def _is_secret(self, value: str, never: str) -> bool:
-        """Whether a value is a secret: a literal, or what a template prints or fills in."""
+        """Return whether a value is a secret: a literal, a template expression, or a variable that the script never
+        sets.
+        """
         variable = re.fullmatch(r"\$\{?([A-Za-z_]\w*)\}?", value)
         if variable is not None:
             return any(use.name == variable[1] for use in self.unset)
@@ -190,7 +200,7 @@ class Script(CustomUserData):
 
 
 def script_of(node_class: EC2NodeClass) -> Script | None:
-    """Return the user data of a class as scripts; None without one, and for a placeholder."""
+    """Return the scripts in the user data of a class. None without user data, and for a placeholder."""
     node = node_class.node.find("spec", "userData")
     written = text(node)
     if node is None or not isinstance(written, str) or not written.strip():
@@ -200,7 +210,9 @@ def script_of(node_class: EC2NodeClass) -> Script | None:
 
 
 def _shell(body: str, base: int) -> _Shell:
-    """Return a script's commands and the variables that they read, at their places from `base` on."""
+    """Return a script's commands and the variables that they read. `base` is added to the offsets of the
+    variables.
+    """
     tokens = re.compile(_TOKEN, re.MULTILINE)
     quiet: list[tuple[int, int]] = []
     uses: list[Use] = []

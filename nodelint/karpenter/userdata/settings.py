@@ -1,4 +1,6 @@
-"""What user data sets for the kubelet, and where: fields of NodeConfig and TOML, flags, labels, bootstrap calls."""
+"""The kubelet settings in user data, with their offsets: fields of NodeConfig and TOML, flags, labels, bootstrap
+calls.
+"""
 
 from __future__ import annotations
 
@@ -25,16 +27,16 @@ _WINDOWS_CALL = r"(?im)^[ \t]*(?P<call>&[ \t]*+(?:\$EKSBootstrapScriptFile|[^\n]
 _LABELS = r"--node-labels[= ][\"']?([^\s\"']+)"
 _TAINTS = r"--register-with-taints[= ][\"']?([^\s\"']+)"
 _DIGITS = 20
-"""As many digits are no number that the kubelet takes."""
+"""The fewest digits of a number that the kubelet refuses as too large."""
 TOML_HEAD = r"(?m)^[ \t]*\[\[?settings[.\]]"
 NODECONFIG_HEAD = r"(?m)^[ \t]*apiVersion:[ \t]*[\"']?node\.eks\.aws/"
 _HARMLESS = ("--apiserver-endpoint", "--b64-cluster-ca", "--container-runtime", "--dns-cluster-ip", "--ip-family")
 
 
 class KubeletSetting(NamedTuple):
-    """A setting of the kubelet: its name in `spec.kubelet`, how user data writes it, and where.
+    """A kubelet setting: its name in `spec.kubelet`, the key or flag in the user data, and start and end.
 
-    `node` is its value in a NodeConfig (of a source of its own), `value` what it says.
+    `node` is its value in a NodeConfig (with offsets in the part), `value` its plain value.
     """
 
     name: str
@@ -47,7 +49,9 @@ class KubeletSetting(NamedTuple):
 
 
 class TomlSetting(NamedTuple):
-    """A value of Bottlerocket's settings, where its key stands, and where its literal does if that can be told."""
+    """A value of Bottlerocket's settings, start and end of its key, and those of its literal (None if these are not
+    known).
+    """
 
     value: Any
     start: int
@@ -56,7 +60,7 @@ class TomlSetting(NamedTuple):
 
 
 class NodeLabel(NamedTuple):
-    """A label that the kubelet gives the node, and where user data names it."""
+    """A label that the kubelet sets on the node, with start and end of its key in the user data."""
 
     key: str
     start: int
@@ -64,12 +68,12 @@ class NodeLabel(NamedTuple):
 
     @property
     def domain(self) -> str:
-        """Return what stands before the key's slash; empty if there is none."""
+        """Return the part of the key before the slash. Empty if there is none."""
         return self.key.rpartition("/")[0]
 
     @property
     def refused(self) -> bool:
-        """Whether the kubelet refuses to start with this label (reserved kubernetes.io or k8s.io domain)."""
+        """Return whether the kubelet refuses to start with this label (reserved kubernetes.io or k8s.io domain)."""
         domain = self.domain
         if not domain.endswith((".kubernetes.io", ".k8s.io")) and domain not in ("kubernetes.io", "k8s.io"):
             return False
@@ -79,9 +83,10 @@ class NodeLabel(NamedTuple):
 
 
 class BootstrapCall(NamedTuple):
-    """A call that makes a node join: characters `start` to `end`; `lines` are those it stands on, with the break.
+    """A call with which a node joins: characters `start` to `end`. `lines` are start and end of its lines, with the
+    line break.
 
-    `plain` says that it does nothing that Karpenter's own call does not do.
+    `plain` is true if it does nothing more than Karpenter's own call.
     """
 
     program: str
@@ -92,7 +97,7 @@ class BootstrapCall(NamedTuple):
 
 
 def of_nodeconfig(root: Node, part: Part) -> Iterator[KubeletSetting]:
-    """Yield the kubelet's settings of a NodeConfig, by field and by flag."""
+    """Yield the kubelet settings of a NodeConfig: all of its `config`, and the flags with which Karpenter plans."""
     facts = table("nodeconfig")
     config = root.find("spec", "kubelet", "config")
     base = part.start
@@ -111,7 +116,9 @@ def of_nodeconfig(root: Node, part: Part) -> Iterator[KubeletSetting]:
 
 
 def of_flags(text: str, start: int, end: int) -> Iterator[KubeletSetting]:
-    """Yield the flags of a script that Karpenter plans with, less those whose value the script works out."""
+    """Yield the kubelet flags of a script with which Karpenter plans, without those whose value the script
+    computes.
+    """
     names = {flag: name for name, (_, flag) in table("nodeconfig")["planned"].items()}
     flags = "|".join(map(re.escape, names))
     for found in re.compile(rf"(?<![\w-])({flags})[= ]([\"']?)([\w.,:=<%-]++)").finditer(text, start, end):
@@ -122,7 +129,7 @@ def of_flags(text: str, start: int, end: int) -> Iterator[KubeletSetting]:
 
 
 def of_toml(settings: dict[str, Any], text: str) -> Iterator[KubeletSetting]:
-    """Yield the kubelet's settings of Bottlerocket's TOML that Karpenter writes or plans with."""
+    """Yield the kubelet settings of Bottlerocket's TOML that Karpenter writes or uses for its plans."""
     kubernetes = settings.get("kubernetes")
     for name, key in table("nodeconfig")["bottlerocket"].items():
         if isinstance(kubernetes, dict) and key in kubernetes:
@@ -131,7 +138,7 @@ def of_toml(settings: dict[str, Any], text: str) -> Iterator[KubeletSetting]:
 
 
 def toml_setting(settings: dict[str, Any], text: str, path: tuple[str, ...]) -> TomlSetting | None:
-    """Return the value at a path below `settings`, and where it stands."""
+    """Return the value at a path below `settings`, with its offsets. None if there is none."""
     value: Any = settings
     for step in path:
         if not isinstance(value, dict) or step not in value:
@@ -144,7 +151,9 @@ def toml_setting(settings: dict[str, Any], text: str, path: tuple[str, ...]) -> 
 
 
 def cluster_of_toml(text: str) -> tuple[int, int] | None:
-    """Return where Bottlerocket's TOML, templates' too, names the cluster: the first of the keys that do."""
+    """Return start and end of the first key in Bottlerocket's TOML that names the cluster, also in a template. None
+    if there is none.
+    """
     found = []
     for key in table("nodeconfig")["bottlerocketJoins"] if "kubernetes" in text else ():
         start, end = find_key(text, ("settings", "kubernetes", key))
@@ -161,7 +170,7 @@ def labels_of_toml(settings: dict[str, Any], text: str) -> Iterator[NodeLabel]:
 
 
 def labels_of_flags(text: str, start: int, end: int) -> Iterator[NodeLabel]:
-    """Yield the labels of `--node-labels` in a script or a NodeConfig; comments are passed over."""
+    """Yield the labels of `--node-labels` in a script or a NodeConfig, without those in comments."""
     for found in re.compile(_LABELS).finditer(text, start, end):
         if _is_comment(text, found.start()):
             continue
@@ -180,7 +189,7 @@ def taints_of_flags(text: str, start: int, end: int) -> Iterator[tuple[int, int]
 
 
 def calls(text: str, start: int, end: int, windows: bool = False) -> Iterator[BootstrapCall]:
-    """Yield the calls of a script by which a node joins a cluster."""
+    """Yield the calls of a script with which a node joins a cluster."""
     for found in re.compile(_WINDOWS_CALL if windows else _CALL).finditer(text, start, end):
         first, last = found.span("call")
         program = "Start-EKSBootstrap.ps1" if windows else "nodeadm" if "nodeadm" in found[0] else "bootstrap.sh"
@@ -214,7 +223,9 @@ def _is_comment(text: str, at: int) -> bool:
 
 
 def find_key(text: str, path: tuple[str, ...]) -> tuple[int, int]:
-    """Return where TOML writes a key: the key, the table that holds it in braces, or the first character."""
+    """Return start and end of a key in TOML. If the key is not found, those of its nearest parent table, else of the
+    first character.
+    """
     table_path: tuple[str, ...] = ()
     best, nearest = (0, min(len(text), 1)), 0
     quote = ""

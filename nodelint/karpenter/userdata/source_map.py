@@ -1,4 +1,4 @@
-"""Where each character of a scalar's value is written in its file."""
+"""Map each character of a scalar's value to its place in the file."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _ESCAPE = r"\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[^\r\n])|[^\\\r
 
 
 class ScalarPlaces:
-    """The text of a scalar, and where in the source it stands.
+    """The text of a scalar, with the place of each character in the source.
 
-    Where the value is folded or escaped in a way that does not let characters be told apart, every place is the
-    scalar as a whole. Places follow the scalar where its text moves: they are kept while an edit is made above it.
+    If the value is folded, or escaped so that characters cannot be mapped, every place is the whole scalar. The
+    places are relative to the scalar, so that they stay valid after an edit above it.
     """
 
     def __init__(self, node: Node, text: str) -> None:
@@ -27,14 +27,14 @@ class ScalarPlaces:
         self._offsets = None if offsets is None else [offset - node.start for offset in offsets]
 
     def locate(self, start: int, end: int) -> Node | Span:
-        """Return where a range of the text stands; the scalar itself where that is not known."""
+        """Return the span of a range of the text, or the scalar itself if the characters cannot be mapped."""
         if self._offsets is None:
             return self.node
         last = self._offset(end - 1) + 1 if end > start else self._offset(end)
         return Span(self.node.source, self._offset(start), last)
 
     def replace(self, start: int, end: int, new: str) -> list[Edit]:
-        """Return the edit that puts other characters in the place of a range. Raise `NotEditable`."""
+        """Return the edits that replace a range of the text. Raise NotEditable if the characters cannot be mapped."""
         if self._offsets is None:
             raise NotEditable("the text is folded or escaped")
         guard(self.node)
@@ -50,22 +50,22 @@ class ScalarPlaces:
         indent = source.text[begin:first] if start == 0 or self.text[start - 1] == "\n" else None
         whole = indent is not None and end > start and (end == len(self.text) or self.text[end - 1] == "\n")
         if whole and not new:
-            # whole lines go with their indent; a blank line has none
+            # whole lines are removed with their indent; a blank line has none
             last = self._line(end)
             if last == len(source.text) and not source.text.endswith("\n") and start > 0:
-                begin = self._offset(start - 1)  # the file goes on having no line break at its end
+                begin = self._offset(start - 1)  # the file still has no line break at its end
             return [Edit(source, begin, last, "")]
         pad = " " * self._indent()
         return [Edit(source, first, last, new.replace("\n", source.newline + pad))]
 
     def _offset(self, at: int) -> int:
-        """Return where a character of the text, or its end, stands in the source as it is now."""
+        """Return the offset in the current source of a character of the text, or of its end."""
         assert self._offsets is not None
         return self.node.start + self._offsets[at]
 
     def _line(self, at: int) -> int:
-        """Return the start of the line of the source in which a character of the text stands; the end for
-        the last.
+        """Return the offset at which the source line of a character begins. For the end of the text, return the end
+        of its last line.
         """
         if at == len(self.text):
             end = self.node.source.text.find("\n", self._offset(at))
@@ -122,9 +122,11 @@ def _of_block(node: Node, text: str) -> list[int] | None:
 
 
 def _block_indent(source: str, node: Node, at: int) -> int | None:
-    """Return how far the lines of a block scalar are indented: by its first line that is not blank."""
+    """Return the indent of a block scalar's lines, which is that of its first line that is not blank. None if it is
+    not known.
+    """
     header = source[node.start : at]
     if re.match(r"[|>][-+]?[1-9]", header):
-        return None  # stated, against the parent's indent: rare
+        return None  # the header states the indent relative to the parent's: rare
     first = re.compile(r"(?:[ \t]*\r?\n)*( +)\S").match(source, at)
     return None if first is None else len(first[1])

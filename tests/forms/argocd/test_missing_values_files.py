@@ -30,7 +30,7 @@ spec:
 @pytest.mark.parametrize(
     ("named", "more", "sentence"),
     [
-        ("values-prd.yaml", "", "`values-prd.yaml` is not in the repository, did you mean `values-prod.yaml`?"),
+        ("values-prd.yaml", "", "`values-prd.yaml` is not in the repository (did you mean `values-prod.yaml`?)"),
         ("zzz/qqq.yaml", "", "`zzz/qqq.yaml` is not in the repository: the release is judged without it"),
         ("$envs/prod.yaml", "", "the values in `$envs/prod.yaml` are not known"),
         ("values-prod.yaml", "", ""),

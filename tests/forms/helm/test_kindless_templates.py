@@ -63,3 +63,43 @@ def test_values_of_a_chart_here_are_judged_as_its_templates_read_them(
     findings = [(finding["rule"], finding["severity"]) for finding in json.loads(done.stdout)["findings"]]
     assert findings == found
     assert "Not read" not in nodelint("check", ".").stdout
+
+
+OBJECTS = """\
+objects:
+  - apiVersion: karpenter.sh/v1
+    kind: NodePool
+    name: default
+    spec:
+      template:
+        spec:
+          nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+          requirements:
+            - {key: karpenter.sh/capacity-type, operator: In, values: [%s]}
+"""
+OF_OBJECTS = """\
+{{- range .Values.objects }}
+---
+apiVersion: {{ .apiVersion }}
+kind: {{ .kind }}
+metadata:
+  name: {{ .name }}
+spec:
+  {{- toYaml .spec | nindent 2 }}
+{{- end }}
+"""
+
+
+@pytest.mark.parametrize("folder", [".", "chart"])
+@pytest.mark.parametrize(("capacity", "found"), [("on-demand", []), ("on_demand", ["unknown-value"])])
+def test_a_name_beside_the_kind_is_a_value_for_the_template(
+    tmp_path: Path, nodelint: Run, folder: str, capacity: str, found: list[str]
+) -> None:
+    chart = tmp_path / folder
+    (chart / "templates").mkdir(parents=True)
+    (chart / "Chart.yaml").write_text("apiVersion: v2\nname: objects\nversion: 0.1.0\n")
+    (chart / "values.yaml").write_text(OBJECTS % capacity)
+    (chart / "templates" / "objects.yaml").write_text(OF_OBJECTS)
+    done = json.loads(nodelint("check", "--format", "json", ".").stdout)
+    assert [finding["rule"] for finding in done["findings"]] == found
+    assert done["summary"]["objects"] == 1

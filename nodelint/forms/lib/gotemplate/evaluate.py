@@ -54,6 +54,7 @@ class Filled(NamedTuple):
     - `holes`: the number of blocks that print nothing because a value is empty.
     - `broken`: code at which helm fails, each with the field that it reads from a missing value.
     - `included`: the files that hold only named templates, one of which it prints.
+    - `left_out`: whether one of the holes is a block of whole objects.
     """
 
     text: str
@@ -62,12 +63,15 @@ class Filled(NamedTuple):
     holes: int
     broken: tuple[tuple[Code, tuple[str, ...]], ...] = ()
     included: frozenset[str] = frozenset()
+    left_out: bool = False
 
 
-Holes = Literal["keys", "some keys", "code", "nothing"]
+Holes = Literal["keys", "some keys", "code", "nothing", "as helm", "objects"]
 """The text for a block that prints nothing.
 
-It is the keys of the block with placeholders (in all blocks or in every other one), its code, or nothing.
+It is the keys of the block with placeholders (in all blocks or in every other one), its code, or nothing. `as helm`
+also prints nothing for a block of whole objects that a `false` disables; `objects` keeps each block of whole objects,
+and is else as `keys`.
 """
 
 
@@ -76,6 +80,7 @@ _DEEPEST = 12
 _FIELD_OF_DOT = re.compile(
     r"\{\{-?\s*(?:if|with|range|else\s+if|else\s+with)\s+\.[A-Za-z]\w*\s*-?\}\}|\{\{-?\s*else\s*-?\}\}"
 )
+_WHOLE_OBJECT = re.compile(r"(?m)^apiVersion:")
 _LEAVES = re.compile(r"\{\{-?\s*(?:break|continue)\b")
 
 
@@ -102,6 +107,7 @@ def fill(
         filler.left_out,
         tuple(filler.broken),
         frozenset(filler.included),
+        filler.left_out_objects > 0,
     )
 
 
@@ -118,7 +124,7 @@ class _Filler(TemplateEvaluator):
         self.text = text
         self.unresolved = 0
         self.holes = holes
-        self.left_out = 0
+        self.left_out = self.left_out_objects = 0
         self.free = False
         self.defaults: SourceText | None = None
         self.whole: object = None
@@ -232,7 +238,7 @@ class _Filler(TemplateEvaluator):
                 value = self.value(branch.expression)
                 if isinstance(value, dict | list):
                     value = as_node(value)
-                taken = truth(value) or self.is_switched_off(block, value)
+                taken = truth(value) or (self.holes != "as helm" and self.is_switched_off(block, value))
                 if taken and branch.word == "range" and (not isinstance(value, Node) or value.kind == "scalar"):
                     raise Unresolved
             except (Unresolved, Printed):
@@ -264,7 +270,7 @@ class _Filler(TemplateEvaluator):
         if len(block.branches) > 1 or block.branches[0].word != "if" or not isinstance(value, Node):
             return False
         body = self.text[block.branches[0].code.end : block.end.start]
-        return value.value is False and re.search(r"(?m)^apiVersion:", body) is not None
+        return value.value is False and _WHOLE_OBJECT.search(body) is not None
 
     def inside(self, branch: Branch, value: object, as_dot: bool) -> None:
         dot = self.dot
@@ -322,8 +328,13 @@ class _Filler(TemplateEvaluator):
         body = "\n".join(self.text[b.code.end : e.start] for b, e in _until(block))
         if "\n" not in body or self.is_final(block):
             return
+        if _WHOLE_OBJECT.search(body):
+            self.left_out_objects += 1
+            if self.holes == "objects":
+                self.open(block, 0)  # other values may enable it
+                return
         self.left_out += 1
-        if self.holes == "nothing" or (self.holes == "some keys" and self.left_out % 2):
+        if self.holes in ("nothing", "as helm") or (self.holes == "some keys" and self.left_out % 2):
             return
         keys = None if self.holes == "code" else _keys(body)
         if keys is None:
@@ -357,6 +368,7 @@ class _Filler(TemplateEvaluator):
         inner.left_out, inner.defaults, inner.whole = self.left_out, self.defaults, self.whole
         inner.fill_parts(parts)
         self.left_out = inner.left_out
+        self.left_out_objects += inner.left_out_objects
         pairs = zip(inner.out, inner.segments, strict=True)
         unknown = inner.free or inner.unresolved > 0
         own = [(text, s.node, s.start if s.code is None else None) for text, s in pairs]

@@ -29,7 +29,7 @@ def list_codes(text: str) -> list[str]:
     return codes
 
 
-def list_codes_around(above: str) -> list[str]:
+def list_surrounding_code(above: str) -> list[str]:
     """Return the code in a text that affects what follows: it sets a variable, or opens a block without end."""
     opened: list[tuple[int, str]] = []
     found: list[tuple[int, str]] = []

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Sequence
 
 from nodelint.forms.lib.made_nodes import mapping, scalar, sequence
+from nodelint.forms.terraform.arithmetic import calculated
 from nodelint.forms.terraform.encode import json_pieces, yaml_pieces
-from nodelint.forms.terraform.evaluate import calculated
 from nodelint.forms.terraform.functions.addresses import ADDRESSES
 from nodelint.forms.terraform.functions.collections import (
     COLLECTIONS,

@@ -1,0 +1,153 @@
+"""What a plan said wrongly, or did not know for no reason, of further changes that public repositories made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.commands.test_cli import Run
+from tests.plan.test_plan_inputs import POOL, class_of
+from tests.plan.test_plan_seen_in_public import plan
+
+CLASS = class_of()
+OLD = """\
+apiVersion: karpenter.sh/v1alpha5
+kind: Provisioner
+metadata: {name: default}
+spec: {ttlSecondsAfterEmpty: 30}
+"""
+CHART = "apiVersion: v2\nname: nodes\nversion: 1.0.0\n"
+
+
+def changed_places(nodelint: Run, folder: Path, old: dict[str, str], new: dict[str, str]) -> list[str]:
+    found = plan(nodelint, folder, old, new)["notCompared"]
+    return [str(place["what"]) for place in found if place["changed"]]
+
+
+@pytest.mark.parametrize("new", [{"a.yaml": f"# {OLD}".replace("\n", "\n# ")}, {"a.yaml": OLD.replace("30", "60")}])
+def test_one_of_several_old_objects_of_a_name_changes(nodelint: Run, tmp_path: Path, new: dict[str, str]) -> None:
+    files = {"a.yaml": OLD, "b.yaml": OLD, "c.yaml": CLASS, "p.yaml": POOL}
+    assert changed_places(nodelint, tmp_path, files, {**files, **new}) == ["Provisioner default"]
+    moved = {name.replace("b.", "d."): text for name, text in files.items()}
+    assert changed_places(nodelint, tmp_path / "moved", files, moved) == []
+
+
+def test_the_version_of_kubernetes_names_no_cluster(nodelint: Run, tmp_path: Path) -> None:
+    module = (
+        'module "eks" {\n  source = "terraform-aws-modules/eks/aws"\n  version = "20.0.0"\n  cluster_name = var.n\n'
+        '  cluster_version = "1.31"\n}\nvariable "n" {}\nvariable "v" { default = "1.31" }\n'
+    )
+    body = "".join(
+        f"    {line}\n" for line in CLASS.replace("role: nodes", "role: ${module.eks.cluster_name}").splitlines()
+    )
+    files = {
+        "c.tf": f'resource "kubectl_manifest" "c" {{\n  yaml_body = <<-Y\n{body}  Y\n}}\n',
+        "m.tf": module,
+        "p.yaml": POOL,
+    }
+    same = {**files, "m.tf": module.replace('cluster_version = "1.31"', "cluster_version = var.v")}
+    (pool,) = plan(nodelint, tmp_path, files, same)["nodePools"]
+    assert pool["replaced"] == "none"
+    for text in (module.replace("var.n\n", '"x-${var.n}"\n'), module.replace("20.0.0", "21.0.0")):
+        (pool,) = plan(nodelint, tmp_path / str(hash(text)), files, {**files, "m.tf": text})["nodePools"]
+        assert pool["replaced"] == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "replaced"),
+    [
+        ('karpenter.sh/discovery: "${c}"', '"karpenter.sh/discovery/${c}": "${c}"', "all"),
+        ('team: a\n    "x-${c}": b', '"x-${c}": b', "all"),
+        ("x-1: b\n    team: a", '"x-${c}": b\n    team: a', "unknown"),
+        ('"x-${c}": b', '"x-${d}": b', "unknown"),
+        ('"${c}": b', "team: a", "unknown"),
+    ],
+)
+def test_a_tag_with_a_placeholder_in_its_key(
+    nodelint: Run, tmp_path: Path, old: str, new: str, replaced: str
+) -> None:
+    files = [{"p.yaml": POOL, "c.yaml": class_of(tags=tags)} for tags in (old, new)]
+    (pool,) = plan(nodelint, tmp_path, *files)["nodePools"]
+    assert pool["replaced"] == replaced
+
+
+HELPERS = '{{- define "a" }}{{ include "b" . }}{{ end }}\n{{- define "b" }}b{{ end }}\n{{- define "c" }}c{{ end }}\n'
+
+
+@pytest.mark.parametrize(
+    ("tags", "template", "is_input"),
+    [
+        ("team: '{{ .Values.unset }}'", "b", False),
+        ("team: '{{ .Values.unset }}{{ include \"a\" . }}'", "b", True),
+        ('team: "{{ .Values.unset }}{{ include \\"a\\" . }}"', "c", False),
+        ("", "c", True),
+        ("team: '{{ .Values.unset }}{{ include .Values.which . }}'", "c", True),
+    ],
+)
+def test_tpl_depends_on_the_templates_that_its_text_includes(
+    nodelint: Run, tmp_path: Path, tags: str, template: str, is_input: bool
+) -> None:
+    code = "{{- tpl (toYaml .Values.tags) $ | nindent 4 }}"
+    files = {
+        "Chart.yaml": CHART,
+        "values.yaml": f"tags: {{{tags}}}\n",
+        "templates/_helpers.tpl": HELPERS,
+        "templates/n.yaml": f"{CLASS}  tags:\n    {code}\n---\n{POOL}",
+    }
+    changed = {**files, "templates/_helpers.tpl": HELPERS.replace("}}" + template + "{{", "}}x{{")}
+    (pool,) = plan(nodelint, tmp_path, files, changed)["nodePools"]
+    assert pool["replaced"] == ("unknown" if is_input else "none")
+
+
+def test_a_class_that_replaces_all_nodes_is_not_open_as_well(nodelint: Run, tmp_path: Path) -> None:
+    body = "".join(
+        f"    {line}\n"
+        for line in class_of(tags="team: ${var.team}")
+        .replace("role: nodes", "role: ${aws_iam_role.r.name}")
+        .splitlines()
+    )
+    files = {
+        "c.tf": f'resource "kubectl_manifest" "c" {{\n  yaml_body = <<-Y\n{body}  Y\n}}\n'
+        'resource "aws_iam_role" "r" {\n  name_prefix = "n-${var.region}"\n}\nvariable "region" {}\n'
+        'variable "team" {\n  default = "a"\n}\n',
+        "p.yaml": POOL,
+    }
+    text = files["c.tf"].replace('"a"', '"b"').replace("n-$", "m-$")
+    found = plan(nodelint, tmp_path, files, {**files, "c.tf": text})
+    assert [pool["replaced"] for pool in found["nodePools"]] == ["all"] and found["notCompared"] == []
+
+
+def test_values_of_another_chart_change_with_their_own_file_only(nodelint: Run, tmp_path: Path) -> None:
+    files = {
+        "karpenter/Chart.yaml": CHART,
+        "karpenter/values.yaml": "role: a\nclusterName: b\nlogLevel: c\n",
+        "karpenter/templates/n.yaml": f"{CLASS.replace('nodes', '{{ .Values.role }}')}---\n{POOL}",
+        "albc/albc.yaml": "clusterName: x\nlogLevel: y\nvpcId: z\n",
+        "other.yaml": "a: 1\n",
+    }
+    assert changed_places(nodelint, tmp_path, files, {**files, "other.yaml": "a: 2\n"}) == []
+    text = files["albc/albc.yaml"].replace("z", "w")
+    assert changed_places(nodelint, tmp_path / "own", files, {**files, "albc/albc.yaml": text}) != []
+
+
+SCRIPT = "#!/bin/bash\nsource ./env.sh\ncat <<EOF | kubectl apply -f -\n{}EOF\n"
+MAKEFILE = 'ROLE ?= a\nOTHER = a\napply:\n\tsed "s/__ROLE__/$(ROLE)/" n.yaml | kubectl apply -f -\n'
+
+
+@pytest.mark.parametrize(
+    ("place", "text", "name"),
+    [
+        ("deploy.sh", SCRIPT.format(f"{CLASS.replace('role: nodes', 'role: $ROLE')}---\n{POOL}"), "env.sh"),
+        ("n.yaml", f"{CLASS.replace('role: nodes', 'role: __ROLE__')}---\n{POOL}", "Makefile"),
+    ],
+)
+def test_what_a_script_fills_in_is_an_input(nodelint: Run, tmp_path: Path, place: str, text: str, name: str) -> None:
+    given = MAKEFILE if name == "Makefile" else "export ROLE=a\nOTHER=a\n"
+    files = {place: text, name: given}
+    changes = [given.replace("ROLE ?= a", "ROLE ?= b").replace("ROLE=a", "ROLE=b")]
+    changes += [given.replace("s/__ROLE__/", "s/__ROLE__/x-")] if name == "Makefile" else []
+    for number, changed in enumerate(changes):
+        assert changed_places(nodelint, tmp_path / f"{number}", files, {**files, name: changed}) != []
+    twin = given.replace("OTHER = a", "OTHER = b").replace("OTHER=a", "OTHER=b")
+    assert changed_places(nodelint, tmp_path / "twin", files, {**files, name: twin}) == []
