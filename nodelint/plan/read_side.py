@@ -48,7 +48,7 @@ def read_side(found: Discovery, session: Session, root: str, paths: Sequence[str
 
     inventory = read_inventory(found, each_release=True)
     objects = list(inventory.objects())
-    sources = [] if whole else session.beside(objects, found.sources)
+    sources = [] if whole else session.beside(objects, found)
     return Read(found, _with_short_paths(sources), root, inventory, paths)
 
 
@@ -63,7 +63,7 @@ def read_same_context(was: Read, new: Read, sessions: tuple[Session, Session], w
     def with_rest(read: Read, session: Session) -> Read:
         if read.beside:
             return read
-        return read._replace(beside=_with_short_paths(session.read_rest(read.found.sources)))
+        return read._replace(beside=_with_short_paths(session.read_rest(read.found)))
 
     return with_rest(was, sessions[0]), with_rest(new, sessions[1])
 
