@@ -180,4 +180,4 @@ def _hint(what: str, term: selectors.TermFinds[Any], facts: AwsFacts) -> str:
         return f"`{messages.short(selectors.describe_question(meant), 60)}` finds one"
     if term.selector_kind == "tags":
         return f"compare key and value, also their case, with the tags of the {what}s in {region}"
-    return f"only {region} and the account of the facts were searched"
+    return f"nodelint searched only {region} of the account that `nodelint refresh` asked"

@@ -60,7 +60,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             maker, end = made
             yield Finding(
                 at=node,
-                message=f"the name ends with `{end}`, which {maker} generated: the next {what} has another name",
+                message=f"{maker} generated the end of this name (`{end}`): a new {what} has another name",
                 help=FIXED,
             )
 

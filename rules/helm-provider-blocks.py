@@ -107,7 +107,7 @@ def check(source: Source, context: Context) -> Findings:
     shown = ".".join(map(str, version.at)) if version.is_exact else "the newest version"
     yield Finding(
         at=Span(source, *found.span(1)),
-        message=f"a new `terraform init` takes {shown} of the Helm provider, which refuses blocks of `{found[1]}`"
+        message=f"a new `terraform init` installs {shown} of the Helm provider, which refuses `{found[1]}` blocks"
         if is_new
         else f"`terraform init` takes version 2 of the Helm provider, which refuses "
         f"{'an argument' if is_provider else 'a list for'} `{found[1]}`",

@@ -62,5 +62,5 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
                 edits=edits.if_editable(edits.set_value, question.node, meant) if meant is not None else [],
                 help=f"`{meant}` exists"
                 if meant is not None
-                else f"create the {what}, or use `{field}` if this is the name of that",
+                else f"create the {what}; if this is the name of {'an instance profile' if what == 'role' else 'a role'}, use `{field}`",
             )

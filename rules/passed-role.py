@@ -117,8 +117,8 @@ def check(source: Source, context: Context) -> Findings:
         if written and all(node_roles.names_role(text, source.path, made, blocks) is False for text in written):
             yield Finding(
                 at=passing[0].at,
-                message=f"the controller may pass another role, not `{made.block.address}` of the nodes: EC2 refuses "
-                "each launch",
+                message=f"the controller may not pass `{made.block.address}`, the role of the nodes: EC2 refuses each "
+                "launch",
                 also=[Also(role, "the role of the nodes"), Also(made.block.at, "creates the role")],
                 help=f"allow `{_PASS}` on the role of the nodes",
             )

@@ -212,11 +212,11 @@ def _describe_other(
         at=entry.block.at,
         message="the role already has an access entry: EKS refuses this one"
         if is_later
-        else "the role gets another access entry: EKS refuses the one that comes second",
+        else "this role has two access entries: EKS refuses the second one",
         note=how,
         severity=None if is_later or is_call else "warning",
         also=[Also(other.at, "has the role")],
-        help="set `create_access_entry = false`" if is_call else "remove the entry",
+        help="set `create_access_entry = false`" if is_call else "remove this access entry",
     )
 
 

@@ -78,7 +78,7 @@ def check(obj: Object, context: Context) -> Findings:
         at=first,
         message=f"`{written}` is a Terraform reference, and nothing replaces it {where}",
         also=[Also(place, "this reference also fails") for place in places[1 : SEVERAL + 1]],
-        note="the API server refuses it as a name" if is_name else "Kubernetes takes it as the value",
+        note="the API server refuses it as a name" if is_name else "Kubernetes stores this text itself as the value",
         help=f"write `${{{written}}}`" if is_terraform else HELP,
         covers=bare,
         suggestions=_ways(places, is_terraform),

@@ -68,7 +68,7 @@ if TYPE_CHECKING:
         snapshot: str | None
 
     class AwsFlags(SnapshotFlags):
-        """The options of `commands._facts.facts_options`."""
+        """The options about facts from AWS: `--live`, `--aws-profile` and `--max-age`."""
 
         live: bool
         aws_profile: str | None
