@@ -10,7 +10,7 @@ If the facts from AWS contain a name that differs only in case or punctuation, t
 An id of another region or account finds nothing. A tag matches only if its key and value match exactly, including
 case. In the value, `*` and `?` are wildcards. `*` alone matches any value of the key.
 
-There is no edit: only the account knows which tags the subnets, security groups or reservations have.
+There is no fix: only the account knows which tags the subnets, security groups or reservations have.
 
 ```yaml facts
 subnets:

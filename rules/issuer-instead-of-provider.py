@@ -7,7 +7,7 @@ ever meets the condition, and the controller gets no credentials.
 
 The rule follows references through locals, variables and outputs to the cluster, the module, or the provider.
 
-There is no edit: the reference to the right value differs by module.
+There is no fix: the reference to the right value differs by module.
 
 ```yaml bad
 # file: main.tf

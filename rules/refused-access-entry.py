@@ -6,7 +6,7 @@ module `terraform-aws-modules/eks/aws//modules/karpenter` creates an entry from 
 argument `node_iam_role_arn`. For a role that has an entry, set `create_access_entry = false`. Whether a plan fails at
 once depends on the order in which Terraform creates the node group and the entry.
 
-There is no edit: the author chooses which of the two entries stays.
+There is no fix: the author chooses which of the two entries stays.
 
 A cluster in the mode `CONFIG_MAP` accepts no access entries at all. It is the mode of an `aws_eks_cluster` without
 `access_config`, and of version 19 of the module and older ones.

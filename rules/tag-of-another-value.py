@@ -7,7 +7,7 @@ The rule compares the selectors with the tags that Terraform's files set, with l
 variable files filled in. It reports nothing if the value of one tag is not known, if another class of the files does
 match, or if other tools set the tag as well.
 
-There is no edit: only the author knows which of the two values is right.
+There is no fix: only the author knows which of the two values is right.
 
 ```yaml bad
 # file: main.tf

@@ -6,7 +6,7 @@ refuse a name with a dot. So kubectl sends the text unchanged. The API server re
 role, a tag or an image, it matches nothing. The same is true without `${}`, also in a heredoc of Terraform: there
 `module.karpenter.node_role` is an ordinary text.
 
-There is no edit: what fills in the file is in another file or does not exist yet.
+There is no fix: what fills in the file is in another file or does not exist yet.
 
 ```yaml bad frame=class
 spec.role: ${var.node_role}
