@@ -45,10 +45,7 @@ if TYPE_CHECKING:
 
         values: tuple[str, ...]
 
-    class RenderingFlags(TypedDict):
-        """The options about rendering with other tools: none of them is passed on as a flag."""
-
-    class JudgingFlags(PathFlags, ValuesFlags, RenderingFlags):
+    class JudgingFlags(PathFlags, ValuesFlags):
         """The options that decide which rules judge which files, and with which schemas."""
 
         crds: str | None
@@ -140,7 +137,7 @@ if TYPE_CHECKING:
     class WhyFlags(ExcludeFlags, AwsFlags, VersionFlags):
         """The options of `nodelint why`."""
 
-    class UpgradeFlags(PathFlags, ValuesFlags, RenderingFlags, AwsFlags, ConfigFlags):
+    class UpgradeFlags(PathFlags, ValuesFlags, AwsFlags, ConfigFlags):
         """The options of `nodelint upgrade`."""
 
         kubernetes_version: str | None
