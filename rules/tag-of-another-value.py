@@ -99,7 +99,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         shown = " or ".join(f"`{messages.short(str(value), 40)}`" for value in sorted(map(str, values))[:2])
         yield Finding(
             at=first.node,
-            message=f"Terraform sets the tag `{messages.short(key, 40)}` of the {what} to {shown}, not to this value",
+            message=f"the {what} get {shown} as `{messages.short(key, 40)}` from Terraform, not this value",
             also=[Also(tag.at, "Terraform writes this tag") for tag in made[:2]],
             note="the selector finds nothing, so the class is never ready",
             severity="error" if is_certain else None,
