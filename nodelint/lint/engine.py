@@ -17,8 +17,9 @@ from nodelint.lint.judging import (
     judge_objects,
     share_objects,
 )
+from nodelint.lint.release_results import point_to_statements
 from nodelint.lint.results import Result, Suppressed, each_place, hold_reminders, once_in_a_run, unique
-from nodelint.lint.suppression_filter import apply_suppressions
+from nodelint.lint.suppression_filter import Suppressing, apply_suppressions
 from nodelint.model.documents import left_out, objects
 from nodelint.model.finding import SEVERITIES, Severity
 from nodelint.model.gap import Gap, gap_of
@@ -145,7 +146,7 @@ class LintRequest(NamedTuple):
     """The target, the rules and the selection of a run.
 
     `context_sources` are not judged; judged objects may refer to their objects. `only` are the ids of the objects and
-    files to judge; None means all.
+    files to judge; None means all. `is_part`: the files are a part of their repository.
     """
 
     target: Target
@@ -153,6 +154,7 @@ class LintRequest(NamedTuple):
     selection: Selection = DEFAULTS
     context_sources: Sequence[Source] = ()
     only: Set[int] | None = None
+    is_part: bool = False
 
 
 def lint(
@@ -171,7 +173,7 @@ def lint(
     number of processes, None for an automatic number; the report does not depend on it. `memory` holds the results of
     the last run and is updated; only one process is used then.
     """
-    target, rules, selection, context_sources, only = request
+    target, rules, selection, context_sources, only, _ = request
     requested = [obj for source in sources for obj in objects(source, foreign=True, more=True)]
     if built:
         from nodelint.lint.rendered import Replacement
@@ -198,13 +200,29 @@ def lint(
         raw = _with_plain_workloads(setup, built, sources, context_sources, more.reported, pause)
         requested, chosen, faults = more.objects, {**chosen, **more.chosen}, [*faults, *more.faults]
     files = (*sources, *setup.files_of_roots)
-    parts = apply_suppressions(raw, files, setup.running, reporting, made.context)
+    stating = _read_stating(target, raw)
+    raw = point_to_statements(raw, (*stating, *sources))
+    by_suppression = Suppressing(files, _beside(stating, files), request.is_part)
+    parts = apply_suppressions(raw, by_suppression, setup.running, reporting, made.context)
     shown, hidden = _select(parts, sources, selection)
     ours = tuple(obj for obj in requested if obj.counted)
     seen = replacement.cluster_objects(ours) if built else ours
     things = shown, tuple(dict.fromkeys(skipped)), ours, target, tuple(dict.fromkeys(faults))
     unbuilt = tuple(dict.fromkeys(problem for text in built for problem in text.problems))
     return Report(*things, chosen, len(unread) + _count_broken(sources), seen, unbuilt, hidden)
+
+
+def _read_stating(target: Target, results: Sequence[Result]) -> Sequence[Source]:
+    """Return the files that may state a release, if a finding is about one."""
+    if target.stated is None or not any(result.stated is not None for result in results):
+        return ()
+    return target.stated().stating
+
+
+def _beside(stating: Sequence[Source], files: Sequence[Source]) -> Sequence[Source]:
+    """Return the files that may state a release and are no files of the run."""
+    judged = {source.path for source in files}
+    return [source for source in stating if source.path not in judged]
 
 
 def _select(
