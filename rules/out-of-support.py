@@ -55,8 +55,14 @@ def check(pool: NodePool, context: Context, *, days: int = 30) -> Findings:
     if context.kubernetes is not None and (chosen is None or chosen.kubernetes_from is not None):
         found += _check_kubernetes(context.kubernetes, context.today, days)
     for message, note, way, presses in found:
-        severity = "warning" if presses else None
-        yield Finding(at=pool.name_node, message=message, severity=severity, note=note, help=way, once=message)
+        yield Finding(
+            at=pool.name_node,
+            message=message,
+            severity="warning" if presses else None,
+            note=note,
+            help=way,
+            once=message,
+        )
 
 
 _End = tuple[str, str, str, bool]
