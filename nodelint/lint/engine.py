@@ -205,11 +205,10 @@ def lint(
         skipped = [*replacement.kept_skips(skipped, rules), *more.skipped]
         raw = _with_plain_workloads(setup, built, sources, context_sources, more.reported, pause)
         requested, chosen, faults = more.objects, {**chosen, **more.chosen}, [*faults, *more.faults]
-    files = (*sources, *setup.files_of_roots)
     stating = _read_stating(target, raw)
     raw = point_to_statements(raw, (*stating, *sources))
-    by_suppression = Suppressing(files, _beside(stating, files), request.is_part)
-    parts = apply_suppressions(raw, by_suppression, setup.running, setup.reporting, made.context)
+    by_comments = _list_suppressing((*sources, *setup.files_of_roots), stating, request)
+    parts = apply_suppressions(raw, by_comments, setup.running, setup.reporting, made.context)
     shown, hidden = _select(parts, sources, selection)
     ours = tuple(obj for obj in requested if obj.counted)
     seen = replacement.cluster_objects(ours) if built else ours
@@ -225,10 +224,10 @@ def _read_stating(target: Target, results: Sequence[Result]) -> Sequence[Source]
     return target.stated().stating
 
 
-def _beside(stating: Sequence[Source], files: Sequence[Source]) -> Sequence[Source]:
-    """Return the files that may state a release and are no files of the run."""
+def _list_suppressing(files: Sequence[Source], stating: Sequence[Source], request: LintRequest) -> Suppressing:
+    """Return the files whose comments suppress findings: those of the run, and those that may state a release."""
     judged = {source.path for source in files}
-    return [source for source in stating if source.path not in judged]
+    return Suppressing(files, [source for source in stating if source.path not in judged], request.is_part)
 
 
 def _select(
