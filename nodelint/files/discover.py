@@ -324,14 +324,19 @@ def _take_file(file: str, path: str, block: _Block, on_file: Callable[[int], Non
         found.sources.append(data)
 
 
+def list_roots_around(found: Discovery) -> list[str]:
+    """Return the repositories of which the run reads only a part."""
+    folders = {os.path.dirname(source.path) for source in found.sources if source.path != "-"}
+    roots = sorted({root for folder in map(os.path.abspath, folders) if (root := repository(folder)) is not None})
+    return [root for root in roots if not any(is_inside(root, folder) for folder in found.folders)]
+
+
 def stating(found: Discovery, exclude: Excluded = READ_ALL) -> list[Source]:
     """Return the files that may state a release, also from the rest of the repositories around the sources.
 
     Files of the rest that cannot be read are skipped: nobody requested them.
     """
-    folders = {os.path.dirname(source.path) for source in found.sources if source.path != "-"}
-    roots = sorted({root for folder in map(os.path.abspath, folders) if (root := repository(folder)) is not None})
-    roots = [root for root in roots if not any(is_inside(root, folder) for folder in found.folders)]
+    roots = list_roots_around(found)
     seen = {os.path.abspath(path) for path in (*found.seen, *found.glanced)} if roots else set()
     more = Discovery()
     for root in roots:
