@@ -36,6 +36,7 @@ behaviour do not change within a major version; everything else in the package m
 | `resource_arguments` | missing and unknown arguments of Terraform resources around Karpenter |
 | `cluster_access` | Terraform clusters whose creator gets no access |
 | `karpenter_calls` | resources that public Terraform modules create for Karpenter, such as roles and access |
+| `queue_events` | interruption queues of Terraform that get no events |
 | `public_subnets` | public subnets that Terraform gives a tag |
 | `spot_groups` | Terraform managed node groups that only use spot capacity |
 | `role_policies` | policies that Terraform attaches to a role |
@@ -82,6 +83,7 @@ if TYPE_CHECKING:
         module_folder,
         node_roles,
         public_subnets,
+        queue_events,
         resource_arguments,
         role_policies,
         spot_groups,
@@ -182,6 +184,7 @@ __all__ = [
     "public_subnets",
     "quantities",
     "questions",
+    "queue_events",
     "releases",
     "remedies",
     "requirement",
@@ -229,6 +232,7 @@ _MODULES = {
         "module_folder",
         "node_roles",
         "public_subnets",
+        "queue_events",
         "resource_arguments",
         "role_policies",
         "spot_groups",

@@ -5,7 +5,8 @@ Karpenter can then choose the cheaper type, and spot has twice as many types to 
 prices in us-east-1.
 
 Compared with the cheapest amd64 types (`m5a`, `t3a`), Graviton saves about 10 %. The rule does not report so small a
-saving. It also reports nothing if the same folder holds a NodePool with the same taints that allows arm64.
+saving. It also reports nothing if the name of the NodePool names the processor (`intel`), or if the same folder holds
+a NodePool with the same taints that allows arm64.
 
 ```yaml bad frame=pool+class
 spec.template.spec.requirements:
@@ -41,11 +42,15 @@ from nodelint.api import (
     NodePool,
     fixes,
     keys,
+    labels,
     pool_requirements,
     requirement,
     resolve,
     rule,
 )
+
+VENDORS = {"amd", "amd64", "intel", "x86"}
+"""Words of a NodePool's name that say that other processors are not meant."""
 
 
 @rule(
@@ -62,7 +67,7 @@ from nodelint.api import (
 )
 def check(pool: NodePool, context: Context, *, saved: float = 0.12) -> Findings:
     item = pool_requirements.find_last_requirement(pool, keys.ARCH)
-    if item is None or pool.partial:
+    if item is None or pool.partial or VENDORS.intersection(labels.words_of(pool.name)):
         return
     resolution = context.resolution(pool)
     line = next(

@@ -436,6 +436,7 @@ def _check_shared(node_class: EC2NodeClass, context: Context) -> Findings:
             elif why is not None:
                 yield Finding(
                     at=first.key_node,
+                    once=f"{what} by {tags[0].partition('/')[0]}",
                     message=f"`{messages.short(tags[0], 40)}` {why}",
                     help="select by a tag that only this cluster uses: `karpenter.sh/discovery: <cluster>`",
                 )

@@ -182,7 +182,7 @@ def _without_association(call: "karpenter_calls.KarpenterCall", context: Context
 def _without_agent(block: "terraform_trace.BlockText", context: Context) -> Findings:
     """Yield a finding for a role that the controller gets only by Pod Identity, if the agent does not run."""
     blocks = context.run_files.terraform
-    clusters = [other for other in blocks.blocks if node_roles.is_cluster(other)]
+    clusters = node_roles.list_clusters(blocks)
     if len(clusters) != 1:
         return
     cluster = clusters[0]

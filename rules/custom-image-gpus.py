@@ -21,7 +21,19 @@ spec.template.spec.requirements:
 ```
 """
 
-from nodelint.api import Also, Context, Finding, Findings, NodePool, fixes, keys, pool_requirements, resolve, rule
+from nodelint.api import (
+    Also,
+    Context,
+    Finding,
+    Findings,
+    NodePool,
+    fixes,
+    keys,
+    messages,
+    pool_requirements,
+    resolve,
+    rule,
+)
 
 
 @rule(
@@ -48,9 +60,10 @@ def check(pool: NodePool, context: Context) -> Findings:
     asking = pool_requirements.find_last_requirement(pool, keys.CATEGORY) or pool_requirements.find_last_requirement(
         pool, keys.FAMILY
     )
+    types = messages.counted(len(devices), "type")
     yield Finding(
         at=fixes.visible_node(asking.key_node) if asking is not None else fixes.place(pool),
-        message=f"{len(devices):,} types with GPUs or accelerators get the same image as the {rest:,} others",
+        message=f"{types} with GPUs or accelerators get the same image as the {rest:,} others",
         also=[Also(node_class.ami_terms[0].node, "Karpenter knows only the architecture of these images")],
         help="exclude GPU types, or give them a NodePool and a class with an image for GPUs",
     )

@@ -125,6 +125,7 @@ def _check_interruption(pool: NodePool, context: Context, least: int) -> Finding
     spot = pool_requirements.find_last_requirement(pool, keys.CAPACITY_TYPE)
     yield Finding(
         at=pool_requirements.values_at(spot) if spot is not None else fixes.place(pool),
+        once=True,
         message=f"the NodePool allows {count} instance types for spot: with {least} or more, EC2 interrupts nodes "
         "less often",
         help="allow more families, sizes and generations of the same shape",

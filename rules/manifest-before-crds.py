@@ -116,7 +116,8 @@ resource "kubectl_manifest" "pool" {
 
 import os
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections import ChainMap
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 
 from nodelint.api import Also, Context, Finding, Findings, Source, rule, terraform_blocks, terraform_trace
@@ -144,7 +145,9 @@ def check(source: Source, context: Context) -> Findings:
     module = _list_module(source, context)
     blocks = [block for file in module for block in terraform_blocks.find_blocks(file)]
     charts = [b for file in module for b in file.once(_list_charts, partial(_list_charts, file))]
-    texts = {file.path: file.text for file in (*context.run_files.terraform.files, *(context.files or (source,)))}
+    terraform = context.run_files.terraform
+    written = terraform.once("texts by path", lambda: {file.path: file.text for file in terraform.files})
+    texts = ChainMap({file.path: file.text for file in context.files or (source,)}, written)
     together = {count for chart in charts if (count := _count_of(chart)) is not None}
     resources = (b for b in blocks if b.kind == "kubernetes_manifest")
     planned = next((b for b in resources if _makes_object(b, texts, together)), None)
@@ -228,7 +231,7 @@ def _count_of(block: terraform_blocks.BlockText) -> str | None:
 
 
 def _makes_object(
-    block: terraform_blocks.BlockText, texts: dict[str, str], together: Collection[str] = frozenset()
+    block: terraform_blocks.BlockText, texts: Mapping[str, str], together: Collection[str] = frozenset()
 ) -> bool:
     """Return whether a resource always creates an object of Karpenter, inline or from a template file.
 
@@ -247,7 +250,7 @@ def _makes_object(
     return any(_KIND.search(text) for text in (block.text, *(texts.get(path, "") for path in files)))
 
 
-def _has_entries(name: str, block: terraform_blocks.BlockText, texts: dict[str, str]) -> bool:
+def _has_entries(name: str, block: terraform_blocks.BlockText, texts: Mapping[str, str]) -> bool:
     """Return whether the default of a variable is a map or list with entries.
 
     The variable is one of the module of the block.
@@ -261,7 +264,7 @@ def _has_entries(name: str, block: terraform_blocks.BlockText, texts: dict[str, 
 def _find_early(
     blocks: Sequence[terraform_blocks.BlockText],
     charts: Sequence[terraform_blocks.BlockText],
-    texts: dict[str, str],
+    texts: Mapping[str, str],
 ) -> Iterator[terraform_blocks.BlockText]:
     """Yield each `kubectl_manifest` of a Karpenter object whose references lead to no chart.
 

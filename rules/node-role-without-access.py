@@ -191,7 +191,7 @@ def check(source: Source, context: Context) -> Findings:
     if not specs or not context.run_files.has_terraform:
         return
     blocks = context.run_files.terraform
-    clusters = [block for block in blocks.blocks if node_roles.is_cluster(block)]
+    clusters = node_roles.list_clusters(blocks)
     profiles = [profile for spec in specs if (profile := spec.get("instanceProfile")) is not None]
     for role in [*roles, *profiles] if clusters else ():
         made = _find_made(role, blocks)

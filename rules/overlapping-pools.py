@@ -181,6 +181,7 @@ def _check_labels(pool: NodePool, context: Context) -> Findings:
     first = messages.short(str(before[-1].name), 30)
     yield Finding(
         at=pool.name_node,
+        once=True,
         message=f"pods that select no {apart[before[-1]]} start in `{first}`, which Karpenter tries first because "
         "of its name",
         also=[Also(other.name_node, "tried before this one") for other in reversed(before)],

@@ -141,7 +141,7 @@ def _list_entries(blocks: "terraform_trace.TerraformBlocks") -> Iterator[_Entry]
 
     Entries of modules come before those of resources.
     """
-    for block in filter(node_roles.is_cluster, blocks.blocks):
+    for block in node_roles.list_clusters(blocks):
         given = terraform_blocks.own_arguments(block.text).get("access_entries", "")
         for written in terraform_trace.find_arguments(given, "principal_arn") if given.startswith("{") else ():
             yield _Entry(block, written, _key(written, block.source.path, blocks))

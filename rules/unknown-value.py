@@ -146,6 +146,7 @@ def _finding(
         at=value.node,
         message=_say_known(_message(item, shown, near, others), is_open),
         severity="error" if (wholly and not newer) or refused else "warning" if _matters(item, near) else "info",
+        once=not _matters(item, near) and not refused,
         edits=changes,
         also=[Also(value.node, "this value does not exist either") for value in others[:MOST_SHOWN]],
         covers=[value.node for value in others],

@@ -92,6 +92,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         yield Finding(
             at=node,
             message=f"the pool has a weight but no taint: Karpenter tries it before {names} for every pod",
+            once=True,
             on_request=_prefers_cheaper(pool, lighter, context),
             also=[Also(pool.name_node, f"weight {pool.weight or 0}") for pool in lighter],
             help="if the pool is for special workloads, add a taint; if it is the preferred one, change nothing",

@@ -218,7 +218,7 @@ def _tree(
     judged, of_auto_mode = list(inventory.objects()), list(inventory.auto_mode_objects())
     written = [o for o in (*judged, *of_auto_mode) if isinstance(o, NodePool)]
     session = session_of(settings, runs_rules=False)
-    context_objects = [obj for source in session.beside(judged, found.sources) for obj in objects(source)]
+    context_objects = [obj for source in session.beside(judged, found) for obj in objects(source)]
     choose = session.choose(found)
     target = session.target(choose=choose)
     newest = {o: targets[-1] for o in written if not o.partial and (targets := target.for_object(o))}

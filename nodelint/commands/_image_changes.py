@@ -28,7 +28,7 @@ def moved(
     found = discovered(paths, settings)
     judged = [obj for source in found.sources for obj in objects(source)]
     session = session_of(settings, runs_rules=False)
-    context_objects = [obj for source in session.beside(judged, found.sources) for obj in objects(source)]
+    context_objects = [obj for source in session.beside(judged, found) for obj in objects(source)]
     target = session.target(choose=session.choose(found))
     found.unreadable += unread(found, "not compared")
     unreadable(found)

@@ -171,7 +171,7 @@ def judging_of(
     from nodelint.model.manifest import EC2NodeClass
 
     judged = list(inventory.objects())
-    sources = session.beside(judged, found.sources)
+    sources = session.beside(judged, found)
     judged += [obj for source in sources for obj in objects(source)]
     classes = [obj for obj in judged if isinstance(obj, EC2NodeClass)]
     choose = session.choose(found)

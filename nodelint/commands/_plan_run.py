@@ -23,7 +23,7 @@ from nodelint.commands._lint_setup import judge_of, judging_of
 from nodelint.commands._output import Output, outputs_of, write_outputs
 from nodelint.commands._terminal import look
 from nodelint.files.safe_read import count_as_repositories
-from nodelint.plan.read_side import Read, is_lost, read_side, root_of
+from nodelint.plan.read_side import Read, is_lost, read_same_context, read_side, root_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,7 +101,7 @@ def _compare_paths(
         try:
             settings = _settings_of_old(session.settings, *_pair_paths(old, requested))
             was = _read_old([old], Session(settings), root_of([old]), root_of(requested), whole=True)
-            return was, *_compare(was, requested, session, settings, cluster, whole=True)
+            return _compare(was, requested, session, settings, cluster, whole=True)
         finally:
             count_as_repositories(())
     from nodelint.files.git.old_revision import UnreadRevision, revision
@@ -115,7 +115,7 @@ def _compare_paths(
             session = Session(session.settings._replace(respect_gitignore=True))
             settings = _settings_of_old(session.settings, into, above)._replace(respect_gitignore=False)
             was = _read_old(inside, Session(settings), into, above)._replace(above=above)
-            return was, *_compare(was, requested, session, settings, cluster)
+            return _compare(was, requested, session, settings, cluster)
     except UnreadRevision as error:
         stop(str(error))
 
@@ -182,13 +182,16 @@ def _compare(
     old_settings: Settings,
     cluster: Cluster | None,
     whole: bool = False,
-) -> tuple[Read, Plan, Findings]:
+) -> tuple[Read, Read, Plan, Findings]:
     """Read the new side and compare it with the old one; `whole` is passed to `read_side`."""
     from nodelint.lint.workloads import add_workloads
     from nodelint.plan.compare import PlanRequest, compare
 
     settings = session.settings
+    from nodelint.config.session import Session
+
     new = _read(paths, session, was.above or root_of(paths), whole, was)
+    was, new = read_same_context(was, new, (Session(old_settings), session), whole)
     session = session_of(settings)
     add_workloads(new.found, session.rules, session.selection, new.inventory.objects())
     ready = judging_of(new.inventory, new.found, FactFlags(False, None, None), session, paths)
@@ -203,7 +206,7 @@ def _compare(
     )
     plan, findings = compare(was, new, request)
     say_unknown(pool.release for pool in plan.pools if pool.release is not None)
-    return new, plan, findings
+    return was, new, plan, findings
 
 
 def _read(paths: Sequence[str], session: Session, root: str, whole: bool = False, other: Read | None = None) -> Read:

@@ -101,7 +101,7 @@ def command(
     inventory, session = read_inventory(found), session_of(settings, runs_rules=False)
     found.unreadable += unread(found, "not explained")
     judged = list(inventory.objects())
-    context_objects = [obj for source in session.beside(judged, found.sources) for obj in objects(source)]
+    context_objects = [obj for source in session.beside(judged, found) for obj in objects(source)]
     of_auto_mode = list(inventory.auto_mode_objects())
     gaps = say_gaps(found, inventory, providers=("auto-mode",))
     say_switched_off(judged, "explained anyway")

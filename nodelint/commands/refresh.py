@@ -149,7 +149,7 @@ def _manifests(paths: Sequence[str], session: Session) -> tuple[Discovery, list[
         where = f"in {counted(found.files, 'file')}"
         echo(f"{say_nothing('ask', PAIR, where, list_gaps(found, inventory))}.")
         sys.exit(UNUSABLE if found.unreadable else CLEAN)
-    context_objects = [obj for source in session.beside(judged, found.sources) for obj in objects(source)]
+    context_objects = [obj for source in session.beside(judged, found) for obj in objects(source)]
     classes = [obj for obj in (*judged, *context_objects) if isinstance(obj, EC2NodeClass)]
     wanted = session.classes_at(classes, session.choose(found))
     if any(place[1:] != (session.settings.karpenter, session.settings.kubernetes) for place in wanted):

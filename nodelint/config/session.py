@@ -194,7 +194,7 @@ class Session:
             return dict.fromkeys(FACT_KINDS, max_age)
         return {} if self.settings.snapshot and not live else cache.time_to_live()
 
-    def beside(self, objects: Sequence[Any], sources: Sequence[Source]) -> list[Source]:
+    def beside(self, objects: Sequence[Any], read: Discovery) -> list[Source]:
         """Return the other manifests of the repository, if a pool names a class that is not in the run. Empty
         otherwise.
 
@@ -207,9 +207,13 @@ class Session:
         wanted = {o.class_ref.name for o in objects if isinstance(o, NodePool) and o.class_ref}
         if wanted <= classes and not any(isinstance(o, Retired) for o in objects):
             return []
+        return self.read_rest(read)
+
+    def read_rest(self, read: Discovery) -> list[Source]:
+        """Return the manifests of the repository that are not among the files of a run."""
         from nodelint.files.discover import context
 
-        return context(sources, self.settings.paths_left_out, self.settings.paths_read_too)
+        return context(read, self.settings.paths_left_out, self.settings.paths_read_too)
 
     def choose(self, found: Discovery) -> Choose | None:
         """Return the function that chooses the releases for which an object is judged. None if all have the release

@@ -17,7 +17,7 @@ from nodelint.forms.registry import TABLE
 from nodelint.text.keywords import bytes_hold_keyword
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from nodelint.forms.registry import FormRow, FormTable
     from nodelint.text import Source
@@ -316,6 +316,20 @@ class _Block:
         return copy_source(known, path)
 
 
+def says_nothing(file: str, data: bytes, also: str | None) -> bool:
+    """Return whether nothing is built of a file because of its content, if no text refers to it.
+
+    `also` is a pattern of further files to read.
+    """
+    found = Discovery()
+    found.also = also
+    block = _Block(found, {})
+    block.add(file, data)
+    block.sort_in()
+    noted = found.workloads, found.buffers, found.installing, found.node_groups, found.applying
+    return not found.sources and not any(noted)
+
+
 def _take_file(file: str, path: str, block: _Block, on_file: Callable[[int], None] | None) -> None:
     """Read a file that was found for the requested `path`, unless it was read before."""
     found = block.found
@@ -380,13 +394,18 @@ def _read_for_release(file: str, found: Discovery) -> None:
         found.stating.append(Source.from_bytes(display_path(file), data))
 
 
-def context(sources: Iterable[Source], exclude: Excluded = READ_ALL, include: Globs = NOTHING) -> list[Source]:
-    """Return the other manifests of the repositories around the sources. Empty if there is no repository."""
-    sources = list(sources)
-    folders = {os.path.dirname(os.path.abspath(source.path)) for source in sources}
-    roots = sorted({root for folder in folders if (root := repository(folder)) is not None})
-    have = {os.path.realpath(source.path) for source in sources}
-    found = discover([os.path.relpath(root) for root in roots], exclude, include=include)
+def context(read: Discovery, exclude: Excluded = READ_ALL, include: Globs = NOTHING) -> list[Source]:
+    """Return the other manifests of the repositories around the sources that were read.
+
+    Empty if there is no repository, or if all of it was read.
+    """
+    folders = {os.path.dirname(os.path.abspath(source.path)) for source in read.sources}
+    roots = {root for folder in folders if (root := repository(folder)) is not None}
+    roots.difference_update(read.folders)
+    if not roots:
+        return []
+    have = {os.path.realpath(source.path) for source in read.sources}
+    found = discover([os.path.relpath(root) for root in sorted(roots)], exclude, include=include)
     return [source for source in found.sources if os.path.realpath(source.path) not in have]
 
 

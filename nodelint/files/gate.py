@@ -37,6 +37,37 @@ class Refused(PermissionError):
     """Raised for a path that leads out of the roots, or into git's own files. `strerror` has the reason."""
 
 
+class OpenedFiles:
+    """A context manager: the real paths of the files whose content any gate is asked for meanwhile.
+
+    Whatever is computed meanwhile depends on no other content.
+    """
+
+    def __init__(self) -> None:
+        self._named: set[str] = set()
+
+    def __enter__(self) -> OpenedFiles:
+        _watching.append(self._named)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _watching.remove(self._named)
+
+    def list_real(self) -> set[str]:
+        """Return the paths without links."""
+        folders = {folder: os.path.realpath(folder) for folder in map(os.path.dirname, self._named)}
+        places = {os.path.join(folders[os.path.dirname(path)], os.path.basename(path)) for path in self._named}
+        return places.union(map(os.path.realpath, filter(os.path.islink, places)))
+
+
+_watching: list[set[str]] = []
+
+
+def _note_opened(path: str) -> None:
+    for opened in _watching:
+        opened.add(os.path.abspath(path))
+
+
 class Gate:
     """Opens files below its roots, and nothing else.
 
@@ -145,6 +176,7 @@ class Gate:
         `within` is a folder below a root, such as a chart, that no link may leave. Raise `Refused` for a path outside
         of the roots, and OSError with the reason in `strerror` for any other error.
         """
+        _note_opened(path)
         root, real = self._resolve(path)
         if within is not None and not is_below(real, os.path.realpath(within)):
             raise Refused(errno.EPERM, f"a link out of {os.path.abspath(within)}", path)
@@ -166,6 +198,7 @@ class Gate:
 
         It is much faster than `read`, for folders with many files. Raise OSError as `read` does.
         """
+        _note_opened(path)
         data = file_contents.get(path)
         if data is None or len(data) > largest or os.path.islink(path):
             data = read_in_place(path, largest)
@@ -178,6 +211,8 @@ class Gate:
         Git's own folder is left out. Raise OSError as `read` does.
         """
         root, real = self._resolve(folder or os.curdir)
+        if (names := file_contents.names_in(real)) is not None:
+            return [*names]
         handle = _open(root, real, folder, _FOLDER | os.O_RDONLY, stat.S_ISDIR) if _HAS_WALK else None
         try:
             with os.scandir(real if handle is None else handle) as listing:
@@ -185,7 +220,9 @@ class Gate:
         finally:
             if handle is not None:
                 os.close(handle)
-        return sorted([entry for entry in found if not _is_git(entry[0])])
+        names = sorted([entry for entry in found if not _is_git(entry[0])])
+        file_contents.keep_names(real, names)
+        return [*names]
 
     def names(self, folder: str) -> list[str]:
         """Return the names in a folder, in order. Empty if it cannot be listed."""

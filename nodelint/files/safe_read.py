@@ -11,6 +11,7 @@ import os
 import stat
 
 from nodelint.base.types import TYPE_CHECKING
+from nodelint.files.kept_contents import file_contents
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -99,6 +100,14 @@ def is_inside(path: str, folder: str) -> bool:
 
 def repository(folder: str) -> str | None:
     """Return the nearest folder upwards that contains `.git`. None if there is none."""
+    if not file_contents.is_kept:
+        return _find_repository(folder)
+    if folder not in file_contents.repositories:
+        file_contents.repositories[folder] = _find_repository(folder)
+    return file_contents.repositories[folder]
+
+
+def _find_repository(folder: str) -> str | None:
     while True:
         if os.path.exists(os.path.join(folder, ".git")):
             return folder

@@ -17,7 +17,15 @@ from nodelint.lint.judging import (
     judge_objects,
     share_objects,
 )
-from nodelint.lint.results import Result, Suppressed, each_place, hold_reminders, once_in_a_run, unique
+from nodelint.lint.results import (
+    Result,
+    Suppressed,
+    drop_set_aside,
+    each_place,
+    hold_reminders,
+    once_in_a_run,
+    unique,
+)
 from nodelint.lint.suppression_filter import apply_suppressions
 from nodelint.model.documents import left_out, objects
 from nodelint.model.finding import SEVERITIES, Severity
@@ -171,7 +179,7 @@ def lint(
     number of processes, None for an automatic number; the report does not depend on it. `memory` holds the results of
     the last run and is updated; only one process is used then.
     """
-    target, rules, selection, context_sources, only = request
+    target, rules, selection, context_sources, _ = request
     requested = [obj for source in sources for obj in objects(source, foreign=True, more=True)]
     if built:
         from nodelint.lint.rendered import Replacement
@@ -179,9 +187,7 @@ def lint(
         replacement = Replacement(built)
         requested = replacement.left(requested)
     context_objects = [obj for source in context_sources for obj in objects(source, foreign=True)]
-    reporting = {name for name, rule in rules.items() if selection.enables(rule)}
-    setup = RuleSetup(target, rules, reporting, _running(rules, reporting), selection.needs_strict(sources), only)
-    setup = setup._replace(files_of_roots=_list_files_of_roots(setup, sources))
+    setup = _prepare(request, sources)
     requested, context_objects = setup.part(requested, context_objects)
     shared = (*rules.values(), *requested, *context_objects), (*sources, *context_sources)
 
@@ -198,7 +204,7 @@ def lint(
         raw = _with_plain_workloads(setup, built, sources, context_sources, more.reported, pause)
         requested, chosen, faults = more.objects, {**chosen, **more.chosen}, [*faults, *more.faults]
     files = (*sources, *setup.files_of_roots)
-    parts = apply_suppressions(raw, files, setup.running, reporting, made.context)
+    parts = apply_suppressions(raw, files, setup.running, setup.reporting, made.context)
     shown, hidden = _select(parts, sources, selection)
     ours = tuple(obj for obj in requested if obj.counted)
     seen = replacement.cluster_objects(ours) if built else ours
@@ -214,6 +220,14 @@ def _select(
     results, suppressed = found
     shown, ignored = _part_ignored(filter(selection.shows, results), selection)
     return _in_order(shown, sources, selection), _sort_suppressed([*suppressed, *ignored], sources, selection)
+
+
+def _prepare(request: LintRequest, sources: Sequence[Source]) -> RuleSetup:
+    """Return which rules look at objects and files, and for what."""
+    target, rules, selection, _, only = request
+    reporting = {name for name, rule in rules.items() if selection.enables(rule)}
+    setup = RuleSetup(target, rules, reporting, _running(rules, reporting), selection.needs_strict(sources), only)
+    return setup._replace(files_of_roots=_list_files_of_roots(setup, sources))
 
 
 def _list_files_of_roots(setup: RuleSetup, sources: Sequence[Source]) -> Sequence[Source]:
@@ -252,7 +266,9 @@ def _in_order(results: Iterable[Result], sources: Sequence[Source], selection: S
     """Return the results without duplicates, sorted by file and place."""
     shown = list(unique(sorted(results, key=_place_key(sources))))
     # A rule that is asked for by its name answers.
-    return tuple(once_in_a_run(hold_reminders(shown) if selection.select is None else shown))
+    if selection.select is None:
+        shown = hold_reminders(drop_set_aside(shown, sources))
+    return tuple(once_in_a_run(shown))
 
 
 def _place_key(sources: Sequence[Source]) -> Callable[[Result], tuple[int, int, str]]:

@@ -75,4 +75,16 @@ def document_number(edit: Edit) -> int:
     return number if document.start < edit.start and edit.end < document.end else -1
 
 
+def find_document(edit: Edit) -> int:
+    """Return the number of the document that an edit lies within, in a file of documents or in code; -1 for none."""
+    documents = edit.source.documents
+    number = document_number(edit)
+    if number < 0 and edit.source.built is None:
+        number = bisect_right(documents, edit.start, key=lambda document: document.start) - 1
+        document = documents[number] if number >= 0 else None
+        if document is None or document.host is None or not document.start < edit.start <= edit.end < document.end:
+            return -1
+    return number
+
+
 _Part = tuple[int, int]

@@ -5,12 +5,13 @@ of them.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 
 from nodelint.karpenter.labels import words_of
 from nodelint.lint.engine import LintRequest
-from nodelint.lint.fix_bisection import document_number
+from nodelint.lint.fix_bisection import find_document
 from nodelint.lint.fix_offers import FixOffer
 from nodelint.lint.results import Result
 from nodelint.model.documents import objects
@@ -51,7 +52,7 @@ def find_shared_documents(offers: Sequence[FixOffer], alike: Sequence[Alike]) ->
     numbers = {offer.edits: n for n, (first, others) in enumerate(alike) for offer in (first, *others)}
     together: dict[object, list[FixOffer]] = {}
     for offer in offers:
-        for part in {*offer.names, *((id(edit.source), document_number(edit)) for edit in offer.edits)}:
+        for part in {*offer.names, *((id(edit.source), find_document(edit)) for edit in offer.edits)}:
             together.setdefault(part, []).append(offer)
     found: dict[tuple[int, ...], list[FixOffer]] = {}
     for same in together.values():
@@ -114,7 +115,7 @@ class Causes:
         groups: dict[tuple[int, int], list[int]] = {}
         apart: set[tuple[int, int]] = set()
         for n, result in enumerate(results):
-            places = {(id(edit.source), document_number(edit)) for edit in result.finding.edits}
+            places = {(id(edit.source), find_document(edit)) for edit in result.finding.edits}
             for place in places:
                 groups.setdefault(place, []).append(n)
             if len(places) > 1:
@@ -144,8 +145,8 @@ class Causes:
     def key_of(self, edits: Sequence[Edit], more: _Key) -> _Key | None:
         """Return a key that is equal for fixes with one cause. None if the fix shares its cause with no other."""
         source = edits[0].source
-        number = document_number(edits[0])
-        if any(edit.source is not source or document_number(edit) != number for edit in edits):
+        number = find_document(edits[0])
+        if any(edit.source is not source or find_document(edit) != number for edit in edits):
             return None
         obj = self._own.get((id(source), number))
         if obj is None or id(source) not in self._sources or self._request.selection.per_path:
@@ -200,23 +201,43 @@ def _fingerprint(obj: Object, words: Collection[str]) -> _Key | None:
     None if the document may not contain the whole object.
     """
     document, source = obj.document, obj.source
-    if (
-        source.masked
-        or source.built
-        or document.host
-        or obj.partial
-        or obj.of_values
-        or obj.node is not document.root
-    ):
+    if source.built or obj.partial or obj.of_values or obj.node is not document.root or source.holds("nodelint:"):
         return None
-    if source.holds("nodelint:"):
+    if source.masked and document.host is None:
         return None
     parts: list[object] = []
+    if document.host is not None:
+        around = _find_around(obj)
+        if around is None:
+            return None
+        parts += document.host, document.prefix, document.target, document.part, document.templated, around
     at = _start(obj)
     for node in _names(obj):
         parts += source.text[at : node.start], tuple(word for word in words_of(node.value) if word in words)
         at = node.end
     return (type(obj), *parts, source.text[at : document.end])
+
+
+_LABEL = re.compile(r'(?m)^(\w+[ \t]+"[^"\n]*"[ \t]+)"[^"\n]*"(?=[ \t]*\{)')
+"""The name of a block of code, such as that of a resource, behind its type."""
+
+
+_END_OF_BLOCK = "\n}\n"
+
+
+def _find_around(obj: Object) -> tuple[str, str] | None:
+    """Return the code of the block around a document in it, up to other documents, without the names of blocks.
+
+    None if the document stands in another one.
+    """
+    document, text, documents = obj.document, obj.source.text, obj.source.documents
+    before, after = documents[: document.index][-1:], documents[document.index + 1 :][:1]
+    begin, end = before[0].end if before else 0, after[0].start if after else len(text)
+    if begin > document.start or end < document.end:
+        return None
+    above = text[begin : document.start].rpartition(_END_OF_BLOCK)[2]
+    below = text[document.end : end].partition(_END_OF_BLOCK)[0]
+    return _LABEL.sub(r"\1", above.lstrip("\n")), _LABEL.sub(r"\1", below)
 
 
 def _start(obj: Object) -> int:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.lint.fix_bisection import document_number
+from nodelint.lint.fix_bisection import find_document
 from nodelint.lint.fix_trials import ChangedObject, FindingKey, Name, Tried, key_of_finding, without_repetitions
 from nodelint.lint.results import OccupiedSpans, Result
 from nodelint.model.finding import Edit
@@ -102,7 +102,7 @@ def groups(left: Sequence[FixOffer], apart: int = 0) -> Iterator[list[FixOffer]]
         names: set[Name] = set()
         spans = OccupiedSpans()
         for offer in left:
-            own = {(id(edit.source), document_number(edit)) for edit in offer.edits}
+            own = {(id(edit.source), find_document(edit)) for edit in offer.edits}
             about = {finding_key[1] for finding_key in offer.wants}
             met = apart > 0 and bool(own & parts if all(number >= 0 for _, number in own) else about & names)
             if met or any(spans.touches(edit.span) for edit in offer.edits):
@@ -124,7 +124,7 @@ def touches(offer: FixOffer, name: Name, tried: Tried) -> bool:
     paths = {os.path.abspath(edit.source.path) for edit in offer.edits}
     if not name[0]:
         return os.path.abspath(name[1]) in paths
-    documents = {(os.path.abspath(edit.source.path), document_number(edit)) for edit in offer.edits}
+    documents = {(os.path.abspath(edit.source.path), find_document(edit)) for edit in offer.edits}
 
     def changes(change: ChangedObject) -> bool:
         if change.document < 0:
@@ -167,7 +167,7 @@ def attribute_changes(
         for edit in offer.edits:
             path = os.path.abspath(edit.source.path)
             of_file.setdefault(path, set()).add(index)
-            of_document.setdefault((path, document_number(edit)), set()).add(index)
+            of_document.setdefault((path, find_document(edit)), set()).add(index)
     found: dict[int, list[ChangedObject]] = {}
     mixed: set[int] = set()
     for change in changed:

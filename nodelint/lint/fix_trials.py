@@ -373,7 +373,7 @@ def _compare(old: Source | None, new: Source | None) -> Iterator[ChangedObject]:
             continue
         built = obj.source.built
         paths = built.parts if built is not None else (os.path.abspath(obj.source.path),)
-        plain = built is None and not obj.source.masked
+        plain = built is None and (not obj.source.masked or obj.document.host is not None)
         yield ChangedObject(was, now, frozenset(paths), obj.document.index if plain else -1)
 
 

@@ -23,12 +23,13 @@ from nodelint.model.finding import (
     overlap,
     span_of,
 )
+from nodelint.model.folders import is_set_aside
 from nodelint.model.gap import Gap
 from nodelint.model.manifest import Object
 from nodelint.model.releases import NEWEST, Version, is_newer
 from nodelint.model.span_index import SpanIndex
 from nodelint.rule.definition import Rule
-from nodelint.text import Node
+from nodelint.text import Node, Source
 
 if TYPE_CHECKING:
     from nodelint.releases.release_choice import Chosen
@@ -197,6 +198,14 @@ def hold_reminders(results: Sequence[Result]) -> list[Result]:
     noted = first._replace(finding=finding._replace(note=f"{finding.note}; {note}" if finding.note else note))
     left_out = set(map(id, reminders))
     return [noted if result is first else result for result in results if id(result) not in left_out]
+
+
+def drop_set_aside(results: Sequence[Result], sources: Iterable[Source]) -> Sequence[Result]:
+    """Drop practice findings in folders such as `old` and `archive`, unless the run has no other files."""
+    aside = {source.path: is_set_aside(source.path) for source in sources}
+    if not any(aside.values()) or all(aside.values()):
+        return results
+    return [r for r in results if r.rule.group != "practice" or not aside.get(r.finding.at.source.path)]
 
 
 def once_in_a_run(results: Iterable[Result]) -> list[Result]:

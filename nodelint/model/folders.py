@@ -46,6 +46,20 @@ def is_of_examples(path: str) -> bool:
     return any(part in words for part in folder.lower().split("/"))
 
 
+SET_ASIDE = frozenset(
+    {
+        *("archive", "archived", "archives", "attic", "backup", "backups", "bak"),
+        *("deprecated", "disabled", "legacy", "obsolete", "old"),
+    }
+)
+"""Folders for files that nobody applies any more."""
+
+
+def is_set_aside(path: str) -> bool:
+    """Return whether a file is in such a folder of its repository."""
+    return not SET_ASIDE.isdisjoint(os.path.dirname(path_in_repository(path)).lower().split("/"))
+
+
 def is_named_for_environment(path: str) -> bool:
     """Return whether a file name contains an environment: `prod.yaml`, `nodepool-dev.yaml`."""
     words = table("vocabulary")["environments"]

@@ -48,10 +48,31 @@ def read_side(found: Discovery, session: Session, root: str, paths: Sequence[str
 
     inventory = read_inventory(found, each_release=True)
     objects = list(inventory.objects())
-    sources = [] if whole else session.beside(objects, found.sources)
+    sources = [] if whole else session.beside(objects, found)
+    return Read(found, _with_short_paths(sources), root, inventory, paths)
+
+
+def read_same_context(was: Read, new: Read, sessions: tuple[Session, Session], whole: bool) -> tuple[Read, Read]:
+    """Return both sides with the rest of the repository read for context on both of them, if it was read on one.
+
+    Otherwise each class in the rest of the repository would look added or deleted.
+    """
+    if whole or bool(was.beside) == bool(new.beside):
+        return was, new
+
+    def with_rest(read: Read, session: Session) -> Read:
+        if read.beside:
+            return read
+        return read._replace(beside=_with_short_paths(session.read_rest(read.found)))
+
+    return with_rest(was, sessions[0]), with_rest(new, sessions[1])
+
+
+def _with_short_paths(sources: list[Source]) -> list[Source]:
+    """Return sources whose paths are relative to the working folder."""
     for source in sources:
         source.path = os.path.relpath(source.path).replace(os.sep, "/")
-    return Read(found, sources, root, inventory, paths)
+    return sources
 
 
 def is_lost(read: Read) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nodelint.base.types import TYPE_CHECKING
+from nodelint.forms.registry import TABLE
 from nodelint.lint.workloads import read_texts
 
 if TYPE_CHECKING:
@@ -31,18 +32,22 @@ def trees_of(
     """
     if not all(side.found.workloads for side in sides):
         return None
+    from nodelint.files.gate import OpenedFiles
     from nodelint.fit.other_capacity import OtherCapacity
     from nodelint.fit.tree import Tree
-    from nodelint.plan.same_workloads import have_same_workloads
+    from nodelint.plan.same_workloads import have_same_workloads, move_objects
 
     resolutions = [_resolve_pools(side, absent, options) for side in sides]
     if not all(resolutions):
         return None
     was, new = sides
-    built = _build(new, discover)
+    TABLE.forget()  # what forms have kept of files is read again, so that it is known which files these are
+    with OpenedFiles() as opened:
+        built = build_side(new, discover)
     of_new = _list_objects(built)
     # The old side is rendered again only if anything differs on which a workload may depend.
-    of_old = of_new if have_same_workloads(was, new, built) else _list_objects(_build(was, discover))
+    is_same = have_same_workloads(was, new, built, opened)
+    of_old = move_objects(of_new, new.root, was.root) if is_same else _list_objects(build_side(was, discover))
     old_tree, new_tree = (
         Tree(pools, found, other_capacity=OtherCapacity(read_texts(side.found.node_groups)))
         for side, pools, found in zip(sides, resolutions, (of_old, of_new), strict=True)
@@ -79,7 +84,7 @@ def _resolve_pools(side: Read, absent: Set[int], options: PlanOptions) -> list[R
     return [context.resolution(pool) for pool in pools]
 
 
-def _build(side: Read, discover: Discover) -> Inventory:
+def build_side(side: Read, discover: Discover) -> Inventory:
     """Return the inventory of a side with the workloads that overlays and charts render: files that do not name
     Karpenter are read for this.
     """

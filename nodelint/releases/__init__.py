@@ -10,6 +10,7 @@ from functools import cached_property
 from nodelint.files.file_kinds import is_readme
 from nodelint.forms.registry import TABLE, FormRow
 from nodelint.model.evidence import FOR_READERS, NO_RELEASE, NOT_KNOWN, OVERRIDDEN, About, Evidence
+from nodelint.model.folders import SET_ASIDE
 from nodelint.model.releases import OLDEST, Version, serves_v1
 from nodelint.text import Source
 
@@ -17,23 +18,7 @@ __all__ = ["Evidence", "Stated", "evidence_of"]
 
 _FOR_READERS = (".md", ".mdx", ".markdown", ".txt")
 
-_SET_ASIDE = frozenset(
-    {
-        *(
-            "archive",
-            "archived",
-            "archives",
-            "attic",
-            "backup",
-            "backups",
-            "bak",
-            "deprecated",
-            "disabled",
-            "example",
-        ),
-        *("examples", "fixtures", "legacy", "obsolete", "old", "sample", "samples", "testdata", "tests"),
-    }
-)
+_SET_ASIDE = SET_ASIDE | {"example", "examples", "fixtures", "sample", "samples", "testdata", "tests"}
 """Folders whose files do not run: the releases that they state concern only objects in the same folder.
 
 A file with such a name, such as `sample.tfvars`, states nothing.

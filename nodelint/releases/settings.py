@@ -103,6 +103,7 @@ class StatedSettings:
     ) -> None:
         self._find = find
         self._facts: dict[tuple[tuple[str, ...], Version], ControllerFacts] = {}
+        self._matches: dict[re.Pattern[str] | str, tuple[list[Source], list[Source]]] = {}
         self.others = others
         self.files = files
 
@@ -130,6 +131,14 @@ class StatedSettings:
     @cached_property
     def _stated_settings(self) -> list[StatedSetting]:
         return [setting for install in self.installs for setting in stated_settings(install)]
+
+    def files_with(self, pattern: re.Pattern[str] | str) -> tuple[list[Source], list[Source]]:
+        """Return which of all files, and which of the others, hold a text or match a pattern."""
+        found = self._matches.get(pattern)
+        if found is None:
+            searched = ([file for file in files if is_match(file, pattern)] for files in (self.files, self.others))
+            found = self._matches[pattern] = next(searched), next(searched)
+        return found
 
     def for_path(self, path: str, release: Version) -> ControllerFacts:
         """Return the settings in the files that have the deepest folder in common with a path."""
@@ -160,6 +169,13 @@ class StatedSettings:
         """Return the folders below which an installation has values that are not known."""
         ends = [folders_of(install.at.source.path) for install in self.installs if install.has_gaps]
         return {folders[:depth] for folders in ends for depth in range(len(folders) + 1)}
+
+
+def is_match(file: Source, pattern: re.Pattern[str] | str) -> bool:
+    """Return whether a file holds a text or matches a pattern. A pattern is searched once in a text."""
+    if isinstance(pattern, str):
+        return pattern in file.text
+    return file.once(pattern, lambda: pattern.search(file.text) is not None)
 
 
 def stated_settings(install: ControllerInstall) -> Iterator[StatedSetting]:

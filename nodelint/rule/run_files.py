@@ -8,6 +8,7 @@ from functools import cached_property
 
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.manifest import EC2NodeClass, Object
+from nodelint.releases.settings import is_match
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -97,7 +98,7 @@ class RunFiles:
         """Return whether a file of the run contains a text or matches a pattern. With `around`, files next to the run
         count as well.
         """
-        return bool(self.files_with(pattern, around))
+        return bool(self.files_with(pattern)) or (around and bool(self._list_beside(pattern)))
 
     def files_with(self, pattern: re.Pattern[str] | str, around: bool = False) -> Sequence[Source]:
         """Return the files of the run that contain a text or match a pattern. With `around`, files next to the run
@@ -107,12 +108,21 @@ class RunFiles:
         """
         found = self._matches.get((pattern, around))
         if found is None or found[0] is not self._context.files:
-            files = self.files_around if around else self._context.files
-            found = self._matches[pattern, around] = (
-                self._context.files,
-                [file for file in files if _matches(file, pattern)],
-            )
+            matching = [file for file in self._context.files if is_match(file, pattern)]
+            matching += self._list_beside(pattern) if around else ()
+            found = self._matches[pattern, around] = self._context.files, matching
         return found[1]
+
+    def _list_beside(self, pattern: re.Pattern[str] | str) -> Sequence[Source]:
+        """Return the files that match a pattern, of `files_around` without those that are judged.
+
+        They are the same for all that is rendered of a run, so that they are searched once for all of it.
+        """
+        if self._stated is None:
+            return ()
+        written, others = self._stated().files_with(pattern)
+        ids = {id(file) for file in self._context.files} if written else ()
+        return [*(file for file in written if id(file) not in ids), *others]
 
     @property
     def has_unread_text(self) -> bool:
@@ -157,12 +167,6 @@ class RunFiles:
         if self._terraform is None or self._terraform[0] is not self._context.files:
             self._terraform = self._context.files, TerraformBlocks(self._context.files)
         return self._terraform[1]
-
-
-def _matches(file: Source, pattern: re.Pattern[str] | str) -> bool:
-    if isinstance(pattern, str):
-        return pattern in file.text
-    return file.once(pattern, lambda: pattern.search(file.text) is not None)
 
 
 def _group(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:

@@ -100,12 +100,13 @@ def test_a_loop_of_links_ends(tree: Path) -> None:
 def test_context_is_the_rest_of_the_repository_that_a_file_stands_in(
     tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    requested = discover(["pool.yaml"]).sources
+    requested = discover(["pool.yaml"])
     assert context(requested) == [], "outside of a repository nothing is read that was not named"
     (tree / ".git").mkdir()
     assert [s.path for s in context(requested)] == ["a/b/pool.yml", "a/pool.json"]
     monkeypatch.chdir(tree / "a")
-    assert [s.path for s in context(discover(["pool.json"]).sources)] == ["../a/b/pool.yml", "../pool.yaml"]
+    assert [s.path for s in context(discover(["pool.json"]))] == ["../a/b/pool.yml", "../pool.yaml"]
+    assert context(discover([".."])) == [], "all of the repository was read"
 
 
 def test_a_file_that_a_kustomization_names_as_a_patch_holds_parts(tree: Path) -> None:

@@ -177,7 +177,7 @@ def test_what_is_read_beside_is_not_what_git_ignores(repository: Path, monkeypat
     )
     monkeypatch.chdir(repository)
     found = discover(["a.yaml"], RESPECT)
-    assert [source.path for source in context(found.sources, RESPECT)] == ["c.yaml"]
+    assert [source.path for source in context(found, RESPECT)] == ["c.yaml"]
     assert [source.path for source in stating(found, RESPECT)] == []
     assert [source.path for source in stating(found, Excluded())] == ["out/up.sh"]
 

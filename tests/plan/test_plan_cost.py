@@ -46,3 +46,12 @@ def test_a_row_names_three_pools_and_counts_the_others(count: int, more: str) ->
 @pytest.mark.parametrize(("more", "changes"), [(0.0, False), (1e-9, False), (0.1, True)])
 def test_a_change_of_some_cents_is_one(more: float, changes: bool) -> None:
     assert (cost_of_plan((), bills(1, 2), bills(1, 2 + more), None) is not None) == changes
+
+
+def test_what_both_sides_leave_out_is_not_why_the_difference_is_not_known() -> None:
+    sides = [bills(1, 2), bills(1, 2)]
+    for side in sides:
+        side.left_out = ("1 workload: no NodePool takes its pods",)
+        side.not_counted = (*side.left_out, "the prices of 1 node")
+    cost = PlanCost((), sides[0], sides[1], "us-east-1", None)
+    assert difference_words(cost) == "not known (the prices of 1 node)"

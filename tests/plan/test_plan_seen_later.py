@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.commands.test_cli import Run
+from tests.plan.test_plan_command import git
 from tests.plan.test_plan_inputs import POOL, class_of
 from tests.plan.test_plan_seen_in_public import plan
+from tests.repositories import write_files
 
 CLASS = class_of()
 OLD = """\
@@ -151,3 +153,12 @@ def test_what_a_script_fills_in_is_an_input(nodelint: Run, tmp_path: Path, place
         assert changed_places(nodelint, tmp_path / f"{number}", files, {**files, name: changed}) != []
     twin = given.replace("OTHER = a", "OTHER = b").replace("OTHER=a", "OTHER=b")
     assert changed_places(nodelint, tmp_path / "twin", files, {**files, name: twin}) == []
+
+
+def test_a_file_that_neither_side_can_read_is_named_once(nodelint: Run, tmp_path: Path) -> None:
+    files = {"c.yaml": CLASS, "p.yaml": POOL, "x.tf": 'locals {\n  karpenter = "a" $\n}\n'}
+    write_files(tmp_path, files)
+    for arguments in (("init", "-q"), ("add", "."), ("commit", "-qm", "a")):
+        git(tmp_path, *arguments)
+    done = nodelint("plan", "--against", "HEAD", cwd=tmp_path)
+    assert done.stderr.count("x.tf:2") == 1 and done.returncode == 2

@@ -21,6 +21,8 @@ ROWS = [
     "explain, files",
     "fit, vendored charts",
     "fit, workloads",
+    "fixes, terraform",
+    "plan, callers of a terraform module",
     "plan, helmfile",
     "plan, overlay",
     "plan, terragrunt",

@@ -443,3 +443,39 @@ def test_a_role_that_the_controller_may_not_pass(nodelint: Run, tmp_path: Path, 
         files = {"main.tf": PASSING % resource, "class.yaml": node_class}
         found = find(nodelint, tmp_path / name, files, "passed-role")
         assert len(found) == (count if name == "name" else 0)
+
+
+QUEUE = 'resource "aws_sqs_queue" "%s" {\n  name = "q"\n%s}\n'
+TARGET = (
+    'resource "aws_cloudwatch_event_target" "spot" {\n  rule = aws_cloudwatch_event_rule.spot.name\n'
+    "  arn = %s\n}\n"
+    'resource "aws_cloudwatch_event_rule" "spot" {\n'
+    '  event_pattern = "{\\"detail-type\\": [\\"EC2 Spot Instance Interruption Warning\\"]}"\n}\n'
+)
+QUEUE_POLICY = 'resource "aws_sqs_queue_policy" "q" {\n  queue_url = %s\n  policy = "{}"\n}\n'
+OWN = "aws_sqs_queue.karpenter.arn"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (QUEUE % ("karpenter", ""), "no rule of EventBridge"),
+        (QUEUE % ("karpenter", "") + QUEUE_POLICY % "aws_sqs_queue.karpenter.id", "no rule of EventBridge"),
+        (QUEUE % ("karpenter", "") + TARGET % OWN, "has no policy"),
+        (QUEUE % ("karpenter", "") + TARGET % OWN + QUEUE_POLICY % "aws_sqs_queue.karpenter.url", ""),
+        (QUEUE % ("karpenter", '  policy = "{}"\n') + TARGET % OWN, ""),
+        (QUEUE % ("karpenter", "") + TARGET % OWN + QUEUE_POLICY % "var.queue", ""),
+        (QUEUE % ("karpenter", "") + TARGET % "var.queue" + QUEUE_POLICY % "aws_sqs_queue.karpenter.id", ""),
+        (QUEUE % ("karpenter_dlq", ""), ""),
+        (QUEUE % ("orders", ""), ""),
+        (QUEUE % ("karpenter", "") + f'output "queue" {{\n  value = {OWN}\n}}\n', ""),
+        (QUEUE % ("karpenter", "") + f'module "events" {{\n  source = "./x"\n  queue  = {OWN}\n}}\n', ""),
+        (
+            QUEUE % ("karpenter", "") + 'output "queue" {\n  value = aws_sqs_queue.karpenter.name\n}\n',
+            "no rule of EventBridge",
+        ),
+    ],
+)
+def test_a_queue_that_gets_no_events(nodelint: Run, tmp_path: Path, text: str, message: str) -> None:
+    found = find(nodelint, tmp_path, {"main.tf": CHART + text}, "queue-without-events")
+    assert [message in text for _, text in found] == [True] * bool(message)

@@ -1,7 +1,8 @@
 """Read helmfile releases, which install charts with values.
 
 Files: `helmfile.yaml` and similar names, and files below `helmfile.d/`. Renders nothing itself: it requests rendering
-of the chart of each installed release. Not known: templates (`.gotmpl`), secrets, values of environments.
+of the chart of each installed release. Not known: what code in templates (`.gotmpl`) prints, secrets, values of
+environments.
 """
 
 from __future__ import annotations

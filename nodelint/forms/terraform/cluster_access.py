@@ -54,14 +54,13 @@ class ClosedCluster(NamedTuple):
 
 def find_closed_clusters(path: str, blocks: TerraformBlocks) -> Iterator[ClosedCluster]:
     """Yield the clusters in a file whose root module gives nobody access and applies something to them."""
-    folder = folder_of(path)
     for block in blocks.find_in(path):
         if block.kind != "aws_eks_cluster" and not (
             block.address.startswith("module.") and _MODULE.search(block.text)
         ):
             continue
-        for root in blocks.roots:
-            if folder in root.folders and _is_closed(block, root, blocks):
+        for root in blocks.list_roots_of(path):
+            if _is_closed(block, root, blocks):
                 user = _find_user(block, root, blocks)
                 if user is not None:
                     yield ClosedCluster(block, user, not block.kind)
@@ -104,7 +103,10 @@ def _find_user(cluster: BlockText, root: TerraformRoot, blocks: TerraformBlocks)
     if any(block.kind == "aws_eks_cluster" or _MODULE.search(block.text) for block in near if block is not cluster):
         return None
     users = [block for block in near if block.kind and _APPLIED.fullmatch(block.kind)]
-    return next((block for block in users if "karpenter" in f"{block.address} {block.text}"), next(iter(users), None))
+    ours = (
+        block for block in users if block.kind == "helm_release" and "karpenter" in f"{block.address} {block.text}"
+    )
+    return next(ours, next(iter(users), None))
 
 
 def _may_give_access(block: BlockText) -> bool:

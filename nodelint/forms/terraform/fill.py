@@ -243,6 +243,9 @@ class FileFiller:
         made = set(_objects_in(value))
         if made and self.declares:
             return  # printed where it is used
+        texts = _texts_in(value) if self.declares else (value,)
+        if any(map(_is_manifest_file, texts)) and (self.declares or self.holds_manifests(expression)):
+            return  # judged in its own file
         writer = self.writer
         writer.copy_to(expression.start)
         code = writer.code_at(expression.start, expression.end)
@@ -317,6 +320,21 @@ def _objects_in(value: Node) -> Iterator[tuple[str, int, int]]:
             continue
         written = group.parent or node
         yield written.source.path, written.start, written.end
+
+
+def _is_manifest_file(value: Node) -> bool:
+    """Return whether a value is the text of a file with Karpenter objects, as `file` and `templatefile` return it."""
+    file, text = value.source, value.value
+    if not isinstance(text, str) or file.path.endswith(ENDS) or value.start or "apiVersion" not in text:
+        return False
+    is_whole = text == file.text or "${" in file.text or "%{" in file.text
+    return is_whole and any(group in text for group in _GROUPS)
+
+
+def _texts_in(value: Node) -> Iterator[Node]:
+    """Yield the scalars in a list or object."""
+    for node in _collections_in(value):
+        yield from (item for item in (*node.items, *(entry.value for entry in node.entries)) if item.kind == "scalar")
 
 
 def _collections_in(value: Node) -> Iterator[Node]:

@@ -12,7 +12,7 @@ from nodelint.forms.terraform.terraform_trace import BlockReference, folder_of, 
 from nodelint.text import UNKNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from nodelint.forms.terraform.terraform_trace import TerraformBlocks
     from nodelint.text import Node
@@ -23,6 +23,7 @@ __all__ = [
     "find_made_role",
     "find_root",
     "is_cluster",
+    "list_clusters",
     "list_entries",
     "list_made_roles",
     "list_node_groups",
@@ -98,10 +99,21 @@ def find_made_role(role: Node, blocks: TerraformBlocks) -> MadeRole | None:
         return made if call is not None and call.makes_node_role and made.is_role_of(found) else None
     if not isinstance(role.value, str):
         return None
-    roles = [MadeRole(block) for block in blocks.blocks if block.kind == "aws_iam_role" or _is_role_module(block)]
-    roles += [MadeRole(call.block, call) for call in calls if call.makes_node_role]
-    named = [made for made in roles if made.find_name(blocks) == f'"{role.value}"']
+    by_name: Mapping[str, Sequence[MadeRole]] = blocks.once(find_made_role, lambda: _group_by_name(blocks))
+    named = by_name.get(f'"{role.value}"', ())
     return named[0] if len(named) == 1 else None
+
+
+def _group_by_name(blocks: TerraformBlocks) -> dict[str, list[MadeRole]]:
+    """Return the roles that the files may create, by their names as quoted strings."""
+    roles = [MadeRole(block) for block in blocks.blocks if block.kind == "aws_iam_role" or _is_role_module(block)]
+    roles += [MadeRole(call.block, call) for call in list_karpenter_calls(blocks) if call.makes_node_role]
+    found: dict[str, list[MadeRole]] = {}
+    for made in roles:
+        name = made.find_name(blocks)
+        if name is not None:
+            found.setdefault(name, []).append(made)
+    return found
 
 
 def is_cluster(block: BlockText) -> bool:
@@ -111,6 +123,12 @@ def is_cluster(block: BlockText) -> bool:
     )
 
 
+def list_clusters(blocks: TerraformBlocks) -> Sequence[BlockText]:
+    """Return the blocks of the run that create an EKS cluster."""
+    found: Sequence[BlockText] = blocks.once(list_clusters, lambda: tuple(filter(is_cluster, blocks.blocks)))
+    return found
+
+
 def find_root(made: MadeRole, blocks: TerraformBlocks) -> Sequence[BlockText]:
     """Return the blocks of the configuration that creates a role.
 
@@ -118,6 +136,11 @@ def find_root(made: MadeRole, blocks: TerraformBlocks) -> Sequence[BlockText]:
     creates a cluster; else all blocks of the run.
     """
     own = folder_of(made.block.source.path)
+    found: Sequence[BlockText] = blocks.once((find_root, own), lambda: _find_root(own, blocks))
+    return found
+
+
+def _find_root(own: str, blocks: TerraformBlocks) -> Sequence[BlockText]:
     above, waiting = {own}, [own]
     while waiting:
         callers = {folder_of(call.source.path) for call in blocks.calls_of(waiting.pop())} - above

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.forms.terraform.karpenter_roots import find_karpenter_roots
+from nodelint.forms.terraform.karpenter_roots import TerraformRoot, find_karpenter_roots
 from nodelint.forms.terraform.modules import ModuleFiles
 from nodelint.forms.terraform.terraform_blocks import (
     ENDINGS,
@@ -72,16 +72,18 @@ class TerraformBlocks:
         found = {os.path.abspath(file.path): file for file in files if file.path.endswith(ENDINGS)}
         self.module_files = ModuleFiles(files)
         self.roots = find_karpenter_roots(found.values(), self.module_files)
-        of_roots = [folder for root in self.roots for folder in root.folders]
-        for folder in dict.fromkeys([*map(os.path.dirname, found), *of_roots]):
+        self._roots_of: dict[str, list[TerraformRoot]] = {}
+        for root in self.roots:
+            for folder in root.folders:
+                self._roots_of.setdefault(folder, []).append(root)
+        for folder in dict.fromkeys([*map(os.path.dirname, found), *self._roots_of]):
             for file in self.module_files.read_texts(folder):
                 found.setdefault(os.path.abspath(file.path), file)
         self._folders: dict[str, ModuleFolder] = {}
         self._evaluated: dict[bool, Modules] = {}
         self._tag_values: dict[tuple[str, bool], list[TagValue]] = {}
-        wanted = set(of_roots)
         self.files = [file for place, file in sorted(found.items()) if place.endswith(ENDINGS)]
-        self.files_of_roots = [file for file in self.files if folder_of(file.path) in wanted]
+        self.files_of_roots = [file for file in self.files if folder_of(file.path) in self._roots_of]
         self.blocks: list[BlockText] = [block for file in self.files for block in find_blocks(file)]
         self._by_path = {file.path: find_blocks(file) for file in self.files}
         self._by_folder: dict[str, list[BlockText]] = {}
@@ -138,14 +140,13 @@ class TerraformBlocks:
 
     def is_of_root(self, path: str) -> bool:
         """Return whether a file belongs to a root module with Karpenter, or to a local module that one calls."""
-        folder = folder_of(path)
-        return any(folder in root.folders for root in self.roots)
+        return folder_of(path) in self._roots_of
 
     def may_share_root(self, path: str, other: str) -> bool:
         """Return whether two files may be of the same root module, with the local modules that it calls."""
-        folders = {folder_of(path), folder_of(other)}
-        known = [root.folders for root in self.roots if not folders.isdisjoint(root.folders)]
-        return len(folders) == 1 or not known or any(folders.issubset(below) for below in known)
+        folder, other_folder = folder_of(path), folder_of(other)
+        roots, other_roots = self._roots_of.get(folder, ()), self._roots_of.get(other_folder, ())
+        return folder == other_folder or not (roots or other_roots) or any(root in other_roots for root in roots)
 
     def list_beside_in_root(self, path: str) -> Sequence[BlockText]:
         """Return the blocks of the root modules with Karpenter to which a file belongs, with their local modules.
@@ -153,8 +154,16 @@ class TerraformBlocks:
         If it belongs to none, return the blocks of its folder.
         """
         folder = folder_of(path)
-        folders = {other for root in self.roots if folder in root.folders for other in root.folders}
-        return [block for other in sorted(folders or {folder}) for block in self._by_folder.get(other, ())]
+        found: Sequence[BlockText] = self.once(("root", folder), lambda: self._list_in_roots(folder))
+        return found
+
+    def _list_in_roots(self, folder: str) -> Sequence[BlockText]:
+        folders = {other for root in self._roots_of.get(folder, ()) for other in root.folders} or {folder}
+        return [block for other in sorted(folders) for block in self._by_folder.get(other, ())]
+
+    def list_roots_of(self, path: str) -> Sequence[TerraformRoot]:
+        """Return the root modules with Karpenter to which a file belongs."""
+        return self._roots_of.get(folder_of(path), ())
 
     def find_in(self, path: str) -> Sequence[BlockText]:
         """Return the blocks of the file at `path`."""

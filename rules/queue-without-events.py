@@ -1,0 +1,89 @@
+"""The interruption queue that Terraform creates gets no events, so Karpenter gets no notice of interruptions.
+
+Karpenter only reads the queue. EventBridge has to fill it: a rule for the warning of spot interruptions, and rules
+for rebalance recommendations, changes of the state of instances, and events of AWS Health. Each rule needs a target
+with the ARN of the queue. The queue needs a policy that allows `events.amazonaws.com` to send: without it EventBridge
+drops the events. In both cases the controller starts and reports no error, but spot nodes end without being drained.
+
+The rule reports nothing if another module or an output holds the ARN of the queue: something else may fill it.
+
+There is no edit: several resources are missing.
+
+```yaml bad
+# file: main.tf
+resource "aws_sqs_queue" "karpenter" {
+  name = "karpenter-main"
+}
+```
+
+```yaml good
+# file: main.tf
+resource "aws_sqs_queue" "karpenter" {
+  name = "karpenter-main"
+}
+resource "aws_sqs_queue_policy" "karpenter" {
+  queue_url = aws_sqs_queue.karpenter.url
+  policy    = data.aws_iam_policy_document.karpenter_queue.json
+}
+resource "aws_cloudwatch_event_rule" "spot" {
+  event_pattern = jsonencode({
+    source      = ["aws.ec2"]
+    detail-type = ["EC2 Spot Instance Interruption Warning"]
+  })
+}
+resource "aws_cloudwatch_event_target" "spot" {
+  rule = aws_cloudwatch_event_rule.spot.name
+  arn  = aws_sqs_queue.karpenter.arn
+}
+data "aws_iam_policy_document" "karpenter_queue" {
+  statement {
+    actions   = ["sqs:SendMessage"]
+    resources = [aws_sqs_queue.karpenter.arn]
+    principals {
+      type        = "Service"
+      identifiers = ["events.amazonaws.com"]
+    }
+  }
+}
+```
+"""
+
+import re
+
+from nodelint.api import Also, Context, Finding, Findings, Source, queue_events, rule, terraform_trace
+
+_EVENTS = re.compile(r"Spot Instance Interruption|aws\.health")
+
+
+@rule(
+    on=Source,
+    group="hazard",
+    severity="warning",
+    subject="spot",
+    mentions=["aws_sqs_queue"],
+    tags=["root-module"],
+    source=[
+        "https://karpenter.sh/docs/concepts/disruption/#interruption",
+        "https://karpenter.sh/docs/reference/cloudformation/",
+        "https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-use-resource-based.html",
+    ],
+)
+def check(source: Source, context: Context) -> Findings:
+    if source.built is not None or not source.path.endswith(terraform_trace.ENDINGS):
+        return
+    for found in queue_events.find_silent_queues(source.path, context.run_files.terraform):
+        if found.target is not None:
+            yield Finding(
+                at=found.block.at,
+                message="the queue has no policy: EventBridge may not send to it, and Karpenter gets no notice",
+                also=[Also(found.target.at, "sends to the queue")],
+                help="add an `aws_sqs_queue_policy` that allows `events.amazonaws.com` to send messages",
+            )
+        elif not any(_EVENTS.search(file.text) for file in context.run_files.terraform.files) and (
+            not context.run_files.is_in_files(_EVENTS, around=True)
+        ):
+            yield Finding(
+                at=found.block.at,
+                message="no rule of EventBridge sends to the queue: Karpenter gets no notice of interruptions",
+                help="add rules and targets for the events of EC2 and AWS Health, and a policy of the queue",
+            )
