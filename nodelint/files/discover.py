@@ -17,7 +17,7 @@ from nodelint.forms.registry import TABLE
 from nodelint.text.keywords import bytes_hold_keyword
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from nodelint.forms.registry import FormRow, FormTable
     from nodelint.text import Source
