@@ -27,6 +27,8 @@ _LARGEST = 1 << 20
 """The most bytes of a file that is searched for paths."""
 _MOST_OUTSIDE = 2000
 """The most files that are searched outside of a repository, where the working folder may be of any size."""
+_MOST_BASES = 8
+"""The most folders to which the paths in a file may be relative."""
 _MODULE = (".tf", ".tofu", ".tf.json", ".tofu.json")
 _BLOCKS = (*_MODULE, ".hcl")
 _YAML = (".yaml", ".yml")
@@ -63,7 +65,7 @@ class _RepositoryFiles:
 
     def list_beside(self, path: str) -> list[str]:
         """Return the files that form one module with a file."""
-        return self._list_module(os.path.dirname(path)) if path.endswith(_MODULE) else []
+        return self._list_module(os.path.dirname(path), ".tfvars") if path.endswith(_MODULE) else []
 
     def list_used(self, path: str) -> Iterator[str]:
         """Yield the files to which the paths in a file lead, also those in folders."""
@@ -130,43 +132,49 @@ class _RepositoryFiles:
             elif data.find(b"releases:") < 0:
                 return
         text = _COMMENT.sub("", data.decode(errors="replace"))
-        words = [word for word in _WORDS.findall(text) if "/" in word or word.rstrip("}").endswith(_TEXTS)]
+        words = [
+            word for word in _WORDS.findall(text) if "/" in word or "{" in word or word.rstrip("}").endswith(_TEXTS)
+        ]
         words += _KEYED.findall(text)
         if name in TABLE.names:
             words += re.findall(r"(?m)^[ \t]*-[ \t]+[\"']?([\w.-]+)", text)
         unknown = []
         for word in dict.fromkeys(words):
             found = self._resolve(word, bases)
-            if found is None:
+            if not found:
                 unknown.append(word)
                 continue
-            yield self._use(found, path)
-            if found in self._folders:
-                bases = [*bases, found] if len(bases) < 9 else bases
+            yield from (self._use(target, path) for target in found)
+            if found[0] in self._folders and len(bases) < _MOST_BASES:
+                bases = [*bases, found[0]]
         # Values files are named relative to the folder of the chart.
         for word in unknown:
-            found = self._resolve(word, bases[2:])
-            if found is not None:
-                yield self._use(found, path)
+            yield from (self._use(target, path) for target in self._resolve(word, bases[2:]))
 
     def _use(self, target: str, user: str) -> _UsedPath:
         return _UsedPath(target, user.endswith(_BLOCKS) and self._list_module(target, ".hcl") != [])
 
-    def _resolve(self, word: str, bases: Sequence[str]) -> str | None:
-        """Return the path of the repository that a word names. None if there is none."""
+    def _resolve(self, word: str, bases: Sequence[str]) -> list[str]:
+        """Return the paths of the repository that a word may name. Empty if there is none.
+
+        A name that ends in a variable, such as `values-{{ .env }}.yaml`, may be of each file that begins so.
+        """
         if "://" in word or word.startswith(("git@", "git::")):
-            return None
+            return []
         word = _BEFORE.sub("", word.rstrip("}") if "{" not in word else word, count=1).replace("//", "/").lstrip("/")
-        variable = _VARIABLE.search(word)
+        variable, start = _VARIABLE.search(word), ""
         if variable is not None:
-            word = word[: variable.start()].rpartition("/")[0]
-        if not word or (variable is not None and word.strip("./") == ""):
-            return None
+            word, _, start = word[: variable.start()].rpartition("/")
+        if not word.strip("./") and not start and (not word or variable is not None):
+            return []
         for base in bases:
             path = os.path.normpath(os.path.join(base, word))
-            if path in self.paths or path in self._folders:
-                return path
-        return None
+            named = [file for file in self._folders.get(path, ()) if os.path.basename(file).startswith(start)]
+            if start and named:
+                return named
+            if not start and (path in self.paths or path in self._folders):
+                return [path]
+        return []
 
 
 def list_related(top: str, found: Discovery, exclude: Excluded, include: Globs) -> Iterator[str]:

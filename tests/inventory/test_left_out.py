@@ -329,7 +329,8 @@ LIMITS = {
         forms/terraform/variables.py:_DEEPEST forms/flux/charts.py:_MOST_BESIDE
         forms/terraform/named_files.py:_DEEPEST forms/terraform/named_files.py:_MOST
         forms/helm/named_files.py:_DEEPEST forms/helm/named_files.py:_MOST_FOLDERS
-        forms/kustomize/kustomizations.py:_DEEPEST files/discover.py:_HIGHEST files/related.py:_MOST_OUTSIDE
+        forms/kustomize/kustomizations.py:_DEEPEST files/discover.py:_HIGHEST
+        files/related.py:_MOST_OUTSIDE files/related.py:_MOST_BASES
         commands/_values.py:_MOST_CHARACTERS
         fit/several_changes.py:_MOST_CHANGES
         releases/siblings.py:_MOST_FILES

@@ -75,6 +75,22 @@ spec:
     helm: {VALUES}
   destination: {server: https://example.com}
 """
+APPLICATION_SET = """\
+apiVersion: argoproj.io/v1alpha1
+kind: ApplicationSet
+metadata: {name: pools, namespace: argocd}
+spec:
+  goTemplate: true
+  generators: [{list: {elements: [{env: eu}]}}]
+  template:
+    metadata: {name: "pools-{{ .env }}"}
+    spec:
+      source:
+        repoURL: https://example.com/all
+        path: charts/pools
+        helm: {valueFiles: ["values-{{ .env }}.yaml"]}
+      destination: {server: https://example.com}
+"""
 PATCHED = """\
 apiVersion: argoproj.io/v1alpha1
 kind: Application
@@ -135,6 +151,19 @@ FORMS: dict[str, tuple[dict[str, str], str, str]] = {
         CHART | {"apps/pools.yaml": APPLICATION.replace("VALUES", "valueFiles: [../../envs/eu.yaml]")},
         "envs/eu.yaml",
         "arch: ARCH\n",
+    ),
+    "values files of an ApplicationSet": (
+        CHART | {"gitops/pools.yaml": APPLICATION_SET},
+        "charts/pools/values-eu.yaml",
+        "arch: ARCH\n",
+    ),
+    "variables file": (
+        {
+            "live/main.tf": f"# karpenter\n{MODULE['modules/pool/main.tf']}",
+            "live/variables.tf": 'variable "arch" {}\n',
+        },
+        "live/eu.tfvars",
+        'arch = "ARCH"\n',
     ),
     "Application with patches": (
         {"apps/pools/kustomization.yaml": "resources: [pool.yaml]\n", "apps/pools/pool.yaml": _pool(RIGHT)},
