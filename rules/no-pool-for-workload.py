@@ -173,7 +173,7 @@ def _say_more(found: "fit.WorkloadFit", refusal: "fit.PoolRefusal") -> str:
 
 
 def _related_refusals(found: "fit.WorkloadFit", nearest: "fit.PoolVerdict") -> Iterator[Also]:
-    said = set()
+    places: set[tuple[str, int, str]] = set()
     for verdict in found.verdicts:
         refusal = verdict.refusal
         if refusal is not None and nearest.refusal is not None:
@@ -182,8 +182,8 @@ def _related_refusals(found: "fit.WorkloadFit", nearest: "fit.PoolVerdict") -> I
             is_said = nearest.pool.name == verdict.pool.name and nearest.refusal.brief == refusal.brief
             what = "" if is_said else f": {refusal.brief}"
             also = Also(at, f"`{messages.short(verdict.pool.name, 24)}` refuses the pods{what}")
-            if (place := (also.span.source.path, also.span.start, also.message)) not in said:
-                said.add(place)
+            if (place := (also.span.source.path, also.span.start, also.message)) not in places:
+                places.add(place)
                 yield also
 
 

@@ -8,7 +8,7 @@ The rule follows the version of the cluster, of the module for EKS and of node g
 variables, locals and calls of modules. In the ClusterConfig of eksctl, and as the version of a chart in a HelmRelease
 of Flux or an Application of Argo CD, a number is always refused: the fields take a string.
 
-There is no edit: the value may stand in a file that nodelint does not change.
+There is no fix: the value may stand in a file that nodelint does not change.
 
 ```yaml bad
 # file: main.tf
@@ -76,7 +76,7 @@ _MODULE = re.compile(r'(?m)^[ \t]*source\s*=\s*"(?:registry\.terraform\.io/)?ter
 _OF_MODULE = ("cluster_version", "kubernetes_version")
 _OF_RESOURCES = {"aws_eks_cluster": ("version",), "aws_eks_node_group": ("version",)}
 _INPUT = re.compile(
-    r"(?m)^[ \t]*(?:(?:eks|k8s|kubernetes|cluster)_)+version[ \t]*=[ \t]*(1\.[1-9]0)[ \t]*,?[ \t]*(?:#.*)?\r?$"
+    r"(?m)^[ \t]*(?:(?:eks|k8s|kubernetes|cluster)_)++version[ \t]*+=[ \t]*+(1\.[1-9]0)[ \t]*,?[ \t]*(?:#.*)?\r?$"
 )
 """A version in the inputs of a unit of Terragrunt."""
 _FIELDS = {

@@ -105,7 +105,11 @@ def _condition(kind: str, name: str, stated: dict[str, Any], number: int) -> Log
 
 
 def event(kind: str, name: str, space: str, reason: str, message: str, warns: bool, number: int) -> LogLine | None:
-    """Return the entry of an event; None if Karpenter did not write it, or if it reports no problem."""
+    """Return the log line for an event.
+
+    None for an event that Karpenter does not write or that says nothing about a fault, such as a pod that is placed
+    on an existing node. Normal events of NodePools, NodeClaims and classes become lines of level INFO.
+    """
     known = KINDS.get(kind.lower())
     turned = _transition(message, known or "", name, number)
     if turned is not None:

@@ -274,6 +274,7 @@ LIMITS = {
         model/kubectl_errors.py:_LONGEST_STATUS forms/helm/named_files.py:_LARGEST files/discover.py:_LARGEST
         forms/terraform/controller_releases.py:_LARGEST model/iam_statements.py:_LARGEST
         files/git/old_revision.py:_LARGEST plan/releases.py:_LARGEST releases/siblings.py:_LARGEST
+        files/related.py:_LARGEST
     """,
     # a report shows fewer than there are, and counts the rest
     SHOWN: """
@@ -316,6 +317,7 @@ LIMITS = {
         lsp/reached_fields.py:_MOST forms/kustomize/kustomizations.py:_MOST_WALKED
         forms/terraform/module_folder.py:_MOST_REPEATED forms/terraform/helm_provider.py:_MOST_FOLDERS
         forms/terraform/karpenter_roots.py:_MOST_FOLDERS
+        forms/terraform/module_instances.py:_MOST forms/terraform/module_instances.py:_DEEPEST
         forms/helm/subchart_releases.py:_DEEPEST forms/lib/chart_dependencies.py:_MOST_AROUND
         forms/terraform/addresses.py:_MOST forms/terraform/addresses.py:_DEEPEST plan/recreated_objects.py:_MOST_MOVES
         inventory/switched_off.py:_LEVELS
@@ -327,7 +329,7 @@ LIMITS = {
         forms/terraform/variables.py:_DEEPEST forms/flux/charts.py:_MOST_BESIDE
         forms/terraform/named_files.py:_DEEPEST forms/terraform/named_files.py:_MOST
         forms/helm/named_files.py:_DEEPEST forms/helm/named_files.py:_MOST_FOLDERS
-        forms/kustomize/kustomizations.py:_DEEPEST files/discover.py:_HIGHEST
+        forms/kustomize/kustomizations.py:_DEEPEST files/discover.py:_HIGHEST files/related.py:_MOST_OUTSIDE
         commands/_values.py:_MOST_CHARACTERS
         fit/several_changes.py:_MOST_CHANGES
         releases/siblings.py:_MOST_FILES
