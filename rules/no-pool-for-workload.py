@@ -104,12 +104,12 @@ def check(workload: "cluster_objects.Workload", context: Context, *, pools: str 
         return
     if any(verdict.refusal is not None and verdict.refusal.reason == "not-ready" for verdict in found.verdicts):
         return  # what keeps a pool from becoming ready is an error of its own
-    nearest = fit.find_nearest(found)
+    written = fit.suggestions(found)
+    nearest = _find_offered(found, written) or fit.find_nearest(found)
     refusal = nearest.refusal
     if refusal is None:
         return
     judged = [verdict.pool for verdict in found.verdicts]
-    written = fit.suggestions(found)
     ways = list(_ways_out(written))
     meant = fit.is_intended_for(workload, judged) and found.ruled_out
     others = pools != "complete" and not ways and (not meant or fit.may_select_other_nodes(workload, judged))
@@ -125,6 +125,12 @@ def check(workload: "cluster_objects.Workload", context: Context, *, pools: str 
         suggestions=ways,
         once=f"{nearest.pool.name} {why}" if others and not meant else False,
     )
+
+
+def _find_offered(found: "fit.WorkloadFit", written: "list[fit.WayOut]") -> "fit.PoolVerdict | None":
+    """Return the verdict of the pool that the first way out names: what the finding says is then about this pool."""
+    offered = written[0].message if written else ""
+    return next((verdict for verdict in found.verdicts if f"pool `{verdict.pool.name}` takes it" in offered), None)
 
 
 _LABEL = 'incompatible requirements, label "'
@@ -167,6 +173,7 @@ def _say_more(found: "fit.WorkloadFit", refusal: "fit.PoolRefusal") -> str:
 
 
 def _related_refusals(found: "fit.WorkloadFit", nearest: "fit.PoolVerdict") -> Iterator[Also]:
+    places: set[tuple[str, int, str]] = set()
     for verdict in found.verdicts:
         refusal = verdict.refusal
         if refusal is not None and nearest.refusal is not None:
@@ -174,7 +181,10 @@ def _related_refusals(found: "fit.WorkloadFit", nearest: "fit.PoolVerdict") -> I
             # Overlays of one base may have pools of one name, which refuse the pods for one reason.
             is_said = nearest.pool.name == verdict.pool.name and nearest.refusal.brief == refusal.brief
             what = "" if is_said else f": {refusal.brief}"
-            yield Also(at, f"`{messages.short(verdict.pool.name, 24)}` refuses the pods{what}")
+            also = Also(at, f"`{messages.short(verdict.pool.name, 24)}` refuses the pods{what}")
+            if (place := (also.span.source.path, also.span.start, also.message)) not in places:
+                places.add(place)
+                yield also
 
 
 def _help(workload: "cluster_objects.Workload", ways: "list[fit.WayOut]") -> str:

@@ -293,6 +293,8 @@ def _missing_text(path: str) -> str:
         hint = f"; it is a pattern that the shell matched with no file: name a folder, such as `{folder}`"
     elif re.fullmatch(r"v?\d+\.\d+(\.\d+)?", path):
         hint = "; a release is named by an option: --karpenter-version, or --from and --to of `nodelint upgrade`"
+    elif re.fullmatch(r"(pod|deployment|job|statefulset|daemonset|cronjob)s?/[\w.-]+", path, re.IGNORECASE):
+        hint = f"; an object is named by an option: `nodelint fit --workload {path}`"
     else:
         hint = _find_near_path(path)
     return f"{path}: no such file or directory{hint}"

@@ -69,9 +69,12 @@ def explain_nodes(
     except ValueError as error:
         stop(str(error))
     if not (dump.has_kind("Node") or dump.has_kind("NodeClaim")):
+        is_log = any('"level":"' in text for _, text in texts)
+        log = "; `nodelint triage` reads the log of the controller" if is_log else ""
         stop(
-            "the dump contains no nodes and no NodeClaims. Create it with"
-            " `kubectl get nodes,nodeclaims,nodepools,pods -A -o yaml`"
+            f"the dump contains no nodes and no NodeClaims{log}. Create it with `kubectl get"
+            " nodes,nodeclaims,nodepools,ec2nodeclasses,pods,pdb,daemonsets,deployments,replicasets,pvc,pv,events"
+            " -A -o yaml`"
         )
     run = _Run(dump, settings, session_of(settings, runs_rules=False), fact_flags, tuple(manifests), complete_kinds)
     answers = _filter(_explain(run, dumps, wanted), wanted)

@@ -32,7 +32,7 @@ from nodelint.commands._output import EXPLAIN_FORMATS, give_out, options_for, ou
 from nodelint.commands._refused import say_refused
 from nodelint.commands._shell_completion import files, nodepools
 from nodelint.commands._terminal import colour_option, look
-from nodelint.model.messages import counted
+from nodelint.model.messages import counted, did_you_mean
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -188,7 +188,7 @@ def _called(name: str, pools: Sequence[NodePool], found: Discovery) -> list[Node
         names = sorted({pool.name for pool in pools if isinstance(pool.name, str)})
         present = f"they hold {', '.join(names)}" if names else "they hold none"
         unreadable(found)
-        stop(f"no NodePool `{name}` is in the files; {present}")
+        stop(f"no NodePool `{name}` is in the files{did_you_mean(name, names)}; {present}")
     return called
 
 

@@ -222,7 +222,7 @@ class Session:
         settings = self.settings
         self._found = found
         stating: Sequence[Source] = ()
-        if found.sources and not (settings.karpenter_named and settings.kubernetes is not None):
+        if (found.sources or found.folders) and not (settings.karpenter_named and settings.kubernetes is not None):
             from nodelint.files.discover import stating as files_stating
 
             stating = files_stating(found, self.settings.paths_left_out)

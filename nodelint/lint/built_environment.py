@@ -79,6 +79,20 @@ def list_files(read: tuple[Sequence[Source], Sequence[Source]]) -> AllFiles:
     return AllFiles({id(source) for source in read[0]}, [(path, found) for path, found in by_path if found])
 
 
+def _is_patch(obj: Object) -> bool:
+    return obj.partial and bool(obj.source.part or obj.document.part or obj.document.target)
+
+
+def _list_written_names(built: Sequence[Built]) -> set[tuple[str, object]]:
+    """Return the kinds and names of objects as they are written before they are rendered.
+
+    The patch of another overlay for one of them changes that overlay's copy, and defines no object of this name.
+    """
+    pairs = ((text, obj) for text in built for obj in objects(text.source, foreign=True))
+    written = (text.written_object(obj) for text, obj in pairs)
+    return {(obj.kind, obj.name) for obj in written if obj is not None}
+
+
 class Environment:
     """The rendered manifests of one environment, and the objects of the files that are not part of it."""
 
@@ -104,7 +118,9 @@ class Environment:
         self._found: Collection[tuple[str, Span]] = ()
         self._each = map_objects
         parts = {path for built_text in built for path in built_text.parts}
-        self._around = [obj for path, found in files.with_objects if path not in parts for obj in found]
+        around = (obj for path, found in files.with_objects if path not in parts for obj in found)
+        own = _list_written_names(built)
+        self._around = [obj for obj in around if not (_is_patch(obj) and (obj.kind, obj.name) in own)]
         self._asked = files.asked
 
     def judge(self, made: BuiltOutcome, known: KnownFindings) -> None:

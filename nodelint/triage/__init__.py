@@ -154,7 +154,10 @@ class _Tee:
         return [line.decode("utf-8", "replace").removeprefix("\ufeff") for line in self._kept]
 
 
-_NOTHING = "holds no line of a Karpenter controller's log, and no event or condition that Karpenter wrote"
+_NOTHING = (
+    "holds no line of a Karpenter controller's log, and no event or condition that Karpenter wrote; `kubectl logs` of"
+    " the controller, or `kubectl get events -A`, prints what triage reads"
+)
 
 
 def _of_objects(tee: _Tee, release: Version | None) -> Triage:

@@ -142,3 +142,26 @@ def test_a_part_of_a_repository_removes_no_comment(nodelint: Run, tmp_path: Path
     assert (tmp_path / "pools/a.yaml").read_text(encoding="utf-8") == text
     nodelint(*flags, ".")
     assert (tmp_path / "pools/a.yaml").read_text(encoding="utf-8") == nodepool(name="a")
+
+
+KUSTOMIZATION = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
+PATCH = "[{op: replace, path: /spec/role, value: other}]"
+SUFFIXED = {
+    ".git/HEAD": "",
+    "flux/karpenter.yaml": RELEASE,
+    "base/pool.yaml": nodepool(name="apps").replace("name: default", "name: apps"),
+    "base/class.yaml": nodeclass(name="apps"),
+    "base/kustomization.yaml": f"{KUSTOMIZATION}resources: [pool.yaml, class.yaml]\n",
+    "overlays/us/kustomization.yaml": f"{KUSTOMIZATION}resources: [../../base]\nnameSuffix: -us\n",
+    "overlays/eu/kustomization.yaml": f"{KUSTOMIZATION}resources: [../../base]\n"
+    f'patches: [{{target: {{group: karpenter.k8s.aws, kind: EC2NodeClass, name: apps}}, patch: "{PATCH}"}}]\n',
+}
+
+
+@pytest.mark.parametrize("part", [".", "overlays", "overlays/us", "overlays/us/kustomization.yaml"])
+def test_the_patch_of_another_overlay_is_no_class(nodelint: Run, tmp_path: Path, part: str) -> None:
+    """An overlay that renames its class, and not the reference, has one answer and one release in all runs."""
+    write_files(tmp_path, SUFFIXED)
+    shown = nodelint("check", "--select", "unknown-node-class", "--format", "concise", part).stdout
+    assert "base/pool.yaml" in shown and "define no EC2NodeClass `apps`" in shown, shown
+    assert "for Karpenter 1.5.0" in shown, shown

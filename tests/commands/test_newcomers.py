@@ -230,6 +230,8 @@ WRONG = {
     "hash --live nosuch": "`--live kubectl` asks the cluster that kubectl is set to",
     "why nosuch": "no such file; `kubectl get nodes,nodeclaims,nodepools,pods -A -o yaml` prints a dump",
     "triage": "is empty: `kubectl logs -n kube-system deploy/karpenter | nodelint triage` reads the log",
+    "fit pod/api": "an object is named by an option: `nodelint fit --workload pod/api`",
+    "explain --nodepool defualt": "(did you mean `default`?); they hold default",
     "triage .": ".: is a folder: name a file",
     "triage k.log pool.yaml": "name manifests by `--manifests PATH`",
     "snapshot prod.json": "to see what it holds: `nodelint snapshot show prod.json`",

@@ -391,3 +391,18 @@ def test_the_pool_that_the_workload_is_written_for_is_named(here: Path, nodelint
     assert finding["message"].startswith(f"no NodePool accepts its pods; `{pool}`: ")
     assert finding["help"].endswith("shows why")
     assert not any("resources=" in place["message"] for place in finding.get("also", []))
+
+
+def test_the_finding_is_about_the_pool_that_an_edit_opens(nodelint: Run, tmp_path: Path) -> None:
+    """The pool that an edit of the workload opens is named first, and each pool once."""
+    family = "key: karpenter.k8s.aws/instance-family, operator: In, values: "
+    taint = "      taints: [{key: dedicated, value: gpu, effect: NoSchedule}]\n"
+    pools = [nodepool(f"{family}[m7i]", name="web"), nodepool(f"{family}[g5]", name="gpu", template=taint)]
+    job = "spec: {template: {spec: {nodeSelector: {karpenter.k8s.aws/instance-gpu-manufacturer: nvidia}, "
+    job += 'containers: [{name: a, image: a, resources: {limits: {nvidia.com/gpu: "1"}}}]}}}\n'
+    text = "---\n".join([*pools, f"apiVersion: batch/v1\nkind: Job\nmetadata: {{name: train}}\n{job}"])
+    write_files(tmp_path, {".git/HEAD": "", "all.yaml": f"{text}---\n{nodeclass()}"})
+    shown = nodelint("check", "--select", "no-pool-for-workload", ".").stdout
+    assert "no NodePool accepts its pods; `gpu`: the taint dedicated=gpu:NoSchedule is not tolerated" in shown, shown
+    assert "tolerate `dedicated=gpu:NoSchedule`, and pool `gpu` takes it" in shown
+    assert shown.count("`web` refuses") == shown.count("`gpu` refuses") == 1
