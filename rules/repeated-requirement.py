@@ -27,7 +27,7 @@ from nodelint.api import Also, Context, Finding, Findings, NodePool, Requirement
 def check(pool: NodePool, context: Context) -> Findings:
     known = [line for line in pool.requirements if isinstance(line.key, str) and line.known]
     for index, line in enumerate(known):
-        twin = next((other for other in known[:index] if _says(other, line)), None)
+        twin = next((other for other in known[:index] if _are_equal(other, line)), None)
         if twin is not None:
             yield Finding(
                 at=line.key_node,
@@ -38,7 +38,7 @@ def check(pool: NodePool, context: Context) -> Findings:
             )
 
 
-def _says(line: RequirementLine, other: RequirementLine) -> bool:
+def _are_equal(line: RequirementLine, other: RequirementLine) -> bool:
     """Return whether two requirements are the same: the same key, operator, values and minValues."""
     return (
         requirement.normalize(str(line.key)) == requirement.normalize(str(other.key))

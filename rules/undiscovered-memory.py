@@ -79,7 +79,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     resolution = context.resolution(pool)
     image_set, by_image = resolution.images, resolution.types_by_image
     taken = [index for index, types in enumerate(by_image) if types & resolution.image_mixups.types]
-    if image_set.alias is None or image_set.alias_node is None or not taken or _says(resolution):
+    if image_set.alias is None or image_set.alias_node is None or not taken or _states_gpus(resolution):
         return
     unsure = fixes.doubts(
         resolution, (keys.ARCH, keys.INSTANCE_TYPE, keys.FAMILY, keys.GPU_COUNT, keys.ACCELERATOR_COUNT)
@@ -116,7 +116,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     )
 
 
-def _says(resolution: resolve.Resolution) -> bool:
+def _states_gpus(resolution: resolve.Resolution) -> bool:
     """Return whether the pool states whether it uses GPUs: it has a requirement on GPUs, or it requires
     accelerators.
     """

@@ -2,7 +2,7 @@ r"""A template prints some fields of a value by name and forgets others, which a
 
 If the values contain a taint with `value: gpu`, but the template prints only `key` and `effect`, the taint gets no
 value, and there is no error. The rule looks at loops over taints, requirements and budgets. It also looks at values
-that stand beside printed values, have the name of a field of the object, and that no template prints. It reads the
+that stand next to printed values, have the name of a field of the object, and that no template prints. It reads the
 chart's `values.yaml`, the `values-….yaml` next to it, and the test values in `ci/`.
 
 `toYaml` prints all fields of a value.

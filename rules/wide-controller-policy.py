@@ -122,7 +122,7 @@ def check(source: Source, context: Context) -> Findings:
 
 
 def _names_fleet(statement: "iam_statements.Statement") -> bool:
-    """Whether a statement allows Karpenter to launch; one for all actions may be of anything."""
+    """Return whether a statement allows Karpenter to launch; one for all actions may be of anything."""
     return statement.grants("ec2:CreateFleet") is True and "*" not in (statement.actions or ())
 
 
@@ -137,7 +137,7 @@ def _is_on_everything(statement: "iam_statements.Statement") -> bool:
 
 
 def _allows_everything(statement: "iam_statements.Statement", source: Source) -> bool:
-    """Whether a statement of a policy for Karpenter's controller allows all actions, or all except a few."""
+    """Return whether a statement of a policy for Karpenter's controller allows all actions, or all except a few."""
     if not statement.allows or not _is_on_everything(statement) or _PRINCIPAL.search(statement.text) is not None:
         return False
     is_inverse = _NOT_ACTION.match(source.text, statement.at.start) is not None
@@ -145,7 +145,7 @@ def _allows_everything(statement: "iam_statements.Statement", source: Source) ->
 
 
 def _is_of_controller(statement: "iam_statements.Statement", source: Source) -> bool:
-    """Whether the block of a statement, or the name of its file, says that the policy is Karpenter's controller's."""
+    """Return whether the block or the file name of a statement names the policy of Karpenter's controller."""
     if not source.path.endswith(terraform_trace.ENDINGS):
         label = os.path.basename(source.path)
     else:

@@ -157,7 +157,7 @@ def without_effect(
     omit: no other entry is without effect because of them. Nothing is yielded if the controller cannot read a budget.
     """
     every = REASONS | {UNHEALTHY} if behaves("graceful-repair", release) else REASONS
-    known = [(item, budget, reasons) for item in node.items for budget, reasons in _known(item, every)]
+    known = [(item, budget, reasons) for item in node.items for budget, reasons in _read_known_budget(item, every)]
     if any(budget.broken for _, budget, _ in known):
         return  # nothing may be disrupted at all
     counting = [known_budget for known_budget in known if id(known_budget[0]) not in conditional]
@@ -186,7 +186,7 @@ def _first(others: Iterable[_Known], reason: str, budget: Budget) -> tuple[Node,
     )
 
 
-def _known(item: Node, every: frozenset[str]) -> Iterator[tuple[Budget, frozenset[str]]]:
+def _read_known_budget(item: Node, every: frozenset[str]) -> Iterator[tuple[Budget, frozenset[str]]]:
     """Yield a budget as the controller reads it, with the reasons that it concerns. Nothing for placeholders."""
     if item.kind != "mapping" or any(isinstance(e.value, UnknownValue) for e in item.walk() if e.kind == "scalar"):
         return
@@ -238,7 +238,7 @@ def local_hours(budget: Budget, region: str) -> tuple[str, bool] | None:
     """Return begin and end of a budget's window in a region's standard time, such as `18:00-02:00`, and whether
     summer time moves them by an hour.
 
-    None if the window begins at several times of the day, or if the region is not known.
+    None if the budget has no window, if the window begins at several times of the day, or if the region is not known.
     """
     offset, schedule = table("regions")["offsets"].get(region), budget.schedule
     if offset is None or schedule is None or len(schedule.hours) * len(schedule.minutes) != 1:

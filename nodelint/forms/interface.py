@@ -76,7 +76,7 @@ class FormRun:
 
     @cached_property
     def by_path(self) -> dict[str, Source]:
-        """The files that were read, by absolute path."""
+        """Return the files that were read, by absolute path."""
         return {os.path.abspath(source.path): source for source in self.sources}
 
     def keep(self, name: str, make: Callable[[], _Kept]) -> _Kept:

@@ -18,7 +18,9 @@ _YAML = (".yaml", ".yml", ".json")
 
 
 def find_fault(path: str, data: bytes, known: dict[str, object] | None = None) -> tuple[Source, SyntaxProblem | None]:
-    """Return the source of a file, and its syntax error. None if it is valid, or if no form here knows it.
+    """Return the source of a file, and its syntax error.
+
+    The error is None if the text is valid, if no form knows it, or if it has template code.
 
     `known` is a cache that forms share between files.
     """

@@ -32,7 +32,7 @@ def list_inputs(sources: Sequence[Source], builds: Sequence[Built]) -> Iterator[
 def find_unread_inputs(
     found: Discovery, builds: Sequence[Built], folder_files: Sequence[str], named: Collection[str] = ()
 ) -> Iterator[tuple[str, str]]:
-    """Yield the requested files that cannot be used as inputs: `path:line`, and the reason.
+    """Yield the files that the user named but that cannot be read as inputs: `path:line`, and the reason.
 
     A file with an object is left out if a finding reports its syntax error. `named` are folders of overlays that are
     already reported as not rendered.

@@ -35,9 +35,9 @@ _ACCESS = (
 
 
 def plan_class(obj: Object, target: str) -> Iterator[Step]:
-    """Yield the steps that give a class the fields of the other kind.
+    """Yield the steps that turn the fields of an EC2NodeClass into those of a NodeClass of Auto Mode, or the reverse.
 
-    They do not change apiVersion and kind.
+    `target` names the kind of the result. The steps do not change apiVersion and kind.
     """
     spec = obj.node.get("spec")
     if spec is not None and spec.kind == "mapping":

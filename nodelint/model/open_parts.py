@@ -17,9 +17,9 @@ _BRANCH = r"[ \t]*(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(?:else|elif|elsif|end\w*)\b"
 class OpenParts(NamedTuple):
     """The parts of an object that depend on template code. Keys are the ids of nodes, values the spans of the code.
 
-    - `values`: values that may differ or be absent. A list with such an item is one as well.
-    - `gaining`: mappings that may get further keys.
-    - `items`: items of lists that may be absent.
+    - `values`: values that template code may change or omit, and lists with such an item.
+    - `gaining`: mappings to which template code may add keys.
+    - `items`: items of lists that template code may omit.
     """
 
     values: dict[int, Span]

@@ -188,7 +188,10 @@ def _own_options(
 
 
 def _chosen(choose: Choose | None, obj: Object | None) -> Chosen | None:
-    """Return the newest releases for which an object is judged. None if the files state none."""
+    """Return the newest Karpenter and Kubernetes release for which an object is judged.
+
+    None if there is no object, or if no release is known for it.
+    """
     found = choose(obj) if choose is not None and obj is not None else ""
     return None if isinstance(found, str) else found[-1]
 

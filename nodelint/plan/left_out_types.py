@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class LeftOutTypes:
-    """The instance types that an upgrade of Karpenter excludes from pools. `objects` are those of the old side."""
+    """Finds the instance types that a new Karpenter excludes from a pool. `objects` are those of the old side."""
 
     def __init__(self, options: PlanOptions, objects: Sequence[Object]) -> None:
         self._options = options

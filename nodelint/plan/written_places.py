@@ -41,11 +41,11 @@ class WrittenPlaces:
         )
 
     def lead_refusals(self, refused: Sequence[Refusal]) -> tuple[Refusal, ...]:
-        """Return refusals with places in files."""
+        """Return refusals that point at the files as written, not at the rendered text."""
         return tuple(refusal._replace(at=self.find(refusal.at)) for refusal in refused)
 
     def lead_verdict(self, found: Verdict) -> Verdict:
-        """Return a verdict whose reasons have places in files."""
+        """Return a verdict whose reasons point at the files as written, not at the rendered text."""
         if not found.reasons:
             return found
         return found._replace(reasons=tuple(reason._replace(at=self.find(reason.at)) for reason in found.reasons))

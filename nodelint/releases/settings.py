@@ -55,8 +55,9 @@ class ControllerFacts:
         """True if the controller has further values that could not be read, and that may set other settings."""
 
     def gate(self, name: str) -> bool | None:
-        """Return whether a feature gate is on. None if no file states it, or if the release does not have the
-        gate.
+        """Return whether a feature gate is on.
+
+        None if no file states `true` or `false`, or if the release does not have the gate.
         """
         row = _rows("gates", "gate").get(name)
         if row is None or not releases_match(row["releases"], self._release):

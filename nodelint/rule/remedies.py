@@ -289,7 +289,10 @@ def _other_classes(node_class: Object, others: Sequence[Object]) -> Iterator[Obj
 
 
 def _only_tags(node_class: Object, field: str) -> dict[str, str] | None:
-    """Return the tags of the only term of a field. None if the term has other fields, or if a tag is not known."""
+    """Return the tags of the only term of a field.
+
+    None unless the field has exactly one term, and the term has only tags, all of them known.
+    """
     terms = node_class.node.find("spec", field)
     tags = terms.items[0].get("tags") if terms is not None and len(terms.items) == 1 else None
     if terms is None or tags is None or len(terms.items[0].entries) != 1 or not tags.entries:

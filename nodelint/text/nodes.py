@@ -116,7 +116,7 @@ class Node:
 
     @property
     def shared(self) -> bool:
-        """Whether the node is part of an alias or a merge, and is written elsewhere: no edit may change it."""
+        """Return whether the node is part of an alias or a merge, and is written elsewhere: no edit may change it."""
         return self.marks & 1 > 0
 
     @shared.setter
@@ -125,7 +125,7 @@ class Node:
 
     @property
     def aliased(self) -> bool:
-        """Whether an alias or a merge refers to the node: an edit changes the other place as well."""
+        """Return whether an alias or a merge refers to the node: an edit changes the other place as well."""
         return self.marks & 2 > 0
 
     @aliased.setter

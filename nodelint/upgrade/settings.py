@@ -80,7 +80,7 @@ class ControllerSettings:
         for setting in self.found:
             if setting.kind == "gate" and id(setting.node) in values:
                 continue  # reported as the Helm value in which the gate is written
-            releases = _known(setting)
+            releases = _releases_with(setting)
             if releases is None or releases_match(releases, old) == releases_match(releases, new):
                 continue
             yield SettingChange(setting, _border(releases, old, new), releases_match(releases, new))
@@ -92,7 +92,7 @@ def _border(releases: str, old: Version, new: Version) -> Version:
     return next((release for release in between if releases_match(releases, release) == wanted), new)
 
 
-def _known(setting: WrittenSetting) -> str | None:
+def _releases_with(setting: WrittenSetting) -> str | None:
     """Return the range of releases that know a setting. None if no release since 1.0 does, or if it is not a
     controller setting.
     """

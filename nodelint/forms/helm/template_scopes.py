@@ -163,7 +163,8 @@ class Scopes:
     def gap(self, places: list[int], begin: int) -> tuple[Branched, Branched] | None:
         """Return the condition on one field around one of some offsets, and the `or` condition around it.
 
-        None if the other offsets are before the `or` or inside it, or if the `or` begins before `begin`.
+        None unless there are two such conditions, the `or` begins at `begin` or later and asks only for fields, and
+        the other offsets are behind it in the block around it.
         """
         for at in places:
             around = self.within(at, at)[-2:]

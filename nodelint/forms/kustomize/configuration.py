@@ -73,7 +73,7 @@ class Kustomization:
 
     @property
     def start(self) -> Node:
-        """The place to report if the file as a whole is wrong."""
+        """Return the place to report if the file as a whole is wrong."""
         return self.value.at or Node(self.source, 0, 0, "scalar", "plain")
 
     def items(self, field: str) -> list[YamlTree]:

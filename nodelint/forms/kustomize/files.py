@@ -186,7 +186,7 @@ class PatchText:
 
     @property
     def steps(self) -> int:
-        """The budget steps to read the text, or to apply it to an object."""
+        """Return the budget steps to read the text, or to apply it to an object."""
         return 1 + sum(root.end - root.start for root, _ in self.roots) // _CHARACTERS_OF_STEP
 
     def read_objects(self) -> list[YamlTree]:

@@ -159,7 +159,7 @@ class Selector(NamedTuple):
 
     @property
     def steps(self) -> int:
-        """The budget steps to check one object, without the regular expressions."""
+        """Return the budget steps to check one object, without the regular expressions."""
         return 1 + (len(self.labels) + len(self.annotations)) // _LETTERS_OF_STEP
 
     def selects(self, resource: Resource, at: Node | None, budget: WorkBudget) -> bool:

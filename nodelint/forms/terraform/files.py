@@ -9,7 +9,7 @@ _MADE_NAME = r"\btemplatefile\(\s*+(?:\"[^\"\n]*\$\{(?!path\.)|(?!\"))"
 
 
 def may_name(text: str, name: str) -> bool:
-    """Whether a Terraform text may render the file called `name` as a template.
+    """Return whether a Terraform text may render the file called `name` as a template.
 
     It names the file, matches files by a pattern, or builds a file name from values.
     """

@@ -37,7 +37,7 @@ class KarpenterCall:
 
     @cached_property
     def majors(self) -> tuple[float, float] | None:
-        """The oldest and the newest major version that the call allows. None if they are not known."""
+        """Return the oldest and the newest major version that the call allows. None if they are not known."""
         return majors_of(self.block)
 
     def allows_majors(self, oldest: int, newest: float = NEVER) -> bool:
@@ -55,7 +55,7 @@ class KarpenterCall:
 
     @property
     def makes_node_role(self) -> bool | None:
-        """Whether the call creates the role of the nodes. None if that is not known."""
+        """Return whether the call creates the role of the nodes. None if that is not known."""
         if self.is_addons:
             create = self._in_map("karpenter_node", "create_iam_role")
             return create is None or (self._blocks.flag(create, self._path))
@@ -65,14 +65,14 @@ class KarpenterCall:
 
     @property
     def node_role_arn(self) -> str | None:
-        """The expression that the call passes as the ARN of the nodes' role. None if it passes none."""
+        """Return the expression that the call passes as the ARN of the nodes' role. None if it passes none."""
         if self.is_addons:
             return self._in_map("karpenter_node", "iam_role_arn")
         return self.given.get("iam_role_arn" if self.allows_majors(18, 19) else "node_iam_role_arn")
 
     @property
     def node_role_name(self) -> tuple[str, bool] | None:
-        """The name of the nodes' role that the call creates, and whether Terraform adds a random suffix to it.
+        """Return the name of the nodes' role that the call creates, and whether Terraform adds a random suffix to it.
 
         The name is a quoted string, possibly with references. None if the call creates no role, or if its name is not
         known.
@@ -99,14 +99,14 @@ class KarpenterCall:
 
     @property
     def makes_entry(self) -> bool | None:
-        """Whether the call creates an access entry of the cluster for the nodes' role. None if that is not known."""
+        """Return whether the call creates an access entry for the nodes' role. None if that is not known."""
         if self.is_addons or self.allows_majors(18, 19):
             return False
         return self.flag("create_access_entry", True) if self.allows_majors(20) else None
 
     @property
     def trusts_web_identity(self) -> bool | None:
-        """Whether the controller's role trusts the cluster's OIDC provider (IRSA). None if that is not known."""
+        """Return whether the controller's role trusts the OIDC provider (IRSA). None if that is not known."""
         if self.is_addons:
             return True
         if self.allows_majors(18, 19):
@@ -118,7 +118,7 @@ class KarpenterCall:
 
     @property
     def makes_association(self) -> bool | None:
-        """Whether the call creates an EKS Pod Identity association for the controller's role.
+        """Return whether the call creates an EKS Pod Identity association for the controller's role.
 
         None if that is not known.
         """

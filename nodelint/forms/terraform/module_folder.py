@@ -65,13 +65,13 @@ class ModuleCall:
 
     @property
     def source_at(self) -> tuple[int, int]:
-        """The start and end of the value of `source`."""
+        """Return the start and end of the value of `source`."""
         source = self.file.attributes(self.block)["source"]
         return source.start, source.end
 
     @property
     def name(self) -> str:
-        """The name of the module in messages, with its version."""
+        """Return the name of the module in messages, with its version."""
         if self._public is None:
             return f"the module in {self._folder}"
         module, version = self._public
@@ -81,7 +81,7 @@ class ModuleCall:
 
     @property
     def is_missing(self) -> bool:
-        """Whether the submodule no longer exists in the called version."""
+        """Return whether the submodule no longer exists in the called version."""
         return self._public is not None and self._public[0].is_missing(self._public[1])
 
     def explain_missing(self) -> str | None:
@@ -166,7 +166,7 @@ class ModuleFolder:
 
     @cached_property
     def is_whole(self) -> bool:
-        """Whether the folder has all files that Terraform reads: no tool generates others, and git ignores none."""
+        """Return whether the folder has all files that Terraform reads: none is generated, and git ignores none."""
         if "{{" in self._folder or any(file.source.path.endswith((".tofu", *JSON_ENDS)) for file in self._files):
             return False
         around, top = self._folder, find_top(self._folder)
@@ -211,7 +211,7 @@ class ModuleFolder:
 
     @cached_property
     def helm_provider(self) -> ModuleVersion | None:
-        """The newest Helm provider that the root modules of the folder allow. None if it is not known."""
+        """Return the newest Helm provider that the root modules of the folder allow. None if it is not known."""
         from nodelint.forms.terraform.helm_provider import newest_helm_provider
 
         return newest_helm_provider(self._folder, self._modules) if self.is_whole else None

@@ -115,7 +115,7 @@ class _TerraformRun:
 
     @cached_property
     def settled(self) -> Mapping[str, Sequence[Built]]:
-        """The manifests rendered from each file without replaceable defaults, by the absolute path of the file."""
+        """Return the manifests rendered without replaceable defaults, by the absolute path of their file."""
         found: dict[str, list[Built]] = {}
         for text in filled_texts(self.sources, self.files, settled=True):
             built = self.build(text, settled=True)

@@ -107,7 +107,7 @@ def list_added_statements(call: BlockText, blocks: TerraformBlocks) -> list[Stat
 
 
 def _may_be_controllers(block: BlockText, role: str) -> bool:
-    """Whether a policy may be for the role of the controller, which another module or a local names."""
+    """Return whether a policy may be for the role of the controller, which another module or a local names."""
     return "karpenter" in f"{block.address} {block.text}".lower() and "node" not in role.lower()
 
 

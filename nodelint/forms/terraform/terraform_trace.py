@@ -342,7 +342,7 @@ class TerraformBlocks:
 
     @cached_property
     def _calls_of(self) -> dict[str, list[BlockText]]:
-        """The calls of modules of the repository, by the folder of the module."""
+        """Return the calls of modules of the repository, by the folder of the module."""
         found: dict[str, list[BlockText]] = {}
         for block in self.blocks:
             folder = called_folder(block)

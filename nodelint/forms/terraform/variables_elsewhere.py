@@ -39,7 +39,7 @@ class VariablesElsewhere:
 
     @cached_property
     def _files(self) -> list[Source]:
-        """The files of variables of the repository; none if the user names the ones that count."""
+        """Return the files of variables of the repository; none if the user names the ones that count."""
         paths = () if self._is_named else list_variable_files(self._top)
         return [source for path in paths if (source := self._modules.source(path)) is not None]
 
@@ -85,7 +85,7 @@ class VariablesElsewhere:
 
     @cached_property
     def _roots(self) -> set[str]:
-        """The folders of all modules that no other one calls."""
+        """Return the folders of all modules that no other one calls."""
         folders = {around for around, _, names in gate.walk(self._top) if any(n.endswith(ENDS) for n in names)}
         return {folder for folder in folders if not any(self._modules.list_calls(folder))}
 
