@@ -227,7 +227,7 @@ class PoolPlan(NamedTuple):
             return 9
         if any(effect.removes for effect in self.effects):
             return 7
-        return 8 if self.effects else 10
+        return 8 if any(not effect.same for effect in self.effects) else 10
 
 
 class ClassPlan(NamedTuple):

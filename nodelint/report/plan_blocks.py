@@ -123,7 +123,7 @@ def headline_rows(pool: PoolPlan) -> list[str]:
         if pool.refused:
             return ["refused: nothing is created"]
         stop = pool.stopped
-        return ["new: it has no nodes yet" if stop is None else f"new, but can launch nothing:  {stop.reason}"]
+        return ["new: it has no nodes yet" if stop is None else f"new, but can launch nothing: {stop.reason}"]
     if pool.change == "removed":
         return ["removed: no node of it runs"]
     parts = []
@@ -140,7 +140,8 @@ def headline_rows(pool: PoolPlan) -> list[str]:
     elif pool.never_stored is not None:
         parts.append("no node of it runs, so none is replaced")
     elif not parts:
-        at_once = "; the change takes effect at once" if pool.effects else ""
+        acts = any(not effect.same for effect in pool.effects)
+        at_once = "; the change takes effect at once" if acts else ""
         parts += _without_nodes(pool) or [f"no node drifts{at_once}"]
     return parts
 
@@ -175,7 +176,7 @@ def _drift_in_words(pool: PoolPlan) -> str | None:
         why = "" if pool.launches_nothing else f" ({pool.stopped.reason})"
         return f"{pool.replaced} nodes drift ({reasons}), and {pool.hold_reason}{why}: {end}"
     if pool.hold_reason is not None:
-        return f"{pool.replaced} nodes drift ({reasons}), but none is replaced:  {pool.hold_reason}"
+        return f"{pool.replaced} nodes drift ({reasons}), but none is replaced: {pool.hold_reason}"
     return f"{pool.replaced} nodes are replaced: {reasons}"
 
 
@@ -379,5 +380,5 @@ def workload_headline(change: WorkloadChange) -> str:
     if change.stranded:
         return "no NodePool accepts its pods any more: when their nodes are gone, the pods stay Pending"
     return (
-        f"fewer NodePools accept its pods; still:  {', '.join(change.left_names) or 'a node group may accept them'}"
+        f"fewer NodePools accept its pods; still: {', '.join(change.left_names) or 'a node group may accept them'}"
     )
