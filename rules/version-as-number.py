@@ -76,7 +76,7 @@ _MODULE = re.compile(r'(?m)^[ \t]*source\s*=\s*"(?:registry\.terraform\.io/)?ter
 _OF_MODULE = ("cluster_version", "kubernetes_version")
 _OF_RESOURCES = {"aws_eks_cluster": ("version",), "aws_eks_node_group": ("version",)}
 _INPUT = re.compile(
-    r"(?m)^[ \t]*(?:(?:eks|k8s|kubernetes|cluster)_)+version[ \t]*=[ \t]*(1\.[1-9]0)[ \t]*,?[ \t]*(?:#.*)?\r?$"
+    r"(?m)^[ \t]*(?:(?:eks|k8s|kubernetes|cluster)_)++version[ \t]*+=[ \t]*+(1\.[1-9]0)[ \t]*,?[ \t]*(?:#.*)?\r?$"
 )
 """A version in the inputs of a unit of Terragrunt."""
 _FIELDS = {

@@ -23,7 +23,7 @@ from nodelint.commands._lint_setup import judge_of, judging_of
 from nodelint.commands._output import Output, outputs_of, write_outputs
 from nodelint.commands._terminal import look
 from nodelint.files.safe_read import count_as_repositories
-from nodelint.plan.read_side import Read, is_lost, read_side, root_of
+from nodelint.plan.read_side import Read, is_lost, read_same_context, read_side, root_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -189,7 +189,6 @@ def _compare(
 
     settings = session.settings
     from nodelint.config.session import Session
-    from nodelint.plan.read_side import read_same_context
 
     new = _read(paths, session, was.above or root_of(paths), whole, was)
     was, new = read_same_context(was, new, (Session(old_settings), session), whole)

@@ -98,9 +98,7 @@ class RunFiles:
         """Return whether a file of the run contains a text or matches a pattern. With `around`, files next to the run
         count as well.
         """
-        if any(is_match(file, pattern) for file in self._context.files):
-            return True
-        return around and bool(self._list_beside(pattern))
+        return bool(self.files_with(pattern)) or (around and bool(self._list_beside(pattern)))
 
     def files_with(self, pattern: re.Pattern[str] | str, around: bool = False) -> Sequence[Source]:
         """Return the files of the run that contain a text or match a pattern. With `around`, files next to the run

@@ -29,6 +29,7 @@ from nodelint.model.releases import NEWEST
 from nodelint.report.page import alone, target_of
 from nodelint.text import UNKNOWN, Node, Source
 from nodelint.text.embedded import host_of
+from nodelint.text.source_comments import template_of
 from tests.conftest import by_place
 from tests.laws.test_rules import RULES, TEXT_RULES, TRIAL, ExamplePair, Laws, has_fix, representatives
 from tests.manifests import nodepool
@@ -497,11 +498,11 @@ spec: {}
 
 def test_a_rendered_chart_names_the_file_of_each_object() -> None:
     found = parse_objects("-", RENDERED)
-    origins = [obj.document.origin for obj in found]
+    origins = [template_of(obj.source, obj.node.start) for obj in found]
     assert origins == ["pools/templates/pool.yaml", "pools/templates/class.yaml", None]
     link = "# Source: https://karpenter.sh/docs/templates/\n"
     (quoted,) = parse_objects("-", link + RENDERED.partition("pool.yaml\n")[2][:80])
-    assert quoted.document.origin is None
+    assert template_of(quoted.source, quoted.node.start) is None
 
 
 def test_a_finding_names_the_file_that_was_rendered(nodelint: Run) -> None:

@@ -316,6 +316,7 @@ LIMITS = {
         lsp/reached_fields.py:_MOST forms/kustomize/kustomizations.py:_MOST_WALKED
         forms/terraform/module_folder.py:_MOST_REPEATED forms/terraform/helm_provider.py:_MOST_FOLDERS
         forms/terraform/karpenter_roots.py:_MOST_FOLDERS
+        forms/terraform/module_instances.py:_MOST forms/terraform/module_instances.py:_DEEPEST
         forms/helm/subchart_releases.py:_DEEPEST forms/lib/chart_dependencies.py:_MOST_AROUND
         forms/terraform/addresses.py:_MOST forms/terraform/addresses.py:_DEEPEST plan/recreated_objects.py:_MOST_MOVES
         inventory/switched_off.py:_LEVELS

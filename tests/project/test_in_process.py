@@ -24,6 +24,7 @@ LASTING = {
     "nodelint/config/settings.py": {"NOTHING"},
     "nodelint/forms/registry.py": {"_LOADED"},
     "nodelint/text/nodes.py": {"_NO_ENTRIES", "_NO_ITEMS"},
+    "nodelint/files/gate.py": {"_watching"},
     "nodelint/files/safe_read.py": {"_edited"},
     "nodelint/text/limits.py": {"_open"},
 }

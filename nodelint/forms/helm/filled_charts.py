@@ -105,7 +105,10 @@ def _fill_releases(
     """Yield the templates of charts rendered with the values of each release."""
     for number, release in enumerate(release for release in releases if release.path in charts):
         values, templates = charts[release.path]
-        for variants in _fill_all(templates, values, {}, files, release.root, each_release):
+        filled = list(_fill_all(templates, values, {}, files, release.root, each_release))
+        if not filled and release.unread is not None:  # what is not known must not take the release away
+            filled = list(_fill_all(templates, values, {}, files, None, True))
+        for variants in filled:
             made = make_built(variants, values, release.given)
             yield made._replace(release=number, values=release.root, unread=release.unread, applied_by=release.by)
 

@@ -96,9 +96,11 @@ def helmfile_layers(release: Node, folder: str, tree: RepositoryTree, environmen
         if environment and item.kind == "scalar" and ENVIRONMENT.search(item.unquoted):
             path = ENVIRONMENT.sub(environment, item.unquoted)
             item = Node(item.source, item.start, item.end, "scalar", item.style, path)
-        given = (
-            item if item.kind == "mapping" else _read_template(folder, item, tree) or tree.read_named(folder, item)
-        )
+        given = item if item.kind == "mapping" else _read_template(folder, item, tree)
+        if given is None:
+            given = tree.read_named(folder, item)
+        elif given is not item and "{{" in given.text:
+            tree.gaps.append(item)  # a value that its code prints is not known
         layers += [merge_layer(given)] if given is not None else []
     for item in settings.items if settings is not None else ():
         name, value = item.get("name"), item.get("value")
