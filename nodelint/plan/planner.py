@@ -241,8 +241,7 @@ class Planner:
         new_pool = pair.old if refused or pair.change == "unchanged" else pair.new
         old_class, written_class = self.old.node_class(pair.old), self.new.node_class(pair.new)
         gap = self._class_gap(pair.new, old_class, written_class)
-        if gap is not None:
-            old_class = written_class = None
+        old_class, written_class = (old_class, written_class) if gap is None else (None, None)
         new_class, class_refused = self.comparer.find_class_now(pair.old, pair.new, old_class, new_pool, gap)
         sides = Sides(
             pair.old,
@@ -260,12 +259,9 @@ class Planner:
             before = self.new.resolution(pair.new)  # which the rules ask for, too
         else:
             before = self.old.resolution(pair.old) if gap is None else self.comparer.resolve(pair.old, None)
-        done = self.left_out.add(self.comparer.compare(sides, before, pair.new, bool(refused), moved), sides, before)
-        if gap is not None:
-            done = done._replace(lacking_class=None)
-        no_room = find_node_guard(pair.old, self.options.cluster)
-        no_room = no_room or find_lacking_room(new_pool, self.options.release, self._terminates_first(pair.new))
-        unclear = unread_class(pair.new, gap) if gap else self._unclear(pair.old, pair.new, old_class, new_class)
+        done = self.comparer.compare(sides, before, pair.new, bool(refused), moved)
+        done = self.left_out.add(done.of_gap if gap is not None else done, sides, before)
+        no_room = self._find_hold(pair.old, new_pool, pair.new)
         plan = PoolPlan(
             pair,
             _name_node(pair),
@@ -278,7 +274,9 @@ class Planner:
             nodes=find_nodes(self.options, sides, done.found),
             release=self.options.release,
             effects=tuple(done.effects),
-            uncompared=unclear,
+            uncompared=unread_class(pair.new, gap)
+            if gap
+            else self._unclear(pair.old, pair.new, old_class, new_class),
             never_stored=done.never_stored,
             stopped_before=done.stopped_before,
             stopped=done.stopped,
@@ -286,6 +284,11 @@ class Planner:
             lacking_class=done.lacking_class,
         )
         return add_roll(self.options, plan, (pair.old, new_pool))
+
+    def _find_hold(self, old: NodePool, new: NodePool, written: NodePool) -> str | None:
+        """Return why no drifted node is replaced although the pool can launch nodes. None if nodes are replaced."""
+        guard = find_node_guard(old, self.options.cluster)
+        return guard or find_lacking_room(new, self.options.release, self._terminates_first(written))
 
     def _class_gap(self, pool: NodePool, *classes: EC2NodeClass | None) -> Gap | None:
         """Return the gap that prevents the comparison of a pool's class. None if the class can be compared."""

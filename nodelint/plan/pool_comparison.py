@@ -45,6 +45,11 @@ class PoolComparison(NamedTuple):
         return self.stopped_before is not None and self.stopped_before.of_class
 
     @property
+    def of_gap(self) -> PoolComparison:
+        """Return the comparison of a pool whose class may be in an unread file."""
+        return self._replace(lacking_class=None)
+
+    @property
     def replaces(self) -> bool:
         """Return whether a replacement can certainly be launched for a node that drifts."""
         return self.stopped is None and self.lacking_class is None

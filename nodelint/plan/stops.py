@@ -82,8 +82,8 @@ def find_node_guard(pool: NodePool, cluster: Cluster | None) -> str | None:
         return None
     claims = cluster.of_pool(str(pool.name)) if cluster is not None else []
     nodes = cluster.nodes if cluster is not None else {}
-    held = [{**claim.annotations, **nodes.get(claim.node, {})}.get(DO_NOT_DISRUPT) == "true" for claim in claims]
-    if not all(held):
+    annotated = [{**claim.annotations, **nodes.get(claim.node, {})}.get(DO_NOT_DISRUPT) == "true" for claim in claims]
+    if not all(annotated):
         return None
     expire = pool.node.find("spec", "template", "spec", "expireAfter")
     end = "somebody deletes them" if expire is not None and expire.value == NEVER else "they expire"
