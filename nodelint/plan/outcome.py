@@ -170,6 +170,11 @@ class PoolPlan(NamedTuple):
         return "a budget lets none of them go" if closed else None
 
     @property
+    def had_no_class(self) -> bool:
+        """Return whether the class of the pool was deleted or refused before the change, so that it launched none."""
+        return self.stopped_before is not None and self.stopped_before.of_class
+
+    @property
     def needs_class(self) -> str | None:
         """Return the name of a class that no file defines, and without which drifted nodes are not replaced. None
         otherwise.

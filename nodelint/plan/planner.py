@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from nodelint.ec2.facts import AwsFacts
+    from nodelint.karpenter.resolve import Resolution
     from nodelint.model.gap import Gap
     from nodelint.model.manifest import Object
     from nodelint.model.releases import KubernetesVersion, Version
@@ -255,10 +256,8 @@ class Planner:
             keeps_hop_limit(old_class, new_class, self.of_v1beta1),
         )
         moved = self.options.moved is not None or self.options.facts is not self.options.old_facts
-        if not moved and self.comparer.is_unchanged(pair, old_class, written_class):
-            before = self.new.resolution(pair.new)  # which the rules ask for, too
-        else:
-            before = self.old.resolution(pair.old) if gap is None else self.comparer.resolve(pair.old, None)
+        is_same = not moved and self.comparer.is_unchanged(pair, old_class, written_class)
+        before = self._resolve_before(pair.old, pair.new if is_same else None, gap)
         done = self.comparer.compare(sides, before, pair.new, bool(refused), moved)
         done = self.left_out.add(done.of_gap if gap is not None else done, sides, before)
         no_room = self._find_hold(pair.old, new_pool, pair.new)
@@ -284,6 +283,12 @@ class Planner:
             lacking_class=done.lacking_class,
         )
         return add_roll(self.options, plan, (pair.old, new_pool))
+
+    def _resolve_before(self, old: NodePool, same: NodePool | None, gap: Gap | None) -> Resolution:
+        """Return what a pool can launch before the change. `same` is the pool of the new side if nothing changes."""
+        if same is not None:
+            return self.new.resolution(same)  # which the rules ask for, too
+        return self.old.resolution(old) if gap is None else self.comparer.resolve(old, None)
 
     def _find_hold(self, old: NodePool, new: NodePool, written: NodePool) -> str | None:
         """Return why no drifted node is replaced although the pool can launch nodes. None if nodes are replaced."""

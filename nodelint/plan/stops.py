@@ -53,8 +53,8 @@ def find_stop(resolution: Resolution) -> LaunchStop | None:
     if not pool.static and not within(resolution):
         names = ", ".join(f"`limits.{short(limit.resource)}`" for limit in limits(pool))
         return LaunchStop(f"every instance type is larger than {names}")
-    reason = why_none_launched(resolution)
-    return LaunchStop(reason) if reason is not None else None
+    why = why_none_launched(resolution)
+    return LaunchStop(why) if why is not None else None
 
 
 def _find_lacking_image(resolution: Resolution) -> str | None:

@@ -133,7 +133,7 @@ def plan_with_cost(plan: Plan, trees: tuple[Tree, Tree] | None) -> Plan:
 
         before, after = (cost_of(tree, [tree.fit(workload) for workload in tree.workloads]) for tree in trees)
     facts = plan.options.facts.region
-    pools = [PoolSides(pool.name, pool.before, pool.after) for pool in plan.pools]
+    pools = [PoolSides(pool.name, None if pool.had_no_class else pool.before, pool.after) for pool in plan.pools]
     return plan._replace(cost=cost_of_plan(pools, before, after, facts.name if facts is not None else None))
 
 
