@@ -96,7 +96,8 @@ def cost_of_plan(
 
     None if no pool changes the types that it can launch, and no workload changes its cost.
     """
-    priced = (PoolCost(pool.name, _bounds(pool.before), _bounds(pool.after)) for pool in pools)
+    moved = [pool for pool in pools if pool.before is not pool.after]
+    priced = (PoolCost(pool.name, _bounds(pool.before), _bounds(pool.after)) for pool in moved)
     costs = tuple(cost for cost in priced if cost.changed)
     if not costs and not _differ(before, after):
         return None
