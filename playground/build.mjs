@@ -1,4 +1,4 @@
-// Builds the page into a folder: `npm run build -- ../docs/playground/app`, by default dist/.
+// Builds the page into a folder: `npm run build -- ../docs/playground-app`, by default dist/.
 //
 // PYTHON names the Python in whose environment nodelint is installed (default: python3).
 import { build } from "esbuild";

@@ -284,7 +284,7 @@ def _owned_apart(groups: selectors.Finds[snapshot.SecurityGroup]) -> list[Findin
 
 
 def _place(finds: Network, broad: Callable[[Sequence[Any]], bool] = bool) -> Node:
-    """Return the only term that is too broad by itself; else the selector."""
+    """Return the term that selects too much, if there is exactly one such term; else the selector."""
     terms = [term for term in finds.terms if broad(term.found or ())]
     assert finds.at is not None
     return terms[0].place if len(terms) == 1 else finds.at

@@ -23,7 +23,7 @@ spec.template.spec.requirements:
 spec.disruption.budgets:
   - nodes: "10%"
   - nodes: "0"
-    schedule: "0 0 * * mon-fri"  # 9 to 17 o'clock in Seoul, in UTC
+    schedule: "0 0 * * mon-fri"  # 09:00-17:00 in Seoul; the schedule is in UTC
     duration: 8h
 ```
 """

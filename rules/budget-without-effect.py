@@ -136,12 +136,12 @@ def _check_smaller(pool: NodePool, context: Context) -> Findings:
         other = by.get("nodes") or by
         shown, limit = (budget.nodes for budget in (idle.budget, idle.counts))
         always = idle.counts.schedule is None
-        when = "applies at all times" if always else "applies whenever it does"
+        when = "always applies" if always else "applies whenever this one does"
         more = idle.allows_more and not (always and idle.budget.schedule is None)
-        what = "does not allow more" if idle.allows_more else "has no effect"
+        what = "never allows more" if idle.allows_more else "has no effect"
         yield Finding(
             at=written,
-            message=f"this budget of `{shown}` {what}: the budget of `{limit}` {when}, and the smallest counts",
+            message=f"the budget of `{limit}` {when}, and the smallest counts: this budget of `{shown}` {what}",
             severity=None if more else "info",
             edits=[] if more else edits.if_editable(edits.remove, entry),
             also=[Also(other, "only this budget counts")],

@@ -4,7 +4,7 @@ The charts are `oci://public.ecr.aws/karpenter/karpenter` and `karpenter-crd`. T
 to the repository `oci://public.ecr.aws/karpenter`, Argo CD to `public.ecr.aws/karpenter`. Since 0.35, versions have
 no `v`: Helm looks for the tag `v1.6.0` as it is written and does not find it.
 
-There is no edit: the value is often written elsewhere, such as in the default of a variable.
+There is no fix: the value is often written elsewhere, such as in the default of a variable.
 
 ```yaml bad
 # file: main.tf

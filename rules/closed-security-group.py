@@ -10,7 +10,7 @@ that admits the cluster.
 
 The rule reports nothing if a file has rules for security groups that may be for this one.
 
-There is no edit: only the author knows which group is for the nodes.
+There is no fix: only the author knows which group is for the nodes.
 
 ```yaml bad
 # file: main.tf

@@ -7,7 +7,7 @@ Nodes get the other name, so they never join the cluster in which Karpenter runs
 The rule reports a missing name only if all values of the chart are known, and others are set. It compares names only
 if the files install one controller, create one cluster, and state its name.
 
-There is no edit: only the author knows in which cluster Karpenter runs.
+There is no fix: only the author knows in which cluster Karpenter runs.
 
 ```yaml bad
 # file: main.tf

@@ -283,7 +283,6 @@ def _zero_budgets(pool: NodePool) -> Findings:
                 message=f"the comment says `{messages.short(found[0], 40)}`, but a budget of 0 lets Karpenter "
                 "disrupt no node",
                 severity="info",
-                note="Karpenter disrupts no node of the pool while this budget is active",
                 help="set the number of nodes that Karpenter may disrupt at once, or correct the comment",
             )
 

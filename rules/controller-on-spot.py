@@ -7,7 +7,7 @@ types has run out, Karpenter cannot help: it does not run. Karpenter does not ru
 Give the group `capacity_type = "ON_DEMAND"`, or run the controller on Fargate. Two small instances are enough. The
 rule reports nothing if a root module has any other nodes, or if the capacity of a group is not known.
 
-There is no edit: Terraform replaces the group.
+There is no fix: Terraform replaces the group.
 
 ```yaml bad
 # file: main.tf

@@ -104,7 +104,7 @@ message says what happens without the call, and the help names all calls that ar
 
 The rule reads statements in JSON, YAML (CloudFormation, eksctl), Terraform (`aws_iam_policy_document`, `jsonencode`)
 and scripts. It counts what any file of the run allows, and is silent if a statement holds actions that are not known.
-A call without which no node is launched is an error. There is no edit: the file that has to grant the action may be
+A call without which no node is launched is an error. There is no fix: the file that has to grant the action may be
 another one.
 
 ```yaml bad karpenter=1.8.3

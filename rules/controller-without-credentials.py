@@ -11,7 +11,7 @@ the add-on is listed, except in EKS Auto Mode. On Fargate the agent does not run
 
 The rule reports nothing if a file may create the association or install the agent in another way.
 
-There is no edit: the author chooses between IRSA and Pod Identity.
+There is no fix: the author chooses between IRSA and Pod Identity.
 
 ```yaml bad
 # file: karpenter.tf

@@ -11,7 +11,7 @@ provide credentials". With access entries, a cluster admits nobody by default:
 The rule reports nothing if the root module has an access entry for a person or role, or something that may give
 access in another way. A cluster that exists already may have got its entries by hand or in another repository.
 
-There is no edit: `bootstrap_cluster_creator_admin_permissions` cannot be changed later, Terraform would replace the
+There is no fix: `bootstrap_cluster_creator_admin_permissions` cannot be changed later, Terraform would replace the
 cluster.
 
 ```yaml bad

@@ -10,7 +10,7 @@ The rule identifies the image by its published name, its SSM parameter or the al
 only what is wrong for every image. It ignores scripts that run or download something else, because they may join in
 their own way.
 
-There is no edit for a call of a program that the image lacks: the file does not say which image or script is meant.
+There is no fix for a call of a program that the image lacks: the file does not say which image or script is meant.
 
 ```yaml bad frame=class
 spec.amiFamily: Custom

@@ -10,7 +10,7 @@ If the facts from AWS contain a name that differs only in case or punctuation, t
 An id of another region or account finds nothing. A tag matches only if its key and value match exactly, including
 case. In the value, `*` and `?` are wildcards. `*` alone matches any value of the key.
 
-There is no edit: only the account knows which tags the subnets, security groups or reservations have.
+There is no fix: only the account knows which tags the subnets, security groups or reservations have.
 
 ```yaml facts
 subnets:
@@ -180,4 +180,4 @@ def _hint(what: str, term: selectors.TermFinds[Any], facts: AwsFacts) -> str:
         return f"`{messages.short(selectors.describe_question(meant), 60)}` finds one"
     if term.selector_kind == "tags":
         return f"compare key and value, also their case, with the tags of the {what}s in {region}"
-    return f"only {region} and the account of the facts were searched"
+    return f"nodelint searched only {region} of the account that `nodelint refresh` asked"

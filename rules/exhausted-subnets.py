@@ -59,5 +59,5 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             message=f"no subnet in `{messages.short(', '.join(spent), 60)}` has a free IP address",
             severity="warning" if used & free else "error",
             note=f"no node can launch in {'these zones' if spent[1:] else 'this zone'}",
-            help=f"free addresses in {messages.short(ids, 80)}, or select more subnets",
+            help=f"release IP addresses in {messages.short(ids, 80)}, or select more subnets",
         )

@@ -216,7 +216,10 @@ def _done(text: str, step: Callable[[NodePool], list[Edit]]) -> str:
 
 
 def _narrowed(pool: NodePool, index: int, rest: list[str], flex: str, context: Context) -> list[Edit]:
-    """Return edits that restrict the pool's requirement to the other types. Raise NotEditable if it lacks a field."""
+    """Return edits that restrict a requirement of the pool to the types in `rest`.
+
+    Raise NotEditable if the requirement has no key or no operator.
+    """
     line = pool.requirements[index]
     everything = any(text in labels.EVERYTHING for text in rest)
     key, operator = line.node.get("key"), line.node.get("operator")

@@ -130,7 +130,7 @@ def check(source: Source, context: Context) -> Findings:
                 message="this object is applied together with the HelmRelease that installs its CRDs"
                 if source.built is not None
                 else "this HelmRelease is applied together with NodePools, whose CRDs it installs",
-                note="the dry run fails in a new cluster, because the kind does not exist: Flux applies neither",
+                note="in a new cluster the kind does not exist yet: the dry run fails, and Flux applies neither",
                 help="move the objects to a Kustomization of their own, with `dependsOn`",
                 once=True,
             )

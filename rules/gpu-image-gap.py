@@ -285,7 +285,7 @@ def _ways_out(resolution: resolve.Resolution, gap: resolve.Unlaunchable, context
     named = f"`{family}@{version}`" if version else f"a pinned version of `{family}`"
     ways = [f"use {named}, which has the image"] if family else []
     if gap.since is not None and gap.since > resolution.version and resolution.images.alias:
-        ways.append(f"upgrade to Karpenter {gap.since}, which has it for `{resolution.images.alias.family}`")
+        ways.append(f"upgrade to Karpenter {gap.since} to use the image of `{resolution.images.alias.family}`")
     return ways
 
 

@@ -1,16 +1,16 @@
-"""A chart or its provider is written for another major version of the Helm provider than Terraform takes.
+"""A `helm_release` or the Helm provider is written for another major version than Terraform installs.
 
 Since version 3 of the provider, `set`, `set_list` and `set_sensitive` of a `helm_release` are lists of objects:
 `set = [{ name = ..., value = ... }]`, and `kubernetes` of the provider is an object: `kubernetes = { host = ... }`.
 Before, each was a block. Terraform refuses the form of the other version, so nothing is installed. The rule looks at
 all charts of the root modules that install Karpenter, because a mistake in any chart stops the plan. If
 `required_providers` allows version 3 and the repository has no `.terraform.lock.hcl`,
-`terraform init` takes the newest version.
+`terraform init` installs the newest version.
 
 The rule reports nothing if the version is not known: the root module is not in the repository, or it calls a public
 module that may ask for another version.
 
-There is no edit: the author chooses the version of the provider.
+There is no fix, because the author chooses the version of the provider.
 
 ```yaml bad
 # file: main.tf
@@ -107,9 +107,9 @@ def check(source: Source, context: Context) -> Findings:
     shown = ".".join(map(str, version.at)) if version.is_exact else "the newest version"
     yield Finding(
         at=Span(source, *found.span(1)),
-        message=f"a new `terraform init` takes {shown} of the Helm provider, which refuses blocks of `{found[1]}`"
+        message=f"a new `terraform init` installs {shown} of the Helm provider, which refuses `{found[1]}` blocks"
         if is_new
-        else f"`terraform init` takes version 2 of the Helm provider, which refuses "
+        else f"`terraform init` installs version 2 of the Helm provider, which refuses "
         f"{'an argument' if is_provider else 'a list for'} `{found[1]}`",
         also=[Also(Span(source, *other.span(1)), "refused, too") for other, _ in others[:_MOST]],
         help=_advise(found[1], is_new, is_provider),
@@ -130,6 +130,6 @@ def _list_texts(source: Source, is_whole_root: bool) -> Iterator[tuple[str, int,
 def _advise(name: str, is_new: bool, is_provider: bool) -> str:
     if is_new:
         written = f"{name} = {{ ... }}" if is_provider else f"{name} = [{{ name = ..., value = ... }}]"
-        return f'write `{_OF_VERSION_3.get(name, written)}`, or require version "~> 2.17" of the provider'
+        return f"write `{_OF_VERSION_3.get(name, written)}`, or require version `~>2.17` of the provider"
     written = _OF_VERSION_2.get(name, f"{name} {{ ... }}")
     return f"write `{written}`{'' if is_provider else ' for each value'}, or require version 3 of the provider"

@@ -88,7 +88,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         example = images.family_example(alias, context.kubernetes) if alias else None
         yield Finding(
             at=tag.key_node,
-            message=f"this class finds its subnets or security groups by the tag `{tag.key}`: images rarely have it",
+            message=f"images rarely have the tag `{tag.key}`, by which this class finds subnets or security groups",
             covers=[block] if block is not None else (),
             also=[Also(same.key_node, "this term uses the same tag")],
             note="without an image the class never becomes ready",

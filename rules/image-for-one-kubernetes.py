@@ -90,7 +90,7 @@ def _check_other(node_class: EC2NodeClass, context: Context) -> Findings:
             note="a kubelet must not be newer than the API server, nor more than three minor versions older"
             if refused
             else None,
-            help=f"use `{name.replace(found[1], str(cluster))}`, or an alias, which follows the cluster",
+            help=f"use `{name.replace(found[1], str(cluster))}`, or an alias, which follows the Kubernetes version",
         )
 
 
@@ -127,7 +127,7 @@ def _check_pinned(node_class: EC2NodeClass, context: Context) -> Findings:
             at=node,
             message=f"the image is for Kubernetes 1.{found} only: nodes keep this version when the cluster is "
             "upgraded",
-            help="use an alias, which follows the cluster, or change the version with each upgrade",
+            help="use an alias, which follows the Kubernetes version, or change the version with each upgrade",
         )
 
 

@@ -62,7 +62,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             if found.kubernetes
             else f"`{name}` finds {kinds} images: Karpenter uses the newest for all types",
             note=_comes(found),
-            help="use an alias, which follows the cluster, or write the full name",
+            help="use an alias, which follows the Kubernetes version, or write the full image name",
         )
 
 

@@ -4,7 +4,7 @@ The schemas say for each Karpenter release what the API server accepts: types, r
 lists without duplicates. If an object breaks them, `kubectl apply` fails. In a GitOps repository the sync fails, and
 the cluster does not change. With `--crds`, nodelint uses the CRDs of your own cluster instead.
 
-There is no edit for a required field whose value only the author knows, such as a whole `spec`.
+There is no fix for a required field whose value only the author knows, such as a whole `spec`.
 
 ```yaml bad frame=pool
 spec.weight: "10"

@@ -7,7 +7,7 @@ ever meets the condition, and the controller gets no credentials.
 
 The rule follows references through locals, variables and outputs to the cluster, the module, or the provider.
 
-There is no edit: the reference to the right value differs by module.
+There is no fix: the reference to the right value differs by module.
 
 ```yaml bad
 # file: main.tf
@@ -104,7 +104,10 @@ def _list_principals(source: Source) -> "Iterator[re.Match[str]]":
 
 
 def _kind_of(expression: str, source: Source, blocks: "terraform_trace.TerraformBlocks") -> str | None:
-    """Return what an expression certainly is; None if that is not known, or if it is what belongs there."""
+    """Return what an expression certainly is: the URL of the issuer, the URL of the provider, or an ARN.
+
+    None if it is not known, or is something else.
+    """
     found = blocks.trace(expression, source.path)
     if found is None or not found.attributes:
         return None

@@ -8,7 +8,7 @@ start on the node, and the second one fails because its port is in use.
 For kubeadm the finding is a warning, because a cloud provider can set the providerID. The rule reports nothing if the
 user data mentions a cloud provider or a providerID.
 
-There is no edit: only the author knows which part of the script joins the node and what else the script does.
+There is no fix: only the author knows which part of the script joins the node and what else the script does.
 
 ```yaml bad frame=class
 spec.userData: |

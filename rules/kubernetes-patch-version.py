@@ -4,7 +4,7 @@ EKS chooses the patch itself, with its platform version. It refuses a version wi
 version". eksctl refuses it before it calls EKS. The cluster is never created, or an upgrade fails. The rule reads
 `aws_eks_cluster`, the module `terraform-aws-modules/eks/aws`, and the ClusterConfig of eksctl.
 
-There is no edit: the version is Terraform's, and often the default of a variable.
+There is no fix: the version is Terraform's, and often the default of a variable.
 
 ```yaml bad
 # file: main.tf

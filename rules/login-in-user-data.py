@@ -1,7 +1,7 @@
 r"""User data gives people access to nodes: it fetches SSH keys at the start or allows `sudo` without a password.
 
 Whoever controls the address of the keys can log in to every new node and reach each pod on it. A sudoers line with
-`NOPASSWD` gives an account root rights. Session Manager needs neither keys nor accounts, and it records who did what.
+`NOPASSWD` gives a user root rights. Session Manager needs neither keys nor users, and it records who did what.
 
 The setting opens every node of the class. The rule ignores comments in a script.
 
@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, messages, rule
 
 FETCHES = "fetches SSH keys when the node starts"
-MAKES_ROOT = "gives an account root rights without a password"
+MAKES_ROOT = "gives a user root rights without a password"
 
 
 @rule(

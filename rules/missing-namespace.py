@@ -6,7 +6,7 @@ A Fargate profile, a Pod Identity association and a trust policy only name a nam
 The rule reports nothing if a file creates the namespace in another way, or may do so: the root module is not in the
 repository, or it calls public modules.
 
-There is no edit: the author chooses whether the release or another resource creates the namespace.
+There is no fix: the author chooses whether the release or another resource creates the namespace.
 
 ```yaml bad
 # file: main.tf

@@ -7,7 +7,7 @@ does not become ready.
 Role names belong to one account, in all regions. A path before the name (`/nodes/KarpenterNodeRole`) is not part of
 it. If the account has a role whose name differs only in case or punctuation, the fix writes that name.
 
-There is no edit if no role or profile of the account has a similar name: the file does not say which one is meant.
+There is no fix if no role or profile of the account has a similar name: the file does not say which one is meant.
 
 ```yaml facts
 roles: [KarpenterNodeRole-main]
@@ -49,9 +49,9 @@ from nodelint.api import Context, EC2NodeClass, Finding, Findings, edits, messag
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     selectors.check_region(context.pools(node_class), context.facts, "roles")
-    for what, field, question in (
-        ("role", "instanceProfile", questions.role_question(node_class)),
-        ("instance profile", "role", questions.profile_question(node_class)),
+    for what, field, other, question in (
+        ("role", "instanceProfile", "an instance profile", questions.role_question(node_class)),
+        ("instance profile", "role", "a role", questions.profile_question(node_class)),
     ):
         if question is not None and question.question is not None and not context.facts.exists(question.question):
             right = selectors.spelt_right(question.question, context.facts)
@@ -62,5 +62,5 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
                 edits=edits.if_editable(edits.set_value, question.node, meant) if meant is not None else [],
                 help=f"`{meant}` exists"
                 if meant is not None
-                else f"create the {what}, or use `{field}` if this is the name of that",
+                else f"create the {what}; if this is the name of {other}, use `{field}`",
             )

@@ -7,7 +7,7 @@ true. If an Application has values of Helm, its folder has to hold a Chart.yaml.
 The rule looks at Applications that concern Karpenter, if another Application shows that the address and the revision
 are those of these files. It ignores paths with patterns and placeholders.
 
-There is no edit: only the author knows whether the path is wrong or a file is missing.
+There is no fix: only the author knows whether the path is wrong or a file is missing.
 
 ```yaml bad
 # file: apps/karpenter.yaml

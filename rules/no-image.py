@@ -9,7 +9,7 @@ nodelint searches an id in the region and account of the facts. It searches a na
 unless the term names another `owner`. A tag matches only if key and value match exactly. Only the account that sets
 the tags of an image can see them.
 
-There is no edit if images are missing or not yet available: somebody must build them, or another account must share
+There is no fix if images are missing or not yet available: somebody must build them, or another account must share
 them.
 
 ```yaml facts

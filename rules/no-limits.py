@@ -154,7 +154,7 @@ def _devices(
     shown = f": `{first.at.node.value}` CPUs of {cost[1]} cost ${cost[0]:,.0f} an hour" if cost else ""
     yield Finding(
         at=first.at.key_node,
-        message=f"the limits do not count {'GPUs' if 'nvidia.com/gpu' in devices else 'accelerators'}{shown}",
+        message=f"no limit covers {'GPUs' if 'nvidia.com/gpu' in devices else 'accelerators'}{shown}",
         severity=severity,
         help=f"add a limit of `{max(devices, key=lambda name: devices[name])}`",
     )
@@ -180,8 +180,8 @@ def _check_memory(pool: NodePool, context: Context, apart: int) -> Findings:
         at=cpu.at.key_node,
         # Other rules say that a pool which chooses no types allows too much.
         on_request=not any(item.key in CHOOSING for item in pool_requirements.requirements_of(pool)),
-        message=f"memory is not limited: the cpu limit `{cpu.at.node.value}` allows {least:,}Gi of `{lean}` "
-        f"or {most:,}Gi of `{rich}`",
+        message=f"no limit on memory: the cpu limit `{cpu.at.node.value}` allows {least:,}Gi on `{lean}`, but "
+        f"{most:,}Gi on `{rich}`",
         once=True,
         help="add a limit of memory",
     )

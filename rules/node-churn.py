@@ -90,7 +90,9 @@ def check(pool: NodePool, context: Context, *, days: int = 3, minutes: int = 15)
         also=[Also(written, "does not hold expiry back")] if written is not None and written.items else (),
         note="if you change the value, Karpenter replaces the nodes once more, because the hash of the template "
         "changes",
-        help="the default is 720h" if length else "if nodes must not expire, write `Never`; the default is 720h",
+        help="use a longer time; the default is 720h"
+        if length
+        else "if nodes must not expire, write `Never`; the default is 720h",
     )
 
 

@@ -7,7 +7,7 @@ sets, including `karpenter.sh/unregistered`, and Karpenter plans pods for nodes 
 
 Write labels and taints into `spec.template` of the NodePool. Then pods can select them.
 
-There is no edit for a label that the kubelet refuses: if pods select it, they need its new name as well.
+There is no fix for a label that the kubelet refuses: if pods select it, they need its new name as well.
 
 ```yaml bad frame=class
 spec.userData: |

@@ -9,7 +9,7 @@ The rule reads the policies that Terraform attaches to the role of a class: `aws
 `managed_policy_arns`, and lists that a module for roles gets. It reports nothing if the role gets a policy that is
 not one of AWS's, if a policy is not known, or if the role is given to another module.
 
-There is no edit: the file that attaches the policies is not that of the class.
+There is no fix: the file that attaches the policies is not that of the class.
 
 ```yaml bad
 # file: main.tf

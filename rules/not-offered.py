@@ -8,7 +8,7 @@ If another zone of the region offers the type, the note names that zone. You can
 
 The fix removes the value from the list. It is safe, because Karpenter cannot launch such a type.
 
-There is no edit for a type that other zones offer: add a subnet in one of them, or choose another type.
+There is no fix for a type that other zones offer: add a subnet in one of them, or choose another type.
 
 ```yaml facts
 zones: {us-east-1a: use1-az4, us-east-1b: use1-az6, us-east-1c: use1-az1}

@@ -138,5 +138,5 @@ def _examples(left: TypeSet, newer: dict[str, TypeSet], resolution: resolve.Reso
 
 def _message(families: Sequence[str], twin: resolve.CheaperEquivalent, behind: int) -> str:
     listed = messages.short(", ".join(f"`{family}`" for family in families), 30)
-    old = f"{listed} {'is' if len(families) == 1 else 'are'} {behind} or more generations old"
+    old = f"{listed} {'is' if len(families) == 1 else 'are'} at least {behind} generations behind the newest"
     return messages.first_fitting(f"{old}: `{twin.other}` costs {twin.saved:.0%} less than `{twin.own}`", old)

@@ -9,8 +9,8 @@ of $0.10 an hour for a cluster). After that, AWS upgrades the control plane on a
 old version, and a release of Karpenter that does not support the new version runs untested.
 
 The rule looks only at releases that files of the repository state, not at those that a flag or the configuration
-sets. It reports each once in a run. The option `days` sets how long before the end the rule begins to report a
-Kubernetes version.
+sets. It reports each once, at the line that states it. The option `days` sets how long before the end the rule begins
+to report a Kubernetes version.
 
 ```yaml bad frame=pool karpenter=1.13.1 today=2026-09-20
 ```
@@ -46,22 +46,22 @@ from nodelint.api import Context, Finding, Findings, NodePool, manifest, release
 def check(pool: NodePool, context: Context, *, days: int = 30) -> Findings:
     if context.today is None:
         return
-    pools = (o for o in context.objects if isinstance(o, NodePool) and manifest.served(o, context.karpenter))
-    if next(pools, None) is not pool:
+    of_file = (o for o in context.objects if isinstance(o, NodePool) and o.source is pool.source)
+    if next((o for o in of_file if manifest.served(o, context.karpenter)), None) is not pool:
         return
     chosen, found = context.chosen, []
     if chosen is None or (chosen.karpenter_from is not None and not chosen.later):
         found += _check_karpenter(context.karpenter, context.today)
     if context.kubernetes is not None and (chosen is None or chosen.kubernetes_from is not None):
         found += _check_kubernetes(context.kubernetes, context.today, days)
-    if found:
+    for message, note, way, presses in found:
         yield Finding(
             at=pool.name_node,
-            message="; ".join(message for message, *_ in found),
-            severity="warning" if any(presses for *_, presses in found) else None,
-            note=found[-1][1],
-            help=found[0][2],
-            once=True,
+            message=message,
+            severity="warning" if presses else None,
+            note=note,
+            help=way,
+            once=message,
         )
 
 

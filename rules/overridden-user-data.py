@@ -37,9 +37,9 @@ spec.userData: |
 from nodelint.api import Also, Context, EC2NodeClass, Edit, Finding, Findings, edits, rule
 
 ALWAYS = {
-    "maxPods": "it sets the number that it plans with",
-    "clusterDNS": "it sets the cluster's DNS",
-    "registerWithTaints": "it sets the NodePool's taints",
+    "maxPods": "the number of pods that it plans with",
+    "clusterDNS": "the cluster's DNS address",
+    "registerWithTaints": "the NodePool's taints",
 }
 
 
@@ -67,10 +67,10 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         changes: list[Edit] = []
         if node is None and setting.name != "registerWithTaints":
             changes = edits.if_editable(data.moved, setting, node_class)
-        why = ALWAYS.get(setting.name) if node is None else "spec.kubelet sets it too, and wins"
+        value = ALWAYS.get(setting.name) if node is None else "the value in spec.kubelet"
         yield Finding(
             at=data.places.locate(setting.start, setting.end),
-            message=f"Karpenter overwrites `{setting.written}` in userData: {why}",
+            message=f"Karpenter replaces `{setting.written}` in userData by {value}",
             edits=changes,
             also=[Also(node, "this value is used")] if node is not None else [],
             help="set taints in the NodePool's template"
@@ -81,7 +81,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     if data is not None and cluster is not None:
         yield Finding(
             at=data.places.locate(*cluster),
-            message="Karpenter overwrites the cluster settings in userData: it sets name, endpoint and certificate",
+            message="Karpenter replaces name, endpoint and certificate of the cluster in userData by its own",
             severity="info",
             help="remove these settings",
         )

@@ -6,7 +6,7 @@ of Karpenter's controller names another role, each launch fails with `Unauthoriz
 The rule compares the roles that Terraform lets the controller pass with the role of an EC2NodeClass that the same
 root module creates. It reports nothing if one of the roles is not known.
 
-There is no edit: either the policy or the class is wrong.
+There is no fix: either the policy or the class is wrong.
 
 ```yaml bad
 # file: main.tf
@@ -117,7 +117,7 @@ def check(source: Source, context: Context) -> Findings:
         if written and all(node_roles.names_role(text, source.path, made, blocks) is False for text in written):
             yield Finding(
                 at=passing[0].at,
-                message=f"the controller may pass another role, not `{made.block.address}` of the nodes: EC2 refuses "
+                message=f"the controller may not pass `{made.block.address}`, the role of the nodes: EC2 refuses "
                 "each launch",
                 also=[Also(role, "the role of the nodes"), Also(made.block.at, "creates the role")],
                 help=f"allow `{_PASS}` on the role of the nodes",

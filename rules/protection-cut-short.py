@@ -70,7 +70,7 @@ def check(workload: "cluster_objects.Workload", context: Context, *, minutes: in
         message=f"NodePool `{pool.name}` ends a drain after `{node.value}`: Karpenter then deletes these pods anyway",
         also=[Also(node, "after this time Karpenter deletes every pod")],
         note="with a `terminationGracePeriod`, Karpenter also replaces their nodes for drift",
-        help="set a longer time than the longest run, or use a separate NodePool for these pods",
+        help="set a time longer than the longest job runs, or use a separate NodePool for these pods",
     )
 
 

@@ -8,7 +8,7 @@ The rule looks at subnets with `map_public_ip_on_launch` or with a route to an i
 `terraform-aws-modules/vpc/aws`. It reports nothing if no EC2NodeClass selects subnets by this tag alone, or if no
 private subnets have the tag with this value: then public nodes are meant.
 
-There is no edit: somebody may need the tag for other things.
+There is no fix: somebody may need the tag for other things.
 
 ```yaml bad
 # file: main.tf

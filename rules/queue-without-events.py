@@ -7,7 +7,7 @@ drops the events. In both cases the controller starts and reports no error, but 
 
 The rule reports nothing if another module or an output holds the ARN of the queue: something else may fill it.
 
-There is no edit: several resources are missing.
+There is no fix: several resources are missing.
 
 ```yaml bad
 # file: main.tf

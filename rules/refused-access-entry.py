@@ -6,7 +6,7 @@ module `terraform-aws-modules/eks/aws//modules/karpenter` creates an entry from 
 argument `node_iam_role_arn`. For a role that has an entry, set `create_access_entry = false`. Whether a plan fails at
 once depends on the order in which Terraform creates the node group and the entry.
 
-There is no edit: the author chooses which of the two entries stays.
+There is no fix: the author chooses which of the two entries stays.
 
 A cluster in the mode `CONFIG_MAP` accepts no access entries at all. It is the mode of an `aws_eks_cluster` without
 `access_config`, and of version 19 of the module and older ones.
@@ -212,11 +212,11 @@ def _describe_other(
         at=entry.block.at,
         message="the role already has an access entry: EKS refuses this one"
         if is_later
-        else "the role gets another access entry: EKS refuses the one that comes second",
+        else "this role has two access entries: EKS refuses the second one",
         note=how,
         severity=None if is_later or is_call else "warning",
         also=[Also(other.at, "has the role")],
-        help="set `create_access_entry = false`" if is_call else "remove the entry",
+        help="set `create_access_entry = false`" if is_call else "remove this access entry",
     )
 
 

@@ -4,7 +4,7 @@ Terraform refuses the whole configuration: "Missing required argument" or "Unsup
 access entries and associations of EKS, roles, policies, instance profiles and OIDC providers of IAM, and the policy
 of a queue. It looks at all files of the root modules that install Karpenter or create its objects.
 
-There is no edit: the author knows the value that is missing.
+There is no fix: the author knows the value that is missing.
 
 ```yaml bad
 # file: main.tf

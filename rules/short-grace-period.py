@@ -65,6 +65,6 @@ def check(pool: NodePool, context: Context, *, minutes: int = 10, jobs: int = 30
         at=node,
         message=f"after a drain of `{written}` {left} deleted, also pods that a PDB protects",
         strict=length > minutes * 60,
-        note="`karpenter.sh/do-not-disrupt` does not keep them either",
+        note="`karpenter.sh/do-not-disrupt` does not protect these pods either",
         help="set `terminationGracePeriod` to the time that the longest job needs, for example `1h` or `24h`",
     )

@@ -48,5 +48,5 @@ def check(node_class: EC2NodeClass, context: Context, *, times: int = 2) -> Find
             message=f"the class reserves {found.reserved} MiB for kubelet and system:"
             f" `{found.name}` needs {found.default} MiB",
             note="a node full of pods runs out of memory: the kernel kills processes, or the node becomes NotReady",
-            help="remove memory from kubeReserved: the default grows with the number of pods of a type",
+            help="remove memory from kubeReserved: the default grows with the pods that an instance type allows",
         )

@@ -61,7 +61,7 @@ def check(pool: NodePool, context: Context) -> Findings:
             name = messages.short(str(other.name), 30)
             yield Finding(
                 at=pool_requirements.values_at(asking),
-                message=f"any pod can get a spot node of this NodePool, but the spot nodes of `{name}` need a "
+                message=f"any pod can start on spot in this NodePool, but the NodePool `{name}` requires a "
                 "toleration",
                 also=[Also(taint.node, "this taint means that pods opt in to spot capacity")],
                 help="allow only on-demand capacity, or remove the other pool's taint",

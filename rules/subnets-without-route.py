@@ -6,7 +6,7 @@ reach only the VPC.
 
 The rule reports nothing if a file creates VPC endpoints, routes, a NAT instance, a transit gateway or the like.
 
-There is no edit: a NAT gateway costs money, and the author may prefer VPC endpoints.
+There is no fix: a NAT gateway costs money, and the author may prefer VPC endpoints.
 
 ```yaml bad
 # file: main.tf

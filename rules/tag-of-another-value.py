@@ -7,7 +7,7 @@ The rule compares the selectors with the tags that Terraform's files set, with l
 variable files filled in. It reports nothing if the value of one tag is not known, if another class of the files does
 match, or if other tools set the tag as well.
 
-There is no edit: only the author knows which of the two values is right.
+There is no fix: only the author knows which of the two values is right.
 
 ```yaml bad
 # file: main.tf
@@ -99,7 +99,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         shown = " or ".join(f"`{messages.short(str(value), 40)}`" for value in sorted(map(str, values))[:2])
         yield Finding(
             at=first.node,
-            message=f"no {what} have this value of `{messages.short(key, 40)}`: Terraform writes {shown}",
+            message=f"the {what} get {shown} as `{messages.short(key, 40)}` from Terraform, not this value",
             also=[Also(tag.at, "Terraform writes this tag") for tag in made[:2]],
             note="the selector finds nothing, so the class is never ready",
             severity="error" if is_certain else None,

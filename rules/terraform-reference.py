@@ -6,7 +6,7 @@ refuse a name with a dot. So kubectl sends the text unchanged. The API server re
 role, a tag or an image, it matches nothing. The same is true without `${}`, also in a heredoc of Terraform: there
 `module.karpenter.node_role` is an ordinary text.
 
-There is no edit: what fills in the file is in another file or does not exist yet.
+There is no fix: what fills in the file is in another file or does not exist yet.
 
 ```yaml bad frame=class
 spec.role: ${var.node_role}
@@ -78,7 +78,7 @@ def check(obj: Object, context: Context) -> Findings:
         at=first,
         message=f"`{written}` is a Terraform reference, and nothing replaces it {where}",
         also=[Also(place, "this reference also fails") for place in places[1 : SEVERAL + 1]],
-        note="the API server refuses it as a name" if is_name else "Kubernetes takes it as the value",
+        note="the API server refuses it as a name" if is_name else "Kubernetes stores this text itself as the value",
         help=f"write `${{{written}}}`" if is_terraform else HELP,
         covers=bare,
         suggestions=_ways(places, is_terraform),

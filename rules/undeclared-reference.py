@@ -8,7 +8,7 @@ repository, or the version of a public module, does not have.
 The rule reports nothing if files may be missing: Terragrunt or another tool writes files into the folder, git ignores
 Terraform files, or many names are not declared, as in an excerpt for readers.
 
-There is no edit: only the author knows which name is meant.
+There is no fix: only the author knows which name is meant.
 
 ```yaml bad
 # file: main.tf

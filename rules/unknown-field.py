@@ -3,7 +3,7 @@ r"""A field does not exist in any release of Karpenter, or it is in the wrong pl
 `kubectl apply` validates strictly and refuses the object. Other clients silently drop the field. nodelint names the
 field that was probably meant, and fixes the name if only the spelling is wrong. It moves fields that v1 moved, such
 as `expireAfter` and `kubelet` of a NodePool. If the API server may have accepted the object without the field, the
-fix is unsafe: with the corrected field, Karpenter replaces nodes.
+fix is unsafe: the corrected field takes effect, and can make Karpenter replace nodes.
 
 ```yaml bad frame=pool
 spec.template.spec.expiresAfter: 720h # a month
@@ -26,8 +26,8 @@ spec.template.spec.taints:
 ```
 
 A NodeClass of EKS Auto Mode has few of the fields of an EC2NodeClass. The finding names the field to use instead. AWS
-adds fields without a release number. If an unknown field resembles no known one, the finding is a warning with the
-date of the known fields.
+adds fields without a release number. If an unknown field resembles no known one, the finding is a warning that
+names the date up to which nodelint knows the fields.
 
 ```yaml bad frame=node-class
 spec.userData: "#!/bin/bash"

@@ -124,7 +124,8 @@ def _check_node_group_label(
             written = ", ".join(item.texts)
             yield Finding(
                 at=item.key_node,
-                message=f"this label belongs to EKS node groups: nodes get it as `{written}`, but can be {others[0]}",
+                message=f"Karpenter only copies this label of EKS node groups: nodes labelled `{written}` can "
+                f"be {others[0]}",
                 severity="warning",
                 help=f"require `{keys.CAPACITY_TYPE}`: only this label decides what Karpenter launches",
             )

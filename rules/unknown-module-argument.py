@@ -9,7 +9,7 @@ all files of the root modules that install Karpenter or create its objects, also
 The rule reports nothing if the version is not known, or if a newer version than nodelint knows may have the
 argument.
 
-There is no edit: an argument with another name may take another value.
+There is no fix: an argument with another name may take another value.
 
 ```yaml bad
 # file: main.tf

@@ -42,7 +42,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     program = messages.short(" ".join(script.text[first.start : first.end].split()), 40)
     yield Finding(
         at=script.places.locate(first.start, first.end),
-        message=f"`{program}` {first.what} each time a node starts",
+        message=f"`{program}` {first.what}, each time a node starts",
         also=[Also(script.places.locate(action.start, action.end), action.what) for action in found[1:6]],
         note="nodes of one class can differ; if the server cannot be reached, a node starts without it",
         help="put the program into the image, or pin its version and serve it from S3",

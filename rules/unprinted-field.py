@@ -1,9 +1,9 @@
-r"""A template prints some fields of a value one by one but not all, so the others are silently dropped.
+r"""A template prints some fields of a value by name and forgets others, which are silently dropped.
 
 If the values contain a taint with `value: gpu`, but the template prints only `key` and `effect`, the taint gets no
 value, and there is no error. The rule looks at loops over taints, requirements and budgets. It also looks at values
-that are named like a field of the object, are next to printed values, and are not printed by any template. It reads
-the chart's `values.yaml`, the `values-….yaml` next to it, and the test values in `ci/`.
+that stand beside printed values, have the name of a field of the object, and that no template prints. It reads the
+chart's `values.yaml`, the `values-….yaml` next to it, and the test values in `ci/`.
 
 `toYaml` prints all fields of a value.
 

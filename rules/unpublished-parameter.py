@@ -53,7 +53,9 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         whole = path.endswith("/image_id")
         yield Finding(
             at=node,
-            message=f"no published image has the path `…/{last}`" if whole else f"`…/{last}` holds no image id",
+            message=f"AWS publishes no SSM parameter `…/{last}`"
+            if whole
+            else f"`…/{last}` is not the parameter of an image id",
             edits=edits.if_editable(edits.set_value, node, meant),
             note="the term finds no image",
             help=f"AWS publishes `{messages.short(meant, 90)}`",

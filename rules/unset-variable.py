@@ -63,8 +63,9 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 def _is_filled_in(node_class: EC2NodeClass, context: Context) -> bool:
-    """Return whether a tool may fill in variables in the file, or in another file of its folder: fields outside the
-    user data contain variables, too.
+    """Return whether another tool seems to fill in the variables of the file.
+
+    The name of the file says so, or an object in its folder has variables outside of the user data.
     """
     path = node_class.source.path
     folder, _, name = path.rpartition("/")

@@ -136,7 +136,10 @@ def _check_found(node_class: EC2NodeClass, context: Context) -> Findings:
 
 
 def _strangers(image_set: Sequence[snapshot.MachineImage]) -> list[snapshot.MachineImage]:
-    """Return the images of other accounts. If the term also finds own images, the images of Amazon are included."""
+    """Return the images that belong neither to the own account nor to Amazon.
+
+    If the term also finds own images, own images are meant: those of Amazon are then returned as well.
+    """
     found = [image for image in image_set if image.owner not in questions.DEFAULT_OWNERS]
     if any(image.owner == "self" for image in image_set):
         found += [image for image in image_set if image.owner == "amazon"]

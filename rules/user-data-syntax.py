@@ -12,7 +12,7 @@ strings, even if they look like numbers.
 
 nodelint does not parse shell and PowerShell.
 
-There is no edit for settings that cannot be read, because their meaning is not clear.
+There is no fix for settings that cannot be read, because their meaning is not clear.
 
 ```yaml bad frame=class
 spec.userData: |

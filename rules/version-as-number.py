@@ -8,7 +8,7 @@ The rule follows the version of the cluster, of the module for EKS and of node g
 variables, locals and calls of modules. In the ClusterConfig of eksctl, and as the version of a chart in a HelmRelease
 of Flux or an Application of Argo CD, a number is always refused: the fields take a string.
 
-There is no edit: the value may stand in a file that nodelint does not change.
+There is no fix: the value may stand in a file that nodelint does not change.
 
 ```yaml bad
 # file: main.tf

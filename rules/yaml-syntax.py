@@ -171,7 +171,7 @@ def _end_of_line(text: str, at: int) -> int:
 
 
 def _indents(source: Source, at: int) -> Iterator[tuple[str, list[Edit]]]:
-    """Yield edits that move the key at a place, with the lines below it, to the column of a key above."""
+    """Yield edits that move a key, with the lines below it, to the indentation of a key above it."""
     text = source.text
     start = text.rfind("\n", 0, at) + 1
     own = len(text[start:at]) - len(text[start:at].lstrip(" "))

@@ -11,8 +11,8 @@ The rule does not judge a NodePool that lists only zones of another region.
 
 The fixes are safe: Karpenter launches no node of this class in a zone without a subnet.
 
-There is no edit for a zone that a label sets, because a label has one value and the subnets may be in several zones.
-There is no edit either if several requirements set zones, because it is not clear which one is meant.
+There is no fix for a zone that a label sets, because a label has one value and the subnets may be in several zones.
+There is no fix either if several requirements set zones, because it is not clear which one is meant.
 
 ```yaml facts
 subnets:

@@ -298,7 +298,7 @@ def _nothing(run: _Run) -> NoReturn:
 
 
 def _unread(run: _Run, report: Report | None = None) -> list[UnreadGroup]:
-    """Return the files that were not read and contain, or may contain, objects."""
+    """Return groups of files that were not read and may contain objects, each with the reason."""
     broken = [path for path, _ in run.found.unreadable]
     more = _list_unread_forms(run, report)
     if not broken:

@@ -18,38 +18,35 @@ if TYPE_CHECKING:
     from nodelint.commands._output import Output
 
     class ConfigFlags(TypedDict):
-        """The options of `commands.config_options`."""
+        """The options about the configuration: `--config` and `--isolated`."""
 
         config: str | None
         isolated: bool
 
     class VersionFlags(ConfigFlags):
-        """The options of `commands.versions`."""
+        """The options about the target and the configuration, such as `--karpenter-version` and `--config`."""
 
         kubernetes_version: str | None
         karpenter_version: str | None
 
     class ExcludeFlags(TypedDict):
-        """The options of `commands.exclude`."""
+        """The options about files that are not read: `--exclude` and `--no-ignore`."""
 
         exclude: tuple[str, ...]
         respect_gitignore: bool | None
 
     class PathFlags(ExcludeFlags):
-        """The options of `commands.exclude` and `commands.include`."""
+        """The options about files that are read: `--include`, `--exclude` and `--no-ignore`."""
 
         include: tuple[str, ...]
 
     class ValuesFlags(TypedDict):
-        """The options of `commands.values`."""
+        """The option `--values`."""
 
         values: tuple[str, ...]
 
-    class RenderingFlags(TypedDict):
-        """The options of `commands._lint_setup.rendering_options`."""
-
-    class JudgingFlags(PathFlags, ValuesFlags, RenderingFlags):
-        """The options of `commands._lint_setup.judging_options`."""
+    class JudgingFlags(PathFlags, ValuesFlags):
+        """The options that decide which rules judge which files, and with which schemas."""
 
         crds: str | None
         jobs: str | None
@@ -68,14 +65,14 @@ if TYPE_CHECKING:
         snapshot: str | None
 
     class AwsFlags(SnapshotFlags):
-        """The options of `commands._facts.facts_options`."""
+        """The options about facts from AWS: `--live`, `--aws-profile` and `--max-age`."""
 
         live: bool
         aws_profile: str | None
         max_age: timedelta | None
 
     class CheckSettingFlags(JudgingFlags, AwsFlags, VersionFlags):
-        """The options of `nodelint check` for settings and facts."""
+        """The options of `nodelint check` that decide what is judged: files, rules, facts and releases."""
 
         fail_on: str | None
         baseline: str | None
@@ -112,10 +109,10 @@ if TYPE_CHECKING:
         crds: str | None
 
     class PlanSettingFlags(JudgingFlags, SnapshotFlags, VersionFlags):
-        """The options of `nodelint plan` for settings and facts."""
+        """The options of `nodelint plan` that decide what is judged: files, rules, facts and releases."""
 
     class RefreshFlags(ExcludeFlags, VersionFlags):
-        """The options of `nodelint refresh` for paths and versions."""
+        """The options of `nodelint refresh` that choose files and releases."""
 
     class PolicyFlags(ConfigFlags):
         """The options of `nodelint policy`."""
@@ -140,7 +137,7 @@ if TYPE_CHECKING:
     class WhyFlags(ExcludeFlags, AwsFlags, VersionFlags):
         """The options of `nodelint why`."""
 
-    class UpgradeFlags(PathFlags, ValuesFlags, RenderingFlags, AwsFlags, ConfigFlags):
+    class UpgradeFlags(PathFlags, ValuesFlags, AwsFlags, ConfigFlags):
         """The options of `nodelint upgrade`."""
 
         kubernetes_version: str | None

@@ -177,7 +177,10 @@ class GroupedCommand(click.Command):
 
 
 def _find_meant_option(name: str, own: Collection[str], ctx: click.Context) -> str:
-    """Return the end of a message about an unknown option: the option that is meant, or the command that has it."""
+    """Return the end of a message about an unknown option: the option that is meant, or the command that has it.
+
+    If there is neither, it names the command's help.
+    """
     from nodelint.model.messages import nearest_name
 
     words = _MEANT.get(name)

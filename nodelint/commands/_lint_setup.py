@@ -116,20 +116,26 @@ def _which_rules() -> tuple[Callable[[Any], Any], ...]:
 
 
 class Judging(NamedTuple):
-    """All input to judge an inventory; `context_sources` are read for context, `file` is the file of the facts."""
+    """All input to judge an inventory; `context_sources` are read for context, `file` is the file of the facts.
+
+    `is_part`: the files are a part of their repository.
+    """
 
     session: Session
     target: Target
     context_sources: list[Source]
     file: str | None
     inventory: Inventory
+    is_part: bool = False
 
     @property
     def request(self) -> LintRequest:
         """Return the lint request for the inventory."""
         from nodelint.lint.engine import LintRequest
 
-        return LintRequest(self.target, self.session.rules, self.session.selection, self.context_sources)
+        return LintRequest(
+            self.target, self.session.rules, self.session.selection, self.context_sources, None, self.is_part
+        )
 
     @property
     def reported(self) -> list[str]:
@@ -167,6 +173,7 @@ def judging_of(
 ) -> Judging:
     """Return the input to judge an inventory; end the run if rules, CRDs or a snapshot cannot be used."""
     from nodelint.commands._facts import facts_for
+    from nodelint.files.discover import list_roots_around
     from nodelint.model.documents import objects
     from nodelint.model.manifest import EC2NodeClass
 
@@ -176,7 +183,8 @@ def judging_of(
     classes = [obj for obj in judged if isinstance(obj, EC2NodeClass)]
     choose = session.choose(found)
     facts, file = facts_for(fact_flags, session, paths, classes, choose)
-    return Judging(session, session.target(facts, choose), sources, file, inventory)
+    is_part = bool(list_roots_around(found))
+    return Judging(session, session.target(facts, choose), sources, file, inventory, is_part)
 
 
 def judge_of(jobs: int | None, inventory: Inventory | None = None, memory: ResultCaches | None = None) -> Judge:

@@ -84,8 +84,8 @@ def command(paths: Sequence[str], prune: bool, **flags: Unpack[BaselineFlags]) -
     except ConfigError as error:
         unusable(error)
     parts = baseline.split(report, old, root, paths or (os.curdir,), ready.reported, ready.comparing)
-    known_findings = parts.kept if prune else parts.unjudged
-    written = report._replace(results=()) if prune else report
+    known_findings = parts.kept if prune or parts.is_part else parts.unjudged
+    written = report._replace(results=()) if prune else parts.new if parts.is_part else report
     try:
         replace(path, baseline.write(written, root, known_findings).encode())
     except OSError as error:

@@ -135,8 +135,9 @@ def _describe_survey(seen: Survey) -> str:
 
 
 def _setting(key: str, name: str, stated: Sequence[Evidence], otherwise: str) -> list[str]:
-    """Return the lines of one setting as comments: the files that state the release decide, so checks follow an
-    upgrade.
+    """Return the lines of one setting, commented out.
+
+    The files of the repository state the release. With the setting, checks would not follow an upgrade.
     """
     if not stated:
         example = "1.4" if key.startswith("karpenter") else "1.33"

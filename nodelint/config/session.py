@@ -263,13 +263,15 @@ class Session:
     def _stated(self, found: Discovery) -> StatedSettings:
         from nodelint.releases.settings import INSTALLING, StatedSettings
 
-        def find() -> Sequence[ControllerInstall]:
+        @cache
+        def read_stating() -> Sequence[Source]:
             from nodelint.files.discover import stating
 
+            return stating(found, self.settings.paths_left_out)
+
+        def find() -> Sequence[ControllerInstall]:
             # A kustomization that generates a ConfigMap of values states no release itself.
-            sources = {
-                source.path: source for source in (*found.sources, *stating(found, self.settings.paths_left_out))
-            }
+            sources = {source.path: source for source in (*found.sources, *read_stating())}
             if not any(word in source.text for source in sources.values() for word in INSTALLING):
                 return ()
             from nodelint.inventory.controller_installs import find_installs
@@ -278,7 +280,7 @@ class Session:
 
         judged = {source.path for source in found.sources}
         others = [source for source in found.stating if source.path not in judged]
-        return StatedSettings(find, others, (*found.sources, *others))
+        return StatedSettings(find, others, (*found.sources, *others), read_stating)
 
 
 def _bundled() -> dict[str, Rule]:

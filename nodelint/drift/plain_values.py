@@ -66,7 +66,7 @@ def moment(value: object) -> datetime | None:
 
 
 def length(value: object) -> timedelta | None:
-    """Return a duration such as `1h30m`. None for `Never`, and for a value that is no duration."""
+    """Return a duration such as `1h30m`. None for `Never`, for no duration, and for more than 31 years."""
     number = seconds(value) if isinstance(value, str) else None
     if number is None or abs(number) > _DAYS:
         return None

@@ -31,7 +31,10 @@ class LabelColumns:
         return self._positions
 
     def column(self, key: str) -> tuple[str | None, ...]:
-        """Return the value of a label for each type, in the order of names."""
+        """Return the value of a label for each instance type, in the order of `names`.
+
+        It is None for a type that lacks the label.
+        """
         return self.columns.labels(self.labels.index(key))
 
     def sets(self, key: str) -> dict[str, TypeSet]:

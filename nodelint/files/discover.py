@@ -7,17 +7,17 @@ import os
 from nodelint.base.budget import RUN
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.contents import concerns_karpenter, display_path, explain_packed, read_content
-from nodelint.files.file_keywords import FileKeywords, find_buffers, may_make_pods, may_state
+from nodelint.files.file_keywords import FileKeywords, find_buffers, may_be_related, may_make_pods, may_state
 from nodelint.files.folders import Discovery, list_files
 from nodelint.files.gate import gate
 from nodelint.files.globs import NOTHING, READ_ALL, Excluded, Globs
 from nodelint.files.kept_contents import file_contents
-from nodelint.files.safe_read import error_reason, is_inside, repository
+from nodelint.files.safe_read import error_reason, find_top, is_below, is_inside, repository
 from nodelint.forms.registry import TABLE
 from nodelint.text.keywords import bytes_hold_keyword
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from nodelint.forms.registry import FormRow, FormTable
     from nodelint.text import Source
@@ -77,15 +77,49 @@ def discover(
                 _take_file(file, path, block, on_file)
     block.sort_in()
     requested = frozenset(found.seen)
-    read: set[str] = set()
-    for more in (_list_read_with(found) if found.named else (), _list_users(found) if found.folders else ()):
-        for file in more:
-            read = read or {os.path.abspath(path) for path in found.seen}  # a path may be named in several ways
-            if os.path.abspath(file) not in read and not exclude.match(file):
-                _take_file(file, file, block, on_file)
+    for file in _list_needed(found, exclude, include, block):
+        _take_file(file, file, block, on_file)
     block.sort_in()
     found.read_with.update(found.seen - requested)
     return found
+
+
+def _list_needed(found: Discovery, exclude: Excluded, include: Globs, block: _Block) -> Iterator[str]:
+    """Yield the files that were not requested but are rendered with those that were. The caller reads them."""
+    read: set[str] = set()
+    for more in (
+        _list_read_with(found) if found.named else (),
+        _list_users(found) if found.folders else (),
+        _list_related(found, exclude, include),
+    ):
+        for file in more:
+            read = read or {os.path.abspath(path) for path in found.seen}  # a path may be named in several ways
+            if os.path.abspath(file) not in read and not exclude.match(file):
+                yield file
+        block.sort_in()
+
+
+def _list_related(found: Discovery, exclude: Excluded, include: Globs) -> Iterable[str]:
+    """Return the files elsewhere in the repository that use the requested ones, or that these use."""
+    top = _find_whole(found)
+    if top is None or not any(map(may_be_related, found.seen)):
+        return ()
+    from nodelint.files.related import list_related
+
+    return list_related(top, found, exclude, include)
+
+
+def _find_whole(found: Discovery) -> str | None:
+    """Return the repository, or the working folder, of which a part was requested. None if all of it was."""
+    first = next(iter([*found.folders, *map(os.path.abspath, sorted(found.named))]), None)
+    if first is None:
+        return None
+    working = os.getcwd()
+    top = find_top(first if os.path.isdir(first) else os.path.dirname(first))
+    top = working if top is None and is_below(first, working) else top
+    if top is None or gate.refusal(top) is not None or any(is_below(top, folder) for folder in found.folders):
+        return None
+    return top
 
 
 def _list_read_with(found: Discovery) -> Iterator[str]:
@@ -324,14 +358,19 @@ def _take_file(file: str, path: str, block: _Block, on_file: Callable[[int], Non
         found.sources.append(data)
 
 
+def list_roots_around(found: Discovery) -> list[str]:
+    """Return the repositories of which the run reads only a part."""
+    folders = {os.path.dirname(source.path) for source in found.sources if source.path != "-"}
+    roots = sorted({root for folder in map(os.path.abspath, folders) if (root := repository(folder)) is not None})
+    return [root for root in roots if not any(is_inside(root, folder) for folder in found.folders)]
+
+
 def stating(found: Discovery, exclude: Excluded = READ_ALL) -> list[Source]:
     """Return the files that may state a release, also from the rest of the repositories around the sources.
 
     Files of the rest that cannot be read are skipped: nobody requested them.
     """
-    folders = {os.path.dirname(source.path) for source in found.sources if source.path != "-"}
-    roots = sorted({root for folder in map(os.path.abspath, folders) if (root := repository(folder)) is not None})
-    roots = [root for root in roots if not any(is_inside(root, folder) for folder in found.folders)]
+    roots = list_roots_around(found)
     seen = {os.path.abspath(path) for path in (*found.seen, *found.glanced)} if roots else set()
     more = Discovery()
     for root in roots:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
 from nodelint.base.types import TYPE_CHECKING
+from nodelint.files.contents import read_content
 from nodelint.forms.registry import TABLE
+from nodelint.text.keywords import bytes_hold_keyword
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -37,6 +41,9 @@ NODE_GROUPS = (
     *(b"argateProfiles", b"fargate_profiles", b"NodegroupName", b"AWSManagedMachinePool", b"AWS::EKS::Nodegroup"),
 )
 NODE_GROUP_PARTS = (b"roup", b"argate", b"MachinePool")
+CONTROLLERS = (b"toolkit.fluxcd.io", b"argoproj.io/")
+"""A file with an object that applies a folder or installs a chart of the repository contains one of these."""
+_USES_OTHERS = (".tf", ".tofu", ".tf.json", ".hcl", ".tfvars", ".tpl")
 # These are below the key `settings` of the chart, also if a value is set by its path.
 _ABOVE_SETTINGS, _SETTINGS = (
     b"settings",
@@ -143,3 +150,15 @@ def find_buffers(data: bytes) -> str | None:
     Such documents do not mention Karpenter.
     """
     return r"\bCapacityBuffer\b" if data.find(_BUFFERS) >= 0 and data.find(_BUFFER_GROUP) >= 0 else None
+
+
+def may_be_related(path: str) -> bool:
+    """Return whether a file may be rendered together with files of other folders."""
+    if path.endswith((*_USES_OTHERS, *TABLE.templates)) or os.path.basename(path) in TABLE.names:
+        return True
+    data = read_content(path, []) if path.endswith((".yaml", ".yml")) else None
+    if not isinstance(data, bytes):
+        return False
+    if data.find(b"apiVersion") < 0 and data.find(b"kind:") < 0:
+        return True  # values
+    return bytes_hold_keyword(data) or holds_any(data, CONTROLLERS)

@@ -98,8 +98,10 @@ class Daemons:
 
 
 def _are_of_two_clusters(path: Sequence[str], other: Sequence[str], common: int) -> bool:
-    """Return whether two files with `common` leading folders may be for two clusters: their other folders name
-    examples, or other environments or regions.
+    """Return whether two files with `common` leading folders are probably for two clusters.
+
+    They are if the folders below the shared ones name different environments or regions. They are also if one of
+    these folders, or the last shared folder, is a folder of examples.
     """
     if path[:-1] == other[:-1]:
         return False

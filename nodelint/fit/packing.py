@@ -308,8 +308,10 @@ class _Batch:
         self._wanted: dict[tuple[int, int], list[Requirements]] = {}
 
     def asks(self, pool: EmptyPool, number: int) -> list[Requirements]:
-        """Return the requirements of a state on a pool, one for each volume place; empty if a taint is not
-        tolerated.
+        """Return what the pod asks of a pool in its state `number`, in which some preferences are relaxed.
+
+        There is one set of requirements for each place of its volumes. The list is empty if the pod does not tolerate
+        a taint of the pool.
         """
         found = self._wanted.get((id(pool), number))
         if found is None:
@@ -332,7 +334,7 @@ class _Batch:
 def zone_spread(group: PodGroup, topology: TopologyKey) -> ZoneSpread | None:
     """Return the workload's spread over zones, if its selector matches the workload's own pods.
 
-    None for any other constraint, and if no zone of the pools is known.
+    None for a constraint that is no such spread. None also if no zone of the pools is known.
     """
     if not topology.is_spread or normalize(topology.key) != ZONE or not counts_itself(group.workload, topology):
         return None

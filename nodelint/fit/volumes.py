@@ -96,22 +96,24 @@ def _can_meet(first: VolumePlace, then: VolumePlace) -> bool:
 def _of_class(storage: ClusterObject | None) -> list[list[LabelExpression]]:
     allowed = storage.node.get("allowedTopologies") if storage is not None and not storage.partial else None
     items = allowed.items if allowed is not None else []
-    return _known([_expressions(item.get("matchLabelExpressions"), "In") for item in items])
+    return _all_or_none([_expressions(item.get("matchLabelExpressions"), "In") for item in items])
 
 
 def _of_volume(volume: ClusterObject | None) -> list[list[LabelExpression]]:
     if volume is None or volume.partial:
         return []
     terms = volume.node.find("spec", "nodeAffinity", "required", "nodeSelectorTerms")
-    found = _known([_expressions(item.get("matchExpressions"), None) for item in (terms.items if terms else ())])
+    found = _all_or_none(
+        [_expressions(item.get("matchExpressions"), None) for item in (terms.items if terms else ())]
+    )
     if any(volume.node.find("spec", kind) is not None for kind in ("local", "hostPath")):
         found = [[expression for expression in term if expression.key != HOSTNAME] for term in found]
         return [] if any(not term for term in found) else found
     return found
 
 
-def _known(terms: Sequence[list[LabelExpression] | None]) -> list[list[LabelExpression]]:
-    """Return all terms. Return an empty list (no restriction) if any term is unknown."""
+def _all_or_none(terms: Sequence[list[LabelExpression] | None]) -> list[list[LabelExpression]]:
+    """Return the terms. Return an empty list (no restriction) if any term is unknown."""
     return [] if any(term is None for term in terms) else [term for term in terms if term is not None]
 
 

@@ -91,7 +91,7 @@ _ONCE_OF_POOLS = "karpenter.sh/provisioner-name"
 
 
 def _respelt(expression: LabelExpression, pool: EmptyPool) -> Iterator[WayOut]:
-    """Yield a suggestion if the pod's label key or value is probably a misspelled one of the pool."""
+    """Yield a suggestion if a label key or value that the pod selects is probably a misspelling of the pool's."""
     key = normalize(expression.key)
     if expression.key == _ONCE_OF_POOLS and expression.values == (pool.name,):
         text = f"did you mean `{NODE_POOL}`? Nodes of NodePools have no `{_ONCE_OF_POOLS}`"

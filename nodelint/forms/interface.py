@@ -1,7 +1,8 @@
 """Define the interface of an input form: the functions of its package, and the state of a run.
 
 A form is a module with these functions; `forms.defaults` has those that it does not need. A form reads and edits its
-own language, and renders objects with the position of each value. It imports no other form, but sends requests.
+own language, and renders objects with the position of each value. It imports no other form: it asks
+other forms by requests (`forms.requests`).
 """
 
 from __future__ import annotations

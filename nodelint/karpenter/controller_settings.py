@@ -108,7 +108,10 @@ def unread_values(values: Node, release: Version | None) -> Iterator[UnreadValue
 
 
 def _unread_of_aws(name: str, key: Node, reads: dict[str, str], release: Version | None) -> Iterator[UnreadValue]:
-    """Yield a value below `settings.aws`, where charts before 1.0 had their settings."""
+    """Yield a key below `settings.aws` if the chart does not read it in the release.
+
+    Charts before 1.0 had their settings there.
+    """
     path, charts = f"settings.aws.{name}", reads.get(f"settings.{name}")
     if name not in _FORMER and charts is not None and (release is None or releases_match(charts, release)):
         yield UnreadValue(path, key, f"write it as `settings.{name}`")

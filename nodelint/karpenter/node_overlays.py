@@ -171,7 +171,7 @@ def _unplaced(types: TypeSet, zones: Iterable[str]) -> list[Offer]:
 def requirements_of(overlay: NodeOverlay, release: Version) -> Requirements | None:
     """Return the requirements of an overlay on types and offerings.
 
-    None if it holds a placeholder, or if the API server refuses it.
+    None if the overlay may have further fields, if it holds a placeholder, or if the API server refuses it.
     """
     spec = overlay.node.get("spec")
     if overlay.partial or spec is None or any(entry.name is None for entry in spec.entries):

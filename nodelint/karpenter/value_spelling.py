@@ -34,10 +34,10 @@ _NOTHING_LIKE_IT = Slip(None, None, True, True)
 
 
 class ValueSpelling:
-    """The values of a key in a catalogue, with corrections for others.
+    """The values that a label key can have, with corrections for the values that it cannot have.
 
-    `known` are all values that the key can have; None if these are not known offline. `homes` returns the keys of a
-    value.
+    `known` are all values that the key can have; None if they are not known offline. `homes` returns a mapping of
+    values to the label keys that have them.
     """
 
     def __init__(

@@ -49,7 +49,8 @@ class Split(NamedTuple):
 
     `new` is the report with only the findings that are not in the baseline, `known` are the others. `gone` are
     entries that were judged and not found: they are fixed. `unjudged` are entries that the run did not judge, `kept`
-    all entries that are not gone.
+    all entries that are not gone. `is_part`: the run covers a part of the baseline's folder. It may report a known
+    finding at another place, so that the entry stays as it is.
     """
 
     new: Report
@@ -57,6 +58,7 @@ class Split(NamedTuple):
     gone: tuple[KnownFinding, ...]
     unjudged: tuple[KnownFinding, ...]
     kept: tuple[KnownFinding, ...]
+    is_part: bool = False
 
 
 def write(report: Report, root: str = "", keep: Iterable[KnownFinding] = ()) -> str:
@@ -142,7 +144,7 @@ def split(
     gone = tuple(entry for entry in missing if judged(entry))
     unjudged = tuple(entry for entry in missing if not judged(entry))
     known_findings = tuple(entry for entry in baseline if entry not in gone)
-    return Split(report._replace(results=tuple(new)), known, gone, unjudged, known_findings)
+    return Split(report._replace(results=tuple(new)), known, gone, unjudged, known_findings, is_part)
 
 
 def _choose_fingerprints(results: Sequence[Result], root: str, have: Collection[str]) -> list[str]:

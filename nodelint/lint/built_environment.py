@@ -116,6 +116,9 @@ class Environment:
         own: set[object] = set()
         given = self._built[0].given
         for finding_key, result in rounds[0].items():
+            if result.stated is not None:
+                made.reported.append(result)
+                continue
             if not all(finding_key in others for others in rounds[1:]) or _mistake(result) in mistakes:
                 continue
             if _mistake(result) in own:

@@ -17,6 +17,7 @@ from nodelint.lint.judging import (
     judge_objects,
     share_objects,
 )
+from nodelint.lint.release_results import point_to_statements
 from nodelint.lint.results import (
     Result,
     Suppressed,
@@ -26,7 +27,7 @@ from nodelint.lint.results import (
     once_in_a_run,
     unique,
 )
-from nodelint.lint.suppression_filter import apply_suppressions
+from nodelint.lint.suppression_filter import Suppressing, apply_suppressions
 from nodelint.model.documents import left_out, objects
 from nodelint.model.finding import SEVERITIES, Severity
 from nodelint.model.gap import Gap, gap_of
@@ -153,7 +154,7 @@ class LintRequest(NamedTuple):
     """The target, the rules and the selection of a run.
 
     `context_sources` are not judged; judged objects may refer to their objects. `only` are the ids of the objects and
-    files to judge; None means all.
+    files to judge; None means all. `is_part`: the files are a part of their repository.
     """
 
     target: Target
@@ -161,6 +162,7 @@ class LintRequest(NamedTuple):
     selection: Selection = DEFAULTS
     context_sources: Sequence[Source] = ()
     only: Set[int] | None = None
+    is_part: bool = False
 
 
 def lint(
@@ -179,7 +181,7 @@ def lint(
     number of processes, None for an automatic number; the report does not depend on it. `memory` holds the results of
     the last run and is updated; only one process is used then.
     """
-    target, rules, selection, context_sources, _ = request
+    target, rules, selection, context_sources, *_ = request
     requested = [obj for source in sources for obj in objects(source, foreign=True, more=True)]
     if built:
         from nodelint.lint.rendered import Replacement
@@ -203,14 +205,29 @@ def lint(
         skipped = [*replacement.kept_skips(skipped, rules), *more.skipped]
         raw = _with_plain_workloads(setup, built, sources, context_sources, more.reported, pause)
         requested, chosen, faults = more.objects, {**chosen, **more.chosen}, [*faults, *more.faults]
-    files = (*sources, *setup.files_of_roots)
-    parts = apply_suppressions(raw, files, setup.running, setup.reporting, made.context)
+    stating = _read_stating(target, raw)
+    raw = point_to_statements(raw, (*stating, *sources))
+    by_comments = _list_suppressing((*sources, *setup.files_of_roots), stating, request)
+    parts = apply_suppressions(raw, by_comments, setup.running, setup.reporting, made.context)
     shown, hidden = _select(parts, sources, selection)
     ours = tuple(obj for obj in requested if obj.counted)
     seen = replacement.cluster_objects(ours) if built else ours
     things = shown, tuple(dict.fromkeys(skipped)), ours, target, tuple(dict.fromkeys(faults))
     unbuilt = tuple(dict.fromkeys(problem for text in built for problem in text.problems))
     return Report(*things, chosen, len(unread) + _count_broken(sources), seen, unbuilt, hidden)
+
+
+def _read_stating(target: Target, results: Sequence[Result]) -> Sequence[Source]:
+    """Return the files that may state a release, if a finding is about one."""
+    if target.stated is None or not any(result.stated is not None for result in results):
+        return ()
+    return target.stated().stating
+
+
+def _list_suppressing(files: Sequence[Source], stating: Sequence[Source], request: LintRequest) -> Suppressing:
+    """Return the files whose comments suppress findings: those of the run, and those that may state a release."""
+    judged = {source.path for source in files}
+    return Suppressing(files, [source for source in stating if source.path not in judged], request.is_part)
 
 
 def _select(
@@ -224,7 +241,7 @@ def _select(
 
 def _prepare(request: LintRequest, sources: Sequence[Source]) -> RuleSetup:
     """Return which rules look at objects and files, and for what."""
-    target, rules, selection, _, only = request
+    target, rules, selection, _, only, _ = request
     reporting = {name for name, rule in rules.items() if selection.enables(rule)}
     setup = RuleSetup(target, rules, reporting, _running(rules, reporting), selection.needs_strict(sources), only)
     return setup._replace(files_of_roots=_list_files_of_roots(setup, sources))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _NOT_DERIVED = "nodelint cannot tell which running nodes it replaces"
 """The effect of edits with placeholders, and of edits that were tried only together with other edits."""
 
-_ANOTHER_FIX = "no running node is replaced, but another change may be what you want"
+_ANOTHER_FIX = "nodelint guessed what you meant; no running node is replaced"
 """The effect of fixes that replace no node and are unsafe, because they guess which of two fields is wrong."""
 
 _CONVERTED = "Karpenter before 1.0 refuses the result"
@@ -122,12 +122,12 @@ def _requirements(spec: dict[str, Any]) -> list[Any]:
 
 def _compare_requirements(old: list[Any], new: list[Any]) -> str | None:
     """Return the effect of changed requirements on nodes. None if the requirements are equal."""
-    replaced = "nodes that do not match are replaced (RequirementsDrifted)"
     if old == new:
         return None
     if all(requirement in old for requirement in new):
-        return "removes requirements: no node drifts, new nodes can be of more types"
+        return "removes requirements; no node drifts, and new nodes can be of more types"
     added = [requirement for requirement in new if requirement not in old]
     if added and all(requirement in new for requirement in old):
-        return f"adds {'a requirement' if len(added) == 1 else f'{len(added)} requirements'}: {replaced}"
-    return f"changes requirements: {replaced}"
+        what, them = ("a requirement", "it") if len(added) == 1 else (f"{len(added)} requirements", "them")
+        return f"adds {what}, and nodes that do not meet {them} are replaced (RequirementsDrifted)"
+    return "nodes that do not meet the new requirements are replaced (RequirementsDrifted)"

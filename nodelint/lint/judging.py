@@ -10,7 +10,7 @@ from nodelint.base.budget import RUN, BudgetSpent
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.facts import Missing
-from nodelint.lint.release_results import downgrade_severity, point_to_statements
+from nodelint.lint.release_results import downgrade_severity, split_stated
 from nodelint.lint.results import (
     Result,
     RuleOutput,
@@ -113,9 +113,10 @@ def judge_objects(
                 (choice for obj in release_objects for choice in chosen[id(obj)] if choice.bare == release), release
             )
             runs.append(run(target.for_choice(stating), release_objects))
-            by_release.append((release, runs[-1].results))
+            about, others = split_stated(runs[-1].results, chosen, release)
+            results += about
+            by_release.append((release, others))
         results = downgrade_severity([*results, *merge_releases(by_release, chosen)], chosen)
-        results = point_to_statements(results, chosen, files)
     skipped += [skip for made in runs for skip in made.skipped]
     RUN.note_reasons(skip.reason for skip in skipped)
     return Outcome(results, skipped, [fault for made in runs for fault in made.faults], chosen, runs[0].context)

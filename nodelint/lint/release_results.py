@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.lint.results import Result
 from nodelint.model.early_releases import lacks
-from nodelint.model.finding import Also, Finding, Span
+from nodelint.model.finding import Finding, Span
 from nodelint.model.manifest import Retired, UnknownKind
 from nodelint.model.releases import FIRST_SERVING, NEWEST, OLDEST, RETIRING
 from nodelint.text import Source
@@ -86,34 +86,55 @@ def _milder(result: Result, chosen: Sequence[Chosen]) -> Result | None:
     return result._replace(finding=finding._replace(edits=(), safety=None, suggestions=(), note=note, once=once))
 
 
-def point_to_statements(
-    results: Iterable[Result], chosen: Mapping[int, Sequence[Chosen]], files: Iterable[Source]
-) -> list[Result]:
-    """Return the results, with those about a release moved to the line that states it, if that file is judged.
+def split_stated(
+    results: Iterable[Result], chosen: Mapping[int, Sequence[Chosen]], release: Chosen
+) -> tuple[list[Result], list[Result]]:
+    """Return the results of a run for one release: those about what a file states, with its statement, and the rest.
 
-    A comment at the object still suppresses such a finding.
+    `chosen` are the releases of each object, by its id.
+    """
+    about, others = [], []
+    for result in results:
+        choices = chosen.get(id(result.object), ()) if "stated-release" in result.rule.tags else ()
+        choice = next((choice for choice in choices if choice.bare == release.bare), None)
+        stating = None
+        if choice is not None:
+            about_karpenter = result.finding.message.startswith("Karpenter ")
+            stating = choice.karpenter_from if about_karpenter else choice.kubernetes_from
+        if stating is None:
+            others.append(result)
+        else:
+            about.append(result._replace(stated=stating, holds=(release,)))
+    return about, others
+
+
+def point_to_statements(results: Iterable[Result], files: Iterable[Source]) -> list[Result]:
+    """Return the results, with those about a stated release moved to the line that states it.
+
+    They are then about this line and no object, whatever objects a run judges. A comment at the object still
+    suppresses such a finding. `files` are all that may state a release.
     """
     by_path: dict[str, Source] = {}
     found = []
     for result in results:
-        stating = None
-        if "stated-release" in result.rule.tags:
+        if result.stated is not None:
             by_path = by_path or {source.path: source for source in files}
-            choice = next(iter(result.holds or chosen.get(id(result.object), ())), None)
-            about_karpenter = result.finding.message.startswith("Karpenter ")
-            if choice is not None:
-                stating = choice.karpenter_from if about_karpenter else choice.kubernetes_from
-        source = by_path.get(stating.path) if stating is not None else None
-        found.append(result if stating is None or source is None else _at_statement(result, stating, source))
+            source = by_path.get(result.stated.path)
+            result = result if source is None else _at_statement(result, result.stated, source)
+        found.append(result)
     return found
 
 
 def _at_statement(result: Result, stating: Evidence, source: Source) -> Result:
     lines = source.text.split("\n")
-    start = sum(len(line) + 1 for line in lines[: stating.line - 1])
-    line = lines[stating.line - 1]
+    number = stating.line - 1
+    if stating.version not in "".join(lines[number : number + 1]):  # an edit of the run has moved the line
+        number = next((n for n, line in enumerate(lines) if stating.version in line), -1)
+    if number < 0:
+        return result
+    start = sum(len(line) + 1 for line in lines[:number])
+    line = lines[number]
     indent = len(line) - len(line.lstrip(" \t-"))
     at = Span(source, start + indent, start + len(line.rstrip()))
-    note = Also(result.finding.at, "is judged for it")
-    finding = result.finding._replace(at=at, also=[*result.finding.also, note])
-    return result._replace(finding=finding, through=(*result.through, result.span))
+    finding = result.finding._replace(at=at, also=(), once=False)
+    return result._replace(finding=finding, object=None, built=None, through=(*result.through, result.span))

@@ -32,6 +32,7 @@ from nodelint.rule.definition import Rule
 from nodelint.text import Node, Source
 
 if TYPE_CHECKING:
+    from nodelint.model.evidence import Evidence
     from nodelint.releases.release_choice import Chosen
 
 
@@ -47,7 +48,8 @@ class Result(NamedTuple):
     not all. `through` are more places where a comment suppresses the finding: those that use its value. `alike` are
     the results of each place, its own first, if one result stands for several. `built` is the rendered object with
     the finding; `object` is then the written one. `changed` are the objects that the fix changes, before and after;
-    empty if the fix was not tried alone. `replaces_no_node`: the fix provably replaces no running node.
+    empty if the fix was not tried alone. `replaces_no_node`: the fix provably replaces no running node. `stated` is
+    the statement of the release that the finding is about.
     """
 
     rule: Rule
@@ -60,6 +62,7 @@ class Result(NamedTuple):
     built: Object | None = None
     changed: tuple[tuple[Object, Object | None], ...] = ()
     replaces_no_node: bool = False
+    stated: Evidence | None = None
 
     @property
     def named_object(self) -> Object | None:

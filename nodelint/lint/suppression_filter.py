@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.lint.results import Result, Suppressed
 from nodelint.model.finding import Finding, Span
 from nodelint.model.span_index import SpanIndex
@@ -13,9 +14,21 @@ from nodelint.rule.suppressions import Suppression, suppressions
 from nodelint.text import Source
 
 
+class Suppressing(NamedTuple):
+    """The files whose comments suppress findings.
+
+    `sources` are the files of the run. The comments of `beside`, which are not, suppress findings too, but are not
+    judged. `is_part`: the files of the run are a part of their repository.
+    """
+
+    sources: Sequence[Source]
+    beside: Sequence[Source] = ()
+    is_part: bool = False
+
+
 def apply_suppressions(
     results: Sequence[Result],
-    sources: Sequence[Source],
+    files: Suppressing,
     running: Sequence[Rule],
     reporting: Set[str],
     context: Context,
@@ -27,11 +40,12 @@ def apply_suppressions(
     about_comments = [rule for rule in running if rule.on is Suppression]
     if not results and not about_comments:
         return [], []
-    comments = [comment for source in sources for comment in suppressions(source)]
-    scopes = SpanIndex((comment.scope, comment) for comment in comments if comment.scope is not None)
+    comments = [comment for source in files.sources for comment in suppressions(source)]
+    suppressing = [*comments, *(comment for source in files.beside for comment in suppressions(source))]
+    scopes = SpanIndex((comment.scope, comment) for comment in suppressing if comment.scope is not None)
     unsuppressed, suppressed = [], []
     for result in results:
-        comment_span = _suppress(result, scopes) if comments else None
+        comment_span = _suppress(result, scopes) if suppressing else None
         if comment_span is None:
             unsuppressed.append(result)
         else:
@@ -40,7 +54,26 @@ def apply_suppressions(
         if comment.foreign is not None and about_comments:
             comment.near = tuple(dict.fromkeys(r.rule.name for r in unsuppressed if _is_about(comment, r)))
     ran = {rule.name for rule in running if rule.name in reporting}
-    return unsuppressed + _check_suppressions(comments, about_comments, context, ran), suppressed
+    if files.is_part:
+        ran -= {rule.name for rule in running if not _ABOUT_OTHER_FILES.isdisjoint(rule.tags)}
+    about = _check_suppressions(comments, about_comments, context, ran)
+    return unsuppressed + (list(map(_without_removal, about)) if files.is_part else about), suppressed
+
+
+_ABOUT_OTHER_FILES = {"workloads", "stated-release"}
+"""The tags of rules whose findings depend on files of the whole repository."""
+
+
+def _without_removal(result: Result) -> Result:
+    """Return a finding about a comment; its fix is unsafe if it removes names of rules from the comment.
+
+    A run over the whole repository, in which more files use the value, may need the comment.
+    """
+    finding = result.finding
+    if not finding.edits or finding.severity == "info":  # of an old name the new one is written
+        return result
+    note = "only a part of the repository is judged, and a run over all of it may need the comment"
+    return result._replace(finding=finding._replace(safety="unsafe", note=note))
 
 
 def _is_about(comment: Suppression, result: Result) -> bool:

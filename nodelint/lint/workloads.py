@@ -76,7 +76,8 @@ def find_repository_around(
 ) -> str | None:
     """Return the repository around the folders of a run, if workloads outside of these folders are not compared.
 
-    None if the run covers the repository or named files, or if no rule would compare workloads.
+    None if the folders cover the repository or are in none, and if the run has only named files. None also if the run
+    has no NodePool or no rule that compares workloads.
     """
     from nodelint.model.manifest import NodePool
 

@@ -103,7 +103,7 @@ class Project:
         return self._views
 
     def _read_texts(self, state: State) -> set[int]:
-        """Parse new and changed texts. Return the ids of sources that were reused with a changed text."""
+        """Parse new and changed texts. Return the ids of the sources that were kept and got a changed text."""
         last, self._read_last, found = self._read_last, {}, set()
         for uri, buffer in state.buffers.items():
             disk, before = last.get(uri, (-1, None))

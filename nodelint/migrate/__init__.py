@@ -15,7 +15,7 @@ from nodelint.base.types import TYPE_CHECKING
 from nodelint.edits import line_diff
 from nodelint.migrate.classes import class_notes, plan_class
 from nodelint.migrate.labels import MoveTarget
-from nodelint.migrate.pools import plan_pool, pool_notes, unset_notes
+from nodelint.migrate.pools import plan_pool, pool_notes, refused_parts, unset_notes
 from nodelint.migrate.references import (
     auto_expressions,
     auto_selectors,
@@ -223,6 +223,8 @@ def _list_left(obj: Object, target: MoveTarget) -> Iterator[tuple[str, Node, str
     elif _is_class(obj):
         steps = (step.otherwise for step in plan_class(obj, target))
         yield from ((left.field, _find_node(obj, left.field), left.message) for left in steps if left.value)
+    elif isinstance(obj, NodePool) and target == "auto-mode" and obj.provider == _PROVIDERS[target]:
+        yield from ((node.path, node, message) for node, message in refused_parts(obj))
 
 
 def _find_node(obj: Object, path: str) -> Node:

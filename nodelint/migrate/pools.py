@@ -11,6 +11,7 @@ from nodelint.migrate.steps import MoveNote, Step, note, remove_field, set_field
 from nodelint.model.keys import OS, WINDOWS_BUILD
 from nodelint.model.manifest import NodePool
 from nodelint.model.manifest_terms import RequirementLine
+from nodelint.text import Node
 
 _TEMPLATE = ("spec", "template", "spec")
 _KARPENTER_HOURS = 720
@@ -85,26 +86,33 @@ def _say_no_label(key: str, target: MoveTarget) -> str:
 
 
 def _notes_of_auto_mode(pool: NodePool) -> Iterator[MoveNote]:
-    facts = table("auto_mode")
-    if pool.name in facts["built_in"]:
+    found = lifetime(pool)
+    for node, message in refused_parts(pool):
+        if found is None or node is not found.node or found.offer is None:  # what is offered is a step
+            yield note("by-hand", pool, node, message)
+    yield from unset_notes(pool, "auto-mode")
+
+
+def refused_parts(pool: NodePool) -> Iterator[tuple[Node, str]]:
+    """Yield each part of a NodePool that EKS Auto Mode refuses or does not have, and what to do."""
+    if pool.name in table("auto_mode")["built_in"]:
         message = f"EKS Auto Mode has a NodePool `{pool.name}` of its own: rename this one"
-        yield note("by-hand", pool, pool.node.find("metadata", "name"), message)
+        yield pool.name_node, message
     for line in pool.requirements:
         texts = [value.text for value in line.values]
         if line.key == WINDOWS_BUILD or (line.key == OS and line.operator == "In" and "windows" in texts):
-            message = "EKS Auto Mode has no Windows nodes: keep this pool with Karpenter"
-            yield note("by-hand", pool, line.node, message)
+            yield line.node, "EKS Auto Mode has no Windows nodes: keep this pool with Karpenter"
     found = lifetime(pool)
-    if found is not None and found.too_long and found.offer is None:
-        yield note("by-hand", pool, found.node, _say_too_long(found, "shorten both"))
+    if found is not None and found.too_long:
+        what = "shorten both" if found.offer is None else f"set expireAfter to {found.offer}h or less"
+        yield found.node, _say_too_long(found, what)
     known = table("migrate")["startup_taints"]
     for taint in pool.startup_taints:
         if taint.key in known:
             message = (
                 "remove the taint, unless something on nodes of EKS Auto Mode removes it: pods would never start"
             )
-            yield note("by-hand", pool, taint.node, message)
-    yield from unset_notes(pool, "auto-mode")
+            yield taint.node, message
 
 
 def unset_notes(pool: NodePool, target: MoveTarget) -> Iterator[MoveNote]:

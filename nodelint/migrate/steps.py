@@ -60,8 +60,12 @@ class Step(NamedTuple):
 
 
 def all_objects(source: Source) -> list[Object]:
-    """Return the objects of a source in an order that no step changes, without those of JSON6902 patches."""
-    return [obj for obj in objects(source, foreign=True, more=True) if not is_json_patch(obj)]
+    """Return the objects of a source in an order that no step changes.
+
+    Workloads, which are read only where a run needs them, and objects of JSON6902 patches are not among them.
+    """
+    found = objects(source, foreign=True, more=True)
+    return [obj for obj in found if not obj.of_cluster and not is_json_patch(obj)]
 
 
 def is_json_patch(obj: Object) -> bool:

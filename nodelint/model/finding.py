@@ -224,5 +224,8 @@ def find_object_place(obj: Object) -> tuple[str, int]:
 
 
 def label_of(source: SourceText) -> str:
-    """Return the inputs of a rendered text apart from its folder, if they are not obvious. Else empty."""
+    """Return the name of a rendering, such as its values file or workspace, which is shown beside a path.
+
+    It is empty if the text is not rendered, or if its folder alone says which rendering it is.
+    """
     return "" if source.built is None else str(source.built.label)

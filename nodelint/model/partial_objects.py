@@ -91,7 +91,8 @@ def _is_heartless(node: Node, kind: str) -> bool:
 def meant_kind(node: Node, document: Document) -> str | None:
     """Return the kind of a complete object that has a Karpenter apiVersion or kind, but lacks the other one.
 
-    None if a template or a patch may add it, and for everything inside another object.
+    None for any other object, such as a patch, an object without a name or one inside another object. None also if
+    template code may add the missing field.
     """
     if node.parent is not None or document.host is not None or document.templated or node.source.masked:
         return None

@@ -59,8 +59,9 @@ class Roll(NamedTuple):
 
     @property
     def hours(self) -> tuple[float, float] | None:
-        """Return the fewest and the most hours of all steps, with `MINUTES` for each step. None if the number of
-        steps is not known.
+        """Return the fewest and the most hours that the roll takes, with `MINUTES` for each step.
+
+        None if the number of steps is not known.
         """
         return None if self.steps is None else (self.steps * MINUTES[0] / 60, self.steps * MINUTES[1] / 60)
 

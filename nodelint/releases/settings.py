@@ -92,7 +92,7 @@ class StatedSettings:
     """All settings that the files of a run state, with look-up by the path of an object's file.
 
     `find` reads the installations on first use. `others` are files of the run without a manifest, `files` are all of
-    them.
+    them. `read_stating` returns the files that may state a release, also those of the repositories around the run.
     """
 
     def __init__(
@@ -100,12 +100,19 @@ class StatedSettings:
         find: Callable[[], Sequence[ControllerInstall]],
         others: Sequence[Source] = (),
         files: Sequence[Source] = (),
+        read_stating: Callable[[], Sequence[Source]] = tuple,
     ) -> None:
         self._find = find
+        self._read_stating = read_stating
         self._facts: dict[tuple[tuple[str, ...], Version], ControllerFacts] = {}
         self._matches: dict[re.Pattern[str] | str, tuple[list[Source], list[Source]]] = {}
         self.others = others
         self.files = files
+
+    @cached_property
+    def stating(self) -> Sequence[Source]:
+        """Return the files that may state a release, also those of the repositories around the run."""
+        return self._read_stating()
 
     @cached_property
     def scripts(self) -> list[Source]:

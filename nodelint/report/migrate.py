@@ -34,7 +34,7 @@ def migrate_text(
             lines += [look.style(title, bold=True), ""]
             lines += [row for note in notes for row in wrap(_sentence(note), look.width, "  ", "    ")]
             lines.append("")
-    changed = list(_type_lines(types))
+    changed = list(dict.fromkeys(_type_lines(types)))
     if changed:
         lines += [look.style("Instance types", bold=True), ""]
         lines += [row for line in changed for row in wrap(line, look.width, "  ", "    ")]
@@ -85,6 +85,9 @@ def _sum(made: MovedFiles, target: MoveTarget, written: bool) -> str:
     left = [counted(counts["by-hand"], "change") + " left to you"] if counts["by-hand"] else []
     left += [counted(counts["dropped"], "field") + " dropped"] if counts["dropped"] else []
     rest = f"; {', '.join(left)}" if left else f"; {say_all_clear('migrate', made.gaps)}"
+    if not made.moved:
+        verb = "Changed" if written else "Would change"
+        return f"{verb} names in {files} to those of {_NAMES[target]}; no NodePool or class is among the files{rest}."
     return f"{verb} {objects} to {_NAMES[target]} in {files}{rest}."
 
 

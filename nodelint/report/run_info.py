@@ -68,7 +68,7 @@ class Run(NamedTuple):
 
 
 class Skips(NamedTuple):
-    """A reason why parts were not judged, with the rules (empty: all) and the objects or files."""
+    """Objects or files that were not judged, with the rules that did not judge them (empty: all) and the reason."""
 
     reason: str
     rules: tuple[str, ...]

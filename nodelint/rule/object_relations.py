@@ -109,9 +109,9 @@ class ObjectRelations(ABC):
         return None
 
     def _without_own_pool(self, pool: NodePool, classes: Sequence[EC2NodeClass]) -> list[EC2NodeClass]:
-        """Return the classes of environments that have no pool with the name of this one.
+        """Return the classes of the environments in which the pool is not rendered by itself.
 
-        A pool that does not depend on the variables of an environment is rendered once for all such environments.
+        A pool that uses no variable of an environment is rendered once for all such environments.
         """
         if not pool.source.cluster:
             return []

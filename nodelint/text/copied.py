@@ -12,9 +12,10 @@ _SHARING = ("&", "*", "<<")
 
 
 def copy_source(source: Source, path: str) -> Source | None:
-    """Return a copy of a source for another path. None if the path must be parsed itself.
+    """Return a copy of a source for another path. None if the file at the path must be parsed itself.
 
-    It is parsed if it is not plain YAML, or if the two file names differ.
+    A copy needs the same file name, and plain YAML in UTF-8: without template code, problems, skipped regions, extra
+    keywords, anchors, aliases and merges.
     """
     if os.path.basename(path) != os.path.basename(source.path) or not path.endswith(YAML_NAMES):
         return None

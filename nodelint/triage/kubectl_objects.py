@@ -69,7 +69,7 @@ def of_objects(text: str) -> tuple[list[LogLine], bool]:
 
 
 def conditions_of(obj: dict[str, Any], number: int) -> list[LogLine]:
-    """Return an entry for each unmet condition of a Karpenter object."""
+    """Return an entry for each unmet condition of a Karpenter object, and for a NodeClaim that has drifted."""
     kind, status = _text(obj, "kind"), obj.get("status")
     conditions = status.get("conditions") if isinstance(status, dict) else None
     if kind not in _OWN or not isinstance(conditions, list):
@@ -83,7 +83,11 @@ def conditions_of(obj: dict[str, Any], number: int) -> list[LogLine]:
     reasons = [key for key in unmet if key not in _NOT_FAULTS and key not in open_steps[1:]]
     if not reasons and "Ready" in unmet:
         reasons = ["Ready"]
-    return [_condition(kind, name, unmet[key], number) for key in reasons]
+    found = [_condition(kind, name, unmet[key], number) for key in reasons]
+    drifted = stated.get("Drifted", {})
+    if kind == "NodeClaim" and _text(drifted, "status") == "True":
+        found.append(_condition(kind, name, drifted, number)._replace(level="INFO"))
+    return found
 
 
 def _condition(kind: str, name: str, stated: dict[str, Any], number: int) -> LogLine:
@@ -101,7 +105,11 @@ def _condition(kind: str, name: str, stated: dict[str, Any], number: int) -> Log
 
 
 def event(kind: str, name: str, space: str, reason: str, message: str, warns: bool, number: int) -> LogLine | None:
-    """Return the entry of an event; None if Karpenter did not write it, or if it reports no problem."""
+    """Return the log line for an event.
+
+    None for an event that Karpenter does not write or that says nothing about a fault, such as a pod that is placed
+    on an existing node. Normal events of NodePools, NodeClaims and classes become lines of level INFO.
+    """
     known = KINDS.get(kind.lower())
     turned = _transition(message, known or "", name, number)
     if turned is not None:

@@ -223,8 +223,9 @@ class Reader:
         self._held = []
 
     def _several(self, line: str) -> tuple[list[LogLine], bool]:
-        """Return the entries of a line (usually one, many in an export), and whether it is certainly the
-        controller's.
+        """Return the log entries in a line, and whether the line is certainly from a Karpenter controller.
+
+        There is usually one entry, and many in an export.
         """
         if not (ARRAY.match(line) or len(BEGINS.findall(line)) > 1):
             entry, ours = self._entry(line)

@@ -102,7 +102,7 @@ class ClusterPod:
         return is_protected(self.annotations, self.started, now, release)
 
     def protected_until(self) -> datetime | None:
-        """Return when the annotation's duration ends. None for `true`, and if the start is not known."""
+        """Return when the annotation's duration ends. None without a duration, and if the start is not known."""
         number = seconds(self.annotations.get(DO_NOT_DISRUPT, ""))
         return later(self.started, timedelta(seconds=number)) if number is not None and 0 < number < 10**9 else None
 

@@ -94,3 +94,51 @@ def test_a_finding_that_is_fixed_in_a_part_is_gone(nodelint: Run, known: Path) -
     done = nodelint("check", *FLAGS, "nodelint.baseline.json", "clusters/b/pool.yaml")
     assert "no longer there" not in done.stdout
     assert "(1 gone)" in nodelint("baseline", "--prune", *FLAGS, "nodelint.baseline.json", "clusters/a").stdout
+
+
+STATED = {
+    ".git/HEAD": "",
+    "clusters/dev/karpenter.yaml": RELEASE,
+    "clusters/dev/pool.yaml": nodepool(name="dev") + "---\n" + nodeclass(),
+    "clusters/prod/karpenter.yaml": RELEASE.replace("1.5.0", "1.4.0"),
+    "clusters/prod/pool.yaml": nodepool(name="prod") + "---\n" + nodeclass(),
+    "charts/pools/Chart.yaml": FILES["charts/pools/Chart.yaml"],
+    "charts/pools/values.yaml": FILES["charts/pools/values.yaml"],
+    "charts/pools/templates/pool.yaml": TEMPLATE,
+}
+PARTS = ["clusters/dev", "clusters/dev/pool.yaml", "clusters/dev clusters/prod", "clusters charts", "."]
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_release_out_of_support_is_reported_where_it_is_stated(nodelint: Run, tmp_path: Path, part: str) -> None:
+    """Each stated release has a finding of its own, at one place in all runs, and a comment there silences it."""
+    write_files(tmp_path, STATED)
+
+    def report() -> set[str]:
+        done = nodelint("check", "--select", "out-of-support", "--format", "concise", *part.split())
+        lines = (line for line in done.stdout.splitlines() if "out-of-support" in line)
+        return {" ".join(line.split()[:4]) for line in lines}
+
+    dev = "clusters/dev/karpenter.yaml:4:7: info[out-of-support]: Karpenter 1.5.0"
+    prod = "clusters/prod/karpenter.yaml:4:7: info[out-of-support]: Karpenter 1.4.0"
+    dev, prod = (line.replace(":4:7", ":4:1") for line in (dev, prod))
+    expected = {dev} if part.startswith("clusters/dev") and " " not in part else {dev, prod}
+    assert report() == expected
+    stated = RELEASE.replace("{tag: 1.5.0}}", "{tag: 1.5.0}} # nodelint: ignore[out-of-support] planned")
+    write_files(tmp_path, {"clusters/dev/karpenter.yaml": stated})
+    assert report() == expected - {dev}
+    for named in (part, "clusters/dev/karpenter.yaml"):
+        done = nodelint("check", "--fix", *named.split())
+        assert "suppresses nothing" not in done.stdout, done.stdout
+        assert (tmp_path / "clusters/dev/karpenter.yaml").read_text(encoding="utf-8") == stated
+
+
+def test_a_part_of_a_repository_removes_no_comment(nodelint: Run, tmp_path: Path) -> None:
+    """More files may use a value than a part of the repository has, so the fix of the part is unsafe."""
+    text = "# nodelint: ignore[wildcard-value] planned\n" + nodepool(name="a")
+    write_files(tmp_path, {".git/HEAD": "", "pools/a.yaml": text, "README.md": "karpenter"})
+    flags = ("check", "--select", "unused-suppression,wildcard-value", "--fix")
+    assert "may need the comment" in " ".join(nodelint(*flags, "pools").stdout.split())
+    assert (tmp_path / "pools/a.yaml").read_text(encoding="utf-8") == text
+    nodelint(*flags, ".")
+    assert (tmp_path / "pools/a.yaml").read_text(encoding="utf-8") == nodepool(name="a")

@@ -441,5 +441,6 @@ def test_a_base_is_judged_as_overlays_complete_it(
     files["overlays/prod/patches/class.yaml"] = f"{HEAD}  template: {{spec: {{{CLASS_REF.strip()}}}}}\n"
     files["base/pool.yaml"] = BASE.replace(f"      {CLASS_REF}", "")
     write_files(Path(), files)
-    assert concise(nodelint) == []
-    assert concise(nodelint, "base/pool.yaml") != []
+    assert concise(nodelint) == concise(nodelint, "base/pool.yaml") == []
+    Path("overlays/prod/kustomization.yaml").write_text("resources: [../../base]\n", encoding="utf-8")
+    assert concise(nodelint) == concise(nodelint, "base/pool.yaml") != []

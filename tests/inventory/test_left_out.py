@@ -274,6 +274,7 @@ LIMITS = {
         model/kubectl_errors.py:_LONGEST_STATUS forms/helm/named_files.py:_LARGEST files/discover.py:_LARGEST
         forms/terraform/controller_releases.py:_LARGEST model/iam_statements.py:_LARGEST
         files/git/old_revision.py:_LARGEST plan/releases.py:_LARGEST releases/siblings.py:_LARGEST
+        files/related.py:_LARGEST
     """,
     # a report shows fewer than there are, and counts the rest
     SHOWN: """
@@ -328,7 +329,7 @@ LIMITS = {
         forms/terraform/variables.py:_DEEPEST forms/flux/charts.py:_MOST_BESIDE
         forms/terraform/named_files.py:_DEEPEST forms/terraform/named_files.py:_MOST
         forms/helm/named_files.py:_DEEPEST forms/helm/named_files.py:_MOST_FOLDERS
-        forms/kustomize/kustomizations.py:_DEEPEST files/discover.py:_HIGHEST
+        forms/kustomize/kustomizations.py:_DEEPEST files/discover.py:_HIGHEST files/related.py:_MOST_OUTSIDE
         commands/_values.py:_MOST_CHARACTERS
         fit/several_changes.py:_MOST_CHANGES
         releases/siblings.py:_MOST_FILES

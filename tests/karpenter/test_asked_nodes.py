@@ -244,7 +244,7 @@ class TestKindsOfTypes:
         ("families", "words"),
         [
             ("m5,c5", "costs 10% less than `"),
-            ("m5,t3", "`m5` is 3 or more generations old"),
+            ("m5,t3", "`m5` is at least 3 generations behind the newest"),
             ("m5,m7i", None),
             ("m6i", None),
             ("m6g", None),  # its successors cost more
@@ -357,8 +357,8 @@ class TestNeuron:
     @pytest.mark.parametrize(
         ("limits", "words"),
         [
-            ("cpu: 100", "the limits do not count accelerators: `100` CPUs of"),
-            ("memory: 100Gi", "the limits do not count accelerators"),
+            ("cpu: 100", "no limit covers accelerators: `100` CPUs of"),
+            ("memory: 100Gi", "no limit covers accelerators"),
             ("cpu: 100, aws.amazon.com/neuron: 4", None),
             ("cpu: 100, aws.amazon.com/neuroncore: 4", None),
             ("cpu: 100, nodes: 4", None),

@@ -153,14 +153,14 @@ def test_user_data_that_fits_is_let_alone(family: str, data: str) -> None:
             NODECONFIG + "  cluster: {name: main}\n",
             "overridden-user-data",
             "cluster",
-            "Karpenter overwrites the cluster settings in userData",
+            "Karpenter replaces name, endpoint and certificate of the cluster in userData",
         ),
         (
             "bottlerocket",
             '[settings.kubernetes]\napi-server = "${url}"\ncluster-name = "main"\n',
             "overridden-user-data",
             "api-server",
-            "Karpenter overwrites the cluster settings in userData",
+            "Karpenter replaces name, endpoint and certificate of the cluster in userData",
         ),
         (
             "al2",

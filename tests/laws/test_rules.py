@@ -89,7 +89,7 @@ class Laws:
 
 
 LAWS = Laws()
-NO_EDIT = "There is no edit"
+NO_EDIT = "There is no fix"
 """How a page begins the sentence that says why an error of its rule has none."""
 
 

@@ -39,7 +39,7 @@ spec:
 """
 
 STAYING = "all nodes of the NodePool drift (NodePoolDrifted), but none is replaced: a budget lets none of them go"
-GUESS = "no running node is replaced, but another change may be what you want"
+GUESS = "nodelint guessed what you meant; no running node is replaced"
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_an_unsafe_fix_that_replaces_nodes_by_their_requirements_says_so(nodelin
     text = PAIR.replace("[m5, c6i]", "[g4ad, g4dn]").replace("      expireAfter", taint)
     (tmp_path / "pair.yaml").write_text(text, encoding="utf-8")
     done = nodelint("check", "--select", "device-of-another-vendor,unmatchable-value", "pair.yaml", cwd=tmp_path)
-    replaced = "changes requirements: nodes that do not match are replaced (RequirementsDrifted)"
+    replaced = "nodes that do not meet the new requirements are replaced (RequirementsDrifted)"
     assert re.findall(r"fix \(unsafe: (.*)\):", done.stdout) == [replaced, GUESS]
 
 

@@ -412,3 +412,34 @@ def test_a_chart_is_told_of_defaults_that_differ_once(nodelint: Run, tmp_path: P
     assert report.count(unset) == 1, report
     assert "21 days (504h)" in report and "expireAfter becomes 336h, EKS Auto Mode's default" in report
     assert "Each NodePool can launch the same instance types as before." in report
+
+
+SELECTING_JOB = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train}
+spec:
+  template:
+    spec:
+      nodeSelector: {karpenter.k8s.aws/instance-gpu-manufacturer: nvidia}
+      containers: [{name: train, image: a}]
+"""
+
+
+def test_a_chart_beside_workloads_changes_nothing_of_them(nodelint: Run, tmp_path: Path) -> None:
+    """A run with pools reads the workloads as objects too; a lifetime in values is left to the owner by its line."""
+    pool = CHART_POOL.replace("expireAfter: 720h", "expireAfter: {{ .Values.lifetime }}")
+    assert pool != CHART_POOL
+    chart = {"Chart.yaml": "apiVersion: v2\nname: c\nversion: 0.1.0\n", "templates/pool.yaml": pool}
+    values = "name: web\nfamilies: [m7i]\nlifetime: 168h\n"
+    long = {"values-prod.yaml": "# karpenter\nlifetime: 720h\n"}
+    files = {f"charts/c/{name}": text for name, text in {**chart, **long, "values.yaml": values}.items()}
+    write_files(tmp_path, {**files, "workloads/job.yaml": SELECTING_JOB})
+    alone = nodelint("migrate", "--to", "auto-mode", "workloads")
+    both = nodelint("migrate", "--to", "auto-mode", ".")
+    assert "+      nodeSelector: {eks.amazonaws.com/instance-gpu-manufacturer: nvidia}" in alone.stdout
+    assert alone.stdout in both.stdout
+    assert "0 objects" not in alone.stderr and "Would change names in 1 file" in alone.stderr
+    report = " ".join(both.stderr.split())
+    assert "charts/c/values-prod.yaml:2 NodePool/web spec.template.spec.expireAfter: EKS Auto Mode allows" in report
+    assert "By hand" in report and "job.yaml" not in report

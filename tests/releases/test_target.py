@@ -624,7 +624,7 @@ def test_the_summary_says_which_line_states_the_release(tmp_path: Path, nodelint
         " Kubernetes 1.32, by terraform/eks.tf:2 (module.eks).",
         "Target of 2 objects: Karpenter 1.2.1, by clusters/prod/karpenter.yaml:2 (the HelmRelease);"
         " Kubernetes 1.32, by terraform/eks.tf:2 (module.eks).",
-        "Found 2 info in 4 objects in 5 files, for Karpenter 1.2.1 and 1.8.1, Kubernetes 1.32; 1 fixable with --fix.",
+        "Found 4 info in 4 objects in 5 files, for Karpenter 1.2.1 and 1.8.1, Kubernetes 1.32; 1 fixable with --fix.",
     ]
 
 

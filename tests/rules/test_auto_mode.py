@@ -79,7 +79,11 @@ class TestNodeClass:
         ("text", "rule", "message"),
         [
             (node_class("amiSelectorTerms: [{alias: al2023@latest}]"), "unknown-field", "AWS chooses the images"),
-            (node_class("userData: a"), "unknown-field", "EKS Auto Mode runs none; prepare nodes with a DaemonSet"),
+            (
+                node_class("userData: a"),
+                "unknown-field",
+                "EKS Auto Mode runs no user data; prepare nodes with a DaemonSet",
+            ),
             (node_class("blockDeviceMappings: []"), "unknown-field", "has ephemeralStorage in its place"),
             (node_class("kubelet: {maxPods: 20}"), "unknown-field", "AWS configures the kubelet"),
             (node_class("associatePublicIPAddress: false"), "unknown-field", "it belongs in spec.advancedNetworking"),

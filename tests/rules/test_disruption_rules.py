@@ -402,7 +402,7 @@ def test_an_object_that_is_a_hook(check: Check, annotations: str, message: str |
 
 
 NIGHT = {"schedule": '"0 2 * * *"', "duration": "2h"}
-ALWAYS = "applies at all times, and the smallest counts"
+ALWAYS = "always applies, and the smallest counts"
 
 
 @pytest.mark.parametrize(
@@ -410,26 +410,28 @@ ALWAYS = "applies at all times, and the smallest counts"
     [
         (
             [{"nodes": '"1"'}, {"nodes": '"10%"', **NIGHT}],
-            [("warning", "`10%` does not allow more: the budget of `1`")],
+            [("warning", "`1`", "`10%` never allows more")],
         ),
-        ([{"nodes": '"1"', **NIGHT}, {"nodes": '"1"'}], [("info", "`1` has no effect: the budget of `1`")]),
-        ([{"nodes": '"10%"'}, {"nodes": '"10%"'}], [("info", "`10%` has no effect: the budget of `10%`")]),
+        ([{"nodes": '"1"', **NIGHT}, {"nodes": '"1"'}], [("info", "`1`", "`1` has no effect")]),
+        ([{"nodes": '"10%"'}, {"nodes": '"10%"'}], [("info", "`10%`", "`10%` has no effect")]),
         ([{"nodes": '"2"'}, {"nodes": '"10%"', **NIGHT}], []),
         ([{"nodes": '"10%"'}, {"nodes": '"5"', **NIGHT}], []),
         ([{"nodes": '"10%"'}, {"nodes": '"0"', **NIGHT}], []),
         ([{"nodes": '"1"', "reasons": "[Drifted]"}, {"nodes": '"50%"', **NIGHT}], []),
         (
             [{"nodes": '"1"', "reasons": "[Drifted]"}, {"nodes": '"50%"', "reasons": "[Drifted]", **NIGHT}],
-            [("warning", "`50%` does not allow more: the budget of `1`")],
+            [("warning", "`1`", "`50%` never allows more")],
         ),
         ([{"nodes": '"1"'}, {"nodes": '"${MOST}"', **NIGHT}], []),
     ],
 )
 def test_a_budget_that_never_counts(
-    check: Check, budgets: list[dict[str, str]], expected: list[tuple[str, str]]
+    check: Check, budgets: list[dict[str, str]], expected: list[tuple[str, str, str]]
 ) -> None:
     report = check(pool(*budgets), select=["budget-without-effect"])
-    messages = [(severity, f"this budget of {words} {ALWAYS}") for severity, words in expected]
+    messages = [
+        (severity, f"the budget of {limit} {ALWAYS}: this budget of {words}") for severity, limit, words in expected
+    ]
     assert [(r.severity, r.finding.message) for r in report.results] == messages
 
 
@@ -445,7 +447,7 @@ def test_the_budget_that_counts_is_named_in_the_order_of_the_reasons(check: Chec
     by_reason = [{"nodes": f'"{limit}"', "reasons": f"[{reason}]"} for reason, limit in limits.items()]
     text = pool(*by_reason, {"nodes": '"50%"'})
     [result] = check(text, select=["budget-without-effect"], karpenter="1.14.3").results
-    assert "the budget of `10%` applies" in result.finding.message
+    assert "the budget of `10%` always applies" in result.finding.message
 
 
 def test_a_budget_of_repair_is_one_of_its_own_where_repair_keeps_to_budgets(check: Check) -> None:
@@ -467,7 +469,7 @@ def test_a_budget_under_a_condition_of_a_template_may_not_be_there(check: Check)
     text = text.replace(frozen, "    {{- if .Values.frozen }}\n" + frozen + "    {{- end }}\n")
     [result] = check(text, select=["blocking-budget", "budget-without-effect"]).results
     assert result.finding.message == (
-        "this budget of `20%` does not allow more: the budget of `10%` applies at all times, and the smallest counts"
+        "the budget of `10%` always applies, and the smallest counts: this budget of `20%` never allows more"
     )
 
 
@@ -483,7 +485,8 @@ def test_a_budget_of_the_same_hours_counts_no_less(check: Check) -> None:
     hour = {"schedule": '"0 12 * * mon"', "duration": "1h"}
     report = check(pool({"nodes": '"0"', **day}, {"nodes": '"5"', **hour}), select=["budget-without-effect"])
     assert [r.finding.message for r in report.results] == [
-        "this budget of `5` does not allow more: the budget of `0` applies whenever it does, and the smallest counts"
+        "the budget of `0` applies whenever this one does, and the smallest counts: this budget of `5` never allows "
+        "more"
     ]
     assert report.results[0].finding.help == "to allow more, restrict the budget of `0` to other hours"
 
@@ -615,7 +618,7 @@ def test_cpus_that_may_come_with_little_or_much_memory(
     text = text.replace("      requirements:\n", f"      requirements:\n{line}")
     found = check(text, select=["no-limits"]).results
     assert [result.finding.message.partition(":")[0] for result in found] == (
-        ["memory is not limited"] if expected else []
+        ["no limit on memory"] if expected else []
     )
 
 
@@ -708,7 +711,7 @@ def test_limits_that_count_no_gpu(check: Check, categories: str, limits: str, ex
     text = text.replace("      requirements:\n", f"      requirements:\n{line}")
     found = check(text, select=["no-limits"]).results
     assert [result.finding.message.partition(":")[0] for result in found] == (
-        ["the limits do not count GPUs"] if expected else []
+        ["no limit covers GPUs"] if expected else []
     )
 
 

@@ -448,7 +448,7 @@ def test_what_is_said_and_what_is_offered(name: str, snapshot: SnapshotAssertion
 def fail_for_errors_without_an_edit(report: Report) -> None:
     errors = [result for result in report.results if result.severity == "error"]
     bare = [result for result in errors if not result.fixable and not result.finding.suggestions]
-    assert not [result.finding.message for result in bare if "There is no edit" not in result.rule.page]
+    assert not [result.finding.message for result in bare if "There is no fix" not in result.rule.page]
 
 
 def try_fixes(source: Source, request: LintRequest, report: Report) -> None:

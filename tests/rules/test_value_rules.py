@@ -719,9 +719,9 @@ def test_what_a_limit_costs_is_told_of_types_that_it_lets_start(check: Check) ->
         return result.finding.message
 
     assert only_message("g5.12xlarge, p4d.24xlarge").startswith(
-        "the limits do not count GPUs: `50` CPUs of g5.12xlarge cost $"
+        "no limit covers GPUs: `50` CPUs of g5.12xlarge cost $"
     )
-    assert only_message("p4d.24xlarge") == "the limits do not count GPUs"  # one has 96 CPUs
+    assert only_message("p4d.24xlarge") == "no limit covers GPUs"  # one has 96 CPUs
 
 
 class TestTypesAboveALimit:

@@ -436,3 +436,24 @@ HELD = "  Normal  DisruptionBlocked  3m55s (x590 over 22h)  karpenter  "
 def test_messages_of_public_reports_have_an_answer(text: str, cause: str, verdict: str) -> None:
     (found,) = groups_by_cause(read(text)).items()
     assert (found[0], found[1][0]) == (cause, verdict)
+
+
+def test_a_drifted_claim_and_an_interruption_are_named() -> None:
+    """Both are no failures, and a run that reads them never says that nothing was found."""
+    claim = {**OBJECTS[3], "kind": "NodeClaim", "metadata": {"name": "web-1x7k2"}}
+    drifted = {**claim, "status": {"conditions": [condition("Drifted", "True", "NodePoolDrifted")]}}
+    found = read(json.dumps(drifted))
+    assert groups_by_cause(found) == {"node-drifted": ("passes", 1)}
+    assert "NodeClaim web-1x7k2" in triage_text(found, "-")
+    line = {
+        "level": "INFO",
+        "time": "2026-11-20T10:16:00.000Z",
+        "logger": "controller",
+        "message": "initiating delete from interruption message",
+        "commit": "1c39126",
+        "messageKind": "spot_interrupted",
+        "NodeClaim": {"name": "web-1x7k2"},
+    }
+    found = read(json.dumps(line) + "\n")
+    assert groups_by_cause(found) == {"interrupted": ("passes", 1)}
+    assert "NodeClaim web-1x7k2" in triage_text(found, "-")

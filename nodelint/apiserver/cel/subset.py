@@ -69,7 +69,10 @@ def compile_subset(text: str) -> Callable[[Value], Value]:
 
 
 def _hold_to_values(value: Value) -> None:
-    """Raise Failure if a value is, or contains, no value of CEL, such as a placeholder."""
+    """Raise Failure if a value is no CEL value, or contains one that is not.
+
+    Placeholders and integers of more than 64 bits are not CEL values.
+    """
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, list):

@@ -132,8 +132,9 @@ _UNKNOWN_ID = re.compile(
 
 
 def _together(question: Question) -> tuple[Any, ...] | None:
-    """Return a key: one AWS call answers all questions with equal keys. None if the question needs a call of its
-    own.
+    """Return the key of the AWS call that answers a question: questions with equal keys share one call.
+
+    None if the question needs a call of its own.
     """
     if question.kind == "parameters":
         # For an ARN, a version or a label (`name:3`), SSM returns a parameter with another name than the requested

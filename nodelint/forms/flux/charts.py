@@ -27,7 +27,7 @@ HELM_GROUP = "helm.toolkit.fluxcd.io/"
 
 
 def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
-    """Yield the chart of the repository that a HelmRelease installs."""
+    """Yield the chart that a HelmRelease names by its path in the repository. The path may not exist."""
     chart = text_of(root.find("spec", "chart", "spec", "chart")) if is_helm_release(root) else ""
     if chart:
         names = (text_of(root.find("metadata", key)) for key in ("namespace", "name"))

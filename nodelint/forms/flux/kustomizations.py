@@ -198,7 +198,8 @@ def _find_kustomizations(sources: Sequence[Source]) -> Iterator[FluxKustomizatio
 def find_folder(root: Node) -> str | None:
     """Return the folder that a Kustomization applies. None if it does not exist.
 
-    Its path is relative to the top of the repository, or of a copy of it.
+    Its path counts from the top of the repository. If the repository stands in a folder of another one, the path
+    counts from that folder, so the folders above the file are tried as well.
     """
     path = os.path.normpath(text_of(root.find("spec", "path")).lstrip("/") or ".")
     around = os.path.dirname(os.path.abspath(root.source.path))

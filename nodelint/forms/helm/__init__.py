@@ -70,7 +70,7 @@ def list_read_with(path: str) -> Iterator[str]:
 
 
 def find_kindless_templates(sources: Sequence[Source], seen: Collection[str]) -> Iterable[Source]:
-    """Return the templates, not among the sources, whose objects get apiVersion and kind from values."""
+    """Return the chart templates outside of `sources` whose objects take apiVersion and kind from values."""
     from nodelint.forms.helm import kindless_templates
 
     return kindless_templates.find_kindless_templates(sources, seen)

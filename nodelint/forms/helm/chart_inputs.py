@@ -186,7 +186,7 @@ def _list_paths(codes: Sequence[str]) -> Iterator[tuple[str, ...]]:
 
 
 def _list_values(root: Node, paths: Sequence[tuple[str, ...]]) -> Iterator[InputText]:
-    """Yield the value at each path, or at the deepest existing point of the path."""
+    """Yield the value at each path. If a path ends early, yield the value at its last existing key."""
     for path in dict.fromkeys(paths):
         node = _follow(root, path)
         if node is not root or not path:

@@ -249,7 +249,7 @@ def find_users(chart: str, paths: Iterable[str]) -> list[str]:
 
 
 def _local_charts(chart: str) -> list[str]:
-    """Return the existing folders of the charts on which a chart depends by a path in its repository."""
+    """Return the folders of the local charts on which a chart depends by `file://`."""
     root = _root(os.path.join(chart, CHART))
     listed = root.get("dependencies") if root is not None else None
     home = safe_read.repository(os.path.abspath(chart))

@@ -118,9 +118,10 @@ def make_outcome(overlay: Overlay) -> Outcome:
 
 
 def _build_for_karpenter(overlay: Overlay) -> tuple[list[YamlTree], str | None]:
-    """Render the overlay. Return its objects that come from files naming Karpenter, and these files' extra keywords.
+    """Render the overlay. Return its objects that come from files naming Karpenter, and a pattern.
 
-    The keywords are one pattern, None if no file has any. Raise `BuildError` if the overlay cannot be rendered.
+    The pattern finds the extra keywords of these files. It is None if no file has extra keywords. Raise `BuildError`
+    if the overlay cannot be rendered.
     """
     overlay.build()
     concerned_resources = [resource for resource in overlay.resources if resource.is_of_karpenter]

@@ -49,7 +49,7 @@ def find_installs(source: Source, files: ControllerFiles) -> Iterator[Controller
                 layers, is_complete = known_layers(file, block, release.given, release.evaluator)
                 at = Node(source, block.start, block.end, "mapping", "flow")
                 install = make_install(at, "the helm_release", release.version_text, layers, is_complete)
-                yield install._replace(at=_first_line(source, block.start))
+                yield install._replace(at=_rest_of_line(source, block.start))
         except BudgetSpent:
             pass
     settings = []
@@ -59,7 +59,7 @@ def find_installs(source: Source, files: ControllerFiles) -> Iterator[Controller
             settings.append(WrittenSetting("value", match[1], match[2], key))
     if settings:
         yield ControllerInstall(
-            _first_line(source, settings[0].node.start),
+            _rest_of_line(source, settings[0].node.start),
             "settings in Terraform",
             None,
             tuple(settings),
@@ -88,7 +88,7 @@ def _installs_by_addons(file: TerraformFile, modules: Modules) -> Iterator[tuple
             version = next((evaluator.value(a.value).value for a in given if a.name == "chart_version"), None)
             shown = version if isinstance(version, str) else ""
             install = make_install(at, "the module of add-ons", shown, layers, is_known)
-            yield block, install._replace(at=_first_line(file.source, block.start), is_complete=False)
+            yield block, install._replace(at=_rest_of_line(file.source, block.start), is_complete=False)
 
 
 _INSTALLING = r"(?:Application|ApplicationSet|HelmRelease)"
@@ -158,14 +158,14 @@ def _installs_by_argocd(file: TerraformFile, modules: Modules) -> Iterator[tuple
             at = Node(file.source, block.start, block.end, "mapping", "flow")
             version = str(texts.get("target_revision") or "")
             install = make_install(at, "the argocd_application", version, layers, is_known)
-            yield block, install._replace(at=_first_line(file.source, block.start))
+            yield block, install._replace(at=_rest_of_line(file.source, block.start))
 
 
 _ARGOCD_MORE = {"value_files", "force_string", "value", "ignore_missing_value_files"}
 """Attributes that set further values. `value` is in a block `parameter`."""
 
 
-def _first_line(source: Source, start: int) -> Span:
+def _rest_of_line(source: Source, start: int) -> Span:
     """Return the rest of the line after an offset."""
     end = source.text.find("\n", start)
     line = source.text[start : end if end >= 0 else None]

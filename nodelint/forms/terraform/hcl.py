@@ -190,7 +190,7 @@ def words_of(text: str) -> Text:
 def read_literal(source: SourceText, start: int, end: int) -> Node | None:
     """Return the literal, list or object that begins at `start`.
 
-    None if there is none, if its value is not known, or if it has no end before `end`.
+    None if there is none, if it is a loop, if a value in it is not known, or if it ends elsewhere than at `end`.
     """
     text = source.text
     if start >= end or not (text[start].isalnum() or text[start] in '"[{-'):

@@ -47,7 +47,7 @@ def find_karpenter_roots(files: Iterable[Source], modules: ModuleFiles) -> list[
 
 
 class _Callers:
-    """The folders that call each module, found in the files around it."""
+    """Finds the folders that call a module, in the files near the module."""
 
     def __init__(self, modules: ModuleFiles) -> None:
         self._modules = modules

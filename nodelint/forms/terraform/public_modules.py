@@ -66,7 +66,10 @@ class PublicModule(NamedTuple):
         return next((other for other in names if not self.lacks(kind, other, version)), None)
 
     def first_without(self, kind: str, name: str) -> str | None:
-        """Return the first version without an argument or output. None if no version removed it."""
+        """Return the version that removed an argument or output, the last one if several versions did.
+
+        None if the newest version has it, or if it is not in the data.
+        """
         found: Sequence[str] = self.row[kind].get(name, ())
         return found[-1] if found and len(found) % 2 == 0 else None
 

@@ -34,7 +34,7 @@ class _Maker(NamedTuple):
 
 
 def find_remote_inputs(files: Sequence[Source]) -> Iterator[Gap]:
-    """Yield a gap for pools and classes in inputs of remote modules, and in values of remote charts.
+    """Yield a gap for each input of a remote module or chart that holds pools or classes which nodelint cannot judge.
 
     A block that does not name Karpenter may configure pools of another cloud, and is skipped.
     """

@@ -30,7 +30,7 @@ _FOR_WAY = 50
 def filled_by_terraform(sources: Sequence[Source], each_release: bool = False) -> Iterator[Built]:
     """Yield the rendered texts of the sources that Terraform renders.
 
-    With `each_release`, a text without values is rendered for each way of applying its module.
+    With `each_release`, a text that gets no values is rendered once for each call of its module.
     """
     run = _TerraformRun(sources)
     filled = list(filled_texts(sources, run.files))
@@ -74,9 +74,10 @@ class _TerraformRun:
         )
 
     def fill_again(self, text: FilledText, edits: Sequence[Edit], settled: bool) -> list[Source] | None:
-        """Return the renderings of a text after edits of files; several if it is rendered more than once.
+        """Return how a text renders after edits of files; several results if it is rendered more than once.
 
-        None if too many edits were tried already. Texts with the same edits share the parsed files.
+        None if the run has already parsed too many characters for such trials. With `settled`, defaults that a caller
+        may replace are unknown. Texts with the same edits share the parsed files.
         """
         key = settled, tuple(edits)
         self._left -= len(text.result.text)

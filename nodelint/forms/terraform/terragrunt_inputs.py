@@ -32,7 +32,7 @@ Its arguments are the folder, the label of the only call that counts, and the st
 
 
 class TerragruntInputs:
-    """Follows the references in Terragrunt files."""
+    """Finds the values that references in Terragrunt files stand for."""
 
     def __init__(self, modules: Modules, list_outputs: ListOutputs) -> None:
         self._modules = modules

@@ -263,9 +263,10 @@ class TerraformModule:
 
 
 class Modules(ModuleFiles):
-    """Terraform modules, each in one folder, read at first use. `sources` were already read.
+    """Terraform modules, each in one folder, read at first use.
 
-    With `settled`, a default that may be replaced is unknown: a default of a module that no file calls.
+    `sources` are files that are already parsed. With `settled`, the default of a variable is unknown if a caller may
+    replace it, because no file calls the module.
     """
 
     def __init__(self, sources: Sequence[Source] | ModuleFiles = (), settled: bool = False) -> None:

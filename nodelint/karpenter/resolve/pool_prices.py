@@ -60,10 +60,10 @@ class PoolPrices:
         return zip(types.select(self._column), self._catalog.names_in(types), strict=True)
 
     def cheapest(self, types: TypeSet, most: int) -> TypeSet:
-        """Return at least the `most` cheapest types on demand: all types with the price of the last one are included.
+        """Return the `most` cheapest types on demand, and the others with the price of the last one.
 
-        If there are not more than `most`, all types are returned. Otherwise types whose price is not known are left
-        out.
+        All types are returned if there are not more than `most`. Otherwise types without a known price are left out,
+        so fewer than `most` can remain.
         """
         if len(types) <= most:
             return types

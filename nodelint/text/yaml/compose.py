@@ -339,7 +339,7 @@ class _Composer:
             raise Unreadable(self.base + slash.start(1), "`\\/` is an escape in JSON alone; write `/`")
 
     def code_ahead(self, offset: int) -> bool:
-        """Return whether masked template code follows at an offset: it renders the value that is missing here."""
+        """Return whether masked template code stands at an offset where a value is expected, and renders it."""
         return self.masked and re.compile(_CODE_AHEAD).match(self.source.text, offset) is not None
 
     def block_end(self, start: int, end: int) -> int:

@@ -43,7 +43,7 @@ def target(node: Node) -> Node | None:
 
 
 def part(root: Node, kind: Node | None) -> Node | None:
-    """Return the partial object that the operations of a patch write. None if its kind is not known."""
+    """Return the object that a JSON patch would make of an empty one. None if its kind is not known."""
     name = _guessed(root) if kind is None else str(kind.value)
     if name is None:
         return None

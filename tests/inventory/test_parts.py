@@ -1,0 +1,200 @@
+"""A run over a part of a repository says of the objects of the part what a run over all of it says."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.repositories import write_files
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+POOL = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: web}
+spec:
+  template:
+    metadata: {labels: {team: web}}
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: web}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: ["ARCH"]}
+"""
+RIGHT, WRONG = "amd64", "spot"
+
+
+def _pool(arch: str) -> str:
+    return POOL.replace("ARCH", arch)
+
+
+BLOCK = 'resource "kubectl_manifest" "p" {\n  yaml_body = BODY\n}\n'
+MODULE = {
+    "modules/pool/main.tf": BLOCK.replace("BODY", f"<<EOF\n{_pool('${var.arch}')}EOF"),
+    "modules/pool/variables.tf": 'variable "arch" { type = string }\n',
+}
+CALL = '# nodes of karpenter\nmodule "m" {\n  source = "../../modules/pool"\n  arch = "ARCH"\n}\n'
+NESTED = {
+    **MODULE,
+    "modules/pools/main.tf": 'variable "arch" {}\nmodule "m" {\n  source = "../pool"\n  arch = var.arch\n}\n',
+}
+CHART = {
+    "charts/pools/Chart.yaml": "apiVersion: v2\nname: pools\nversion: 1.0.0\n",
+    "charts/pools/values.yaml": "arch: amd64\n",
+    "charts/pools/templates/pool.yaml": _pool("{{ .Values.arch }}"),
+}
+FLUX = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: pools, namespace: flux-system}
+spec:
+  path: ./apps/pools
+  sourceRef: {kind: GitRepository, name: all}
+  postBuild: {substitute: {arch: ARCH}}
+"""
+RELEASE = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: pools, namespace: kube-system}
+spec:
+  chart: {spec: {chart: ./charts/pools, sourceRef: {kind: GitRepository, name: all}}}
+  values: {arch: ARCH}
+"""
+APPLICATION = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: pools, namespace: argocd}
+spec:
+  source:
+    repoURL: https://example.com/all
+    path: charts/pools
+    helm: {VALUES}
+  destination: {server: https://example.com}
+"""
+PATCHED = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: pools, namespace: argocd}
+spec:
+  source:
+    repoURL: https://example.com/all
+    path: apps/pools
+    kustomize:
+      patches:
+        - target: {kind: NodePool}
+          patch: |-
+            - {op: replace, path: /spec/template/spec/requirements/0/values/0, value: ARCH}
+  destination: {server: https://example.com}
+"""
+HELMFILE = "releases:\n  - name: pools\n    chart: ../charts/pools\n    values: [{arch: ARCH}]\n"
+OVERLAY = """\
+resources: [../../base]
+patches:
+  - target: {kind: NodePool}
+    patch: |-
+      - {op: replace, path: /spec/template/spec/requirements/0/values/0, value: ARCH}
+"""
+BASE = {"base/kustomization.yaml": "resources: [pool.yaml]\n", "base/pool.yaml": _pool(RIGHT)}
+
+FORMS: dict[str, tuple[dict[str, str], str, str]] = {
+    "call of a module": (MODULE, "live/prod/main.tf", CALL),
+    "call of a nested module": (NESTED, "live/prod/main.tf", CALL.replace("/pool", "/pools")),
+    "variables of a module": (
+        {"live/main.tf": f"# karpenter\n{MODULE['modules/pool/main.tf']}"},
+        "live/variables.tf",
+        'variable "arch" {\n  # of karpenter\n  default = "ARCH"\n}\n',
+    ),
+    "Terragrunt": (
+        MODULE,
+        "live/prod/terragrunt.hcl",
+        'terraform {\n  source = "../../modules//pool"\n}\ninputs = {\n  arch = "ARCH"\n}\n',
+    ),
+    "text of a module": (
+        {"tf/main.tf": BLOCK.replace("BODY", 'file("${path.module}/../texts/pool.yaml")')},
+        "texts/pool.yaml",
+        POOL,
+    ),
+    "helm_release": (
+        CHART,
+        "tf/main.tf",
+        'resource "helm_release" "p" {\n  name = "p"\n  chart = "${path.module}/../charts/pools"\n'
+        '  values = [yamlencode({ arch = "ARCH" })]\n}\n',
+    ),
+    "Flux Kustomization": (
+        {"apps/pools/pool.yaml": _pool("${arch}")},
+        "clusters/eu/pools.yaml",
+        FLUX,
+    ),
+    "HelmRelease": (CHART, "apps/eu/pools.yaml", RELEASE),
+    "Application with values": (CHART, "apps/eu/pools.yaml", APPLICATION.replace("VALUES", 'values: "arch: ARCH"')),
+    "values file of an Application": (
+        CHART | {"apps/pools.yaml": APPLICATION.replace("VALUES", "valueFiles: [../../envs/eu.yaml]")},
+        "envs/eu.yaml",
+        "arch: ARCH\n",
+    ),
+    "Application with patches": (
+        {"apps/pools/kustomization.yaml": "resources: [pool.yaml]\n", "apps/pools/pool.yaml": _pool(RIGHT)},
+        "clusters/eu/pools.yaml",
+        PATCHED,
+    ),
+    "helmfile": (CHART, "deploy/helmfile.yaml", HELMFILE),
+    "overlay": (BASE, "overlays/prod/kustomization.yaml", OVERLAY),
+}
+
+
+def _write(form: str, arch: str) -> None:
+    files, path, text = FORMS[form]
+    write_files(Path(), {**files, path: text.replace("ARCH", arch)})
+
+
+def _list_errors(done: subprocess.CompletedProcess[str]) -> list[tuple[str, str, int]]:
+    findings = json.loads(done.stdout)["findings"]
+    return sorted((f["rule"], f["path"], f["start"]["line"]) for f in findings if f["severity"] == "error")
+
+
+def _parts(form: str) -> list[str]:
+    files, path, _ = FORMS[form]
+    other = sorted(files)[-1]
+    return [path, str(Path(path).parent), other, str(Path(other).parent)]
+
+
+def _git(*arguments: str) -> None:
+    subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@example.com", *arguments], check=True)
+
+
+@pytest.fixture(autouse=True)
+def _top(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    _git("init", "-q")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_part_has_the_errors_of_the_whole(nodelint: Run, form: str) -> None:
+    for arch in (RIGHT, WRONG):
+        _write(form, arch)
+        whole = _list_errors(nodelint("check", "--format", "json"))
+        assert bool(whole) == (arch == WRONG), form
+        for part in _parts(form):
+            assert _list_errors(nodelint("check", "--format", "json", part)) == whole, part
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_plan_of_a_part_replaces_the_nodes_of_the_plan_of_the_whole(nodelint: Run, form: str) -> None:
+    _write(form, RIGHT)
+    _git("add", "-A")
+    _git("commit", "-qm", "a")
+    for arch in (RIGHT, "arm64"):
+        _write(form, arch)
+        whole = _list_replaced(nodelint("plan", "--against", "HEAD", "--format", "json"))
+        assert [replaced for _, _, replaced in whole[1]] == ["none" if arch == RIGHT else "all"]
+        for part in _parts(form):
+            assert _list_replaced(nodelint("plan", "--against", "HEAD", "--format", "json", part)) == whole, part
+
+
+def _list_replaced(done: subprocess.CompletedProcess[str]) -> tuple[int, list[tuple[str, str, str]]]:
+    pools = json.loads(done.stdout)["nodePools"]
+    return done.returncode, sorted((pool["name"], pool["path"], pool["replaced"]) for pool in pools)
