@@ -121,6 +121,28 @@ def budgets(stored: dict[str, Any], reason: str = DRIFTED) -> tuple[Budget, ...]
     return tuple(found)
 
 
+def are_same_budgets(old: dict[str, Any], new: dict[str, Any]) -> bool:
+    """Return whether two stored NodePools have certainly the same budgets, in any order, however they are written."""
+    both = [inside(stored, "spec", "disruption").get("budgets") for stored in (old, new)]
+    known = [_meanings(entries) for entries in both if isinstance(entries, list)]
+    return len(known) == 2 and known[0] is not None and known[0] == known[1]
+
+
+def _meanings(entries: list[Any]) -> set[tuple[object, ...]] | None:
+    """Return budgets as the controller reads them. None if it cannot read one of them, or if one is not known."""
+    found: set[tuple[object, ...]] = set()
+    for entry in entries:
+        if not isinstance(entry, dict) or any(isinstance(value, UnknownValue) for value in entry.values()):
+            return None
+        budget, reasons = _read(entry), entry.get("reasons")
+        if budget.broken is not None or not (reasons is None or isinstance(reasons, list)):
+            return None
+        if reasons is not None and any(not isinstance(reason, str) for reason in reasons):
+            return None
+        found.add((budget._replace(written=None), None if reasons is None else frozenset(reasons)))
+    return found
+
+
 def of_entry(entry: Node) -> Budget | None:
     """Return one budget of a manifest that has a schedule and a duration.
 

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 
 from lsprotocol import types
 
-from nodelint.ec2.type_set import NONE, TypeSet
 from nodelint.karpenter.resolve import Resolution
 from nodelint.karpenter.resolve.accelerators import cheapest
-from nodelint.karpenter.resolve.readiness import later_steps, ready, unmet_by_cheapest
+from nodelint.karpenter.resolve.readiness import later_steps, launched
 from nodelint.lsp.buffers import Buffer
 from nodelint.lsp.markdown import escape_markdown
 from nodelint.lsp.view import View
@@ -32,19 +31,11 @@ def count_text(view: View, pool: NodePool) -> str | None:
         return None
     if explain_not_launched(resolution) is not None:
         return "nothing is launched"
-    left = _launched(resolution)
+    left = launched(resolution)
     if not left:
         return "no instance type"
     price = cheapest(resolution.catalog, left)
     return counted(len(left), "type") + (f", from ${price[0]:.4f}/h" if price is not None else "")
-
-
-def _launched(resolution: Resolution) -> TypeSet:
-    """Return the types that an empty pool can launch for its first pod, as `nodelint explain` counts them."""
-    none = resolution.zones is not None and not resolution.zones
-    if none or any(not least.met for least in resolution.min_values) or unmet_by_cheapest(resolution):
-        return NONE
-    return resolution.launchable & ready(resolution)
 
 
 def describe_pool(view: View, pool: NodePool) -> str | None:
@@ -60,7 +51,7 @@ def describe_pool(view: View, pool: NodePool) -> str | None:
     if why is not None:
         return f"**{count}** with {escape_markdown(why)}"
     lines = [f"**{count}** of {len(resolution.catalog.names):,}"]
-    price = cheapest(resolution.catalog, _launched(resolution))
+    price = cheapest(resolution.catalog, launched(resolution))
     if price is not None:
         lines.append(f"The cheapest on demand is `{price[1]}`.")
     if removed := list(_describe_removals(resolution)):

@@ -60,7 +60,7 @@ def compare(was: Read, new: Read, request: PlanRequest) -> tuple[Plan, Findings]
     from nodelint.plan.not_compared import list_one_sided, unread_places
     from nodelint.plan.suspended import note_suspended
     from nodelint.plan.unread_files import find_unread_files
-    from nodelint.plan.workload_trees import plan_with_cost, trees_of, workload_changes
+    from nodelint.plan.workload_trees import list_never_used, plan_with_cost, trees_of, workload_changes
 
     session, lint, settings = request.session, request.lint, request.session.settings
     options = _options(request)
@@ -81,8 +81,9 @@ def compare(was: Read, new: Read, request: PlanRequest) -> tuple[Plan, Findings]
     if not named[0]:
         plan = plan._replace(moves=(*plan.moves, *_karpenter_moves(plan, (was, new), chosen, lines)))
     if not unread.files:
-        trees = trees_of((was, new), switched_off[0] | switched_off[1], plan.options, request.discover)
-        plan = plan_with_cost(plan._replace(workloads=workload_changes((was, new), trees)), trees)
+        absent = switched_off[0] | switched_off[1] | list_never_used(plan)
+        trees = trees_of((was, new), absent, plan.options, request.discover)
+        plan = plan_with_cost(plan._replace(workloads=workload_changes((was, new), trees, plan)), trees)
     add_workloads(was.found, lint.rules, old_session.selection, was.inventory.objects())
     old_target = old_session.target(lint.target.facts, chosen[0])
     then = lint._replace(target=old_target, selection=old_session.selection, context_sources=was.beside)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
+from nodelint.karpenter.resolve.readiness import launched
 
 if TYPE_CHECKING:
     from nodelint.fit.cost import FleetCost
@@ -95,7 +96,8 @@ def cost_of_plan(
 
     None if no pool changes the types that it can launch, and no workload changes its cost.
     """
-    priced = (PoolCost(pool.name, _bounds(pool.before), _bounds(pool.after)) for pool in pools)
+    moved = [pool for pool in pools if pool.before is not pool.after]
+    priced = (PoolCost(pool.name, _bounds(pool.before), _bounds(pool.after)) for pool in moved)
     costs = tuple(cost for cost in priced if cost.changed)
     if not costs and not _differ(before, after):
         return None
@@ -121,7 +123,7 @@ def _bounds(side: Resolution | None) -> PriceBounds | None:
     if side is None:
         return None
     fee: float = table("auto_mode")["fee"]["part"] if side.pool.provider == "auto-mode" else 0.0
-    prices = [price for price, _ in side.prices.list_prices(side.launchable)]
+    prices = [price for price, _ in side.prices.list_prices(launched(side))]
     known = [price * (1 + fee) for price in prices if price is not None]
     return PriceBounds(min(known), max(known), len(prices) - len(known), fee) if known else None
 

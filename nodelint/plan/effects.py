@@ -10,7 +10,7 @@ from __future__ import annotations
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.drift import go_values
-from nodelint.drift.budgets import describe_budget, inside, typical_week
+from nodelint.drift.budgets import are_same_budgets, describe_budget, inside, typical_week
 from nodelint.drift.stored_form import Placeholder, placeholder_text
 from nodelint.drift.struct_diff import ValueDifference
 from nodelint.model.messages import counted
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from nodelint.karpenter.resolve import Resolution
     from nodelint.model.finding import Span
     from nodelint.model.manifest import NodePool
+    from nodelint.model.manifest_terms import RequirementLine
     from nodelint.text import Node
 
 _DISRUPTION = ("spec", "disruption")
@@ -39,7 +40,7 @@ class Effect(NamedTuple):
     """A field that acts at once: its node, its value before and after, and the consequence.
 
     `removes` is true if running nodes may be removed or moved, `deleted` is the number of nodes that are certainly
-    deleted.
+    deleted. `same` is true if both values are equal and only written differently: then there is no consequence.
     """
 
     field: str
@@ -48,6 +49,7 @@ class Effect(NamedTuple):
     what: str
     removes: bool = False
     deleted: int = 0
+    same: bool = False
 
 
 class Stored(NamedTuple):
@@ -96,8 +98,9 @@ def effects_of(pools: Stored, drifted: Sequence[Node | Span] = ()) -> list[Effec
         *_limits(pools),
         *_budgets(pools),
         *_weight(pools),
+        *_lifetimes(pools),
     ]
-    return sorted(found, key=lambda effect: (not effect.deleted, not effect.removes))
+    return sorted(found, key=lambda effect: (not effect.deleted, not effect.removes, effect.same))
 
 
 def _consolidation(pools: Stored) -> Iterator[Effect]:
@@ -118,13 +121,34 @@ def _consolidation(pools: Stored) -> Iterator[Effect]:
         was, now = (_STORED_DELAY if value is None else value for value in after)
         if was == now:
             return
-        if after[1] == _NEVER:
+        if _are_same_duration(was, now):
+            yield _same(pools, path, _SAME_DURATION)
+        elif after[1] == _NEVER:
             yield _effect(pools, path, "consolidation ends")
         elif after[0] == _NEVER:
             yield _effect(pools, path, "consolidation begins", True)
         else:
             sooner = _seconds(now) < _seconds(was)
             yield _effect(pools, path, f"nodes are consolidated {'sooner' if sooner else 'later'}", sooner)
+
+
+_TEMPLATE = ("spec", "template", "spec")
+_SAME_DURATION = "the same duration"
+
+
+def _lifetimes(pools: Stored) -> Iterator[Effect]:
+    """Yield the lifetimes of nodes that only are written differently: their hash is that of the duration."""
+    for field in ("expireAfter", "terminationGracePeriod"):
+        both = _both(pools, *_TEMPLATE, field)
+        if both is not None and _are_same_duration(*both):
+            yield _same(pools, (*_TEMPLATE, field), _SAME_DURATION)
+
+
+def _are_same_duration(was: Any, now: Any) -> bool:
+    try:
+        return isinstance(was, str) and isinstance(now, str) and go_values.duration(was) == go_values.duration(now)
+    except ValueError:
+        return False
 
 
 def _replicas(pools: Stored) -> Iterator[Effect]:
@@ -141,8 +165,15 @@ def _requirements(pools: Stored, drifted: Sequence[Node | Span]) -> Iterator[Eff
     """Yield the effects of changed requirements by which no node drifts, because they allow more than before."""
     before = {line.key: line for line in pools.old.requirements}
     as_before = {line.node.text for line in pools.old.requirements}
+    equal = {_meaning(line): line for line in pools.old.requirements if line.known}
     for line in pools.new.requirements:
         if line.node.text in as_before or line.values_node in drifted or not line.known:
+            continue
+        same = equal.get(_meaning(line))
+        if same is not None:
+            change = change_between(same.node, line.node)
+            if change is not None:
+                yield Effect(line.node.path, line.values_node, change, "the same values", same=True)
             continue
         old = before.get(line.key)
         spot = _comes_to_allow_spot(pools)
@@ -155,6 +186,11 @@ def _requirements(pools: Stored, drifted: Sequence[Node | Span]) -> Iterator[Eff
         if key not in still and isinstance(key, str):
             at = pools.new.requirements_node or pools.new.name_node
             yield Effect(f"requirement {key}", at, ValueChange(text_of(line.node), None), "new nodes may differ")
+
+
+def _meaning(line: RequirementLine) -> tuple[object, ...]:
+    """Return a requirement as Karpenter reads it: its values are a set."""
+    return line.key, line.operator, frozenset(line.texts), line.min_values
 
 
 def _comes_to_allow_spot(pools: Stored) -> bool:
@@ -192,6 +228,10 @@ def _limits(pools: Stored) -> Iterator[Effect]:
 def _budgets(pools: Stored) -> Iterator[Effect]:
     if _both(pools, *_DISRUPTION, "budgets") is None:
         return
+    path = (*_DISRUPTION, "budgets")
+    if are_same_budgets(pools.before, pools.after):
+        yield _same(pools, path, "the same budgets")
+        return
     was, now = typical_week(pools.old), typical_week(pools.new)
     closed = [bool(week) and all(stretch.closed for stretch in week or ()) for week in (was, now)]
     what = "decides how many nodes may go at a time, from now on"
@@ -199,7 +239,7 @@ def _budgets(pools: Stored) -> Iterator[Effect]:
         what = f"nodes that have drifted before begin to go, at most {describe_budget(now)} at a time"
     elif closed[1]:
         what = "no drifted node goes any more"
-    yield _effect(pools, (*_DISRUPTION, "budgets"), what)
+    yield _effect(pools, path, what)
 
 
 def _weight(pools: Stored) -> Iterator[Effect]:
@@ -251,6 +291,10 @@ def _effect(pools: Stored, path: Path, what: str, removes: bool = False) -> Effe
             break
     change = change_of(pools.old, pools.new, ValueDifference(path, path))
     return Effect(".".join(map(str, path)), at, change, what, removes)
+
+
+def _same(pools: Stored, path: Path, what: str) -> Effect:
+    return _effect(pools, path, what)._replace(same=True)
 
 
 def _amount(value: Any) -> float:

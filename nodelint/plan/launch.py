@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
+from nodelint.karpenter.resolve.readiness import launched
 
 if TYPE_CHECKING:
     from nodelint.ec2.catalog import Catalog
@@ -53,14 +54,16 @@ def launch(before: Resolution | None, after: Resolution | None, region: str) -> 
     launch. Prices are on-demand prices in `region`.
     """
     if before is not None and before is after:
-        count, cheapest = len(before.launchable), _cheapest(before, region)
+        count, cheapest = len(launched(before)), _cheapest(before, region)
         known = before.complete
         return Launch(count, count, (), (), (), (), cheapest, cheapest, known, known)
     gained, lost = _only(after, before), _only(before, after)
     was, now = _images(before), _images(after)
+    if any(side is not None and side.node_class is None for side in (before, after)):
+        was = now = []  # without the class its images are not known
     return Launch(
-        before=len(before.launchable) if before is not None else 0,
-        after=len(after.launchable) if after is not None else 0,
+        before=len(launched(before)) if before is not None else 0,
+        after=len(launched(after)) if after is not None else 0,
         gained=gained,
         lost=lost,
         images_gained=tuple(image for image in now if image not in was),
@@ -77,11 +80,11 @@ def _only(resolution: Resolution | None, other: Resolution | None) -> tuple[str,
     if resolution is None or resolution is other:
         return ()
     if other is not None and other.catalog.names == resolution.catalog.names:
-        return tuple(resolution.catalog.iterate_names(resolution.launchable - other.launchable))
-    names = resolution.catalog.names_in(resolution.launchable)
+        return tuple(resolution.catalog.iterate_names(launched(resolution) - launched(other)))
+    names = resolution.catalog.names_in(launched(resolution))
     if other is None:
         return tuple(sorted(names))
-    return tuple(sorted(set(names).difference(other.catalog.names_in(other.launchable))))
+    return tuple(sorted(set(names).difference(other.catalog.names_in(launched(other)))))
 
 
 def _images(resolution: Resolution | None) -> list[str]:
@@ -99,7 +102,7 @@ def _images(resolution: Resolution | None) -> list[str]:
 def _cheapest(resolution: Resolution | None, region: str) -> Price | None:
     if resolution is None or "on-demand" not in resolution.capacity_types:
         return None
-    catalog, types = resolution.catalog, resolution.launchable
+    catalog, types = resolution.catalog, launched(resolution)
     return catalog.remembered(("cheapest", region, types), lambda: _find_cheapest(catalog, types, region))
 
 

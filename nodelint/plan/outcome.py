@@ -96,7 +96,8 @@ class PoolPlan(NamedTuple):
     once, without drift. `never_stored` is the reason why the API server refuses the pool, or its class, on the old
     side: then no node of it runs. `stopped_before` and `stopped` are the reasons why it can launch nothing before and
     after; None if it can. `no_room` is the reason why no drifted node is replaced although the pool can launch nodes.
-    `held_back` is the reason why the change is not applied for now.
+    `held_back` is the reason why the change is not applied for now. `lacking_class` is the name of its class if no
+    file defines it, although files define others: whether the pool can launch nodes is then not known.
     """
 
     pair: Pair
@@ -117,6 +118,7 @@ class PoolPlan(NamedTuple):
     stopped: LaunchStop | None = None
     no_room: str | None = None
     held_back: str | None = None
+    lacking_class: str | None = None
 
     @property
     def pool(self) -> NodePool:
@@ -168,6 +170,19 @@ class PoolPlan(NamedTuple):
         return "a budget lets none of them go" if closed else None
 
     @property
+    def had_no_class(self) -> bool:
+        """Return whether the class of the pool was deleted or refused before the change, so that it launched none."""
+        return self.stopped_before is not None and self.stopped_before.of_class
+
+    @property
+    def needs_class(self) -> str | None:
+        """Return the name of a class that no file defines, and without which drifted nodes are not replaced. None
+        otherwise.
+        """
+        drift = self.replaced in ("all", "some") and not self.deleted and self.hold_reason is None
+        return self.lacking_class if drift else None
+
+    @property
     def launches_nothing(self) -> bool:
         """Return whether the pool could launch nodes before, and cannot now."""
         return self.stopped is not None and self.stopped_before is None and self.change not in ("added", "removed")
@@ -188,6 +203,8 @@ class PoolPlan(NamedTuple):
     @property
     def why_unknown(self) -> str | None:
         """Return why it is not known whether nodes are replaced. None if it is known."""
+        if self.needs_class is not None:
+            return f"no file defines EC2NodeClass `{self.needs_class}`, without which nothing is launched"
         is_open = self.verdict.replaced == "none" and self.replaced == "unknown"
         return self.why_uncompared if is_open else self.verdict.unknown
 
@@ -227,7 +244,7 @@ class PoolPlan(NamedTuple):
             return 9
         if any(effect.removes for effect in self.effects):
             return 7
-        return 8 if self.effects else 10
+        return 8 if any(not effect.same for effect in self.effects) else 10
 
 
 class ClassPlan(NamedTuple):

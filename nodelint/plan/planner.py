@@ -13,14 +13,14 @@ from nodelint.plan.matching import match_objects, written_name
 from nodelint.plan.nodes import find_outcomes
 from nodelint.plan.outcome import ClassPlan, Plan, PoolPlan
 from nodelint.plan.place_names import name_places
-from nodelint.plan.pool_comparison import PoolComparer
+from nodelint.plan.pool_comparison import PoolComparer, find_lacking_class
 from nodelint.plan.pool_details import add_roll, find_never_stored, find_nodes, find_pace
 from nodelint.plan.reasons import NOTHING as UNTOUCHED
 from nodelint.plan.reasons import Verdict
 from nodelint.plan.refusals import refusals
 from nodelint.plan.selector_drift import list_image_ids
 from nodelint.plan.sides import as_stored, keeps_hop_limit
-from nodelint.plan.stops import find_lacking_room
+from nodelint.plan.stops import find_lacking_room, find_node_guard
 from nodelint.plan.uncompared import (
     built_on_one_side,
     foreign_objects,
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from nodelint.ec2.facts import AwsFacts
+    from nodelint.karpenter.resolve import Resolution
     from nodelint.model.gap import Gap
     from nodelint.model.manifest import Object
     from nodelint.model.releases import KubernetesVersion, Version
@@ -241,8 +242,7 @@ class Planner:
         new_pool = pair.old if refused or pair.change == "unchanged" else pair.new
         old_class, written_class = self.old.node_class(pair.old), self.new.node_class(pair.new)
         gap = self._class_gap(pair.new, old_class, written_class)
-        if gap is not None:
-            old_class = written_class = None
+        old_class, written_class = (old_class, written_class) if gap is None else (None, None)
         new_class, class_refused = self.comparer.find_class_now(pair.old, pair.new, old_class, new_pool, gap)
         sides = Sides(
             pair.old,
@@ -256,32 +256,44 @@ class Planner:
             keeps_hop_limit(old_class, new_class, self.of_v1beta1),
         )
         moved = self.options.moved is not None or self.options.facts is not self.options.old_facts
-        if not moved and self.comparer.is_unchanged(pair, old_class, written_class):
-            before = self.new.resolution(pair.new)  # which the rules ask for, too
-        else:
-            before = self.old.resolution(pair.old) if gap is None else self.comparer.resolve(pair.old, None)
-        done = self.left_out.add(self.comparer.compare(sides, before, pair.new, bool(refused), moved), sides, before)
-        no_room = find_lacking_room(new_pool, self.options.release, self._terminates_first(pair.new))
-        unclear = unread_class(pair.new, gap) if gap else self._unclear(pair.old, pair.new, old_class, new_class)
+        is_same = not moved and self.comparer.is_unchanged(pair, old_class, written_class)
+        before = self._resolve_before(pair.old, pair.new if is_same else None, gap)
+        done = self.comparer.compare(sides, before, pair.new, bool(refused), moved)
+        done = self.left_out.add(done.of_gap if gap is not None else done, sides, before)
+        no_room = self._find_hold(pair.old, new_pool, pair.new)
         plan = PoolPlan(
             pair,
             _name_node(pair),
             done.found,
             (*refused, *class_refused),
-            launch(before, done.after, self.options.region),
+            launch(None if done.could_launch_nothing else before, done.after, self.options.region),
             before,
             done.after,
-            pace=find_pace(self.options, new_pool, done.found) if done.stopped is None and no_room is None else None,
+            pace=find_pace(self.options, new_pool, done.found) if done.replaces and no_room is None else None,
             nodes=find_nodes(self.options, sides, done.found),
             release=self.options.release,
             effects=tuple(done.effects),
-            uncompared=unclear,
+            uncompared=unread_class(pair.new, gap)
+            if gap
+            else self._unclear(pair.old, pair.new, old_class, new_class),
             never_stored=done.never_stored,
             stopped_before=done.stopped_before,
             stopped=done.stopped,
             no_room=no_room,
+            lacking_class=done.lacking_class,
         )
         return add_roll(self.options, plan, (pair.old, new_pool))
+
+    def _resolve_before(self, old: NodePool, same: NodePool | None, gap: Gap | None) -> Resolution:
+        """Return what a pool can launch before the change. `same` is the pool of the new side if nothing changes."""
+        if same is not None:
+            return self.new.resolution(same)  # which the rules ask for, too
+        return self.old.resolution(old) if gap is None else self.comparer.resolve(old, None)
+
+    def _find_hold(self, old: NodePool, new: NodePool, written: NodePool) -> str | None:
+        """Return why no drifted node is replaced although the pool can launch nodes. None if nodes are replaced."""
+        guard = find_node_guard(old, self.options.cluster)
+        return guard or find_lacking_room(new, self.options.release, self._terminates_first(written))
 
     def _class_gap(self, pool: NodePool, *classes: EC2NodeClass | None) -> Gap | None:
         """Return the gap that prevents the comparison of a pool's class. None if the class can be compared."""
@@ -316,10 +328,11 @@ class Planner:
             )
         if stopped is not None:
             after = None
+        lacking_class = find_lacking_class(self.new, pair.new) if stopped is None else None
         launched = launch(before, after, self.options.region)
         release = self.options.release
         plan = PoolPlan(pair, _name_node(pair), found, tuple(refused), launched, before, after, release=release)
-        plan = plan._replace(stopped=stopped, never_stored=never_stored)
+        plan = plan._replace(stopped=stopped, never_stored=never_stored, lacking_class=lacking_class)
         if self.options.cluster is None or pair.old is None:
             return plan
         plan = plan._replace(nodes=find_outcomes(self.options.cluster.of_pool(str(pair.old.name)), None))
@@ -335,9 +348,9 @@ class Planner:
         if pair.change == "added" or (pair.change == "unchanged" and not moved):
             return None
         if not isinstance(pair.old, EC2NodeClass) or not isinstance(pair.new, EC2NodeClass):
-            return ClassPlan(
-                pair, self.written.find(_name_node(pair), 1 if pair.new is not None else 0), Verdict("unknown")
-            )
+            at = self.written.find(_name_node(pair), 1 if pair.new is not None else 0)
+            never_stored = find_never_stored(self.options, self.of_v1beta1, pair.old)
+            return ClassPlan(pair, at, Verdict("unknown"), never_stored=never_stored)
         refused = self.comparer.list_refusals(pair) if pair.change == "changed" else []
         found = UNTOUCHED
         if not refused:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.karpenter.resolve import resolve
-from nodelint.model.manifest import EC2NodeClass
+from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.model.placeholder_names import canonical_code
 from nodelint.plan.pool_details import find_effects, find_never_stored
 from nodelint.plan.reasons import NOTHING as UNTOUCHED
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from nodelint.karpenter.resolve import Resolution
     from nodelint.model.gap import Gap
-    from nodelint.model.manifest import NodePool, Object
+    from nodelint.model.manifest import Object
     from nodelint.plan.effects import Effect
     from nodelint.plan.matching import Pair
     from nodelint.plan.outcome import PlanOptions
@@ -37,6 +37,22 @@ class PoolComparison(NamedTuple):
     stopped_before: LaunchStop | None = None
     stopped: LaunchStop | None = None
     never_stored: str | None = None
+    lacking_class: str | None = None
+
+    @property
+    def could_launch_nothing(self) -> bool:
+        """Return whether the pool had no usable class before the change."""
+        return self.stopped_before is not None and self.stopped_before.of_class
+
+    @property
+    def of_gap(self) -> PoolComparison:
+        """Return the comparison of a pool whose class may be in an unread file."""
+        return self._replace(lacking_class=None)
+
+    @property
+    def replaces(self) -> bool:
+        """Return whether a replacement can certainly be launched for a node that drifts."""
+        return self.stopped is None and self.lacking_class is None
 
 
 class PoolComparer:
@@ -90,7 +106,9 @@ class PoolComparer:
         if stopped is not None and stopped.of_class:
             after = None
             found = keep_static(found) if stopped.of_images else found
-        return PoolComparison(found, after, effects, stopped_before, stopped, never_stored)
+        is_moved = stopped is None and class_name(new) != class_name(old)
+        lacking_class = find_lacking_class(self.new, new) if is_moved else None
+        return PoolComparison(found, after, effects, stopped_before, stopped, never_stored, lacking_class)
 
     def find_stop(
         self,
@@ -103,11 +121,9 @@ class PoolComparer:
         ref = pool.class_ref if pool is not None else None
         if node_class is None:
             is_gone = is_gone or (ref is not None and ref.name in self.gone)
-            return (
-                LaunchStop(f"its EC2NodeClass `{ref.name}` is gone", of_class=True)
-                if is_gone and ref is not None
-                else None
-            )
+            if is_gone and ref is not None:
+                return LaunchStop(f"its EC2NodeClass `{ref.name}` is gone", of_class=True)
+            return find_stop(resolution)
         if node_class.version != "v1" or not is_known(node_class):
             return find_stop(resolution)
         if id(node_class) not in self.faults:
@@ -175,6 +191,19 @@ class PoolComparer:
             known = refusals(pair.old, pair.new, self.options.release, self.options.schemas)
             self.refused[id(pair.new)] = known
         return known
+
+
+def find_lacking_class(context: Context, pool: Object | None) -> str | None:
+    """Return the name of a pool's class that no file of a side has, although the files have classes. None otherwise.
+
+    If the files have no class at all, the classes are elsewhere, and the cluster probably has this one.
+    """
+    if not isinstance(pool, NodePool) or pool.foreign or pool.partial or pool.class_ref is None:
+        return None
+    name, classes = pool.class_ref.name, context.defined_classes
+    if not isinstance(name, str) or not name or name in classes or context.may_be_named_so(pool):
+        return None
+    return name if any(isinstance(known, str) and not obj.partial for known, obj in classes.items()) else None
 
 
 def class_name(pool: NodePool) -> object:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
+from nodelint.drift.cluster_pods import DO_NOT_DISRUPT
+from nodelint.drift.hashstructure import NEVER
 from nodelint.karpenter.images import first_for, version_order
 from nodelint.karpenter.resolve import limits, switched_off, within
+from nodelint.karpenter.resolve.readiness import why_none_launched
 from nodelint.model.messages import short
 from nodelint.model.quantities import ONE
 
 if TYPE_CHECKING:
+    from nodelint.drift.cluster import Cluster
     from nodelint.karpenter.resolve import Resolution
     from nodelint.model.manifest import NodePool
     from nodelint.model.releases import Version
@@ -49,7 +53,8 @@ def find_stop(resolution: Resolution) -> LaunchStop | None:
     if not pool.static and not within(resolution):
         names = ", ".join(f"`limits.{short(limit.resource)}`" for limit in limits(pool))
         return LaunchStop(f"every instance type is larger than {names}")
-    return None
+    why = why_none_launched(resolution)
+    return LaunchStop(why) if why is not None else None
 
 
 def _find_lacking_image(resolution: Resolution) -> str | None:
@@ -63,6 +68,26 @@ def _find_lacking_image(resolution: Resolution) -> str | None:
     if images.images or images.unknown or resolution.node_class is None:
         return None
     return images.problems[0].message if images.problems else "its EC2NodeClass finds no image"
+
+
+def find_node_guard(pool: NodePool, cluster: Cluster | None) -> str | None:
+    """Return why Karpenter replaces no drifted node of a pool: its template annotates the nodes with do-not-disrupt.
+    None if it does not. If the cluster is known, its nodes decide.
+
+    An annotation of the template is written on a node once, when it is created. Source: core
+    pkg/controllers/state/statenode.go@v1.14.1 (`ValidateNodeDisruptable`).
+    """
+    noted = pool.node.find("spec", "template", "metadata", "annotations", DO_NOT_DISRUPT)
+    if noted is None or noted.value != "true":
+        return None
+    claims = cluster.of_pool(str(pool.name)) if cluster is not None else []
+    nodes = cluster.nodes if cluster is not None else {}
+    annotated = [{**claim.annotations, **nodes.get(claim.node, {})}.get(DO_NOT_DISRUPT) == "true" for claim in claims]
+    if not all(annotated):
+        return None
+    expire = pool.node.find("spec", "template", "spec", "expireAfter")
+    end = "somebody deletes them" if expire is not None and expire.value == NEVER else "they expire"
+    return f"they have the annotation `{DO_NOT_DISRUPT}` of their template, and stay until {end}"
 
 
 def find_lacking_room(pool: NodePool, release: Version, terminates_first: bool | None = None) -> str | None:

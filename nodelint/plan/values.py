@@ -12,7 +12,7 @@ from nodelint.model.requirement import OPERATORS
 from nodelint.text import UnknownValue
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from nodelint.drift.hashstructure import Path
     from nodelint.drift.struct_diff import ValueDifference
@@ -61,9 +61,21 @@ def _in_entries(change: ValueChange) -> str:
     head = f"{start.rstrip()}: " if start.split(" ")[1:2] and start.split(" ")[1] in OPERATORS else ""
     rows = []
     for sign, entries in (("-", change.removed), ("+", change.added)):
-        rows += [f"{sign} {short(entry, LONGEST)}" for entry in entries[:MOST_ENTRIES]]
+        others = change.added if sign == "-" else change.removed
+        rows += [f"{sign} {_short_entry(entry, others)}" for entry in entries[:MOST_ENTRIES]]
         rows += [f"{sign} {len(entries) - MOST_ENTRIES:,} more"] if len(entries) > MOST_ENTRIES else []
     return head + ", ".join(rows)
+
+
+def _short_entry(entry: str, others: Sequence[str]) -> str:
+    """Return an entry, shortened so that its difference from the entries of the other side is shown."""
+    flat = " ".join(entry.split())
+    starts = [_common_start(flat, other) for other in others]
+    alike = max((start.rfind(", ") for start in starts), default=-1)
+    head = flat.find(", ")
+    if len(flat) <= LONGEST or alike <= head:
+        return short(flat, LONGEST)
+    return f"{short(flat[:head], LONGEST // 2)}, …{short(flat[alike:], LONGEST)}"
 
 
 def _common_start(old: str, new: str) -> str:

@@ -55,7 +55,9 @@ def trees_of(
     return old_tree, new_tree
 
 
-def workload_changes(sides: tuple[Read, Read], trees: tuple[Tree, Tree] | None) -> tuple[WorkloadChange, ...]:
+def workload_changes(
+    sides: tuple[Read, Read], trees: tuple[Tree, Tree] | None, plan: Plan
+) -> tuple[WorkloadChange, ...]:
     """Return the workloads that lose a pool by the change."""
     if trees is None:
         return ()
@@ -64,10 +66,27 @@ def workload_changes(sides: tuple[Read, Read], trees: tuple[Tree, Tree] | None) 
 
     old_tree, new_tree = trees
     places: dict[int, str] = {}
+    stopped = _list_stopped(plan)
     for side, tree in zip(sides, trees, strict=True):
         places |= {id(obj): place_below(obj, side.root) for obj in tree.workloads}
         places |= {id(pool.pool): place_below(pool.pool, side.root) for pool in tree.pools}
-    return tuple(find_workload_changes(old_tree, new_tree, lambda obj: places[id(obj)]))
+    return tuple(find_workload_changes(old_tree, new_tree, lambda obj: places[id(obj)], stopped))
+
+
+def _list_stopped(plan: Plan) -> frozenset[int]:
+    """Return the ids of the pools of the new side that can launch nothing because their class is gone or refused."""
+    pools = (pool.pair.new for pool in plan.pools if pool.stopped is not None and pool.stopped.of_class)
+    return frozenset(id(plan.written.get(id(pool), pool)) for pool in pools)
+
+
+def list_never_used(plan: Plan) -> frozenset[int]:
+    """Return the ids of the new pools that can launch nothing: no node of them takes pods. Empty if there are no
+    others, because workloads are compared with at least one pool.
+    """
+    there = [pool.pair.new for pool in plan.pools if pool.pair.new is not None]
+    old = {id(plan.written.get(id(pool.pair.new), pool.pair.new)) for pool in plan.pools if pool.change != "added"}
+    found = _list_stopped(plan) - old
+    return found if len(found) < len(there) else frozenset()
 
 
 def _resolve_pools(side: Read, absent: Set[int], options: PlanOptions) -> list[Resolution]:
@@ -114,7 +133,7 @@ def plan_with_cost(plan: Plan, trees: tuple[Tree, Tree] | None) -> Plan:
 
         before, after = (cost_of(tree, [tree.fit(workload) for workload in tree.workloads]) for tree in trees)
     facts = plan.options.facts.region
-    pools = [PoolSides(pool.name, pool.before, pool.after) for pool in plan.pools]
+    pools = [PoolSides(pool.name, None if pool.had_no_class else pool.before, pool.after) for pool in plan.pools]
     return plan._replace(cost=cost_of_plan(pools, before, after, facts.name if facts is not None else None))
 
 

@@ -13,7 +13,7 @@ from nodelint.model.finding import label_of, span_of, written_place
 from nodelint.plan.matching import match_objects, written_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Set
 
     from nodelint.fit.attempt import PoolVerdict
     from nodelint.fit.tree import Tree, WorkloadFit
@@ -64,12 +64,14 @@ class WorkloadChange(NamedTuple):
         return f"{name} ({origin.path}{f' with {built}' if built else ''})"
 
 
-def find_workload_changes(old: Tree, new: Tree, place: Callable[[Object], str]) -> Iterator[WorkloadChange]:
+def find_workload_changes(
+    old: Tree, new: Tree, place: Callable[[Object], str], stopped: Set[int] = frozenset()
+) -> Iterator[WorkloadChange]:
     """Yield the workloads of both sides that lose a pool, first those without any pool now.
 
     Nodes with such pods drift or are deleted, and their pods cannot be scheduled again. Changes that are not certain
     are left out. `place` returns the path of an object's file below the root of its side: several pools, and several
-    workloads, may have one name.
+    workloads, may have one name. `stopped` are the ids of new pools that can launch nothing.
     """
     pools = [[pool.pool for pool in tree.pools] for tree in (old, new)]
     pairs = match_objects(pools[0], pools[1], place)
@@ -79,7 +81,7 @@ def find_workload_changes(old: Tree, new: Tree, place: Callable[[Object], str]) 
     changes = []
     for was, workload in _pair_workloads(old, new, place):
         if not workload.partial and not was.partial:
-            change = _compare(old.fit(was), new.fit(workload), became)
+            change = _compare(old.fit(was), new.fit(workload), became, stopped)
             if change is not None:
                 changes.append(change._replace(shared_names=shared))
     yield from sorted(changes, key=lambda change: not change.stranded)
@@ -97,7 +99,9 @@ def _pair_workloads(old: Tree, new: Tree, place: Callable[[Object], str]) -> Ite
                 yield pair.old, pair.new
 
 
-def _compare(was: WorkloadFit, now: WorkloadFit, became: Mapping[int, int]) -> WorkloadChange | None:
+def _compare(
+    was: WorkloadFit, now: WorkloadFit, became: Mapping[int, int], stopped: Set[int]
+) -> WorkloadChange | None:
     """Return the pools that a workload loses. None if it loses none. `became` maps the ids of pools before to those
     after.
     """
@@ -105,11 +109,12 @@ def _compare(was: WorkloadFit, now: WorkloadFit, became: Mapping[int, int]) -> W
         return None
     taking = [verdict.pool.pool for verdict in was.verdicts if verdict.fits]
     taken = {became.get(id(pool)) for pool in taking}
-    left = tuple(verdict.pool.pool for verdict in now.verdicts if verdict.fits)
+    still = now._replace(verdicts=tuple(v for v in now.verdicts if id(v.pool.pool) not in stopped))
+    left = tuple(verdict.pool.pool for verdict in still.verdicts if verdict.fits)
     lost = tuple(
         v for v in now.verdicts if id(v.pool.pool) in taken and v.refusal is not None and v.refusal.for_certain
     )
     gone = tuple(pool for pool in taking if id(pool) not in became)
     if not (lost or gone):
         return None
-    return WorkloadChange(now.workload, lost, gone, left, not now.possible)
+    return WorkloadChange(now.workload, lost, gone, left, not still.possible)

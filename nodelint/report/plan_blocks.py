@@ -123,7 +123,10 @@ def headline_rows(pool: PoolPlan) -> list[str]:
         if pool.refused:
             return ["refused: nothing is created"]
         stop = pool.stopped
-        return ["new: it has no nodes yet" if stop is None else f"new, but can launch nothing:  {stop.reason}"]
+        if pool.lacking_class is not None:
+            name = printable(pool.lacking_class)
+            return [f"new: it launches nodes only if the cluster has EC2NodeClass `{name}`, which no file defines"]
+        return ["new: it has no nodes yet" if stop is None else f"new, but can launch nothing: {stop.reason}"]
     if pool.change == "removed":
         return ["removed: no node of it runs"]
     parts = []
@@ -139,8 +142,10 @@ def headline_rows(pool: PoolPlan) -> list[str]:
         parts.append("an update is refused" if parts else "the update is refused: nothing changes")
     elif pool.never_stored is not None:
         parts.append("no node of it runs, so none is replaced")
+        parts += [] if pool.stopped is None else [f"it still can launch nothing: {pool.stopped.reason}"]
     elif not parts:
-        at_once = "; the change takes effect at once" if pool.effects else ""
+        acts = any(not effect.same for effect in pool.effects)
+        at_once = "; the change takes effect at once" if acts else ""
         parts += _without_nodes(pool) or [f"no node drifts{at_once}"]
     return parts
 
@@ -175,12 +180,17 @@ def _drift_in_words(pool: PoolPlan) -> str | None:
         why = "" if pool.launches_nothing else f" ({pool.stopped.reason})"
         return f"{pool.replaced} nodes drift ({reasons}), and {pool.hold_reason}{why}: {end}"
     if pool.hold_reason is not None:
-        return f"{pool.replaced} nodes drift ({reasons}), but none is replaced:  {pool.hold_reason}"
+        return f"{pool.replaced} nodes drift ({reasons}), but none is replaced: {pool.hold_reason}"
+    if pool.needs_class is not None:
+        only = f"only if the cluster has EC2NodeClass `{printable(pool.needs_class)}`, which no file defines"
+        return f"{pool.replaced} nodes drift ({reasons}), and are replaced {only}"
     return f"{pool.replaced} nodes are replaced: {reasons}"
 
 
 def class_headline(plan: ClassPlan) -> str:
     """Return what a change of a class does to the nodes of NodePools elsewhere."""
+    if plan.pair.change == "removed" and plan.never_stored is not None:
+        return "removed: no pool could launch nodes with it"
     if plan.pair.change == "removed":
         return "deleted: pools that use it can no longer launch nodes, and it stays until their nodes are gone"
     if plan.refused:
@@ -276,6 +286,11 @@ _TOTALS = (
         lambda pool: pool.hold_reason is not None,
         "nodes drift, but none is replaced",
         "nodes of {n} drift, but none is replaced",
+    ),
+    _Total(
+        lambda pool: pool.needs_class is not None,
+        "its nodes drift; whether they are replaced is not known",
+        "nodes of {n} drift, and whether they are replaced is not known",
     ),
     _Total(lambda pool: pool.replaced == "all", "all its nodes are replaced", "all nodes of {n} are replaced"),
     _Total(lambda pool: pool.replaced == "some", "some of its nodes are replaced", "some nodes of {n} are replaced"),
@@ -378,6 +393,4 @@ def workload_headline(change: WorkloadChange) -> str:
     """Return what happens to a workload's pods."""
     if change.stranded:
         return "no NodePool accepts its pods any more: when their nodes are gone, the pods stay Pending"
-    return (
-        f"fewer NodePools accept its pods; still:  {', '.join(change.left_names) or 'a node group may accept them'}"
-    )
+    return f"fewer NodePools accept its pods; still: {', '.join(change.left_names) or 'a node group may accept them'}"

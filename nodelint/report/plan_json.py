@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.model.finding import label_of, span_of
+from nodelint.model.finding import label_of, span_of, written_place
+from nodelint.model.manifest import EC2NodeClass
+from nodelint.plan.coverage import joined
 from nodelint.plan.disruption_rate import words
 from nodelint.plan.nodes import counts
-from nodelint.plan.outcome import Findings
+from nodelint.plan.outcome import ClassPlan, Findings
+from nodelint.plan.reasons import Verdict
 from nodelint.report.plan_blocks import headline, headline_of_plan
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from nodelint.drift.budgets import Interval
     from nodelint.lint.engine import Result
     from nodelint.model.finding import Span
-    from nodelint.plan import ClassPlan, Plan, PoolPlan
+    from nodelint.plan import Plan, PoolPlan
     from nodelint.plan.launch import Price
+    from nodelint.plan.matching import Pair
     from nodelint.plan.reasons import Reason
     from nodelint.plan.roll import Roll
     from nodelint.plan.values import ValueChange
@@ -34,7 +39,7 @@ def plan_json(plan: Plan, findings: Findings) -> dict[str, Any]:
         "karpenter": str(plan.options.release),
         "headline": headline_of_plan(plan),
         "nodePools": [_pool(pool) for pool in plan.pools],
-        "nodeClasses": [_class(class_plan) for class_plan in plan.class_plans],
+        "nodeClasses": [*map(_class, plan.class_plans), *_other_classes(plan)],
         "notCompared": [
             {
                 **_place(uncompared.at),
@@ -190,6 +195,26 @@ def _class(plan: ClassPlan) -> dict[str, Any]:
         "neverStored": plan.never_stored,
         "heldBack": plan.held_back,
     }
+
+
+def _other_classes(plan: Plan) -> Iterator[dict[str, Any]]:
+    """Yield the changed classes without a plan of their own: new ones, and those whose nodes are reported with
+    pools.
+    """
+    reported = {id(obj) for own in plan.class_plans for obj in (own.pair.old, own.pair.new) if obj is not None}
+    for pair in plan.classes:
+        obj = pair.new or pair.old
+        if pair.change == "unchanged" or not isinstance(obj, EC2NodeClass) or id(obj) in reported:
+            continue
+        at = written_place(plan.written.get(id(obj), obj).name_node)
+        pools = [pool for pool in plan.pools if _uses(pool, pair)]
+        found = _class(ClassPlan(pair, at, Verdict(joined(pool.replaced for pool in pools))))
+        yield {**found, "nodePools": [pool.name for pool in pools]}
+
+
+def _uses(pool: PoolPlan, pair: Pair) -> bool:
+    sides = ((pool.before, pair.old), (pool.after, pair.new))
+    return any(obj is not None and side is not None and side.node_class is obj for side, obj in sides)
 
 
 def _place(at: Node | Span) -> dict[str, Any]:

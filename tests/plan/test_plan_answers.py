@@ -167,7 +167,10 @@ def test_nodes_from_before_their_image_ended_drift() -> None:
         ([("weight: 10", "weight: 9")], {"spec.weight": "the pool is tried later"}),
         ([("nodes: 10%", "nodes: 20%")], {"spec.disruption.budgets": "how many nodes may go"}),
         ([("[{nodes: 10%}]", "[{nodes: '10%'}]")], {}),
-        ([("consolidateAfter: 1m", "consolidateAfter: 60s")], {"spec.disruption.consolidateAfter": "later"}),
+        (
+            [("consolidateAfter: 1m", "consolidateAfter: 60s")],
+            {"spec.disruption.consolidateAfter": "the same duration"},
+        ),
         ([("consolidateAfter: 1m", "consolidateAfter: 59s")], {"spec.disruption.consolidateAfter": "sooner"}),
         ([("consolidateAfter: 1m", "consolidateAfter: 2m")], {"spec.disruption.consolidateAfter": "later"}),
         (

@@ -105,3 +105,24 @@ def unmet_by_cheapest(resolution: Resolution) -> list[tuple[MinValues, int]]:
         for min_values, values in counted
         if values is not None and len(values) < min_values.wanted
     ]
+
+
+def why_none_launched(resolution: Resolution) -> str | None:
+    """Return why an empty pool can launch no node for its first pod although types meet its requirements. None if it
+    can.
+    """
+    if resolution.zones is not None and not resolution.zones:
+        return "the class finds no subnet"
+    if not resolution.min_values_relaxed:
+        if any(not least.met for least in resolution.min_values):
+            return "minValues requires more different values than the allowed types have"
+        if unmet_by_cheapest(resolution):
+            most = resolution.most_launched
+            return f"minValues requires more different values than the cheapest {most} types have"
+    steps = later_steps(resolution)
+    return f"this excludes the last of its types: {steps[-1].words}" if steps and not steps[-1].left else None
+
+
+def launched(resolution: Resolution) -> TypeSet:
+    """Return the types that an empty pool can launch for its first pod: what `explain` and `plan` count."""
+    return NONE if why_none_launched(resolution) is not None else resolution.launchable & ready(resolution)
