@@ -37,7 +37,7 @@ _CHART = "Chart.yaml"
 _WORDS = re.compile(r"[^\s\"'\[\],()|;]+")
 _KEYED = re.compile(r"\b(?:path|chart|source)[\"']?[ \t]*[:=][ \t]*[\"']?([\w.-]+)[\"']?[ \t]*(?:[\n,}]|$)")
 _COMMENT = re.compile(r"(?m)^[ \t]*(?:#|//).*$")
-_BEFORE = re.compile(r"(?:\$\{[^}]*\}|\$\w+)/*")
+_BEFORE = re.compile(r"(?:\$\{[^{}$]*+\}|\$\w++)/*+")
 _VARIABLE = re.compile(r"[*?{$<]")
 
 
