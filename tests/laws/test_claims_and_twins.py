@@ -365,7 +365,7 @@ CLAIMS = [
     ),
     Claim(
         "unpublished-parameter",
-        "no published image",
+        "AWS publishes no SSM parameter",
         nodeclass(*OWN, ami=PARAMETER.format("amd64")),
         nodeclass(*OWN, ami=PARAMETER.format("x86_64")),
     ),

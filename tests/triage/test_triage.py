@@ -971,7 +971,7 @@ def test_the_command_refuses_what_it_cannot_use(nodelint: Run, tmp_path: Path) -
     assert (no_log.returncode, no_log.stdout) == (2, "")
     assert no_log.stderr == (
         "nodelint: standard input holds no line of a Karpenter controller's log, and no event or condition that "
-        "Karpenter wrote\n"
+        "Karpenter wrote; `kubectl logs` of the controller, or `kubectl get events -A`, prints what triage reads\n"
     )
     missing = nodelint("triage", "no.log")
     assert (missing.returncode, missing.stderr) == (2, "nodelint: no.log: no such file or directory\n")

@@ -800,9 +800,11 @@ class TestCommand:
         }
         write_files(tmp_path, files)
         flags = ("upgrade", "--from", "1.3.0", "--to", "1.14.1", "--format", "json", "--fail-on", "never")
-        built, alone = (json.loads(nodelint(*flags, *paths).stdout) for paths in ([], ["base/class.yaml"]))
-        assert "open-reservations" not in [note["id"] for note in built["changes"]]
-        assert "open-reservations" in [note["id"] for note in alone["changes"]]
+        whole, of_base = (json.loads(nodelint(*flags, *paths).stdout) for paths in ([], ["base/class.yaml"]))
+        assert "open-reservations" not in [note["id"] for note in whole["changes"]]
+        assert "open-reservations" not in [note["id"] for note in of_base["changes"]], "the same as for the whole"
+        (tmp_path / "prod" / "class.yaml").write_text(node_class(), encoding="utf-8")
+        assert "open-reservations" in [note["id"] for note in json.loads(nodelint(*flags).stdout)["changes"]]
 
     def test_a_field_that_may_be_left_out_from_a_release_on(self, nodelint: Run, tmp_path: Path) -> None:
         (tmp_path / "pool.yaml").write_text(pool("disruption: {budgets: []}"))
