@@ -86,7 +86,7 @@ from nodelint.api import (
     renamed=("tiny-type", "small-types-left"),
     options={
         "pods": "the most pods of a node that are hardly more than its daemonsets",
-        "mib": "MiB of memory for pods of which daemonsets take a good part: types with 2 GiB have less",
+        "mib": "MiB of memory for pods: types with 2 GiB have less, and daemonsets take much of it",
     },
     subject="instance types",
     source=[

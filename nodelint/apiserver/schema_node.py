@@ -59,7 +59,7 @@ class Window(NamedTuple):
 
 _ALWAYS = Window(None, None)
 _OTHERWISE = frozenset(("default", "x-karpenter-before", "x-karpenter-after", "$ref"))
-"""Keywords because of which a release may have a default."""
+"""Keywords of a schema that can give a field a default."""
 
 
 class SchemaNode:

@@ -73,8 +73,8 @@ class Walk(WalkState):
         self.found.append(SchemaProblem("structure", node, path, schema_words.fit(message), **more))
 
     def _unsound(self, node: Node, path: str, message: str, **more: Any) -> Any:
-        """Record a problem because of which the API server evaluates no rule. Return the value that rules see
-        instead.
+        """Record a problem that stops the API server from evaluating rules. Return the value that rules see in
+        place of the wrong one.
         """
         self.unknowns = True
         self.say(node, path, message, **more)

@@ -1,4 +1,4 @@
-"""`nodelint fit`: which NodePool accepts the pods of which workload."""
+"""`nodelint fit`: the NodePool that accepts the pods of each workload."""
 
 from __future__ import annotations
 

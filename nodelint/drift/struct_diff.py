@@ -99,7 +99,7 @@ def _list_lacking(mine: Any, other: Any) -> Iterator[str]:
 
 
 def _of_unknown(kind: str, old: Any, new: Any, at: Path, to: Path) -> ValueDifference:
-    """Return the difference of two values of which one is a placeholder. Raise Unhashable if they may be equal."""
+    """Return the difference of two values, at least one a placeholder. Raise Unhashable if they may be equal."""
     texts = all(isinstance(value, str | Placeholder) for value in (old, new))
     if kind == "string" and texts and texts_differ(old, new):
         return ValueDifference(at, to)

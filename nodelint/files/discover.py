@@ -110,7 +110,7 @@ def _list_related(found: Discovery, exclude: Excluded, include: Globs) -> Iterab
 
 
 def _find_whole(found: Discovery) -> str | None:
-    """Return the repository, or the working folder, of which a part was requested. None if all of it was."""
+    """Return the repository (else the working folder) if a part of it was requested. None if all of it was."""
     first = next(iter([*found.folders, *map(os.path.abspath, sorted(found.named))]), None)
     if first is None:
         return None

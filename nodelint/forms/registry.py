@@ -60,7 +60,7 @@ class FormRow:
     Objects:
 
     - `pods`: a pattern of code that creates pods.
-    - `values_keys`: words of which one is in whatever installs a chart, with values or by the path of its folder.
+    - `values_keys`: words; whatever installs a chart, with values or by the path of its folder, has one of them.
 
     Words for users:
 

@@ -1,4 +1,4 @@
-"""The verdict on the nodes of a pool: how many are replaced, for which reason, and because of which line.
+"""The verdict on the nodes of a pool: how many are replaced, the reason, and the line that causes it.
 
 Karpenter checks a node in this order and records the first reason that it finds: the hash of the NodePool
 (NodePoolDrifted), its requirements (RequirementsDrifted), from 1.1.0 on the instance type and its offering

@@ -139,7 +139,7 @@ def left_by_hand(text: str, stand_ins: Iterable[str] = ()) -> str | None:
 
 
 def holds_code(text: str) -> bool:
-    """Return whether a text has template code because of which it may not be valid YAML."""
+    """Return whether a text has template code that may make it invalid YAML."""
     return "${" in text or holds_any(text, CODE)
 
 

@@ -373,7 +373,7 @@ class Examiner:
         return NodeCause("drift", f"it has drifted ({why}): Karpenter replaces it"), True
 
     def _doubts(self, state: NodeState, cause: NodeCause) -> tuple[str, ...]:
-        """Return the unknown facts because of which a node may stay that seems to be removed."""
+        """Return the unknown facts that may keep a node which the known facts would remove."""
         return tuple(dict.fromkeys([*self.consolidation.doubts(), *_doubts_of_pods(state, self.rules)]))
 
     def _change(self, state: NodeState, path: str, old: str | None, new: str | None, message: str) -> SuggestedChange:

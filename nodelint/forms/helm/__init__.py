@@ -137,14 +137,14 @@ def find_lost_inputs(sources: Sequence[Source]) -> Iterator[tuple[str, str]]:
 
 
 def find_fault(source: Source, known: dict[str, object]) -> SyntaxProblem | None:
-    """Return the syntax error because of which helm cannot read a template. None if there is none."""
+    """Return the syntax error that stops helm from reading a template. None if there is none."""
     from nodelint.forms.helm import unread_inputs
 
     return unread_inputs.find_fault(source, known)
 
 
 def find_root_fault(roots: Sequence[Node | None]) -> SyntaxProblem | None:
-    """Return the error because of which helm cannot load a Chart.yaml. None if there is none."""
+    """Return the error that stops helm from loading a Chart.yaml. None if there is none."""
     from nodelint.forms.helm import unread_inputs
 
     return unread_inputs.find_root_fault(roots)

@@ -53,7 +53,7 @@ _ALTERS = {
     "openapi": "a schema of its own decides how patches are merged",
     "crds": "the schemas of CRDs decide which names are followed",
 }
-"""Fields because of which the resulting objects cannot be known."""
+"""Fields whose effect nodelint cannot compute: with one of them, the resulting objects are not known."""
 
 
 class Kustomization:
