@@ -118,12 +118,12 @@ class FakeAccount:
             return Answer(self.now, found, len(found))
         if kind == "volume-encryption" and "encryptsVolumes" in self._data:
             return Answer(self.now, ("true" if self._data["encryptsVolumes"] else "false",), 1)
-        for key, answered in _NAMES.items():
-            if answered == kind and key in self._data:
+        for key, kind_of_key in _NAMES.items():
+            if kind_of_key == kind and key in self._data:
                 found = tuple(name for name in self._data[key] if name == question.value("name"))
                 return Answer(self.now, found, len(found))
-        for key, (answered, field, cls, defaults) in _KEYS.items():
-            if answered == kind and key in self._data:
+        for key, (kind_of_key, field, cls, defaults) in _KEYS.items():
+            if kind_of_key == kind and key in self._data:
                 things = [(thing, _record(cls, thing, defaults)) for thing in self._data[key]]
                 hits = [record for thing, record in things if _meets(question, record, thing.get("tags", {}))]
                 answered = kept_images(hits, self.now) if kind == "images" else hits
