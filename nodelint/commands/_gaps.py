@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands._console import say
-from nodelint.model.messages import counted
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -33,8 +32,7 @@ def say_gaps(
             groups.setdefault(gap.sentence, []).append(str(gap.file_place))
     for sentence, places in groups.items():
         if len(places) > _MOST_PLACES:
-            rest = counted(len(places) - _MOST_PLACES, "more place")
-            places = [f"{', '.join(places[:_MOST_PLACES])} and {rest}"]
+            places = [f"{', '.join(places[:_MOST_PLACES])} and {len(places) - _MOST_PLACES:,} more"]
         for place in places:
             say(f"{place}: {sentence}")
     return gaps

@@ -72,11 +72,11 @@ def find_replaced(plan: Plan) -> set[int]:
 def _find_refused(plan: Plan) -> set[int]:
     """Return the ids of the new pools and classes whose update is refused: the cluster keeps the old ones."""
     refused = [pool for pool in plan.pools if pool.refused]
-    kept = {id(pool.pair.old) for pool in refused if any(reason.kind == "NodePool" for reason in pool.refused)}
-    kept |= {id(pool.after.node_class) for pool in refused if pool.after is not None}
-    kept |= {id(changed.pair.old) for changed in plan.class_plans if changed.refused}
+    held_ids = {id(pool.pair.old) for pool in refused if any(reason.kind == "NodePool" for reason in pool.refused)}
+    held_ids |= {id(pool.after.node_class) for pool in refused if pool.after is not None}
+    held_ids |= {id(changed.pair.old) for changed in plan.class_plans if changed.refused}
     pairs = (*(pool.pair for pool in refused), *(pair for pair in plan.classes if pair.change == "changed"))
-    return {id(pair.new) for pair in pairs if id(pair.old) in kept}
+    return {id(pair.new) for pair in pairs if id(pair.old) in held_ids}
 
 
 def _list_instances(new: Read, plan: Plan) -> set[int]:

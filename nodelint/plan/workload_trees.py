@@ -41,7 +41,7 @@ def trees_of(
     if not all(resolutions):
         return None
     was, new = sides
-    TABLE.forget()  # what forms have kept of files is read again, so that it is known which files these are
+    TABLE.forget()  # what forms have held_ids of files is read again, so that it is known which files these are
     with OpenedFiles() as opened:
         built = build_side(new, discover)
     of_new = _list_objects(built)
@@ -68,11 +68,11 @@ def workload_changes(
     places: dict[int, str] = {}
     stopped = _list_stopped(plan)
     refused = (pool.pair.new for pool in plan.pools if pool.refused and pool.pair.old is not None)
-    kept = frozenset(id(plan.written.get(id(pool), pool)) for pool in refused)
+    held_ids = frozenset(id(plan.written.get(id(pool), pool)) for pool in refused)
     for side, tree in zip(sides, trees, strict=True):
         places |= {id(obj): place_below(obj, side.root) for obj in tree.workloads}
         places |= {id(pool.pool): place_below(pool.pool, side.root) for pool in tree.pools}
-    return tuple(find_workload_changes(old_tree, new_tree, lambda obj: places[id(obj)], stopped, kept))
+    return tuple(find_workload_changes(old_tree, new_tree, lambda obj: places[id(obj)], stopped, held_ids))
 
 
 def _list_stopped(plan: Plan) -> frozenset[int]:

@@ -383,11 +383,12 @@ def other_places(plan: Plan) -> list[Gap]:
     """
     shown = [pool for pool in plan.pools if concerns(pool)]
     reported = {_identity(pool.uncompared) for pool in shown if pool.uncompared is not None}
-    unknown = {(f"NodePool {pool.name}", place_of(pool.at)) for pool in shown if pool.replaced != "none"}
+    open_pools = [pool for pool in shown if pool.replaced != "none"]
+    unknown = {(f"NodePool {pool.name}", span_of(pool.at).source.path) for pool in open_pools}
     return [
         place
         for place in plan.uncompared
-        if _identity(place) not in reported and (place.subject, place_of(place.at)) not in unknown
+        if _identity(place) not in reported and (place.subject, span_of(place.at).source.path) not in unknown
     ]
 
 
