@@ -41,7 +41,7 @@ def trees_of(
     if not all(resolutions):
         return None
     was, new = sides
-    TABLE.forget()  # what forms have held_ids of files is read again, so that it is known which files these are
+    TABLE.forget()  # what forms have kept of files is read again, so that it is known which files these are
     with OpenedFiles() as opened:
         built = build_side(new, discover)
     of_new = _list_objects(built)
