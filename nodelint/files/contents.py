@@ -96,10 +96,10 @@ def join_contents(
     group: list[tuple[str, bytes]] = []
     size = 0
     for path, data in contents:
-        if data.__class__ is not bytes or len(data) > largest:  # type: ignore[arg-type]
+        if data.__class__ is not bytes or len(data) > largest:
             continue
-        group.append((path, data))  # type: ignore[arg-type]
-        size += len(data)  # type: ignore[arg-type]
+        group.append((path, data))
+        size += len(data)
         if size >= _GROUP:
             yield group, b"\n".join([data for _, data in group])
             group, size = [], 0
