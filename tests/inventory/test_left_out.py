@@ -240,7 +240,7 @@ LIMITS = {
         lint/proven_fixes.py:_MOST_STEPS lint/proven_fixes.py:_MOST_JUDGED plan/gone_appliers.py:_MOST_NAMED
         forms/kustomize/resources.py:_MOST_TRIES karpenter/userdata/reading.py:LONGEST
         forms/argocd/application_sets.py:_MOST_STEPS
-        report/summary.py:MOST_FIXES files/standard_input.py:_LARGEST
+        report/summary.py:MOST_FIXES files/standard_input.py:_LARGEST files/related.py:_MOST_OUTSIDE
     """,
     # a value is not known, and is shown as one that is not
     UNKNOWN: """
@@ -330,7 +330,7 @@ LIMITS = {
         forms/terraform/named_files.py:_DEEPEST forms/terraform/named_files.py:_MOST
         forms/helm/named_files.py:_DEEPEST forms/helm/named_files.py:_MOST_FOLDERS
         forms/kustomize/kustomizations.py:_DEEPEST files/discover.py:_HIGHEST
-        files/related.py:_MOST_OUTSIDE files/related.py:_MOST_BASES
+        files/related.py:_MOST_BASES
         commands/_values.py:_MOST_CHARACTERS
         fit/several_changes.py:_MOST_CHANGES
         releases/siblings.py:_MOST_FILES
@@ -345,7 +345,7 @@ LIMITS = {
         apiserver/schema_node.py:_MOST_KEPT karpenter/resolve/node_size.py:_MOST_SHARED lint/incremental.py:_FEW
         lint/judging.py:_FEW lint/workers.py:_FIRST lint/workers.py:_MOST lsp/server.py:_LONGEST_QUIET
         model/manifest.py:_MOST_KNOWN base/kept.py:_MOST plan/same_workloads.py:_MOST_FILES
-        karpenter/resolve/allocatable.py:_MOST_SHARED lint/fix_trials.py:_FEW_POOLS
+        karpenter/resolve/allocatable.py:_MOST_SHARED lint/fix_trials.py:_FEW_POOLS files/related.py:_FEW
     """,
 }
 """Every limit of the code, by how it says what it leaves out."""

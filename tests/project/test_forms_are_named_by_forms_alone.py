@@ -37,8 +37,6 @@ ALLOWED = {
     "plan/suspended.py": _WORDS,
     "plan/sides.py": "the endings of files with values, by which an environment is known on both sides",
     "releases/settings.py": _PROMISED,
-    "files/file_keywords.py": "words and endings by which files are found before any form is loaded",
-    "files/related.py": "the endings of files in which paths to other files stand",
     "karpenter/dummy_values.py": "the endings of files that are templates",
     "karpenter/userdata/family_mismatch.py": _WORDS,
     "lint/engine.py": "rules about root modules read further files of these",
