@@ -54,7 +54,8 @@ SIZED = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\
 
 def release(values: str) -> str:
     return (
-        f"{SOURCE}apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: web, namespace: shop}}\n"
+        f"{SOURCE}apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\n"
+        "metadata: {name: web, namespace: shop}\n"
         "spec:\n  chart:\n    spec:\n      chart: ./chart\n      sourceRef: {kind: GitRepository, name: shop}\n"
         + indent(values, "  ")
     )
