@@ -113,7 +113,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         key = _find_key(terms)
         if key is None:
             continue
-        blocks = _list_blocks(node_class.source, context)
+        blocks = _list_blocks(node_class.source.path, context)
         makers = [block for block in blocks if _creates(block, what)]
         folders = {terraform_trace.folder_of(block.source.path) for block in makers}
         if (
@@ -153,11 +153,11 @@ def _find_key(terms: Sequence[manifest.SelectorTerm]) -> Node | None:
     return keys[0] if is_plain else None
 
 
-def _list_blocks(source: Source, context: Context) -> "Sequence[terraform_trace.BlockText]":
+def _list_blocks(path: str, context: Context) -> "Sequence[terraform_trace.BlockText]":
     """Return the blocks that may create what a class of a file selects: those of its root, else all."""
     terraform = context.run_files.terraform
-    written = source.path if source.path.endswith(terraform_trace.ENDINGS) else None
-    return terraform.list_beside_in_root(written) if written is not None else terraform.blocks
+    is_terraform = path.endswith(terraform_trace.ENDINGS)
+    return terraform.list_beside_in_root(path) if is_terraform else terraform.blocks
 
 
 def _creates(block: "terraform_trace.BlockText", what: str) -> bool:
