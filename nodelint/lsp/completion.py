@@ -88,7 +88,7 @@ def _item(buffer: Buffer, found: Spot, offer: CompletionOffer, number: int, form
     text = offer.text
     quoted = buffer.text[found.start - 1 : found.start] in ("'", '"')
     if not quoted and not offer.bare:
-        text = form.format(_written(text, offer, found, buffer.path))
+        text = form.format(_write_text(text, offer, found, buffer.path))
     below = ""
     if offer.key and found.in_hcl:
         text += "" if quoted or re.match(r"[ \t]*[=:]", buffer.text[found.end :]) else " = "
@@ -110,7 +110,7 @@ def _item(buffer: Buffer, found: Spot, offer: CompletionOffer, number: int, form
     )
 
 
-def _written(text: str, offer: CompletionOffer, found: Spot, path: str) -> str:
+def _write_text(text: str, offer: CompletionOffer, found: Spot, path: str) -> str:
     """Return a text as it is written in the language of the file, with quotes where they are needed."""
     if path.endswith(".json") or (found.in_hcl and not (offer.key and text.isidentifier())):
         return f'"{text}"'

@@ -105,11 +105,11 @@ def _walk(
             continue
         yield part, names
         value = part.value
-        inner = [(each, names) for each in part.parts]
+        inner = [(child, names) for child in part.parts]
         if isinstance(value, ForLoop):
             of_loop = names | set(value.names)
             inner.append((value.over, names))
-            inner += [(each, of_loop) for each in (value.key, value.item, value.test) if each is not None]
+            inner += [(child, of_loop) for child in (value.key, value.item, value.test) if child is not None]
         elif part.kind == "template" and isinstance(value, tuple):
             inner += list_template_parts(value[1], names)
         pending += reversed(inner)
