@@ -99,8 +99,6 @@ spec:
 ```
 """
 
-from collections.abc import Sequence
-
 from nodelint.api import Also, Context, Finding, Findings, Source, Span, module_folder, rule
 
 _MOST = 3
@@ -154,7 +152,8 @@ def check(source: Source, context: Context) -> Findings:
             help=f"write `{found.address}.{other}`" if other is not None else "use an output that the module has",
         )
     for name in folder.find_missing_template_names(source.path):
-        yield _report_name(name, name.call, "used here", name.uses)
+        also = [Also(use, "used here") for use in name.uses[:3]]
+        yield Finding(at=name.call, message=name.message, help=name.help, also=also)
     for block, before in folder.find_repeated(source.path):
         yield Finding(
             at=block,
@@ -170,15 +169,5 @@ def _check_template(source: Source, context: Context) -> Findings:
     for caller, folder in context.run_files.terraform.callers_of(source.path):
         for name in folder.find_missing_template_names(caller) if caller not in judged else ():
             if name.uses[0].source.path == source.path:
-                yield _report_name(name, Span(source, name.uses[0].start, name.uses[0].end), "the call", [name.call])
-
-
-def _report_name(missing: module_folder.MissingName, at: Span, label: str, others: Sequence[Span]) -> Finding:
-    near = module_folder.closest(missing.name, missing.passed)
-    template = missing.uses[0].source.path
-    return Finding(
-        at=at,
-        message=f"the call passes no `{missing.name}`, which {template} uses: Terraform refuses the plan",
-        help=f"did you mean `{near}`?" if near is not None else f"pass `{missing.name} = ...`",
-        also=[Also(span, label) for span in others[:3]],
-    )
+                at = Span(source, name.uses[0].start, name.uses[0].end)
+                yield Finding(at=at, message=name.message, help=name.help, also=[Also(name.call, "the call")])

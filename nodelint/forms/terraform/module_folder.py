@@ -19,7 +19,7 @@ from nodelint.forms.terraform.references import (
     list_references,
     local_folder,
 )
-from nodelint.forms.terraform.template_names import MissingName, find_missing_names
+from nodelint.forms.terraform.template_names import find_missing_names
 from nodelint.forms.terraform.terraform_blocks import registry_source
 from nodelint.model.finding import Span
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from nodelint.forms.terraform.file_blocks import TerraformBlock, TerraformFile
     from nodelint.forms.terraform.hcltree import HclExpression
     from nodelint.forms.terraform.modules import ModuleFiles
+    from nodelint.forms.terraform.template_names import MissingName
 
 ENDS = (".tf", ".tofu")
 """Endings of the files whose references are checked."""

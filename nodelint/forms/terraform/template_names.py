@@ -32,6 +32,20 @@ class MissingName(NamedTuple):
     uses: tuple[Span, ...]
     passed: tuple[str, ...]
 
+    @property
+    def message(self) -> str:
+        """Return the message of the finding."""
+        template = self.uses[0].source.path
+        return f"the call passes no `{self.name}`, which {template} uses: Terraform refuses the plan"
+
+    @property
+    def help(self) -> str:
+        """Return the name that is probably meant, or what to pass."""
+        from difflib import get_close_matches
+
+        near = next(iter(get_close_matches(self.name, self.passed, 1, 0.7)), None)
+        return f"did you mean `{near}`?" if near is not None else f"pass `{self.name} = ...`"
+
 
 def find_missing_names(file: TerraformFile, folder: str, modules: ModuleFiles) -> Iterator[MissingName]:
     """Yield the names that templates use and that the calls in a file do not pass.
