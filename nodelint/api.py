@@ -276,8 +276,8 @@ _MODULES = {
         "comments",
         "controller_permissions",
         "fixes",
-        "remedies",
         "pool_suggestions",
+        "remedies",
     ),
     "nodelint.text.yaml": ("scalars",),
 }
