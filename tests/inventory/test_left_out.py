@@ -283,7 +283,7 @@ LIMITS = {
         report/why_html.py:_MOST_NODES report/why_markdown.py:_MOST_NODES report/why_text.py:_MOST_NODES
         migrate/__init__.py:_MOST_LEFT migrate/steps.py:_LONGEST
         report/html.py:_PLACES mcp/server.py:_MOST_NOTES commands/_values.py:_SHOWN model/finding.py:_LONGEST_CODE
-        apiserver/walk.py:_MOST_OFFERED forms/lib/chart_places.py:_LONGEST
+        apiserver/scalars.py:MOST_OFFERED forms/lib/chart_places.py:_LONGEST
         commands/_refused.py:_MOST rule/remedies.py:MOST_OFFERED rule/remedies.py:MOST_TRIED
         rule/remedies.py:MOST_COMPARED lsp/completion.py:_MOST lsp/diagnostics.py:MOST lsp/hover.py:_SHOWN
         lsp/protocol.py:_MOST lsp/summary.py:_MOST lsp/titles.py:_NAMED model/messages.py:LONGEST_MESSAGE
