@@ -198,7 +198,7 @@ FORMS = {
 }
 
 
-def _with(files: dict[str, str], arch: str, size: str) -> Iterator[tuple[str, str]]:
+def _fill_in(files: dict[str, str], arch: str, size: str) -> Iterator[tuple[str, str]]:
     for path, text in files.items():
         yield path, text.replace("ARCH", arch).replace("SIZE", size)
 
@@ -209,7 +209,7 @@ def test_check_and_fit_agree_on_what_inputs_add(tmp_path: Path, nodelint: Run, f
     (tmp_path / ".git" / "config").write_text(f'[remote "origin"]\n\turl = {REPOSITORY}\n')
     (tmp_path / "pools.yaml").write_text(f"{POOL}---\n{nodeclass()}")
     for arch, size, is_taken in (("arm64", "5000", False), ("amd64", "1", True)):
-        write_files(tmp_path, dict(_with(FORMS[form], arch, size)))
+        write_files(tmp_path, dict(_fill_in(FORMS[form], arch, size)))
         checked = json.loads(nodelint("check", ".", "--select", RULE, "--format", "json").stdout)["findings"]
         fitted = nodelint("fit", ".").stdout
         assert [finding["rule"] for finding in checked] == ([] if is_taken else [RULE])

@@ -44,7 +44,10 @@ class GivenTexts:
             return ""
         place = os.path.abspath(chart)
         if place not in self._found:
-            self._found[place] = self._read_all(place)
+            try:
+                self._found[place] = self._read_all(place)
+            except OSError:
+                self._found[place] = None
         return self._found[place]
 
     def _read_all(self, chart: str) -> str | None:
@@ -122,7 +125,8 @@ class GivenTexts:
 
 
 def _read(path: str) -> str:
+    """Return a text; empty if there is none. Raise `OSError` for one that cannot be read, or that is too large."""
     try:
         return gate.read(path, _LARGEST).decode(errors="replace")
-    except OSError:
+    except FileNotFoundError:
         return ""
