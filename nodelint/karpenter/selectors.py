@@ -244,6 +244,12 @@ def region_of(zone: str) -> str | None:
     return region[0] if region is not None and re.fullmatch(forms[ZONE], zone) else None
 
 
+def allows_place(requirement: Requirement) -> bool:
+    """Return whether a requirement on a region, a zone or a zone id allows a text of the form of such a name."""
+    form = table("vocabulary")["forms"][requirement.key]
+    return requirement.complement or any(re.fullmatch(form, value) is not None for value in requirement.values)
+
+
 def zones_left(pool: NodePool, subnets: Iterable[Subnet]) -> dict[str, str]:
     """Return the zones of subnets that the pool's known requirements allow, each with its zone id."""
     wanted = [

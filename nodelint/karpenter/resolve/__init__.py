@@ -52,7 +52,14 @@ from nodelint.karpenter.resolve.limits import (
     within,
 )
 from nodelint.karpenter.resolve.offering_view import Supply
-from nodelint.karpenter.resolve.offers import RESERVED, capacity_types, class_rules, reserved_only
+from nodelint.karpenter.resolve.offers import (
+    PLACE_KEYS,
+    RESERVATION_KEYS,
+    RESERVED,
+    capacity_types,
+    class_rules,
+    reserved_only,
+)
 from nodelint.karpenter.resolve.pool_overlap import (
     comparable,
     covers,
@@ -69,6 +76,7 @@ from nodelint.model.gap import Gap
 from nodelint.model.keys import (
     ACCELERATOR_COUNT,
     ARCH,
+    CAPACITY_TYPE,
     CPU,
     FAMILY,
     GPU_COUNT,
@@ -209,7 +217,7 @@ def _resolve_on(supply: Supply, pool: NodePool, kubernetes: KubernetesVersion | 
             *(places.unknown if places is not None else ()),
             *open_questions,
             *_unknown_effects(lines, folded, supply),
-            *(_newer_than_catalog(pool, lines, folded, supply) if not candidates else ()),
+            *(_newer_than_catalog(pool, lines, folded, supply) if not candidates and alive else ()),
         ),
         notes=(*images.notes, *(places.notes if places is not None else _unused(pool, facts))),
     )
@@ -293,7 +301,13 @@ def sizes_left_out(pool: NodePool) -> Sequence[str]:
 def _newer_than_catalog(
     pool: NodePool, lines: Sequence[LineEffect], folded: Requirements, supply: Supply
 ) -> Iterable[Gap]:
-    """Yield a gap if the requirements may allow a type that is newer than the catalogue."""
+    """Yield a gap if the requirements may allow a type that is newer than the catalogue.
+
+    If they allow no place and no capacity type that the class may have, they allow no type at all.
+    """
+    of_offers = [folded[key] for key in (CAPACITY_TYPE, *PLACE_KEYS, *RESERVATION_KEYS) if key in folded]
+    if not supply._replace(places=None).keeping(of_offers):
+        return
     for line in lines:
         key = normalize(line.key)
         named = line.values if line.operator == "In" and key in (FAMILY, INSTANCE_TYPE) else ()

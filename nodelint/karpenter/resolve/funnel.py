@@ -12,7 +12,7 @@ from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.type_set import TypeSet
 from nodelint.karpenter.resolve.effects import LineEffect
 from nodelint.karpenter.resolve.offering_view import Supply
-from nodelint.karpenter.resolve.offers import note
+from nodelint.karpenter.resolve.offers import PLACE_KEYS, note
 from nodelint.karpenter.resolve.zones import place_note
 from nodelint.model.manifest import NodePool
 from nodelint.model.manifest_terms import Label, RequirementLine
@@ -117,9 +117,14 @@ def _remembering(supply: Supply) -> Callable[..., TypeSet]:
 
 def _group(requirement: Requirement, supply: Supply) -> str:
     """Return the group with which a requirement is evaluated: its key, or `_OFFERS` for all requirements on
-    offerings.
+    offerings, and on places if the offerings are not known: the name of a zone has its region.
     """
-    return _OFFERS if supply.places is not None and requirement.key in supply.places.keys else requirement.key
+    return _OFFERS if requirement.key in _keys_of_offers(supply) else requirement.key
+
+
+def _keys_of_offers(supply: Supply) -> frozenset[str]:
+    """Return the keys whose requirements are evaluated together."""
+    return PLACE_KEYS if supply.places is None else supply.places.keys
 
 
 def _telling(requirements: Sequence[Requirement | None], supply: Supply) -> list[Requirement | None]:
@@ -160,7 +165,7 @@ def _folding(
     """Return the types that remain for each group in the end, and the types that remain before the first requirement
     and after each.
     """
-    together = supply.places.keys if supply.places is not None else frozenset()
+    together = _keys_of_offers(supply)
     folded = Requirements()
     by_group: dict[str, TypeSet] = {}
     left = alive

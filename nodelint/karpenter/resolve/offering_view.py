@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
@@ -11,7 +11,8 @@ from nodelint.ec2.type_set import NONE, TypeSet
 from nodelint.karpenter.images import ImageSet
 from nodelint.karpenter.resolve.offers import PLACE_KEYS, RESERVATION_KEYS, capacity_types, may_reserve
 from nodelint.karpenter.resolve.zones import LaunchPlaces
-from nodelint.model.keys import CAPACITY_TYPE, OS, REGION, WINDOWS_BUILD
+from nodelint.karpenter.selectors import allows_place, region_of
+from nodelint.model.keys import CAPACITY_TYPE, OS, REGION, WINDOWS_BUILD, ZONE
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.requirement import Requirement, well_known
 
@@ -43,12 +44,17 @@ class Supply(NamedTuple):
         """
         types = self.view.all_types
         wanted = []
+        of_places = {}
         for written in requirements:
             requirement = written.on_claim() if self.static else written
             if self.places is not None and requirement.key in self.places.keys:
                 wanted.append(requirement)
             else:
                 types &= self.select(requirement)
+                if requirement.key in PLACE_KEYS:
+                    of_places[requirement.key] = requirement
+        if len(of_places) > 1 and not _share_region(of_places):
+            return NONE
         return types & self.places.types_meeting(wanted) if wanted and self.places is not None else types
 
     def told_apart(self, key: str) -> frozenset[str]:
@@ -71,10 +77,19 @@ class Supply(NamedTuple):
         if key in PLACE_KEYS:
             # Every type is offered somewhere, and no place is a number.
             numbers = requirement.greater_equal is not None or requirement.less_equal is not None
-            return NONE if numbers or requirement.length == 0 else every
+            return NONE if numbers or requirement.length == 0 or not allows_place(requirement) else every
         if key == CAPACITY_TYPE:
             return every if any(map(requirement.admits, capacity_types(self.node_class, self.view.version))) else NONE
         reservations = RESERVATION_KEYS & well_known(self.view.version)
         if key in reservations and not may_reserve(self.node_class, self.view.version):
             return every if requirement.absent_allowed else NONE
         return self.view.select(requirement)
+
+
+def _share_region(requirements: Mapping[str, Requirement]) -> bool:
+    """Return whether an allowed region may have one of the allowed zones, by the region in their names."""
+    region, zones = requirements.get(REGION), requirements.get(ZONE)
+    if region is None or zones is None or zones.complement:
+        return True
+    regions = map(region_of, zones.values)
+    return any(name is not None and region.admits(name) for name in regions)

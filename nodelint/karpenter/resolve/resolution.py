@@ -123,10 +123,10 @@ class Resolution:
 
         None if a known type meets them, or if there is no such gap.
         """
+        if self.candidates:
+            return None
         reasons = (ELSEWHERE, PERHAPS_NEWER, OLD_FACTS)
-        return (
-            next((gap for gap in self.unknown if gap.reason.endswith(reasons)), None) if not self.candidates else None
-        )
+        return next((gap for gap in self.unknown if gap.reason.endswith(reasons)), None)
 
     def with_unknown(self, gaps: Iterable[Gap]) -> Resolution:
         """Return the resolution with further gaps."""

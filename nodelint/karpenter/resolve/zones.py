@@ -20,8 +20,8 @@ from nodelint.ec2.facts import AwsFacts, Missing, moment
 from nodelint.ec2.snapshot import CapacityReservation, Region, Subnet
 from nodelint.ec2.type_set import NONE, TypeSet, union
 from nodelint.karpenter.images import unknown_fact
-from nodelint.karpenter.resolve.offers import RESERVATION_KEYS, may_reserve
-from nodelint.karpenter.selectors import reservations_of, subnets_of
+from nodelint.karpenter.resolve.offers import PLACE_KEYS, RESERVATION_KEYS, may_reserve
+from nodelint.karpenter.selectors import allows_place, reservations_of, subnets_of
 from nodelint.model.gap import Gap
 from nodelint.model.keys import CAPACITY_TYPE, REGION, ZONE, ZONE_ID
 from nodelint.model.manifest import EC2NodeClass
@@ -116,6 +116,8 @@ def meets_label(requirement: Requirement, labels: Mapping[str, Label]) -> bool:
         return requirement.absent_allowed
     if isinstance(value, str):
         return requirement.admits(value)
+    if requirement.key in PLACE_KEYS and not allows_place(requirement):
+        return False
     # No zone id and no reservation is a number.
     return requirement.length > 0 and requirement.greater_equal is None and requirement.less_equal is None
 
