@@ -131,8 +131,9 @@ def _check_pool(pool: NodePool, context: Context) -> Findings:
         yield from _clash(pool, context)
         return
     resolution = context.resolution(pool)
-    if resolution.candidates:
-        yield from _elsewhere(resolution)
+    elsewhere = list(_elsewhere(resolution))
+    if elsewhere or resolution.candidates:
+        yield from elsewhere
         return
     if pool.partial and not pool.of_values:  # a chart only adds to what values have
         yield Skip(pool.name_node, "the NodePool is only a fragment: its requirements are known after rendering")

@@ -44,8 +44,8 @@ from nodelint.api import (
     rule,
 )
 
-_PLACES = frozenset({"topology.kubernetes.io/region", "topology.kubernetes.io/zone", "topology.k8s.aws/zone-id"})
-"""With one of these keys instead of another, the pool launches nodes in other places: which were meant is a guess."""
+_REGION = "topology.kubernetes.io/region"
+"""A requirement on the region allows all of its zones: whether all were meant is a guess."""
 
 
 @rule(
@@ -94,7 +94,7 @@ def _finding(
         message=_message(item, [str(value.text) for value, _ in strays], home, len(homes) == 1),
         severity="error" if dead and item.operator == "In" else "warning",
         edits=changes,
-        safety="safe" if item.operator == "In" and item.key not in _PLACES else "unsafe",
+        safety="safe" if item.operator == "In" and home != _REGION else "unsafe",
         also=[Also(other.key_node, f"`{labels.name_of(home)}` is required here")] if other is not None else (),
         covers=[value.node for value, _ in strays],
         help=hint,
