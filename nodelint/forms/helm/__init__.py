@@ -51,9 +51,9 @@ def read_needed_files(run: FormRun) -> None:
     from nodelint.forms.helm.including_templates import find_including_templates
 
     run.sources += find_including_templates(run.sources, run.seen)
-    run.sources += read_releases(run.sources, run.installing, run.also)
-    run.sources += find_values_of_charts(run.sources, run.seen)
-    run.sources += values_elsewhere(run.sources, run.seen, run.named)
+    run.sources += read_releases(run.sources, run.installing, run.also, run.each_release)
+    run.sources += find_values_of_charts(run.sources, run.seen, run.each_release)
+    run.sources += values_elsewhere(run.sources, run.seen, run.named, run.each_release)
     run.sources += read_values_in_order(run.sources, run.values)
     for source in run.sources if run.named else ():
         source.is_named = source.path in run.named

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from nodelint.files import safe_read
 from nodelint.files.gate import gate
@@ -136,11 +136,13 @@ def installing_texts(path: str) -> list[str]:
 class ChartFiles:
     """The chart files of one run. The named templates of a chart are read once.
 
-    `sources` are files that were already read, by absolute path.
+    - `sources`: files that were already read, by absolute path.
+    - `switched`: the absolute paths of the default values of charts that other charts may disable.
     """
 
     def __init__(self, sources: Mapping[str, Source]) -> None:
         self.sources = sources
+        self.switched: Collection[str] = ()
         self._definitions: dict[tuple[str, bool], Definitions] = {}
         self._tops: dict[str, str] = {}
 

@@ -83,6 +83,13 @@ class Subcharts:
             return any(release.is_replaced or not (release.is_default and release.is_off) for release in found)
         return bool(found) and not any(release.has_own for release in found)
 
+    def is_switched(self, path: str) -> bool:
+        """Return whether a condition or tag of an outer chart may disable a chart."""
+        folder = os.path.dirname(path)
+        charts = [folder, *self._dependencies.list_charts_using([folder])]
+        items = [use.item for chart in charts for use in self._dependencies.list_uses(chart)]
+        return any(item is not None and (item.get("condition") or item.get("tags")) is not None for item in items)
+
     def list_releases(self, path: str) -> list[SubchartRelease]:
         """Return the releases of a subchart, by the releases of its outer charts.
 

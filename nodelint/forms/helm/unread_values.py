@@ -14,6 +14,7 @@ from nodelint.files.safe_read import is_below
 from nodelint.forms.helm.chart_inputs import VALUES
 from nodelint.forms.helm.charts import other_templates
 from nodelint.forms.helm.command_releases import read_script
+from nodelint.forms.helm.tool_values import list_tool_values
 from nodelint.forms.input_text import InputText
 from nodelint.forms.lib.chart_commands import is_trial, join_lines
 from nodelint.forms.lib.chart_dependencies import ChartDependencies
@@ -51,8 +52,9 @@ class _UnreadValues:
     def list_inputs(self, chart: str) -> Iterator[InputText]:
         templates = [path for path in self._files.paths if path.startswith(os.path.join(chart, "templates", ""))]
         keys = self._list_keys(chart, templates)
-        inner = list(self._dependencies.list_names(chart)) if keys is not None else []
-        keys = keys.union(inner, ("global", "tags") if inner else ()) if keys is not None else None
+        keys = keys.union(self._dependencies.list_keys(chart)) if keys is not None else None
+        of_tools = list(list_tool_values(chart, self._files, lambda key: keys is None or key in keys))
+        yield from of_tools
         handed = [*self._files.values_files, *self._list_commands(chart)]
         yield from (part for found in handed for part in _split_by_keys(found, keys))
         yield from self._list_unnamed(chart, keys, {os.path.abspath(found.at.source.path) for found in handed})

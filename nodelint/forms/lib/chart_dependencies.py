@@ -74,10 +74,14 @@ class ChartDependencies:
                     pending.append(use.user)
         return list(found)
 
-    def list_names(self, chart: str) -> Iterator[str]:
-        """Yield the keys under which a chart passes values to its dependencies."""
-        for item in items_of(self._get(chart, "dependencies")):
+    def list_keys(self, chart: str) -> Iterator[str]:
+        """Yield the top-level keys of a chart's values that its dependencies get, or that enable them."""
+        items = items_of(self._get(chart, "dependencies"))
+        for item in items:
             yield read_text(item.get("alias")) or read_text(item.get("name"))
+            yield from (path.strip().split(".")[0] for path in read_text(item.get("condition")).split(","))
+        if items:
+            yield from ("global", "tags")
 
     def _list_vendoring(self, chart: str) -> Iterator[Dependency]:
         outer = find_outer_chart(chart)
