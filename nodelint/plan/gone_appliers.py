@@ -250,8 +250,9 @@ def _is_applied_still(before: Sequence[_Places], after: Sequence[_Places], appli
 
 def _may_apply(side: Read) -> bool:
     """Return whether a file of a side may contain an applier. Most sides have none, and then no form is loaded."""
+    names = {*TABLE.names, *(name for row in TABLE.rows if row.folders for name in row.heads)}
     for path in side.found.seen:
-        if os.path.basename(path) in TABLE.names or "helmfile" in path:
+        if os.path.basename(path) in names or "helmfile" in path:
             return True
         try:
             if path.endswith((".yaml", ".yml")) and _KIND.search(gate.read_listed(path)):

@@ -57,7 +57,8 @@ def filled_charts(
         yield from _fill_subcharts({**charts, **within}, files, subcharts, each_release)
         return
     holders = _list_holders(sources, overlays) if defaults and overlays else None
-    releases = [*find_releases(defaults, sources, holders), *install_known_charts(defaults, sources)]
+    vendored = {path: values for path, (values, _) in within.items()}
+    releases = [*find_releases({**defaults, **vendored}, sources, holders), *install_known_charts(defaults, sources)]
     of_overlays = _find_overlay_releases(defaults, files, overlays)
     every: list[ChartRelease | OverlayRelease] = [*releases, *of_overlays]
     with_defaults = [release for release in every if not release.given]
@@ -79,10 +80,11 @@ def filled_charts(
                 is_installed=is_inner or path in installed,
                 unread=of_defaults.get(path),
             )
-    yield from _fill_releases(charts, files, [*given, *releases], each_release)
+    every_chart = {**charts, **within}
+    yield from _fill_releases(every_chart, files, [*given, *releases], each_release)
     yield from _fill_overlaid(charts, files, overlaid, each_release)
-    yield from _fill_defaults(charts, files, with_defaults)
-    yield from _fill_subcharts({**charts, **within}, files, subcharts, each_release)
+    yield from _fill_defaults(every_chart, files, with_defaults)
+    yield from _fill_subcharts(every_chart, files, subcharts, each_release)
 
 
 def _list_file_releases(

@@ -54,7 +54,7 @@ class ChartDependencies:
             self._by_path = {}
             for path, source in self._sources.items():
                 if os.path.basename(path) == CHART and BY_PATH in source.text:
-                    for use in self._list_named(os.path.dirname(path)):
+                    for use in self.list_named(os.path.dirname(path)):
                         self._by_path.setdefault(use.chart, []).append(use)
         if chart not in self._uses:
             vendoring = list(self._list_vendoring(chart))
@@ -93,7 +93,8 @@ class ChartDependencies:
             alias = read_text(item.get("alias")) if item is not None else ""
             yield Dependency(outer, chart, alias or name, item, True)
 
-    def _list_named(self, user: str) -> Iterator[Dependency]:
+    def list_named(self, user: str) -> Iterator[Dependency]:
+        """Yield the dependencies of a chart that it names by a path."""
         home = repository(user)
         for item in items_of(self._get(user, "dependencies")):
             address = read_text(item.get("repository"))
