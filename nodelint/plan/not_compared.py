@@ -67,14 +67,18 @@ def unread_places(
             seen.add((place, label, reason))
             source, other = mine[place], others.get(place)
             at = _span_of_line(source, line)
-            # With the same text, another file may have given another reason.
-            is_other = reason not in stated[1 - number].get((place, label), {reason})
-            yield uncompared(at, label or source.path, reason, is_other or other is None or other.text != source.text)
+            differs = other is None or other.text != source.text
+            # With the same text, another file may make the gap matter more on one side.
+            matters = any(_extends(reason, was) for was in stated[1 - number].get((place, label), ()))
+            yield uncompared(at, label or source.path, reason, differs or matters)
 
 
-def _group_reasons(
-    rows: Sequence[tuple[str, int, str, str]], side: Read
-) -> dict[tuple[str, str], set[str]]:
+def _extends(reason: str, other: str) -> bool:
+    """Return whether one of two reasons says more than the other."""
+    return reason != other and (reason.startswith(other) or other.startswith(reason))
+
+
+def _group_reasons(rows: Sequence[tuple[str, int, str, str]], side: Read) -> dict[tuple[str, str], set[str]]:
     """Return the reasons of what is not judged, by the path below the side's root and the name of the object."""
     found: dict[tuple[str, str], set[str]] = {}
     for path, _, label, message in rows:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.forms.helm.chart_inputs import VALUES, ChartInputs
 from nodelint.forms.helm.chart_values import RELEASES
 from nodelint.forms.input_text import InputText
@@ -27,12 +28,28 @@ _FIELD = r"(?i:chart|path|ref)[\w-]*[\"']?[ \t]*[:=][ \t]*[\"']?(?:[^\s\"']*/)?{
 """A field that may be the folder of a chart with a name."""
 _GIVES = re.compile(r"(?i)val|\Aset|overrid|param|arg")
 """A key, next to that of a chart, with values or the names of files with values."""
+_OF_RELEASE = re.compile(r"(?i)(?:release_?|target|default)?(?:name|namespace)")
+"""A key, next to that of a chart, with the name or namespace of the release."""
 _FLEET = "fleet.yaml"
 _SEPARATOR = re.compile(r"(?m)^---.*$")
 
 
-def list_tool_values(chart: str, files: UnreadInputs, is_used: Callable[[str], bool]) -> Iterator[InputText]:
-    """Yield what other tools pass to a chart. `is_used` returns whether the chart uses a top-level key of values."""
+class UsedValues(NamedTuple):
+    """What the templates of a chart use.
+
+    - `keys`: the top-level keys of values. None if any key may be used.
+    - `is_of_release`: they may use the name or namespace of the release.
+    """
+
+    keys: frozenset[str] | None
+    is_of_release: bool
+
+    def holds(self, key: str) -> bool:
+        return self.keys is None or key in self.keys
+
+
+def list_tool_values(chart: str, files: UnreadInputs, used: UsedValues) -> Iterator[InputText]:
+    """Yield what other tools pass to a chart."""
     name = os.path.basename(chart)
     field = re.compile(_FIELD.format(re.escape(name)))
     inputs: ChartInputs | None = None
@@ -47,7 +64,7 @@ def list_tool_values(chart: str, files: UnreadInputs, is_used: Callable[[str], b
         elif path == os.path.join(chart, _FLEET) or (
             name in source.text and field.search(source.text) is not None and not _is_read(source)
         ):
-            yield from _list_of_file(source, chart, files, is_used)
+            yield from _list_of_file(source, chart, files, used)
 
 
 def _is_read(source: Source) -> bool:
@@ -56,9 +73,7 @@ def _is_read(source: Source) -> bool:
     return is_installer or os.path.basename(source.path) in (*TABLE.names, CHART)
 
 
-def _list_of_file(
-    source: Source, chart: str, files: UnreadInputs, is_used: Callable[[str], bool]
-) -> Iterator[InputText]:
+def _list_of_file(source: Source, chart: str, files: UnreadInputs, used: UsedValues) -> Iterator[InputText]:
     folder = os.path.dirname(os.path.abspath(source.path))
     is_own = os.path.basename(source.path) == _FLEET and folder == chart
     for root in nodes_of(source):
@@ -66,14 +81,12 @@ def _list_of_file(
             if node.kind != "mapping" or not (_names(node, chart) or (is_own and _is_of_fleet(node))):
                 continue
             for entry in node.entries:
-                if entry.name is not None and _GIVES.search(entry.name):
-                    yield from _list_values(f"{os.path.basename(source.path)}: {entry.name}", entry.value, is_used)
-                    files.values_files += [
-                        found
-                        for text in _list_file_names(entry.value)
-                        for above in dict.fromkeys((folder, files.top))
-                        for found in files.list_named(above, text)
-                    ]
+                label = f"{os.path.basename(source.path)}: {entry.name}"
+                if used.is_of_release and _OF_RELEASE.fullmatch(entry.name or ""):
+                    yield InputText(label, in_one_line(entry.value), span_of(entry.value))
+                elif _GIVES.search(entry.name or ""):
+                    yield from _list_values(label, entry.value, used)
+                    files.values_files += _list_named_files(entry.value, folder, files)
 
 
 def _names(node: Node, chart: str) -> bool:
@@ -91,19 +104,22 @@ def _is_of_fleet(node: Node) -> bool:
     return node.get("chart") is None and (node.get("values") or node.get("valuesFiles")) is not None
 
 
-def _list_values(name: str, given: Node, is_used: Callable[[str], bool]) -> Iterator[InputText]:
+def _list_values(name: str, given: Node, used: UsedValues) -> Iterator[InputText]:
     """Yield the values in a field that a chart uses. A text or a list counts as a whole."""
     if given.kind != "mapping":
         yield InputText(name, in_one_line(given), span_of(given))
     for entry in given.entries:
-        if entry.name is None or is_used(entry.name.split(".")[0].split("[")[0]):
+        if entry.name is None or used.holds(entry.name.split(".")[0].split("[")[0]):
             yield InputText(f"{name} {entry.name}", in_one_line(entry.value), span_of(entry.value))
 
 
-def _list_file_names(given: Node) -> list[str]:
-    """Return the texts in a field that may be names of values files."""
+def _list_named_files(given: Node, folder: str, files: UnreadInputs) -> Iterator[InputText]:
+    """Yield the files that a field may name, relative to the folder around it or to the top."""
     texts = [node.unquoted for node in given.walk() if node.kind == "scalar"]
-    return [text for text in texts if text.endswith((*YAML_NAMES, ".json")) and "://" not in text]
+    for text in texts:
+        if text.endswith((*YAML_NAMES, ".json")) and "://" not in text:
+            for above in dict.fromkeys((folder, files.top)):
+                yield from files.list_named(above, text)
 
 
 def _list_of_template(source: Source, chart: str, inputs: ChartInputs) -> Iterator[InputText]:

@@ -38,7 +38,10 @@ def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
         for root in nodes_of(source) if source is not None and "helmCharts" in source.text else ():
             for chart, folder in _list_inflated(root):
                 name = f"{_name(chart)} of {os.path.relpath(path, files.top).replace(os.sep, '/')}"
-                terms = tuple((key, text_of(chart.get(key))) for key in ("releaseName", "namespace"))
+                terms = (
+                    ("releaseName", text_of(chart.get("releaseName")) or text_of(chart.get("name"))),
+                    ("namespace", text_of(chart.get("namespace"))),
+                )
                 yield FolderUse(name, folder, span_of(chart), release_terms=terms)
 
 
