@@ -46,15 +46,16 @@ def filled_charts(
     charts, within = _find_charts(sources, each_release)
     files = ChartFiles({os.path.abspath(source.path): source for source in sources})
     uses: Uses = {}
-    subcharts = Subcharts({path: values for path, (values, _) in (*charts.items(), *within.items())}, files.sources)
+    every_chart = {**charts, **within}
+    subcharts = Subcharts({path: values for path, (values, _) in every_chart.items()}, files.sources)
     defaults = {path: values for path, values in subcharts.defaults.items() if path not in within}
     if each_release:
-        files.switched = {path for path in (*charts, *within) if subcharts.is_switched(path)}
+        files.switched = set(filter(subcharts.is_switched, every_chart))
     named = _list_named_releases(defaults, sources)
     if named:
         subcharts.add_releases(named, defaults.keys())
         yield from _fill_releases(charts, files, named, each_release)
-        yield from _fill_subcharts({**charts, **within}, files, subcharts, each_release)
+        yield from _fill_subcharts(every_chart, files, subcharts, each_release)
         return
     holders = _list_holders(sources, overlays) if defaults and overlays else None
     vendored = {path: values for path, (values, _) in within.items()}
@@ -80,7 +81,6 @@ def filled_charts(
                 is_installed=is_inner or path in installed,
                 unread=of_defaults.get(path),
             )
-    every_chart = {**charts, **within}
     yield from _fill_releases(every_chart, files, [*given, *releases], each_release)
     yield from _fill_overlaid(charts, files, overlaid, each_release)
     yield from _fill_defaults(every_chart, files, with_defaults)
