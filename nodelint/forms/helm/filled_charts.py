@@ -49,8 +49,7 @@ def filled_charts(
     every_chart = {**charts, **within}
     subcharts = Subcharts({path: values for path, (values, _) in every_chart.items()}, files.sources)
     defaults = {path: values for path, values in subcharts.defaults.items() if path not in within}
-    if each_release:
-        files.switched = set(filter(subcharts.is_switched, every_chart))
+    files.switched = set(filter(subcharts.is_switched, every_chart)) if each_release else ()
     named = _list_named_releases(defaults, sources)
     if named:
         subcharts.add_releases(named, defaults.keys())
@@ -58,8 +57,8 @@ def filled_charts(
         yield from _fill_subcharts(every_chart, files, subcharts, each_release)
         return
     holders = _list_holders(sources, overlays) if defaults and overlays else None
-    vendored = {path: values for path, (values, _) in within.items()}
-    releases = [*find_releases({**defaults, **vendored}, sources, holders), *install_known_charts(defaults, sources)]
+    also_within = {**defaults, **{path: values for path, (values, _) in within.items()}}
+    releases = [*find_releases(also_within, sources, holders), *install_known_charts(defaults, sources)]
     of_overlays = _find_overlay_releases(defaults, files, overlays)
     every: list[ChartRelease | OverlayRelease] = [*releases, *of_overlays]
     with_defaults = [release for release in every if not release.given]
