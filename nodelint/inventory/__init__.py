@@ -253,7 +253,7 @@ def read_needed_files(found: Discovery, each_release: bool = False) -> None:
         if _may_render(row, found.sources) or (each_release and _holds_plain_files(row, found.sources)):
             from nodelint.forms.interface import FormRun
 
-            run = FormRun(found.sources)
+            run = FormRun(found.sources, each_release=each_release)
             run.seen, run.installing, run.also = found.seen, found.installing, found.also
             run.named, run.values = found.named, found.values
             with _noted(found.sources, row):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _MOST_NAMED = 3
 _LONGEST_SHOWN = 40
 _KIND = re.compile(rb"(?m)^kind:[ \t]*[\"']?(?:Application|ApplicationSet|Kustomization|HelmRelease)\b")
-_OF_RELEASE = re.compile(r"\.Release\.|\binclude\b|\btpl\b")
+_OF_RELEASE = re.compile(r"\.Release\b|\binclude\b|\btpl\b")
 _PLACEHOLDER = re.compile(r"\{\{[^{}\n]*\}\}")
 _Terms = tuple[tuple[str, str], ...]
 
@@ -53,6 +53,11 @@ class _Applier(NamedTuple):
     @property
     def is_kustomization(self) -> bool:
         return os.path.basename(self.place) in TABLE.names
+
+    @property
+    def release(self) -> str:
+        """Return the name of the release. Empty if it depends on the name of the applier."""
+        return next((text for field, text in self.release_terms if field.endswith("releaseName")), "")
 
     def takes(self, places: _Places) -> bool:
         """Return whether the applier applies an object: its folder contains the object's files, or it is the object's
@@ -142,12 +147,17 @@ def _find_gone(gone: Sequence[_Applier], old: _Side, new: _Side) -> Iterator[Gap
 
 
 def _find_renamed(gone: Sequence[_Applier], old: _Side, new: _Side) -> Iterator[Gap]:
-    """Yield the removed appliers that delete their objects, and whose objects another one applies now."""
+    """Yield the removed appliers whose objects another one applies now, if they delete these objects, or if the
+    objects take the name of their release.
+    """
     names = {applier.name for applier in old[0]}
     come = [applier for applier in new[0] if applier.name not in names and not applier.is_kustomization]
     still = {applier.name for applier in new[0]}
     for applier in gone:
-        if not applier.deletes or applier.name in still:
+        if applier.name in still:
+            continue
+        if not applier.deletes:
+            yield from _find_other_release(applier, come, old[1], new[1])
             continue
         taken = {
             label: other
@@ -161,6 +171,21 @@ def _find_renamed(gone: Sequence[_Applier], old: _Side, new: _Side) -> Iterator[
             now = f"{applier.name} is gone, and {other.name} applies {_join_labels(list(taken))} now"
             reason = f"{now}. {applier.deletes}: they may be deleted with their nodes and created again"
             yield uncompared(other.at, other.name, reason, True)
+
+
+def _find_other_release(
+    applier: _Applier, come: Sequence[_Applier], before: _Objects, after: _Objects
+) -> Iterator[Gap]:
+    """Yield a removed applier if another one of the same chart gives the release of some objects a new name."""
+    named = [
+        label
+        for label, places in before.items()
+        if any(found.is_of_release for found in after.get(label, ())) and any(map(applier.takes, places))
+    ]
+    other = next((other for other in come if other.place == applier.place), None)
+    if named and other is not None and not (applier.release == other.release != ""):
+        reason = f"it was {applier.name}: what {_join_labels(named)} takes of the name of its release is not known"
+        yield uncompared(other.at, other.name, reason, True)
 
 
 def _find_changed(old: _Side, new: _Side) -> Iterator[Gap]:
@@ -250,8 +275,9 @@ def _is_applied_still(before: Sequence[_Places], after: Sequence[_Places], appli
 
 def _may_apply(side: Read) -> bool:
     """Return whether a file of a side may contain an applier. Most sides have none, and then no form is loaded."""
+    names = {*TABLE.names, *(name for row in TABLE.rows if row.folders for name in row.heads)}
     for path in side.found.seen:
-        if os.path.basename(path) in TABLE.names or "helmfile" in path:
+        if os.path.basename(path) in names or "helmfile" in path:
             return True
         try:
             if path.endswith((".yaml", ".yml")) and _KIND.search(gate.read_listed(path)):

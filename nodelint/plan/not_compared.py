@@ -44,19 +44,20 @@ def unread_places(
     gap_places = {(gap.path, gap.reason) for side in sides for gap in _list_limits(side)}
     whole = {gap.subject for gap in unread.files}
     files = [_by_place(side) for side in sides]
+    unjudged = [list(list_unjudged(report)) for report in reports]
+    stated = [_group_reasons(rows, side) for rows, side in zip(unjudged, sides, strict=True)]
     named = {place.subject.replace(" ", "/") for place in known}
     seen: set[tuple[str, str, str]] = set()
     for number in (1, 0):
-        report, mine, others = reports[number], files[number], files[1 - number]
+        mine, others = files[number], files[1 - number]
         by_path = {source.path: place for place, source in mine.items()}
         root = os.path.join(sides[number].root, "")
-        unjudged = list(list_unjudged(report))
         compared = (
             _list_compared_lines(sides[number], sides[1 - number])
-            if any(row[0].endswith(TABLE.endings) for row in unjudged)
+            if any(row[0].endswith(TABLE.endings) for row in unjudged[number])
             else ()
         )
-        for path, line, label, message in unjudged:
+        for path, line, label, message in unjudged[number]:
             if (path, message) in gap_places or (path, line) in compared:
                 continue
             reason = message.replace(root, "")  # the user does not know the temporary folder of a revision
@@ -66,7 +67,24 @@ def unread_places(
             seen.add((place, label, reason))
             source, other = mine[place], others.get(place)
             at = _span_of_line(source, line)
-            yield uncompared(at, label or source.path, reason, other is None or other.text != source.text)
+            differs = other is None or other.text != source.text
+            # With the same text, another file may make the gap matter more on one side.
+            matters = any(_extends(reason, was) for was in stated[1 - number].get((place, label), ()))
+            yield uncompared(at, label or source.path, reason, differs or matters)
+
+
+def _extends(reason: str, other: str) -> bool:
+    """Return whether one of two reasons says more than the other."""
+    return reason != other and (reason.startswith(other) or other.startswith(reason))
+
+
+def _group_reasons(rows: Sequence[tuple[str, int, str, str]], side: Read) -> dict[tuple[str, str], set[str]]:
+    """Return the reasons of what is not judged, by the path below the side's root and the name of the object."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for path, _, label, message in rows:
+        reason = message.replace(os.path.join(side.root, ""), "")
+        found.setdefault((path_below(path, side.root), label), set()).add(reason)
+    return found
 
 
 def _list_compared_lines(side: Read, other: Read) -> set[tuple[str, int]]:

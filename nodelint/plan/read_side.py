@@ -98,7 +98,12 @@ def applied(mine: Read, other: Read) -> Inventory:
     if not other.inventory.built:
         return inventory
     folders = {os.path.dirname(os.path.relpath(path, mine.root)) for path in inventory.folder_files}
-    taken = {os.path.relpath(path, _absolute(other)) for built in other.inventory.built for path in built.replaces}
+    taken = {
+        os.path.relpath(path, _absolute(other))
+        for built in other.inventory.built
+        for path in built.replaces
+        if path != os.path.abspath(built.source.path)  # a template belongs to its chart, whatever renders that
+    }
     own = {path for built in inventory.built for path in built.replaces}
     built_names = {(obj.kind, written_name(obj)) for built in other.inventory.built for obj in objects(built.source)}
     there = {path_below(os.path.abspath(source.path), _absolute(other)) for source in other.inventory.files}

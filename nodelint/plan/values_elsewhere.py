@@ -100,7 +100,8 @@ def list_unread_releases(side: Read) -> dict[str, list[InputText]]:
 
 def _list_own_charts(side: Read) -> list[str]:
     """Return the absolute paths of the charts whose templates contain objects, and of their parent charts."""
-    paths = {obj.source.path for obj in side.inventory.objects() if obj.source.masked or obj.source.built}
+    sources = (obj.source for obj in side.inventory.objects())
+    paths = {source.path for source in sources if source.masked or source.built or source.holds("{{")}
     if not paths:
         return []
     from nodelint.forms.lib.chart_dependencies import ChartDependencies

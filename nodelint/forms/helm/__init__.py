@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from nodelint.forms.lib.controller_install import ControllerFiles
     from nodelint.forms.lib.unread_inputs import UnreadInputs
     from nodelint.forms.rendered import Built
-    from nodelint.forms.requests import BlockAddress, InstallChart
+    from nodelint.forms.requests import BlockAddress, FolderUse, InstallChart
     from nodelint.model.controller_settings import ControllerInstall
     from nodelint.model.evidence import Evidence
     from nodelint.model.manifest import Object
@@ -51,9 +51,9 @@ def read_needed_files(run: FormRun) -> None:
     from nodelint.forms.helm.including_templates import find_including_templates
 
     run.sources += find_including_templates(run.sources, run.seen)
-    run.sources += read_releases(run.sources, run.installing, run.also)
-    run.sources += find_values_of_charts(run.sources, run.seen)
-    run.sources += values_elsewhere(run.sources, run.seen, run.named)
+    run.sources += read_releases(run.sources, run.installing, run.also, run.each_release)
+    run.sources += find_values_of_charts(run.sources, run.seen, run.each_release)
+    run.sources += values_elsewhere(run.sources, run.seen, run.named, run.each_release)
     run.sources += read_values_in_order(run.sources, run.values)
     for source in run.sources if run.named else ():
         source.is_named = source.path in run.named
@@ -210,6 +210,13 @@ def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
     from nodelint.forms.helm import unread_values
 
     return unread_values.list_unread_values(chart, files)
+
+
+def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
+    """Yield the charts on which other charts depend by a path."""
+    from nodelint.forms.helm import subchart_releases
+
+    return subchart_releases.list_used_charts(files)
 
 
 def read_files_taken(path: str, codes: Sequence[str]) -> tuple[str, Mapping[str, bytes]] | None:

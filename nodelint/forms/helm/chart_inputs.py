@@ -93,6 +93,10 @@ class ChartInputs:
                 if value is not None:
                     yield InputText(f".Chart.{name}", in_one_line(value), span_of(value))
 
+    def list_values_of(self, path: str) -> list[Node]:
+        """Return the roots of a chart's values, with which it may be installed, for one of its templates."""
+        return list(self._list_files(path))
+
     def _list_files(self, path: str) -> Iterator[Node]:
         """Yield the roots of a chart's values files, for a template that was not rendered."""
         place = values_place(path)

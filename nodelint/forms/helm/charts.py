@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from nodelint.files import safe_read
 from nodelint.files.gate import gate
@@ -17,14 +17,31 @@ from nodelint.forms.lib.chart_places import (
     find_outer_chart,
     find_templates_folder,
 )
-from nodelint.forms.lib.gotemplate.expressions import Definitions, NamedTemplate
+from nodelint.forms.lib.gotemplate.expressions import ChartData, Definitions, NamedTemplate
 from nodelint.forms.lib.gotemplate.syntax import Action, BadTemplate, Definition, Part, Verbatim, parse
-from nodelint.text import Node, Source, SourceText
+from nodelint.forms.lib.values import read
+from nodelint.text import UNKNOWN, Node, Source, SourceText
 from nodelint.text.limits import note_limit, note_more
+from nodelint.text.nodes import MappingEntry
+from nodelint.text.reading import nodes_of
 from nodelint.text.syntax_errors import Unreadable
 from nodelint.text.yaml.compose import compose
 
 _VALUES = "values.yaml"
+_INCLUDES = r"\b(?:include|template|tpl)\b"
+_TEXTS = ("Name", "Version", "AppVersion", "APIVersion", "Description", "Type", "KubeVersion", "Home", "Icon")
+"""The fields of `.Chart` that are texts of Chart.yaml."""
+_NOT_READ = (
+    "IsRoot",
+    "Keywords",
+    "Sources",
+    "Maintainers",
+    "Condition",
+    "Tags",
+    "Deprecated",
+    "Dependencies",
+    "Metadata",
+)
 _LARGEST = 4 << 20
 _MOST_FILES = 5000
 _MOST_VALUES = 1000
@@ -136,13 +153,36 @@ def installing_texts(path: str) -> list[str]:
 class ChartFiles:
     """The chart files of one run. The named templates of a chart are read once.
 
-    `sources` are files that were already read, by absolute path.
+    - `sources`: files that were already read, by absolute path.
+    - `switched`: the absolute paths of the default values of charts that other charts may disable.
     """
 
     def __init__(self, sources: Mapping[str, Source]) -> None:
         self.sources = sources
+        self.switched: Collection[str] = ()
         self._definitions: dict[tuple[str, bool], Definitions] = {}
         self._tops: dict[str, str] = {}
+        self._about: dict[str, Node | None] = {}
+
+    def data_for(self, template: SourceText) -> ChartData:
+        """Return what a template may take from its chart besides the values."""
+        includes = re.search(_INCLUDES, template.text) is not None
+        definitions = self.definitions(template.path) if includes else {}
+        return ChartData(
+            definitions, self._read_about(template.path) if includes or ".Chart" in template.text else None
+        )
+
+    def _read_about(self, path: str) -> Node | None:
+        """Return the fields of `.Chart` for a template. None if its Chart.yaml cannot be read."""
+        chart = chart_of(path)
+        if chart is None:
+            return None
+        if chart not in self._about:
+            place = os.path.join(chart, CHART)
+            source = self.sources.get(os.path.abspath(place)) or read(place)
+            root = next((root for root in nodes_of(source)), None) if source is not None else None
+            self._about[chart] = _about(root) if root is not None and root.kind == "mapping" else None
+        return self._about[chart]
 
     def definitions(self, path: str) -> Definitions:
         """Return the named templates that a template may include: of its chart, its outer chart, and dependencies.
@@ -161,6 +201,26 @@ class ChartFiles:
         if found is None:
             found = self._definitions[key] = _definitions_in(*key, self.sources)
         return found
+
+
+def _about(root: Node) -> Node:
+    """Return the fields of `.Chart` from the root of a Chart.yaml. Helm prints a missing text as an empty one."""
+    made = Node(root.source, root.start, root.end, "mapping", root.style)
+    for name in _TEXTS:
+        key = name[:1].lower() + name[1:] if name != "APIVersion" else "apiVersion"
+        found = root.entry(key)
+        at = found.value if found is not None else root
+        is_text = found is not None and found.value.kind == "scalar" and found.value.value is not None
+        text = Node(root.source, at.start, at.end if is_text else at.start, "scalar", at.style)
+        text.value = at.unquoted if is_text else ""
+        made.entries.append(MappingEntry(found.key if found is not None else text, text, name))
+    annotations = root.entry("annotations")
+    if annotations is not None:
+        made.entries.append(MappingEntry(annotations.key, annotations.value, "Annotations"))
+    for name in _NOT_READ:
+        unknown = Node(root.source, root.start, root.start, "scalar", "plain", UNKNOWN)
+        made.entries.append(MappingEntry(unknown, unknown, name))
+    return made
 
 
 def _definitions_in(top: str, absolute: bool, sources: Mapping[str, Source]) -> Definitions:

@@ -51,7 +51,7 @@ def _list_created(template: Source, built: Built, files: ChartFiles) -> _Names |
     """Return kinds and names of the objects that helm creates from a template. None if that is not known."""
     try:
         parts = parse(template.text)
-        filled = fill(template.text, parts, built.values, "as helm", files.definitions(template.path))
+        filled = fill(template.text, parts, built.values, "as helm", files.data_for(template))
     except (BadTemplate, BudgetSpent):
         return None
     result = Source.from_text(template.path, filled.text, template.also)

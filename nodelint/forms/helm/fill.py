@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 
 from nodelint.base.budget import RUN, BudgetSpent
@@ -16,8 +15,6 @@ from nodelint.forms.lib.text_map import Back, Uses
 from nodelint.forms.lib.values import own_roots, with_edits
 from nodelint.model.finding import Edit
 from nodelint.text import Node, Source, SourceText, reread
-
-_INCLUDES = r"\b(?:include|template|tpl)\b"
 
 
 def fill_template(
@@ -40,10 +37,10 @@ def fill_template(
     except BadTemplate:
         return ()
     whole = root or next(iter(own_roots(values)), None)
-    definitions = files.definitions(template.path) if re.search(_INCLUDES, template.text) else {}
+    chart = files.data_for(template)
 
     def attempt(holes: Holes) -> Back | None:
-        filled = fill(template.text, parts, whole, holes, definitions, values if root is not None else None)
+        filled = fill(template.text, parts, whole, holes, chart, values if root is not None else None)
         return _read(template, values, filled, uses, files.sources, root) if filled.values or plain else None
 
     return _variants(template, attempt, "objects" if plain else "keys")

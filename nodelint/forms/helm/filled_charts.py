@@ -46,16 +46,19 @@ def filled_charts(
     charts, within = _find_charts(sources, each_release)
     files = ChartFiles({os.path.abspath(source.path): source for source in sources})
     uses: Uses = {}
-    subcharts = Subcharts({path: values for path, (values, _) in (*charts.items(), *within.items())}, files.sources)
+    every_chart = {**charts, **within}
+    subcharts = Subcharts({path: values for path, (values, _) in every_chart.items()}, files.sources)
     defaults = {path: values for path, values in subcharts.defaults.items() if path not in within}
+    files.switched = set(filter(subcharts.is_switched, every_chart)) if each_release else ()
     named = _list_named_releases(defaults, sources)
     if named:
         subcharts.add_releases(named, defaults.keys())
         yield from _fill_releases(charts, files, named, each_release)
-        yield from _fill_subcharts({**charts, **within}, files, subcharts, each_release)
+        yield from _fill_subcharts(every_chart, files, subcharts, each_release)
         return
     holders = _list_holders(sources, overlays) if defaults and overlays else None
-    releases = [*find_releases(defaults, sources, holders), *install_known_charts(defaults, sources)]
+    also_within = {**defaults, **{path: values for path, (values, _) in within.items()}}
+    releases = [*find_releases(also_within, sources, holders), *install_known_charts(defaults, sources)]
     of_overlays = _find_overlay_releases(defaults, files, overlays)
     every: list[ChartRelease | OverlayRelease] = [*releases, *of_overlays]
     with_defaults = [release for release in every if not release.given]
@@ -77,10 +80,10 @@ def filled_charts(
                 is_installed=is_inner or path in installed,
                 unread=of_defaults.get(path),
             )
-    yield from _fill_releases(charts, files, [*given, *releases], each_release)
+    yield from _fill_releases(every_chart, files, [*given, *releases], each_release)
     yield from _fill_overlaid(charts, files, overlaid, each_release)
-    yield from _fill_defaults(charts, files, with_defaults)
-    yield from _fill_subcharts({**charts, **within}, files, subcharts, each_release)
+    yield from _fill_defaults(every_chart, files, with_defaults)
+    yield from _fill_subcharts(every_chart, files, subcharts, each_release)
 
 
 def _list_file_releases(
@@ -186,10 +189,12 @@ def _fill_all(
 ) -> Iterator[tuple[Back, ...]]:
     """Yield the rendered templates of a chart that use some of the values.
 
-    With `all_of_them`, yield all templates if at least one uses some values, in a condition too.
+    With `all_of_them`, yield all templates if at least one uses some values, in a condition too, or if values may
+    disable the whole chart.
     """
     found = [_fill(template, values, uses, files, root) for template in templates]
-    is_whole = all_of_them and (any(found) or any(".Values" in template.text for template in templates))
+    uses_values = any(found) or any(".Values" in template.text for template in templates)
+    is_whole = all_of_them and (uses_values or os.path.abspath(values.path) in files.switched)
     for template, variants in zip(templates, found, strict=True):
         whole = variants
         if is_whole and (not variants or variants[0].leaves_out):
@@ -259,12 +264,15 @@ def _group_by_folder(sources: Sequence[Source], with_plain: bool = False) -> dic
     return found
 
 
-def read_releases(sources: Sequence[Source], paths: Sequence[str], also: str | None) -> list[Source]:
+def read_releases(
+    sources: Sequence[Source], paths: Sequence[str], also: str | None, with_plain: bool = False
+) -> list[Source]:
     """Return the files that may install a chart with values and do not name Karpenter.
 
     Overlays that include them are rendered with their objects. `also` is a pattern of further texts to read.
+    `with_plain` is as in `_find_charts`.
     """
-    if not paths or not any(chart_of(source.path) for source in sources if source.may_be_template):
+    if not paths or not any(chart_of(files[0].path) for files in _group_by_folder(sources, with_plain).values()):
         return []
     have = {os.path.abspath(source.path) for source in sources}
     pattern = RELEASES if also is None else f"{also}|{RELEASES}"
@@ -272,14 +280,15 @@ def read_releases(sources: Sequence[Source], paths: Sequence[str], also: str | N
     return [source for source in found if source is not None and not source.may_be_template]
 
 
-def find_values_of_charts(sources: Sequence[Source], seen: set[str]) -> list[Source]:
+def find_values_of_charts(sources: Sequence[Source], seen: set[str], with_plain: bool = False) -> list[Source]:
     """Return the values files of charts with a template among the sources, and the files of their outer charts.
 
     Chart.yaml files of charts that depend on one by a path are included. `seen` are the requested files.
+    `with_plain` is as in `_find_charts`.
     """
     have = {os.path.abspath(source.path) for source in sources}
     first: dict[str, Source] = {}
-    for templates in _group_by_folder(sources).values():
+    for templates in _group_by_folder(sources, with_plain).values():
         chart = chart_of(templates[0].path)
         if chart is not None:
             first.setdefault(os.path.abspath(chart), templates[0])
@@ -313,14 +322,16 @@ def read_values_in_order(sources: Sequence[Source], paths: Sequence[str]) -> lis
     return found
 
 
-def values_elsewhere(sources: Sequence[Source], seen: set[str], named: Collection[str] = ()) -> list[Source]:
+def values_elsewhere(
+    sources: Sequence[Source], seen: set[str], named: Collection[str] = (), with_plain: bool = False
+) -> list[Source]:
     """Return the values files in other folders for charts of the sources, if they do not name Karpenter.
 
     `seen` are all requested files. A file counts if all its keys are keys of one such chart's own values, and not of
     any other chart. For files in `named`, which were requested by path, one key is enough: `overrides` reports the
-    other keys.
+    other keys. `with_plain` is as in `_find_charts`.
     """
-    charts_within = _find_charts(sources)
+    charts_within = _find_charts(sources, with_plain)
     by_path = {os.path.abspath(source.path): source for source in sources}
     of_charts = {path: values for found in charts_within for path, (values, _) in found.items()}
     defaults = Subcharts(of_charts, by_path).defaults

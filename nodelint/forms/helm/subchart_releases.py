@@ -9,10 +9,13 @@ from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.gate import gate
 from nodelint.forms.helm.values_files import beside
-from nodelint.forms.lib.chart_dependencies import ChartDependencies, Dependency
-from nodelint.forms.lib.chart_places import chart_of
+from nodelint.forms.lib.chart_dependencies import BY_PATH, ChartDependencies, Dependency
+from nodelint.forms.lib.chart_places import CHART, chart_of
 from nodelint.forms.lib.chart_values import MOST_RELEASES, ChartRelease
+from nodelint.forms.lib.unread_inputs import UnreadInputs
 from nodelint.forms.lib.values import merged, read, values_root
+from nodelint.forms.requests import FolderUse
+from nodelint.model.finding import span_of
 from nodelint.text import Node, Source
 from nodelint.text.limits import note_more
 from nodelint.text.missing import items_of
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
     AnyRelease = ChartRelease | OverlayRelease
 
 VALUES = "values.yaml"
+_MAY_ENABLE = ", and without them the chart is disabled"
+"""Added to the reason why values are not known, if they may enable a chart."""
 _DEEPEST = 10
 
 
@@ -83,6 +88,13 @@ class Subcharts:
             return any(release.is_replaced or not (release.is_default and release.is_off) for release in found)
         return bool(found) and not any(release.has_own for release in found)
 
+    def is_switched(self, path: str) -> bool:
+        """Return whether a condition or tag of an outer chart may disable a chart."""
+        folder = os.path.dirname(path)
+        charts = [folder, *self._dependencies.list_charts_using([folder])]
+        items = [use.item for chart in charts for use in self._dependencies.list_uses(chart)]
+        return any(item is not None and (item.get("condition") or item.get("tags")) is not None for item in items)
+
     def list_releases(self, path: str) -> list[SubchartRelease]:
         """Return the releases of a subchart, by the releases of its outer charts.
 
@@ -119,8 +131,12 @@ class Subcharts:
         around, own = outer.release.root, values_root(self.defaults[path])
         root = _values_of_subchart(use.name, own, around)
         whole = root or own or Node(self.defaults[path], 0, 0, "mapping", "flow")
-        release = outer.release._replace(path=path, root=whole)
-        is_off = outer.is_off or not _takes_part(use, around, whole, outer.tags)
+        release, is_off = outer.release._replace(path=path, root=whole), outer.is_off
+        if not is_off and not _takes_part(use, around, whole, outer.tags):
+            unread = release.unread
+            is_off = unread is None
+            if unread is not None:
+                release = release._replace(unread=unread._replace(reason=f"{unread.reason}{_MAY_ENABLE}"))
         yield outer._replace(release=release, is_off=is_off, has_own=root is None)
 
 
@@ -160,6 +176,18 @@ def _takes_part(use: Dependency, around: Node, own: Node, tags: Node | None) -> 
         if node is not None and node.kind == "scalar":
             return node.value is not False
     return is_on
+
+
+def list_used_charts(files: UnreadInputs) -> Iterator[FolderUse]:
+    """Yield the charts on which other charts depend by a path. A chart in the folder `charts` needs no entry."""
+    for path in files.paths:
+        source = files.read(path) if os.path.basename(path) == CHART else None
+        if source is not None and BY_PATH in source.text:
+            user = os.path.dirname(path)
+            for use in ChartDependencies({path: source}).list_named(user):
+                assert use.item is not None
+                name = f"dependency {use.name} of chart {os.path.basename(user)}"
+                yield FolderUse(name, use.chart, span_of(use.item))
 
 
 def list_values_files(template: Source, dependencies: ChartDependencies) -> list[str]:

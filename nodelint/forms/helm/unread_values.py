@@ -14,8 +14,9 @@ from nodelint.files.safe_read import is_below
 from nodelint.forms.helm.chart_inputs import VALUES
 from nodelint.forms.helm.charts import other_templates
 from nodelint.forms.helm.command_releases import read_script
+from nodelint.forms.helm.tool_values import UsedValues, list_tool_values
 from nodelint.forms.input_text import InputText
-from nodelint.forms.lib.chart_commands import is_trial, join_lines
+from nodelint.forms.lib.chart_commands import is_trial, join_lines, namespace_of_command
 from nodelint.forms.lib.chart_dependencies import ChartDependencies
 from nodelint.forms.lib.chart_places import CHART, names_chart
 from nodelint.forms.lib.chart_values import RepositoryTree, holds_unknown
@@ -28,6 +29,8 @@ from nodelint.text.nodes import MappingEntry
 
 _YAML = (".yaml", ".yml")
 _COMMAND = re.compile(r"\bhelm[ \t]+(?:upgrade|install|template|diff)\b[^\n;&|]{0,2000}")
+_RELEASE = re.compile(r"\b(?:upgrade|install|template)[ \t]+(?:-\S+[ \t]+)*([\w.${}-]+)")
+"""The name of the release of a command."""
 _VALUES_FILE = re.compile(r"(?:^|\s)(?:-f|--values|--set-file)[ =]+(?:[\w.]+=)?([^\s$]+)")
 _OF_VALUES = re.compile(r"(?:^|/)(?:(?:vals|values|env|envs|environments?|overrides)/|[^/]*values[^/]*$)")
 """Folders and names of values files."""
@@ -50,22 +53,30 @@ class _UnreadValues:
 
     def list_inputs(self, chart: str) -> Iterator[InputText]:
         templates = [path for path in self._files.paths if path.startswith(os.path.join(chart, "templates", ""))]
-        keys = self._list_keys(chart, templates)
-        inner = list(self._dependencies.list_names(chart)) if keys is not None else []
-        keys = keys.union(inner, ("global", "tags") if inner else ()) if keys is not None else None
-        handed = [*self._files.values_files, *self._list_commands(chart)]
+        used = self._find_used(chart, templates)
+        keys = used.keys
+        yield from list(list_tool_values(chart, self._files, used))
+        handed = [*self._files.values_files, *self._list_commands(chart, used.is_of_release)]
         yield from (part for found in handed for part in _split_by_keys(found, keys))
         yield from self._list_unnamed(chart, keys, {os.path.abspath(found.at.source.path) for found in handed})
 
-    def _list_commands(self, chart: str) -> Iterator[InputText]:
-        """Yield the `helm` commands that install a chart, the values files that they name, and their variables."""
+    def _list_commands(self, chart: str, with_names: bool) -> Iterator[InputText]:
+        """Yield the `helm` commands that install a chart, the values files that they name, and their variables.
+
+        If all values of a command are known, only the name and namespace of its release count, and only `with_names`.
+        """
         for source in self._variables.list_scripts():
             if "helm" not in source.text or not names_chart(source.text, chart):
                 continue
-            if self._are_read(source, chart):
-                continue
+            are_read = self._are_read(source, chart)
             for command in _COMMAND.finditer(join_lines(source.text)):
                 if not names_chart(command[0], chart) or is_trial(command[0]):
+                    continue
+                if are_read:
+                    name = _RELEASE.search(command[0]) if with_names else None
+                    if name is not None:
+                        text = f"{name[1]} {namespace_of_command(source.text, command.start())}"
+                        yield InputText("helm command", text, Span(source, command.start(), command.end()))
                     continue
                 yield InputText(
                     "helm command", " ".join(command[0].split()), Span(source, command.start(), command.end())
@@ -81,17 +92,18 @@ class _UnreadValues:
         releases = list(read_script(source, [chart], tree))
         return bool(releases) and not any(made.unread or holds_unknown(made.layers) for made in releases)
 
-    def _list_keys(self, chart: str, templates: Sequence[str]) -> frozenset[str] | None:
-        """Return the top-level keys of values that the templates of a chart use. None if any key may be used."""
+    def _find_used(self, chart: str, templates: Sequence[str]) -> UsedValues:
+        """Return what the templates of a chart, and the charts on which it depends, use."""
         texts = [source.text for path in templates if (source := self._files.read(path)) is not None]
         texts += other_templates(templates[0]) if templates else []
-        keys = set()
+        keys = set(self._dependencies.list_keys(chart))
+        is_of_release = bool(keys) or any(".Release" in text for text in texts)
         for fields, names in (found for text in texts for found in VALUES.findall(text)):
             path = [*fields.split(".")[1:], *re.findall(r'"([^"]+)"', names)]
             if not path:
-                return None
+                return UsedValues(None, is_of_release)
             keys.add(path[0])
-        return frozenset(keys)
+        return UsedValues(frozenset(keys), is_of_release)
 
     def _list_entries(self, path: str) -> Iterator[MappingEntry]:
         source = self._files.read(path)

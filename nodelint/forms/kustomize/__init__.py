@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from nodelint.forms.interface import FormRun
     from nodelint.forms.lib.chart_values import RepositoryTree
     from nodelint.forms.lib.controller_install import ControllerFiles
+    from nodelint.forms.lib.unread_inputs import UnreadInputs
     from nodelint.forms.rendered import Built
-    from nodelint.forms.requests import ApplyFolder, InstallChart
+    from nodelint.forms.requests import ApplyFolder, FolderUse, InstallChart
     from nodelint.model.controller_settings import ControllerInstall
     from nodelint.model.gap import Gap
     from nodelint.text import Node, Source
@@ -85,6 +86,13 @@ def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
     from nodelint.forms.kustomize import charts
 
     return charts.install_charts(root, tree)
+
+
+def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
+    """Yield the charts of the repository that kustomizations inflate."""
+    from nodelint.forms.kustomize import charts
+
+    return charts.list_applied_folders(files)
 
 
 def find_given_values(root: Node, charts: Collection[str]) -> Iterator[tuple[str, Node]]:

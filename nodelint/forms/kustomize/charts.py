@@ -11,9 +11,12 @@ from nodelint.forms.lib.chart_values import (
     ValuesLayer,
     merge_layer,
 )
-from nodelint.forms.requests import InstallChart
+from nodelint.forms.lib.unread_inputs import UnreadInputs
+from nodelint.forms.requests import FolderUse, InstallChart
+from nodelint.model.finding import span_of
 from nodelint.text import Node
 from nodelint.text.missing import items_of, text_of
+from nodelint.text.reading import nodes_of
 
 
 def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
@@ -21,16 +24,39 @@ def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
 
     https://kubectl.docs.kubernetes.io/references/kustomize/builtins/#_helmchartinflationgenerator_
     """
+    around = os.path.dirname(os.path.abspath(root.source.path))
+    for chart, folder in _list_inflated(root):
+        yield InstallChart(
+            folder, inflation_layers(chart, around, tree), by=(os.path.abspath(root.source.path), _name(chart))
+        )
+
+
+def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
+    """Yield the charts of the repository that kustomizations inflate."""
+    for path in files.paths:
+        source = files.read(path) if os.path.basename(path) in KUSTOMIZATIONS else None
+        for root in nodes_of(source) if source is not None and "helmCharts" in source.text else ():
+            for chart, folder in _list_inflated(root):
+                name = f"{_name(chart)} of {os.path.relpath(path, files.top).replace(os.sep, '/')}"
+                terms = (
+                    ("releaseName", text_of(chart.get("releaseName")) or text_of(chart.get("name"))),
+                    ("namespace", text_of(chart.get("namespace"))),
+                )
+                yield FolderUse(name, folder, span_of(chart), release_terms=terms)
+
+
+def _list_inflated(root: Node) -> Iterator[tuple[Node, str]]:
+    """Yield the entries of `helmCharts` of a kustomization, each with the absolute path of its chart's folder."""
     if os.path.basename(root.source.path) not in KUSTOMIZATIONS:
         return
-    around = os.path.dirname(os.path.abspath(root.source.path))
     home = text_of(root.find("helmGlobals", "chartHome")) or "charts"
-    charts = root.get("helmCharts")
-    for chart in charts.items if charts is not None else ():
-        layers = inflation_layers(chart, around, tree)
-        name = text_of(chart.get("name"))
-        by = os.path.abspath(root.source.path), f"helmCharts {text_of(chart.get('releaseName')) or name}"
-        yield InstallChart(os.path.normpath(os.path.join(around, home, name)), layers, by=by)
+    folder = os.path.join(os.path.dirname(os.path.abspath(root.source.path)), home)
+    for chart in items_of(root.get("helmCharts")):
+        yield chart, os.path.normpath(os.path.join(folder, text_of(chart.get("name"))))
+
+
+def _name(chart: Node) -> str:
+    return f"helmCharts {text_of(chart.get('releaseName')) or text_of(chart.get('name'))}"
 
 
 def inflation_layers(chart: Node, around: str, tree: RepositoryTree) -> list[ValuesLayer]:

@@ -54,7 +54,7 @@ class ChartDependencies:
             self._by_path = {}
             for path, source in self._sources.items():
                 if os.path.basename(path) == CHART and BY_PATH in source.text:
-                    for use in self._list_named(os.path.dirname(path)):
+                    for use in self.list_named(os.path.dirname(path)):
                         self._by_path.setdefault(use.chart, []).append(use)
         if chart not in self._uses:
             vendoring = list(self._list_vendoring(chart))
@@ -74,10 +74,14 @@ class ChartDependencies:
                     pending.append(use.user)
         return list(found)
 
-    def list_names(self, chart: str) -> Iterator[str]:
-        """Yield the keys under which a chart passes values to its dependencies."""
-        for item in items_of(self._get(chart, "dependencies")):
+    def list_keys(self, chart: str) -> Iterator[str]:
+        """Yield the top-level keys of a chart's values that its dependencies get, or that enable them."""
+        items = items_of(self._get(chart, "dependencies"))
+        for item in items:
             yield read_text(item.get("alias")) or read_text(item.get("name"))
+            yield from (path.strip().split(".")[0] for path in read_text(item.get("condition")).split(","))
+        if items:
+            yield from ("global", "tags")
 
     def _list_vendoring(self, chart: str) -> Iterator[Dependency]:
         outer = find_outer_chart(chart)
@@ -89,7 +93,8 @@ class ChartDependencies:
             alias = read_text(item.get("alias")) if item is not None else ""
             yield Dependency(outer, chart, alias or name, item, True)
 
-    def _list_named(self, user: str) -> Iterator[Dependency]:
+    def list_named(self, user: str) -> Iterator[Dependency]:
+        """Yield the dependencies of a chart that it names by a path."""
         home = repository(user)
         for item in items_of(self._get(user, "dependencies")):
             address = read_text(item.get("repository"))

@@ -20,9 +20,13 @@ from nodelint.forms.terraform.hcltree import HclExpression
 from nodelint.forms.terraform.inputs import TerraformInputs
 from nodelint.forms.terraform.values import Modules
 from nodelint.model.finding import Span
+from nodelint.text import UNKNOWN, SourceText
+from nodelint.text.missing import text_of
 
 _NO_VALUES = ("source", "version", "name", "namespace", "create_namespace", "timeout", "wait", "atomic", "depends_on")
 """Attributes of a module or a release that are not values of a template."""
+_INSTALLS = ("argoproj.io/", "helm.toolkit.fluxcd.io/")
+"""The API groups of objects that install charts."""
 
 
 def list_unread_releases(chart: str, home: str, modules: Modules) -> Iterator[InputText]:
@@ -42,11 +46,22 @@ def list_unread_releases(chart: str, home: str, modules: Modules) -> Iterator[In
         naming = [block for block in file.blocks if names_chart(source.text[block.start : block.end], chart)]
         read = _list_read(file, modules, chart) if naming else set()
         for block in naming:
-            if block.start not in read and block.kind in ("resource", "module"):
+            if block.start not in read and block.kind in ("resource", "module") and not _is_manifest(block, source):
                 label = ".".join((*((block.kind,) if block.kind != "resource" else ()), *block.names))
                 written = inputs.list_expression_inputs(file, block, _written_values(file, block, chart))
                 for text in sorted({f"{found.name} {found.text}" for found in written}):
                     yield InputText(label, text, Span(source, block.start, block.end))
+
+
+def _is_manifest(block: TerraformBlock, source: SourceText) -> bool:
+    """Return whether a block holds an object that installs a chart, and whose values are all known."""
+    roots = [document.root for document in getattr(source, "documents", ()) if document.root is not None]
+    return any(
+        block.start <= root.start < block.end
+        and text_of(root.get("apiVersion")).startswith(_INSTALLS)
+        and all(node.value is not UNKNOWN for node in root.walk())
+        for root in roots
+    )
 
 
 def _list_read(file: TerraformFile, modules: Modules, chart: str) -> set[int]:

@@ -12,7 +12,7 @@ from typing import Literal
 
 from nodelint.base.budget import WorkBudget
 from nodelint.base.tuples import NamedTuple
-from nodelint.forms.lib.gotemplate.expressions import OPEN, Definitions, OwnPiece, TemplateEvaluator
+from nodelint.forms.lib.gotemplate.expressions import NO_CHART, OPEN, ChartData, OwnPiece, TemplateEvaluator
 from nodelint.forms.lib.gotemplate.sprig_values import (
     UNSET,
     Printed,
@@ -89,14 +89,14 @@ def fill(
     parts: Iterable[Part],
     values: Node | None,
     holes: Holes,
-    definitions: Definitions | None = None,
+    chart: ChartData = NO_CHART,
     defaults: SourceText | None = None,
 ) -> Filled:
     """Render a parsed template. Raise `BudgetSpent`.
 
     `defaults` are the chart's own values if others are merged: then a list item from the others is complete.
     """
-    filler = _Filler(text, values, holes, definitions or {}, WorkBudget(size=_MOST))
+    filler = _Filler(text, values, holes, chart, WorkBudget(size=_MOST))
     filler.defaults = defaults
     filler.fill_parts(parts)
     segments = tuple(filler.segments)
@@ -113,14 +113,12 @@ def fill(
 
 def fill_text(text: str, parts: Iterable[Part], dot: object) -> list[OwnPiece]:
     """Return the text that a template prints for `dot` alone, in pieces. Raise `BudgetSpent` and `Unresolved`."""
-    return _Filler(text, None, "code", {}, WorkBudget(size=_MOST)).rendered(text, parts, dot)[0]
+    return _Filler(text, None, "code", NO_CHART, WorkBudget(size=_MOST)).rendered(text, parts, dot)[0]
 
 
 class _Filler(TemplateEvaluator):
-    def __init__(
-        self, text: str, values: Node | None, holes: Holes, definitions: Definitions, budget: WorkBudget
-    ) -> None:
-        super().__init__(values, definitions, budget)
+    def __init__(self, text: str, values: Node | None, holes: Holes, chart: ChartData, budget: WorkBudget) -> None:
+        super().__init__(values, chart, budget)
         self.text = text
         self.unresolved = 0
         self.holes = holes
@@ -362,7 +360,7 @@ class _Filler(TemplateEvaluator):
         """
         if self.depth >= _DEEPEST:
             raise Unresolved
-        inner = _Filler(text, self.values, self.holes, self.definitions, self.budget)
+        inner = _Filler(text, self.values, self.holes, self.chart, self.budget)
         inner.depth, inner.dot, inner.dollar, inner.changed = self.depth + 1, dot, dot, self.changed
         inner.included = self.included
         inner.left_out, inner.defaults, inner.whole = self.left_out, self.defaults, self.whole

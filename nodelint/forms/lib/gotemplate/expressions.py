@@ -54,6 +54,20 @@ Definitions = Mapping[str, NamedTemplate]
 """The named templates of a chart, by their names."""
 
 
+class ChartData(NamedTuple):
+    """What templates take from their chart besides its values.
+
+    - `definitions`: the named templates.
+    - `about`: the fields of `.Chart`. None if they are not known.
+    """
+
+    definitions: Definitions
+    about: Node | None
+
+
+NO_CHART = ChartData({}, None)
+
+
 class TemplateEvaluator(ABC):
     """Evaluates the expressions of one template.
 
@@ -64,10 +78,10 @@ class TemplateEvaluator(ABC):
     - `included`: the files that hold only named templates, one of which was included.
     """
 
-    def __init__(self, values: Node | None, definitions: Definitions, budget: WorkBudget) -> None:
+    def __init__(self, values: Node | None, chart: ChartData, budget: WorkBudget) -> None:
         self.values = values
         self.budget = budget
-        self.definitions = definitions
+        self.chart = chart
         self.depth = 0
         self.dollar: object = ROOT
         self.dot: object = ROOT
@@ -101,10 +115,11 @@ class TemplateEvaluator(ABC):
             value = self.dollar
         else:
             value = self.dot if of == "." else self.variable(str(of))
-        top = value is ROOT
-        if top and names:
+        top = value is ROOT and names[:1] != ("Chart",)
+        if value is ROOT and names:
             value, names = self.field(value, names[0]), names[1:]
-        self.stopped(value, names, of, top)
+        if value is not self.chart.about:
+            self.stopped(value, names, of, top)
         for name in names:
             if id(value) in self.changed:
                 raise Unresolved
@@ -134,9 +149,11 @@ class TemplateEvaluator(ABC):
 
     def field(self, value: object, name: str) -> object:
         if value is ROOT:
-            if name != "Values":
+            if name == "Values":
+                return self.values
+            if name != "Chart" or self.chart.about is None:
                 raise Unresolved
-            return self.values
+            return self.chart.about
         return value.get(name) if isinstance(value, dict) else _field(value, name)
 
     def call(self, name: str, args: list[object]) -> object:
@@ -195,7 +212,7 @@ class TemplateEvaluator(ABC):
     def include(self, args: list[object]) -> TracedText:
         """Return the text that a named template of the chart prints (`include`). Unknown parts stay template code."""
         name = hold_value(args[0])
-        found = self.definitions.get(name) if isinstance(name, str) else None
+        found = self.chart.definitions.get(name) if isinstance(name, str) else None
         if found is None:
             raise Unresolved
         source = found.source
