@@ -77,3 +77,26 @@ def test_replicas_without_a_node(
 ) -> None:
     text = EKS.format(cluster) + RELEASE.format(values) + more
     assert findings_of(nodelint, tmp_path, text, "controller-without-node") == severities
+
+
+CALL = 'module "{0}" {{\n  source = "{1}"\n}}\n'
+
+
+@pytest.mark.parametrize(
+    ("files", "count"),
+    [
+        ({"main.tf": CALL.format("vpc", "./modules/vpc")}, 1),
+        ({"envs/dev/main.tf": CALL.format("vpc", "../../modules/vpc")}, 1),
+        ({"main.tf": CALL.format("vpc", "./modules/vpc") + CALL.format("k", "./modules/karpenter")}, 0),
+        ({"main.tf": CALL.format("vpc", "./modules/vpc"), "modules/vpc/k.tf": CALL.format("k", "../karpenter")}, 0),
+        ({"main.tf": CALL.format("vpc", "./modules/vpc") + CALL.format("k", "git::x//modules/karpenter")}, 0),
+        ({"main.tf": CALL.format("vpc", "./other/vpc")}, 0),
+        ({"examples/main.tf": CALL.format("vpc", "../modules/vpc")}, 0),
+        ({"main.tf": CALL.format("vpc", "./modules/vpc"), "live/terragrunt.hcl": "# terragrunt of karpenter\n"}, 0),
+    ],
+)
+def test_a_module_that_nothing_calls(nodelint: Run, tmp_path: Path, files: dict[str, str], count: int) -> None:
+    module = {"modules/karpenter/main.tf": RELEASE.format(""), "modules/vpc/main.tf": 'resource "aws_vpc" "a" {\n}\n'}
+    write_files(tmp_path, {".git/HEAD": "ref: refs/heads/main\n", **module, **files})
+    done = nodelint("check", str(tmp_path), "--format", "json", "--select", "uncalled-module")
+    assert len(json.loads(done.stdout)["findings"]) == count
