@@ -1,11 +1,11 @@
-"""No root module calls the module that installs Karpenter, although roots call the modules beside it.
+"""No root module calls the module that installs Karpenter, although roots call its neighbours.
 
 Terraform applies what a root module calls, directly or through other modules. A module that nothing calls creates
 nothing: there is no controller, and there are no CRDs for its NodePools.
 
 The rule looks at modules in a folder `modules` that install Karpenter's chart. It reports nothing if no root calls
-a module beside it: the repository may be a collection for others. It also reports nothing in a repository with
-Terragrunt.
+a module of the same folder: the repository may be a collection for others. It also reports nothing in a repository
+with Terragrunt.
 
 ```yaml bad
 # file: modules/karpenter/main.tf
@@ -103,14 +103,14 @@ def check(source: Source, context: Context) -> Findings:
             if (called := terraform_blocks.called_folder(call)) is not None
         ]
         roots = [(called, call) for called, call in calls if not _FOR_READERS.search(call.source.path)]
-        beside = [call for called, call in roots if os.path.dirname(called) == around]
+        neighbours = [call for called, call in roots if os.path.dirname(called) == around]
         if any(called == folder for called, _ in calls):
             return
-        if beside:
+        if neighbours:
             yield Finding(
                 at=block.at,
                 message="no root module calls this module: nothing installs Karpenter",
-                also=[Also(beside[0].at, "calls a module beside it")],
+                also=[Also(neighbours[0].at, "calls a module of the same folder")],
                 help="call the module, or remove it",
             )
         return

@@ -52,9 +52,9 @@ def find_first_nodes(path: str, blocks: TerraformBlocks) -> FirstNodes | None:
 
     None if there is not exactly one call of terraform-aws-modules/eks, or if something else may create nodes.
     """
-    beside = blocks.list_beside_in_root(path)
-    calls = [block for block in beside if block.address.startswith("module.") and MODULE.search(block.text)]
-    if len(calls) != 1 or any(_may_create(block) for block in beside if block is not calls[0]):
+    neighbours = blocks.list_beside_in_root(path)
+    calls = [block for block in neighbours if block.address.startswith("module.") and MODULE.search(block.text)]
+    if len(calls) != 1 or any(_may_create(block) for block in neighbours if block is not calls[0]):
         return None
     call, given = calls[0], own_arguments(calls[0].text)
     if any(name in given for name in _OTHERS) or "count" in given or "for_each" in given:
