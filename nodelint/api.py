@@ -40,6 +40,7 @@ behaviour do not change within a major version; everything else in the package m
 | `queue_events` | interruption queues of Terraform that get no events |
 | `public_subnets` | public subnets that Terraform gives a tag |
 | `spot_groups` | Terraform managed node groups that only use spot capacity |
+| `first_nodes` | nodes that Terraform creates for a cluster before Karpenter launches any |
 | `role_policies` | policies that Terraform attaches to a role |
 | `aws_auth` | the rows of `aws-auth`: the IAM roles that may join a cluster |
 | `node_roles` | node roles that Terraform creates, and whether they have access to the cluster |
@@ -81,6 +82,7 @@ if TYPE_CHECKING:
     from nodelint.forms.argocd import missing_sources
     from nodelint.forms.terraform import (
         cluster_access,
+        first_nodes,
         karpenter_calls,
         module_folder,
         node_roles,
@@ -167,6 +169,7 @@ __all__ = [
     "dummy_values",
     "edits",
     "expressions",
+    "first_nodes",
     "fit",
     "fixes",
     "gvk",
@@ -232,6 +235,7 @@ _MODULES = {
     "nodelint.forms.argocd": ("missing_sources",),
     "nodelint.forms.terraform": (
         "cluster_access",
+        "first_nodes",
         "karpenter_calls",
         "module_folder",
         "node_roles",

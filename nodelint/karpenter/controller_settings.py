@@ -51,6 +51,22 @@ _OF_POD = (
     *("strategy", "terminationGracePeriodSeconds", "tolerations", "topologySpreadConstraints"),
 )
 """Values at the root of the chart's values, which are easily written below `controller` by mistake."""
+_ALWAYS = ""
+_OF_CHART = {
+    **dict.fromkeys((*_OF_POD, "additionalClusterRoleRules", "controller", "settings"), _ALWAYS),
+    **dict.fromkeys(("fullnameOverride", "nameOverride", "revisionHistoryLimit", "logOutputPaths"), _ALWAYS),
+    "logErrorOutputPaths": _ALWAYS,
+    "postInstallHook": _ALWAYS,  # of 1.0.0 only; a rest of it, or of `webhook`, does no harm
+    "webhook": _ALWAYS,
+    "service": ">=1.1.0",
+    "schedulerName": ">=1.2.0",
+    "initContainers": ">=1.4.0",
+    "controller.securityContext": ">=1.5.0",
+}
+"""Values at the root of the charts since 1.0, each with the range of releases whose charts read it."""
+_FOR_HELM = ("global", "enabled", "tags", "crds", "exports")
+"""Values that helm, or a chart around Karpenter's, may read."""
+_CONTEXTS = ("containerSecurityContext", "securityContext")
 _OF_RESOURCES = ("requests", "limits", "claims")
 _GATES = ("featureGates", "awsFeatureGates")
 _FORMER = {
@@ -89,7 +105,9 @@ def unread_values(values: Node, release: Version | None) -> Iterator[UnreadValue
             yield UnreadValue(name, entry.key, _FORMER.get(name) or f"write it as `settings.{name}`")
         elif name in _OF_CONTAINER:
             yield UnreadValue(name, entry.key, f"write it as `controller.{name}`")
-    yield from _unread_of_controller(values, below)
+        elif entry.name is not None and name not in _FOR_HELM:
+            yield from _unread_at_root(name, entry.key, release)
+    yield from _unread_of_controller(values, below, release)
     settings = values.get("settings")
     for entry in settings.entries if settings is not None else ():
         name = entry.name or ""
@@ -107,6 +125,24 @@ def unread_values(values: Node, release: Version | None) -> Iterator[UnreadValue
                 yield from _unread(f"settings.{name}.{gate.name}", gate.key, reads, release)
 
 
+def _unread_at_root(name: str, key: Node, release: Version | None) -> Iterator[UnreadValue]:
+    """Yield a value if the chart does not read it. An unknown name counts only if it is like one that charts read."""
+    charts = _OF_CHART.get(name)
+    if charts is not None:
+        if release is not None and not releases_match(charts, release):
+            since = next((known for known in RELEASES if releases_match(charts, known)), None)
+            yield UnreadValue(name, key, f"charts from {since} on read it")
+    elif name in _CONTEXTS:
+        is_read = release is None or releases_match(_OF_CHART["controller.securityContext"], release)
+        advice = "write it as `controller.securityContext`" if is_read else "the chart sets it: remove the value"
+        yield UnreadValue(name, key, advice)
+    else:
+        near = (known for known in _OF_CHART if squash(known) == squash(name) or one_slip(known, name))
+        meant = next(near, None)
+        if meant is not None:
+            yield UnreadValue(name, key, f"did you mean `{meant}`?")
+
+
 def _unread_of_aws(name: str, key: Node, reads: dict[str, str], release: Version | None) -> Iterator[UnreadValue]:
     """Yield a key below `settings.aws` if the chart does not read it in the release.
 
@@ -119,7 +155,7 @@ def _unread_of_aws(name: str, key: Node, reads: dict[str, str], release: Version
         yield from _unread(path, key, reads, release)
 
 
-def _unread_of_controller(values: Node, settings: Collection[str]) -> Iterator[UnreadValue]:
+def _unread_of_controller(values: Node, settings: Collection[str], release: Version | None) -> Iterator[UnreadValue]:
     """Yield the keys below `controller` that belong at the root of the values or below `settings`."""
     controller = values.get("controller")
     for entry in controller.entries if controller is not None else ():
@@ -129,6 +165,8 @@ def _unread_of_controller(values: Node, settings: Collection[str]) -> Iterator[U
         elif name in settings or name in _FORMER:
             advice = _FORMER.get(name) or f"write it as `settings.{name}`"
             yield UnreadValue(f"controller.{name}", entry.key, advice)
+        elif f"controller.{name}" in _OF_CHART:
+            yield from _unread_at_root(f"controller.{name}", entry.key, release)
 
 
 def refused_resources(values: Node) -> Iterator[tuple[str, Node]]:

@@ -550,3 +550,57 @@ def test_a_role_to_which_nothing_in_the_files_gives_access(
         done = nodelint("check", str(tmp_path / form), "--format", "json", "--select", "node-role-without-access")
         found = [finding["severity"] for finding in json.loads(done.stdout)["findings"]]
         assert found == ([severity] if severity else []), form
+
+
+QUEUE = {
+    "tf": 'resource "aws_sqs_queue_policy" "karpenter" {{\n'
+    '  policy = jsonencode({{\n    Statement = [{{ Effect = "{0}",'
+    ' Principal = {1}, Action = "sqs:SendMessage", Resource = "*"{2} }}]\n  }})\n}}\n',
+    "heredoc": 'resource "aws_sqs_queue_policy" "karpenter" {{\n'
+    '  policy = <<-JSON\n    {{"Statement": [{{"Effect": "{0}",'
+    ' "Principal": {1}, "Action": ["sqs:SendMessage"], "Resource": "*"{2}}}]}}\n  JSON\n}}\n',
+    "json": '{{"Statement": [{{"Sid": "karpenter", "Effect": "{0}", "Principal": {1}, "Action": "sqs:SendMessage",'
+    ' "Resource": "*"{2}}}]}}\n',
+    "yaml": "PolicyDocument:\n  Statement:\n    - Effect: {0}  # karpenter\n      Principal: {1}\n"
+    '      Action: sqs:SendMessage\n      Resource: "*"\n',
+}
+
+
+@pytest.mark.parametrize("form", QUEUE)
+@pytest.mark.parametrize(
+    ("effect", "principal", "condition", "count"),
+    [
+        ("Allow", '"*"', "", 1),
+        ("Allow", '{"AWS": "*"}', "", 1),
+        ("Allow", '{"Service": "events.amazonaws.com"}', "", 0),
+        ("Deny", '"*"', "", 0),
+        ("Allow", '"*"', ', "Condition": {"ArnLike": {"aws:SourceArn": "arn:aws:events:*"}}', 0),
+    ],
+)
+def test_a_queue_for_everybody(
+    nodelint: Run, tmp_path: Path, form: str, effect: str, principal: str, condition: str, count: int
+) -> None:
+    text = QUEUE[form].format(effect, principal, condition)
+    if form == "yaml" and condition:
+        text += '      Condition: {ArnLike: {"aws:SourceArn": "arn:aws:events:*"}}\n'
+    files = {f"queue.{form.replace('heredoc', 'tf')}": text}
+    assert len(check(nodelint, tmp_path, files, "public-queue")) == count
+
+
+DOCUMENT = """data "aws_iam_policy_document" "{0}" {{
+  statement {{
+    actions   = ["sqs:SendMessage"]
+    resources = [aws_sqs_queue.{0}.arn]
+    principals {{
+      type        = "AWS"
+      identifiers = ["*"]
+    }}
+  }}
+}}
+"""
+
+
+@pytest.mark.parametrize(("name", "count"), [("karpenter_interruption", 1), ("orders", 0)])
+def test_a_queue_of_another_program(nodelint: Run, tmp_path: Path, name: str, count: int) -> None:
+    files = {"queue.tf": f"# Karpenter's pools are elsewhere.\n\n{DOCUMENT.format(name)}"}
+    assert len(check(nodelint, tmp_path, files, "public-queue")) == count

@@ -135,6 +135,30 @@ def test_a_tag_that_terraform_does_not_set(
     assert len(found) == count
 
 
+MODULE = 'module "eks" {{\n  source = "terraform-aws-modules/eks/aws"\n  version = "{0}"\n  name = "main"\n{1}}}\n'
+ON_ALL = '  tags = merge({ a = "b" }, { "karpenter.sh/discovery" = "main" })\n'
+
+
+@pytest.mark.parametrize("form", CLASSES)
+@pytest.mark.parametrize(
+    ("version", "arguments", "count"),
+    [
+        ("~> 20.31", ON_ALL, 1),
+        ("21.9.0", '  tags = local.tags\n}\nlocals {\n  tags = { "karpenter.sh/discovery" = "main" }\n', 1),
+        ("17.24.0", ON_ALL, 0),
+        ("21.9.0", ON_ALL + "  create_node_security_group = false\n", 0),
+        ("21.9.0", ON_ALL + '  node_security_group_tags = { "kubernetes.io/cluster/main" = null }\n', 0),
+        ("21.9.0", ON_ALL + "  create_primary_security_group_tags = false\n", 0),
+        ("21.9.0", ON_ALL.replace("tags", "node_security_group_tags", 1), 0),
+    ],
+)
+def test_a_tag_on_all_groups_of_a_cluster(
+    nodelint: Run, tmp_path: Path, form: str, version: str, arguments: str, count: int
+) -> None:
+    files = {**CLASSES[form]("main"), "main.tf": f"# karpenter\n{MODULE.format(version, arguments)}"}
+    assert len(check(nodelint, tmp_path, files, "cluster-security-group-tag")) == count
+
+
 def test_a_tag_that_a_script_may_set(nodelint: Run, tmp_path: Path) -> None:
     files = {"class.yaml": CLASS.format("main"), "vpc.tf": "# karpenter\n" + VPC.format("{}")}
     assert len(check(nodelint, tmp_path, files, "missing-discovery-tag")) == 1

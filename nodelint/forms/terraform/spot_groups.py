@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from nodelint.forms.terraform.terraform_trace import TerraformBlocks
     from nodelint.text import Node
 
-__all__ = ["SpotGroup", "find_spot_groups"]
+__all__ = ["MODULE", "OTHER_NODES", "SpotGroup", "find_spot_groups"]
 
-_MODULE = re.compile(r'(?m)^[ \t]*source[ \t]*=[ \t]*"(?:registry\.terraform\.io/)?terraform-aws-modules/eks/aws"')
-_OTHER_NODES = re.compile(
+MODULE = re.compile(r'(?m)^[ \t]*source[ \t]*=[ \t]*"(?:registry\.terraform\.io/)?terraform-aws-modules/eks/aws"')
+OTHER_NODES = re.compile(
     r"\b(?:fargate_profiles?|self_managed_node_groups?|worker_groups\w*|compute_config|cluster_compute_config)\b"
     r'|aws_autoscaling_group|aws_eks_fargate_profile|(?m:^[ \t]*source[ \t]*=[ \t]*"[^."\n][^"\n]*node[-_]?group)'
 )
@@ -40,11 +40,9 @@ def find_spot_groups(path: str, blocks: TerraformBlocks) -> Iterator[SpotGroup]:
     """
     blocks_of_root = blocks.list_beside_in_root(path)
     groups = [block for block in blocks_of_root if block.kind == "aws_eks_node_group"]
-    modules = [
-        block for block in blocks_of_root if block.address.startswith("module.") and _MODULE.search(block.text)
-    ]
+    modules = [block for block in blocks_of_root if block.address.startswith("module.") and MODULE.search(block.text)]
     if any(
-        _OTHER_NODES.search(f"{block.kind} {block.text}")
+        OTHER_NODES.search(f"{block.kind} {block.text}")
         for block in blocks_of_root
         if block not in (*groups, *modules)
     ):

@@ -1,0 +1,111 @@
+"""Count the nodes of a cluster that Terraform creates before Karpenter launches any."""
+
+from __future__ import annotations
+
+import re
+
+from nodelint.base.tuples import NamedTuple
+from nodelint.base.types import TYPE_CHECKING
+from nodelint.forms.terraform.spot_groups import MODULE, OTHER_NODES
+from nodelint.forms.terraform.terraform_blocks import own_arguments
+from nodelint.model.finding import Span
+from nodelint.text import UNKNOWN
+
+if TYPE_CHECKING:
+    from nodelint.forms.terraform.argument_values import ArgumentValue
+    from nodelint.forms.terraform.terraform_blocks import BlockText
+    from nodelint.forms.terraform.terraform_trace import TerraformBlocks
+    from nodelint.text import Node
+
+__all__ = ["FirstNodes", "find_first_nodes"]
+
+_GROUPS = ("eks_managed_node_groups", "self_managed_node_groups")
+_OTHERS = (
+    "compute_config",
+    "cluster_compute_config",
+    "node_groups",
+    "worker_groups",
+    "eks_managed_node_group_defaults",
+)
+_ADDONS = ("addons", "cluster_addons")
+_COMMENT = re.compile(r"(?m)(?:^|[ \t])(?:#|//)[^\n]*")
+_ON_FARGATE = re.compile(r"(?i)compute-?type\W{1,8}fargate")
+
+
+class FirstNodes(NamedTuple):
+    """The nodes that Terraform creates for a cluster.
+
+    - `count`: their number.
+    - `at`: the cluster, or the size of its only group.
+    - `has_fargate`: pods can run on Fargate.
+    - `has_dns_on_nodes`: Terraform installs CoreDNS as an add-on, and not for Fargate.
+    """
+
+    count: int
+    at: Span
+    has_fargate: bool
+    has_dns_on_nodes: bool
+
+
+def find_first_nodes(path: str, blocks: TerraformBlocks) -> FirstNodes | None:
+    """Return the nodes of the only cluster in the root modules of a file.
+
+    None if there is not exactly one call of terraform-aws-modules/eks, or if something else may create nodes.
+    """
+    neighbours = blocks.list_beside_in_root(path)
+    calls = [block for block in neighbours if block.address.startswith("module.") and MODULE.search(block.text)]
+    if len(calls) != 1 or any(_may_create(block) for block in neighbours if block is not calls[0]):
+        return None
+    call, given = calls[0], own_arguments(calls[0].text)
+    if any(name in given for name in _OTHERS) or "count" in given or "for_each" in given:
+        return None
+    sizes = _list_sizes(call, blocks, given)
+    if sizes is None:
+        return None
+    total = sum(size for size, _ in sizes)
+    at = sizes[0][1] if len(sizes) == 1 else call.at
+    dns = _COMMENT.sub("", "".join(given.get(name, "") for name in _ADDONS))
+    has_fargate = given.get("fargate_profiles", "{}").replace(" ", "") != "{}"
+    return FirstNodes(total, at, has_fargate, "coredns" in dns and _ON_FARGATE.search(dns) is None)
+
+
+def _may_create(block: BlockText) -> bool:
+    return block.kind == "aws_eks_node_group" or OTHER_NODES.search(f"{block.kind} {block.text}") is not None
+
+
+def _list_sizes(call: BlockText, blocks: TerraformBlocks, given: dict[str, str]) -> list[tuple[int, Span]] | None:
+    """Return the desired size of each node group of a call, and its place.
+
+    None if they are not known, or not the same in each environment.
+    """
+    found = []
+    for name in _GROUPS:
+        values = blocks.argument_values(call, name) if name in given else []
+        sizes = [_sizes_of(value) for value in values]
+        first = sizes[0] if sizes else None
+        if name in given and first is None:
+            return None
+        if any(other is None or [n for n, _ in other] != [n for n, _ in first or ()] for other in sizes):
+            return None
+        found += first or ()
+    return found
+
+
+def _sizes_of(groups: ArgumentValue) -> list[tuple[int, Span]] | None:
+    if groups.value.value is UNKNOWN or groups.value.kind != "mapping":
+        return None
+    found = []
+    for entry in groups.value.entries:
+        size = _size_of(entry.value)
+        if entry.name is None or size is None:
+            return None
+        is_beside = size.source is groups.at.source
+        at = Span(size.source, size.start, size.end) if is_beside else groups.at
+        found.append((int(str(size.value)), at))
+    return found
+
+
+def _size_of(group: Node) -> Node | None:
+    """Return the desired size of a group. None if it is no number."""
+    size = group.get("desired_size") or group.get("min_size")
+    return size if size is not None and str(size.value).isdigit() else None

@@ -1,0 +1,103 @@
+"""The nodes that Terraform creates are not enough for the replicas of the controller.
+
+The chart lets the controller run on no node that Karpenter launches, and lets each replica run on another node. It
+starts two replicas, unless `replicas` is set. If the cluster has one node, the second replica stays pending, and
+while the node is replaced, nothing launches nodes. If it has none, nor Fargate, the controller never starts.
+
+The rule reads the node groups of a call of `terraform-aws-modules/eks`. It reports nothing if something else in the
+files may create nodes.
+
+```yaml bad
+# file: main.tf
+module "eks" {
+  source                  = "terraform-aws-modules/eks/aws"
+  version                 = "21.9.0"
+  name                    = "main"
+  kubernetes_version      = "1.33"
+  eks_managed_node_groups = { system = { min_size = 1, max_size = 2, desired_size = 1 } }
+}
+resource "helm_release" "karpenter" {
+  name       = "karpenter"
+  namespace  = "kube-system"
+  repository = "oci://public.ecr.aws/karpenter"
+  chart      = "karpenter"
+  version    = "1.14.1"
+  values     = [yamlencode({ settings = { clusterName = "main", interruptionQueue = "main" } })]
+}
+```
+
+```yaml good
+# file: main.tf
+module "eks" {
+  source                  = "terraform-aws-modules/eks/aws"
+  version                 = "21.9.0"
+  name                    = "main"
+  kubernetes_version      = "1.33"
+  eks_managed_node_groups = { system = { min_size = 2, max_size = 3, desired_size = 2 } }
+}
+resource "helm_release" "karpenter" {
+  name       = "karpenter"
+  namespace  = "kube-system"
+  repository = "oci://public.ecr.aws/karpenter"
+  chart      = "karpenter"
+  version    = "1.14.1"
+  values     = [yamlencode({ settings = { clusterName = "main", interruptionQueue = "main" } })]
+}
+```
+"""
+
+import re
+
+from nodelint.api import (
+    Also,
+    Context,
+    Finding,
+    Findings,
+    Source,
+    controller_settings,
+    first_nodes,
+    rule,
+    terraform_trace,
+)
+
+_REPLICAS = 2
+"""The replicas of the chart's default."""
+_OTHER_SCALER = re.compile(r"(?i)cluster[-_]?autoscaler")
+
+
+@rule(
+    on=Source,
+    group="practice",
+    severity="info",
+    subject="objects",
+    mentions=controller_settings.MENTIONS,
+    tags=["root-module"],
+    source="provider:charts/karpenter/values.yaml@v1.14.1:92",
+)
+def check(source: Source, context: Context) -> Findings:
+    if source.built is not None or not source.path.endswith(terraform_trace.ENDINGS):
+        return
+    for install in context.run_files.installs_in(source):
+        if install.at.source.path != source.path or install.values is None or install.has_gaps:
+            continue
+        replicas, affinity = install.values.get("replicas"), install.values.get("affinity")
+        wanted = int(str(replicas.value)) if replicas is not None and str(replicas.value).isdigit() else _REPLICAS
+        if affinity is not None or (replicas is not None and not str(replicas.value).isdigit()):
+            continue
+        blocks = context.run_files.terraform
+        nodes = first_nodes.find_first_nodes(source.path, blocks)
+        if nodes is None or nodes.has_fargate or nodes.count >= wanted:
+            continue
+        if any(_OTHER_SCALER.search(block.text) for block in blocks.list_beside_in_root(source.path)):
+            continue
+        at = controller_settings.place_in(source, context.files, install, replicas)
+        if at is not None:
+            created = "one node" if nodes.count else "no node"
+            yield Finding(
+                at=at,
+                message=f"the controller has {wanted} replica{'s' * (wanted > 1)}, but Terraform creates {created}",
+                severity=None if nodes.count else "warning",
+                also=[Also(nodes.at, "the nodes of the controller")],
+                note="each replica needs a node that Karpenter did not launch",
+                help=f"create {wanted} nodes" if nodes.count else "create a node group or a Fargate profile",
+            )

@@ -1,0 +1,102 @@
+"""The nodes on which the controller and CoreDNS start, before Karpenter launches any."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+from tests.repositories import write_files
+
+Run = Callable[..., CompletedProcess[str]]
+
+EKS = 'module "eks" {{\n  source = "terraform-aws-modules/eks/aws"\n  version = "~> 20.31"\n{0}}}\n'
+RELEASE = (
+    'resource "helm_release" "karpenter" {{\n  name = "karpenter"\n  chart = "karpenter"\n  version = "1.14.1"\n'
+    '  repository = "oci://public.ecr.aws/karpenter"\n'
+    '  values = [yamlencode({{ {0}settings = {{ clusterName = "main" }} }})]\n}}\n'
+)
+FARGATE = '  fargate_profiles = { karpenter = { selectors = [{ namespace = "karpenter" }] } }\n'
+DNS = "  cluster_addons = { coredns = {} }\n"
+DNS_ON_FARGATE = (
+    '  cluster_addons = { coredns = { configuration_values = jsonencode({ computeType = "Fargate" }) } }\n'
+)
+GROUP = "  eks_managed_node_groups = {{ system = {{ desired_size = {0} }} }}\n"
+LOCAL_GROUP = "  eks_managed_node_groups = local.groups\n}\nlocals {\n  groups = { a = { desired_size = 1 } }\n"
+OTHER = 'resource "aws_autoscaling_group" "nodes" {\n  max_size = 2\n}\n'
+
+
+def findings_of(nodelint: Run, folder: Path, text: str, rule: str) -> list[str]:
+    write_files(folder, {"main.tf": text})
+    done = nodelint("check", str(folder), "--format", "json", "--select", rule)
+    return [finding["severity"] for finding in json.loads(done.stdout)["findings"]]
+
+
+@pytest.mark.parametrize(
+    ("cluster", "values", "more", "count"),
+    [
+        (FARGATE + DNS, "", "", 1),
+        (FARGATE + DNS, 'dnsPolicy = "ClusterFirst", ', "", 1),
+        (FARGATE + DNS, 'dnsPolicy = "Default", ', "", 0),
+        (FARGATE + DNS, "hostNetwork = true, ", "", 0),
+        (FARGATE + DNS_ON_FARGATE, "", "", 0),
+        (FARGATE + DNS + GROUP.format(1), "", "", 0),
+        (FARGATE + DNS + "  eks_managed_node_groups = var.groups\n", "", "", 0),
+        (FARGATE + DNS, "", OTHER, 0),
+        (FARGATE, "", "", 0),
+        (DNS, "", "", 0),
+    ],
+)
+def test_dns_that_waits_for_the_controller(
+    nodelint: Run, tmp_path: Path, cluster: str, values: str, more: str, count: int
+) -> None:
+    text = EKS.format(cluster) + RELEASE.format(values) + more
+    assert len(findings_of(nodelint, tmp_path, text, "dns-on-own-nodes")) == count
+
+
+@pytest.mark.parametrize(
+    ("cluster", "values", "more", "severities"),
+    [
+        (GROUP.format(1), "", "", ["info"]),
+        (LOCAL_GROUP, "", "", ["info"]),
+        (GROUP.format(2), "", "", []),
+        (GROUP.format(2), "replicas = 3, ", "", ["info"]),
+        (GROUP.format(1), "replicas = 1, ", "", []),
+        (GROUP.format(1), "affinity = {}, ", "", []),
+        (GROUP.format("var.nodes"), "", "", []),
+        (GROUP.format(1) + FARGATE, "", "", []),
+        (GROUP.format(1), "", OTHER, []),
+        ("", "", "", ["warning"]),
+    ],
+)
+def test_replicas_without_a_node(
+    nodelint: Run, tmp_path: Path, cluster: str, values: str, more: str, severities: list[str]
+) -> None:
+    text = EKS.format(cluster) + RELEASE.format(values) + more
+    assert findings_of(nodelint, tmp_path, text, "controller-without-node") == severities
+
+
+CALL = 'module "{0}" {{\n  source = "{1}"\n}}\n'
+
+
+@pytest.mark.parametrize(
+    ("files", "count"),
+    [
+        ({"main.tf": CALL.format("vpc", "./modules/vpc")}, 1),
+        ({"envs/dev/main.tf": CALL.format("vpc", "../../modules/vpc")}, 1),
+        ({"main.tf": CALL.format("vpc", "./modules/vpc") + CALL.format("k", "./modules/karpenter")}, 0),
+        ({"main.tf": CALL.format("vpc", "./modules/vpc"), "modules/vpc/k.tf": CALL.format("k", "../karpenter")}, 0),
+        ({"main.tf": CALL.format("vpc", "./modules/vpc") + CALL.format("k", "git::x//modules/karpenter")}, 0),
+        ({"main.tf": CALL.format("vpc", "./other/vpc")}, 0),
+        ({"examples/main.tf": CALL.format("vpc", "../modules/vpc")}, 0),
+        ({"main.tf": CALL.format("vpc", "./modules/vpc"), "live/terragrunt.hcl": "# terragrunt of karpenter\n"}, 0),
+    ],
+)
+def test_a_module_that_nothing_calls(nodelint: Run, tmp_path: Path, files: dict[str, str], count: int) -> None:
+    module = {"modules/karpenter/main.tf": RELEASE.format(""), "modules/vpc/main.tf": 'resource "aws_vpc" "a" {\n}\n'}
+    write_files(tmp_path, {".git/HEAD": "ref: refs/heads/main\n", **module, **files})
+    done = nodelint("check", str(tmp_path), "--format", "json", "--select", "uncalled-module")
+    assert len(json.loads(done.stdout)["findings"]) == count
