@@ -178,6 +178,11 @@ class Finding(NamedTuple):
         return tuple(f"{word}: {text}" for word, text in notes if text)
 
     @property
+    def whole_advice(self) -> tuple[str, ...]:
+        """Return the lines of `advice`, and a line with the name of each suggestion."""
+        return (*self.advice, *(f"suggestion: {suggestion.name}" for suggestion in self.suggestions))
+
+    @property
     def span(self) -> Span:
         """Return the characters of the place."""
         return span_of(self.at)
