@@ -101,3 +101,54 @@ def test_a_comment_in_one_values_file_does_not_silence_another(nodelint: Run, tm
     write_files(tmp_path, {**CHART, "c/values-prod.yaml": prod.replace("arch:", f"{comment}arch:")})
     write_files(tmp_path, {"c/values-dev.yaml": "arch: [arm64]\nfamilies: [m6i]\n"})
     assert "no-instance-type" in {rule for rule, *_ in find_places(nodelint)}
+
+
+APPLICATION = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: NAME, namespace: argocd}
+spec:
+  source:
+    repoURL: https://git.example.com/pools.git
+    path: c
+    helm: {valueFiles: [../envs/shared.yaml], valuesObject: {families: [m7i]}}
+  destination: {server: https://kubernetes.default.svc}
+"""
+SHARED = {
+    **{name: CHART[name] for name in ("c/Chart.yaml", "c/templates/pool.yaml", "c/values.yaml")},
+    **{f"apps/{name}.yaml": APPLICATION.replace("NAME", name) for name in ("one", "two")},
+    "envs/shared.yaml": "arch: [x86_64]\n",
+}
+MODULES = {
+    "modules/pool/main.tf": TERRAFORM["main.tf"],
+    "live/main.tf": 'module "pool" {\n  source = "../modules/pool"\n  families = var.names\n}\nvariable "names" {}\n',
+    "live/prod.tfvars": 'names = ["m7i.large"]\n',
+}
+
+
+@pytest.mark.parametrize(
+    ("files", "rule", "value", "paths"),
+    [
+        (SHARED, "unknown-value", "envs/shared.yaml", [".", "c", "c/templates/pool.yaml", "apps/one.yaml", "apps"]),
+        (
+            MODULES,
+            "value-of-another-key",
+            "live/prod.tfvars",
+            [".", "live/main.tf", "modules", "modules/pool/main.tf"],
+        ),
+    ],
+    ids=["two Applications", "module"],
+)
+def test_a_comment_at_a_shared_value_silences_the_rule_in_each_part_of_the_repository(
+    nodelint: Run, tmp_path: Path, files: dict[str, str], rule: str, value: str, paths: list[str]
+) -> None:
+    repository = {".git/HEAD": "ref: refs/heads/main\n", **files}
+    write_files(tmp_path, repository)
+    for path in paths:
+        assert f"[{rule}]" in nodelint("check", path, "--format", "concise").stdout, path
+    assert f"{value}:1:" in nodelint("check", "--format", "concise").stdout
+    comment = f" # nodelint: ignore[{rule}] our webhook rewrites it\n"
+    write_files(tmp_path, {value: files[value].replace("\n", comment)})
+    for path in paths:
+        report = nodelint("check", path, "--format", "concise").stdout
+        assert f"[{rule}]" not in report and "unused-suppression" not in report, path
