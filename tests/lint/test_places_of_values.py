@@ -152,3 +152,55 @@ def test_a_comment_at_a_shared_value_silences_the_rule_in_each_part_of_the_repos
     for path in paths:
         report = nodelint("check", path, "--format", "concise").stdout
         assert f"[{rule}]" not in report and "unused-suppression" not in report, path
+
+
+HELM = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: one, namespace: argocd}
+spec:
+  source:
+    repoURL: https://git.example.com/pools.git
+    path: c
+    helm:
+      VALUES
+  destination: {server: https://kubernetes.default.svc}
+"""
+ELEMENTS = """\
+apiVersion: argoproj.io/v1alpha1
+kind: ApplicationSet
+metadata: {name: set, namespace: argocd}
+spec:
+  goTemplate: true
+  generators: [{list: {elements: [{cluster: a, arch: x86_64}, {cluster: b, arch: amd64}]}}]
+  template:
+    metadata: {name: '{{.cluster}}'}
+    spec:
+      source:
+        repoURL: https://git.example.com/pools.git
+        path: c
+        helm: {valuesObject: {families: [m7i], arch: ['{{.arch}}']}}
+      destination: {server: https://kubernetes.default.svc}
+"""
+
+
+@pytest.mark.parametrize(
+    "application",
+    [
+        HELM.replace("VALUES", "valuesObject: {families: [m7i], arch: [x86_64]}"),
+        HELM.replace(
+            "VALUES", 'valuesObject: {arch: [x86_64]}\n      parameters: [{name: "families[0]", value: m7i}]'
+        ),
+        HELM.replace("VALUES", 'parameters: [{name: "arch[0]", value: x86_64}, {name: "families[0]", value: m7i}]'),
+        HELM.replace("VALUES", "values: |\n        # of the team\n        arch: [x86_64]\n        families: [m7i]"),
+        ELEMENTS,
+    ],
+    ids=["object", "object and parameters", "parameters", "text", "elements of a set"],
+)
+def test_a_value_of_an_application_is_fixed_where_it_is_written(
+    nodelint: Run, tmp_path: Path, application: str
+) -> None:
+    chart = {name: CHART[name] for name in ("c/Chart.yaml", "c/templates/pool.yaml", "c/values.yaml")}
+    write_files(tmp_path, {".git/HEAD": "ref: refs/heads/main\n", **chart, "app.yaml": application})
+    nodelint("check", "--fix")
+    assert (tmp_path / "app.yaml").read_text(encoding="utf-8") == application.replace("x86_64", "amd64")

@@ -228,7 +228,7 @@ def _read_set_value(value: Node, typed: bool) -> Node:
         made.items = [_read_set_value(item, typed) if item.kind == "scalar" else item for item in items]
         return made
     if isinstance(text, str) and typed:
-        return SetNode(value.source, value.start, value.end, "scalar", value.style, _typed(text))
+        return SetNode(value.source, value.start, value.end, "scalar", value.style, typed_value(text))
     return value
 
 
@@ -256,7 +256,7 @@ def _with_value(base: Node | None, steps: Sequence[str | int], name: Node, value
     return made
 
 
-def _typed(text: str) -> str | int | bool | None:
+def typed_value(text: str) -> str | int | bool | None:
     if text.lower() in ("true", "false", "null"):
         return {"true": True, "false": False, "null": None}[text.lower()]
     return int(text) if re.fullmatch(r"0|-?[1-9]\d{0,17}", text) else text
