@@ -134,8 +134,13 @@ class Prover:
             return self._build(sources)
         return Inventory(sources)
 
-    def list_harmed(self, before: Report, sources: Sequence[Source], after: Report, unsafe: bool) -> set[Name]:
-        """Return the objects for which fixes that work alone do not work together once all are applied."""
+    def list_harmed(
+        self, before: Report, sources: Sequence[Source], after: Report, unsafe: bool, chosen: Sequence[Result] = ()
+    ) -> set[Name]:
+        """Return the objects for which fixes that work alone do not work together: the `chosen` ones of a round.
+
+        If the API server refuses the objects as they are, no pod runs there, and a finding about a pod is no harm.
+        """
         known, now = count_reported(before), count_reported(after)
         names = {name for _, name in known} | self._list_names()
         more = {
@@ -143,6 +148,8 @@ class Prover:
             for finding_key, count in now.items()
             if count > known[finding_key] and finding_key[1] in names
         } - self.following
+        if chosen and all("admission" in result.rule.tags for result in chosen):
+            more = {key for key in more if "workloads" not in self._request.rules[key[0]].tags}
         if more or unsafe or self._find_moved is None or self._first is None:
             return {name for _, name in more}
         inventory = self._build_changed(sources)
