@@ -204,3 +204,61 @@ def test_a_value_of_an_application_is_fixed_where_it_is_written(
     write_files(tmp_path, {".git/HEAD": "ref: refs/heads/main\n", **chart, "app.yaml": application})
     nodelint("check", "--fix")
     assert (tmp_path / "app.yaml").read_text(encoding="utf-8") == application.replace("x86_64", "amd64")
+
+
+HCL_POOL = """\
+resource "kubectl_manifest" "pool" {
+  yaml_body = yamlencode({
+    apiVersion = "karpenter.sh/v1"
+    kind       = "NodePool"
+    metadata   = { name = "a" }
+    spec = { template = { spec = {
+      nodeClassRef = { group = "karpenter.k8s.aws", kind = "EC2NodeClass", name = "default" }
+      requirements = [
+        ABOVE
+        { key = "kubernetes.io/arch", operator = "In", values = ["x86_64"] }, BEHIND
+      ]
+    } } }
+  })
+}
+"""
+TEMPLATE = nodepool("key: karpenter.sh/capacity-type, operator: In, values: [spot]") + (
+    "        ABOVE\n        - {key: kubernetes.io/arch, operator: In, values: [x86_64]} BEHIND\n"
+)
+CHART_FILES = {"c/Chart.yaml": CHART["c/Chart.yaml"], "c/values.yaml": "name: a\n"}
+PATCHED = OVERLAYS | {
+    "prod/kustomization.yaml": "resources: [../base]\npatches:\n  - target: {kind: NodePool}\n    patch: |\n"
+    "      - op: replace\n        path: /spec/template/spec/requirements/0/values\n        value:\n"
+    "          ABOVE\n          - x86_64 BEHIND\n"
+}
+
+
+@pytest.mark.parametrize("place", ["ABOVE", "BEHIND"])
+@pytest.mark.parametrize(
+    ("files", "changed", "comment"),
+    [
+        ({"main.tf": HCL_POOL}, "main.tf", "// {0}"),
+        ({"main.tf": HCL_POOL}, "main.tf", "/* {0} */"),
+        ({"main.tf": HCL_POOL}, "main.tf", "# {0}"),
+        (
+            CHART_FILES | {"c/templates/pool.yaml": TEMPLATE.replace("name: default", "name: {{ .Values.name }}", 1)},
+            "c/templates/pool.yaml",
+            "{{{{/* {0} */}}}}",
+        ),
+        (PATCHED, "prod/kustomization.yaml", "# {0}"),
+    ],
+    ids=["slashes", "enclosed", "hash", "template", "patch"],
+)
+def test_a_comment_in_the_language_of_the_file_silences_the_rule(
+    nodelint: Run, tmp_path: Path, files: dict[str, str], changed: str, comment: str, place: str
+) -> None:
+    def check(text: str) -> str:
+        written = {changed: text.replace("ABOVE\n", "\n").replace("BEHIND", "")}
+        write_files(tmp_path, {".git/HEAD": "ref: refs/heads/main\n", **files, **written})
+        return nodelint("check", "--select", "unknown-value,unused-suppression", "--format", "concise").stdout
+
+    assert "unknown-value" in check(files[changed])
+    silenced = check(files[changed].replace(place, comment.format("nodelint: ignore[unknown-value] why")))
+    assert "unknown-value" not in silenced and "unused-suppression" not in silenced
+    other = check(files[changed].replace(place, comment.format("nodelint: ignore[unknown-label] why")))
+    assert "unknown-value" in other
