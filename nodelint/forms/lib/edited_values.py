@@ -14,7 +14,7 @@ from nodelint.text.nodes import MappingEntry
 from nodelint.text.reading import nodes_of
 
 
-class _NotFound(Exception):
+class _MissingValue(Exception):
     """Raised for a value that cannot be found again."""
 
 
@@ -27,7 +27,7 @@ def with_edits(root: Node, edits: Sequence[Edit]) -> Node | None:
         renewed[id(group[0].source)] = source
     try:
         return _find_all_again(root, renewed)
-    except _NotFound:
+    except _MissingValue:
         return None
 
 
@@ -58,7 +58,7 @@ def _find_again(node: Node, source: Source) -> Node:
     if found.value == holder.value:
         return node
     if node.value != holder.value or not isinstance(found.value, str):
-        raise _NotFound
+        raise _MissingValue
     is_typed = isinstance(node, SetNode)
     kind, value = (SetNode, typed_value(found.value)) if is_typed else (Node, found.value)
     return kind(found.source, found.start, found.end, "scalar", found.style, value)
@@ -89,7 +89,7 @@ def _find_holder(top: Node) -> Node:
             is_exact = node.start == top.start and node.end == top.end
             if node.kind == "scalar" and (is_exact or (top.kind == "mapping" and node.start <= top.start < node.end)):
                 return node
-    raise _NotFound
+    raise _MissingValue
 
 
 def _follow(node: Node | None, steps: Sequence[int]) -> Node:
@@ -100,5 +100,5 @@ def _follow(node: Node | None, steps: Sequence[int]) -> Node:
     except IndexError:
         node = None
     if node is None:
-        raise _NotFound
+        raise _MissingValue
     return node
