@@ -22,6 +22,7 @@ from nodelint.lint.fix_offers import (
 )
 from nodelint.lint.fix_trials import (
     Build,
+    BuildAround,
     ChangedObject,
     FindingKey,
     Name,
@@ -76,6 +77,8 @@ class Prover:
     def __init__(self, request: LintRequest, build: Build, find_moved: FindMoved | None = None) -> None:
         self._request = request
         self._build = build
+        self.build_around: BuildAround | None = None
+        """Renders changed files together with the files around them, which fixes may change as well."""
         self._find_moved = find_moved
         self._first: Inventory | None = None
         self._inventory: Inventory | None = None
@@ -126,12 +129,12 @@ class Prover:
         self._first = self._first or inventory
         return inventory
 
-    def _build_changed(self, sources: Sequence[Source]) -> Inventory:
+    def _build_changed(self, sources: Sequence[Source], around: Sequence[Source] = ()) -> Inventory:
         known = self._inventory or self._first
         is_built = known is not None and bool(known.built or known.folder_files)
         # In an editor, files around those that are open are built with them.
         if known is None or is_built or len(known.files) != len(sources) or may_fill(sources):
-            return self._build(sources)
+            return self.build_around(sources, around) if self.build_around and around else self._build(sources)
         return Inventory(sources)
 
     def list_harmed(
