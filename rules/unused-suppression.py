@@ -83,7 +83,7 @@ def _removed(suppression: Suppression) -> Edit:
     """
     source, span = suppression.source, suppression.span
     start, end = span.start, span.end
-    if suppression.own_line and _ends_text(suppression):
+    if suppression.own_line and source.text[start] == "#" and _ends_text(suppression):
         return Edit(source, start + 1, end, "")
     if suppression.own_line:
         start = source.flat.rfind("\n", 0, start) + 1

@@ -18,6 +18,12 @@ _MOST_FILES = 50_000
 """The most files and folders below a folder of CRDs: more than such a folder has, and fast enough to list."""
 
 
+_NO_CRDS = (
+    "holds no CustomResourceDefinition of NodePool or EC2NodeClass; `kubectl get crd nodepools.karpenter.sh"
+    " ec2nodeclasses.karpenter.k8s.aws -o yaml` prints those of a cluster"
+)
+
+
 def read(path: str, within: str | None = None) -> tuple[dict[tuple[str, str], Raw], tuple[str, ...]]:
     """Return the schemas by kind and API version, and the CEL rules that do not compile and are not checked.
 
@@ -32,7 +38,7 @@ def read(path: str, within: str | None = None) -> tuple[dict[tuple[str, str], Ra
             except _Misshapen as error:
                 raise ValueError(f"{file.name}: {error}") from None
     if not roots:
-        raise ValueError("holds no CustomResourceDefinition of NodePool or EC2NodeClass")
+        raise ValueError(_NO_CRDS)
     skipped = dict.fromkeys(reason for root in roots.values() for reason in _not_compiling(root))
     return roots, tuple(skipped)
 

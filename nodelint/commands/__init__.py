@@ -162,6 +162,7 @@ def settings_of(flags: Mapping[str, object], paths: Sequence[str] = ()) -> Setti
     assert path is None or isinstance(path, str)
     if isolated and path is not None:
         stop("--isolated and --config cannot be used together: one reads no configuration")
+    is_named = path is not None
     trusted = path is not None and not gate.surrounds(path)
     try:
         if path is None and not isolated:
@@ -175,9 +176,15 @@ def settings_of(flags: Mapping[str, object], paths: Sequence[str] = ()) -> Setti
     except ConfigError as error:
         unusable(error)
     try:
-        return config.load(path, over, trusted)
+        settings = config.load(path, over, trusted)
     except ConfigError as error:
         unusable(error)
+    if path is not None and not is_named:  # a named file may be for several repositories
+        from nodelint.config.unmatched_globs import list_unmatched
+
+        for message in list_unmatched(settings):
+            say(message)
+    return settings
 
 
 def read_settings_for(flags: Mapping[str, object], paths: Sequence[str]) -> Settings:
@@ -216,6 +223,12 @@ def discovered(
     found = discover(paths, exclude, on_file=on_file, include=include, also=also, known=known)
     if line is not None:
         line.clear()
+    if settings.exclude and settings.seen_as is None:  # the old side of a change has the paths of the new one
+        from nodelint.config.unmatched_globs import list_excluded
+
+        # A hook names every changed file, also those that the configuration leaves out on purpose.
+        for message in list_excluded([path for path in paths if not found.files or os.path.isdir(path)], settings):
+            say(message)
     if settings.values:
         from nodelint.commands._values import take_values
 
@@ -330,12 +343,16 @@ def unreadable(found: Discovery, printed: Collection[tuple[str, str]] = ()) -> N
     for path, reason in found.unreadable:
         if (path, reason) in printed:
             continue
-        message = f"{path}: {reason}"
-        if reason == "no such file or directory" or not path:
-            from nodelint.commands._missing_paths import describe_missing_path
+        say(describe_unread(path, reason))
 
-            message = describe_missing_path(path)
-        say(message)
+
+def describe_unread(path: str, reason: str) -> str:
+    """Return the message about a path that could not be read; if nothing is there, with what was probably meant."""
+    if reason != "no such file or directory" and path:
+        return f"{path}: {reason}"
+    from nodelint.commands._missing_paths import describe_missing_path
+
+    return describe_missing_path(path)
 
 
 def say_switched_off(objects: Sequence[Object], done: str) -> list[Object]:

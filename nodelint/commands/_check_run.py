@@ -137,7 +137,31 @@ def _with_streams(words: OutputOptions, settings: Settings, writing: bool, paths
     return words._replace(karpenter_named=settings.karpenter_named, writing=writing, to_stderr=to_stderr)
 
 
+_TEMPLATE_MARKS = ("{{", "{%", "<%", "${")
+
+
+def _list_broken(found: Discovery) -> list[tuple[str, str]]:
+    """Return the named YAML files that no tool can read, each with its syntax error.
+
+    Errors in documents of Karpenter are findings of a rule. A file that a folder holds may be a template of any tool.
+    """
+    broken = []
+    for source in found.sources if found.named else ():
+        if source.path not in found.named or not source.path.endswith((".yaml", ".yml")) or source.masked:
+            continue
+        is_whole = any(document.root for document in source.documents)
+        if is_whole or not source.problems or any(mark in source.text for mark in _TEMPLATE_MARKS):
+            continue
+        problem = source.problems[0]
+        if not source.concerns_karpenter(problem.offset):
+            at = source.position(problem.offset)
+            broken.append((source.path, f"line {at.line}, column {at.column} is not YAML: {problem.message}"))
+    return broken
+
+
 def _with_inventory(run: _Run, ready: Judging) -> _Run:
+    """Return the run with its rendered manifests. Named files that are not YAML are noted as unreadable."""
+    run.found.unreadable += _list_broken(run.found)
     unbuilt = frozenset(overlay.subject for overlay in ready.inventory.unbuilt)
     return run._replace(unbuilt=unbuilt, built=ready.inventory.built)
 
@@ -247,18 +271,16 @@ def _fixed(
         stop(f"--apply: {error}")
 
 
-def _write_fixes(
-    run: _Run, ready: Judging, fixed: Fixed
-) -> tuple[Report, Sequence[Result], Sequence[tuple[Result, str]]]:
+def _write_fixes(run: _Run, ready: Judging, fixed: Fixed) -> tuple[Report, list[Result], list[tuple[Result, str]]]:
     """Write the fixes. Return the report after them, the findings whose fixes are in the files, and those whose fixes
     are refused.
     """
     left = write_fixed(run.found, fixed)
     applied = [result for result in fixed.applied if result.span.source.path not in left]
     if not left:
-        return fixed.report, applied, fixed.refused
+        return fixed.report, applied, [*fixed.refused]
     sources = [o if o.path in left else n for o, n in zip(run.found.sources, fixed.sources, strict=True)]
-    return judge_of(run.settings.jobs)(sources, ready.request), applied, fixed.refused
+    return judge_of(run.settings.jobs)(sources, ready.request), applied, [*fixed.refused]
 
 
 def _less_known(
@@ -300,8 +322,6 @@ def _nothing(run: _Run) -> NoReturn:
             from nodelint.report.skipped import unread_lines
 
             lines += unread_lines(aside)
-        if run.settings.exclude and not run.found.files and not run.found.unreadable:
-            lines.append("`exclude` of the configuration, or --exclude, leaves no file to read.")
         if hint := _hint_at_chart(run.found):
             lines.append(f"{hint}.")
         if lines:

@@ -8,6 +8,7 @@ from nodelint.base.budget import RUN
 from nodelint.base.printable import escaped_json
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands import (
+    describe_unread,
     discovered,
     read_settings_for,
     say_stated_for_files,
@@ -162,7 +163,7 @@ def _say_left_out(daemons: Sequence[Workload]) -> str:
 
 def _list_unread(found: Discovery) -> list[str]:
     """Return the paths and documents that cannot be read, each with the reason."""
-    places = [f"{path}: {why}" for path, why in found.unreadable]
+    places = [describe_unread(path, why) for path, why in found.unreadable]
     for source in found.sources:
         for problem in source.problems:
             at = source.position(problem.offset)

@@ -60,6 +60,7 @@ def plan_change(
     settings = settings_of(flags, paths)
     if old is not None:
         _stop_without_a_side(old, paths)
+    _say_sides(against, old, live, paths)
     from nodelint.config.session import Session
 
     session = Session(settings)
@@ -130,6 +131,17 @@ def _pair_paths(old: str, requested: Sequence[str]) -> tuple[str, str]:
 def _settings_of_old(settings: Settings, old: str, new: str) -> Settings:
     """Return the settings of the new side, applied to the paths of the old side."""
     return settings._replace(seen_as=(os.path.abspath(old), os.path.abspath(new)))
+
+
+def _say_sides(against: str | None, old: str | None, live: str | None, paths: Sequence[str]) -> None:
+    """Print which sides are compared, if the command line probably means others."""
+    if old is not None and not paths:
+        say(f"--old {old} is compared with this folder; to compare another one: `nodelint plan --old {old} FOLDER`")
+    is_pair = len(paths) == 2 and all(map(os.path.isdir, paths))
+    if is_pair and old is None and against is None and live is None:
+        first, second = paths
+        text = "each folder is compared with its state in git; to compare the first with the second"
+        say(f"{text}: `nodelint plan --old {first} {second}`")
 
 
 def _stop_without_a_side(old: str, paths: Sequence[str]) -> None:

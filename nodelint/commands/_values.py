@@ -22,6 +22,11 @@ _MOST_CHARACTERS = 1 << 16
 def take_values(found: Discovery, values: Sequence[str], paths: Sequence[str]) -> None:
     """Store the values files of a run. End the run if one does not exist, or if there is not exactly one chart."""
     for path in values:
+        if path.endswith((".tfvars", ".tfvars.json")):
+            stop(
+                f"--values {path}: --values names values of a Helm chart; name a file of Terraform's as a path, next"
+                f" to its module: `nodelint check {' '.join(paths)} {path}`"
+            )
         if not os.path.isfile(path):
             what = "is a folder: name its files" if os.path.isdir(path) else "no such file"
             stop(f"--values {path}: {what}")
@@ -70,7 +75,7 @@ def _find_fault(path: str) -> str | None:
         return f"line {source.position(error.offset).line}: {error.message}"
     if all(root.kind == "mapping" and root.get("apiVersion") is None for root in roots) and len(roots) < _SEVERAL:
         return None
-    return "no values file, which holds one mapping and no Kubernetes object"
+    return "not a values file: such a file holds one mapping, and no Kubernetes object"
 
 
 def find_charts(found: Discovery) -> list[str]:

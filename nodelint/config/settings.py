@@ -88,7 +88,7 @@ class Settings(NamedTuple):
     judged, as --values names them. `jobs` is the number of processes, None for an automatic number. Globs of the file
     match paths relative to its folder, `root`; those of an option match paths as they are printed. Globs match a file
     below the first path of `seen_as` as if it were below the second one (`Globs`). `places` has the place of each
-    rule or option name in the file, as `path:line:column`.
+    glob, rule or option name in the file, as `path:line:column`.
     """
 
     release: Version | None = None
@@ -274,13 +274,22 @@ def _extended_names(given: ConfigFile, flags: Mapping[str, object]) -> frozenset
 
 
 def _places(given: ConfigFile, flags: Mapping[str, object]) -> dict[str, str]:
-    """Return the places of rule and option names in the file, for settings that no option replaces."""
+    """Return the places of globs, and of rule and option names in the file, for settings that no option replaces."""
     named = [key for key in _NAMING if key == "rules" or not flags.get(key)]
     return {word: place for key in named for word, place in given.words(key).items()}
 
 
-_NAMING = ("select", "extend-select", "ignore", "per-path-ignores", "rules")
-"""The settings that contain names of rules."""
+_NAMING = (
+    "select",
+    "extend-select",
+    "ignore",
+    "per-path-ignores",
+    "rules",
+    "per-path-versions",
+    "exclude",
+    "include",
+)
+"""The settings that contain names of rules, or globs."""
 
 
 def _hold_to_known(given: ConfigFile) -> None:

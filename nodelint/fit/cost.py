@@ -202,6 +202,8 @@ def _why_left_out(fit: WorkloadFit, replicas: Replicas) -> str | None:
     """Return why the pods of a workload are not packed; None if they are."""
     if not fit.verdicts:
         return fit.unknown[0].reason if fit.unknown else "no NodePool is near to it"
+    if fit.admission is not None and not any(verdict.fits for verdict in fit.verdicts):
+        return "a NodePool accepts the pods only with what the API server adds to them"
     if not any(verdict.fits for verdict in fit.verdicts):
         return "left to the nodes of a static pool" if fit.static_pools else "no NodePool certainly accepts the pods"
     if fit.unknown:

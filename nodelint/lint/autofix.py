@@ -73,7 +73,9 @@ def fix(
         then = judge(new, request)
         if RUN.is_over():
             break  # what these fixes make was not judged
-        harmed = prove.list_harmed(fixing.report, new, then, fixing.unsafe) if prove is not None else ()
+        harmed = (
+            prove.list_harmed(fixing.report, new, then, fixing.unsafe, fixing.chosen) if prove is not None else ()
+        )
         if harmed:
             fixing.part(harmed, then)
         elif not fixing.refuse_idle(then):
@@ -104,7 +106,7 @@ class _Fixing:
         self._most: int | None = None  # of fixes in a round: fewer, where all that hold do not do so together
         self._held_back: set[tuple[str, str, str]] = set()  # until others are written
         self._results: Sequence[Result] = ()
-        self._chosen: list[Result] = []
+        self.chosen: list[Result] = []
 
     def choose(self) -> list[Result]:
         """Return the fixes of the next round; empty at the end."""
@@ -137,14 +139,14 @@ class _Fixing:
         free = [result for result in left if mark_fix(result) not in self._held_back]
         if not free:
             self._held_back.clear()
-        self._chosen = (free or left)[: self._most]
-        if not self._chosen:
+        self.chosen = (free or left)[: self._most]
+        if not self.chosen:
             return None
-        new = _rewritten(current, self._chosen, tried if len(self._chosen) == len(chosen) else current)
+        new = _rewritten(current, self.chosen, tried if len(self.chosen) == len(chosen) else current)
         if _texts(new) not in self._states:
             return new
         self.sources, self.report, count = self._states[_texts(new)]
-        self._undone.update(_find_undone([*self.applied[count:], *self._chosen]))
+        self._undone.update(_find_undone([*self.applied[count:], *self.chosen]))
         self.refused.update(self._undone)
         del self.applied[count:]
         return None
@@ -154,30 +156,30 @@ class _Fixing:
 
         A single fix that does not work is refused. `then` is the report on the files with the fixes.
         """
-        if len(self._chosen) == 1:
+        if len(self.chosen) == 1:
             caused = _describe_harm(self.report, then, harmed)
-            self.refused[mark_fix(self._chosen[0])] = (
-                self._chosen[0],
+            self.refused[mark_fix(self.chosen[0])] = (
+                self.chosen[0],
                 f"it would cause {caused}" if caused else _TOGETHER,
             )
-        held_back = {mark_fix(result) for result in self._chosen if key_of_finding(result)[1] in harmed}
-        if any(mark_fix(result) not in held_back for result in self._chosen) and held_back:
+        held_back = {mark_fix(result) for result in self.chosen if key_of_finding(result)[1] in harmed}
+        if any(mark_fix(result) not in held_back for result in self.chosen) and held_back:
             self._held_back |= held_back
         else:
-            self._most = max(1, len(self._chosen) // 2)
+            self._most = max(1, len(self.chosen) // 2)
 
     def refuse_idle(self, then: Report) -> bool:
         """Refuse the fixes after which the same findings remain. Return whether there is any."""
-        idle = _without_effect(self._chosen, self.report, then)
+        idle = _without_effect(self.chosen, self.report, then)
         self.refused.update((mark_fix(result), (result, _UNSEEN)) for result in idle)
         return bool(idle)
 
     def take(self, new: list[Source], report: Report) -> None:
         """Keep the result of a round whose fixes were written."""
-        self.applied += self._chosen
+        self.applied += self.chosen
         # Objects that change together carry the same edits: what mends one mends the other.
-        done = {tuple(r.finding.edits) for r in self._chosen}
-        taken = {id(r) for r in self._chosen}
+        done = {tuple(r.finding.edits) for r in self.chosen}
+        taken = {id(r) for r in self.chosen}
         self.applied += [r for r in self._results if id(r) not in taken and tuple(r.finding.edits) in done]
         self.sources, self.report, self._again, self._most = new, report, bool(self.refused), None
         self._held_back.clear()

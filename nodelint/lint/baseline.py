@@ -20,6 +20,7 @@ from nodelint.lint.results import once_in_a_run
 FORMAT = 1
 """The version of the file format. A reader refuses any other."""
 
+_WRITTEN_BY = "`nodelint baseline` writes one"
 _KEY = "nodelint-baseline"
 
 
@@ -83,15 +84,15 @@ def read(text: str | bytes, path: str) -> tuple[KnownFinding, ...]:
     try:
         value = json.loads(text.decode("utf-8-sig") if isinstance(text, bytes) else text.removeprefix("\ufeff"))
     except UnicodeDecodeError:
-        raise BaselineError(f"{path}: not a baseline: the file is not UTF-8") from None
+        raise BaselineError(f"{path}: not a baseline: the file is not UTF-8; {_WRITTEN_BY}") from None
     except json.JSONDecodeError as error:
         raise BaselineError(
-            f"{path}: not a baseline: line {error.lineno} is not JSON ({error.msg.lower()})"
+            f"{path}: not a baseline: line {error.lineno} is not JSON ({error.msg.lower()}); {_WRITTEN_BY}"
         ) from None
     except RecursionError:
-        raise BaselineError(f"{path}: not a baseline: it is nested too deeply") from None
+        raise BaselineError(f"{path}: not a baseline: it is nested too deeply; {_WRITTEN_BY}") from None
     if not isinstance(value, dict) or _KEY not in value:
-        raise BaselineError(f"{path}: not a baseline: the key `{_KEY}` is missing; `nodelint baseline` writes one")
+        raise BaselineError(f"{path}: not a baseline: the key `{_KEY}` is missing; {_WRITTEN_BY}")
     if value[_KEY] != FORMAT:
         raise BaselineError(f"{path}: format {value[_KEY]} is not {FORMAT}, the one that this release reads")
     rows = value.get("findings")

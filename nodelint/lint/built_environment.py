@@ -242,6 +242,8 @@ class Environment:
         if fixing:
             led = self._lead_fixes(led, finding, built)
         through = tuple(span_of(step.at) for step in origin.through)
+        if at is not origin.at:  # a comment at the value counts as well
+            through = (span_of(origin.at), *through)
         written = find_written_object(result.object, built, at)
         return result._replace(finding=led, object=written, through=through, built=result.object)
 

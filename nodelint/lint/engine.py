@@ -207,7 +207,7 @@ def lint(
         requested, chosen, faults = more.objects, {**chosen, **more.chosen}, [*faults, *more.faults]
     stating = _read_stating(target, raw)
     raw = point_to_statements(raw, (*stating, *sources))
-    by_comments = _list_suppressing((*sources, *setup.files_of_roots), stating, request)
+    by_comments = _list_suppressing((*sources, *setup.files_of_roots), stating, raw, request)
     parts = apply_suppressions(raw, by_comments, setup.running, setup.reporting, made.context)
     shown, hidden = _select(parts, sources, selection)
     ours = tuple(obj for obj in requested if obj.counted)
@@ -224,10 +224,16 @@ def _read_stating(target: Target, results: Sequence[Result]) -> Sequence[Source]
     return target.stated().stating
 
 
-def _list_suppressing(files: Sequence[Source], stating: Sequence[Source], request: LintRequest) -> Suppressing:
-    """Return the files whose comments suppress findings: those of the run, and those that may state a release."""
+def _list_suppressing(
+    files: Sequence[Source], stating: Sequence[Source], results: Sequence[Result], request: LintRequest
+) -> Suppressing:
+    """Return the files whose comments suppress findings: those of the run, those that may state a release, and those
+    with a value of a finding.
+    """
     judged = {source.path for source in files}
-    return Suppressing(files, [source for source in stating if source.path not in judged], request.is_part)
+    with_values = dict.fromkeys(span.source for result in results for span in result.through)
+    others = dict.fromkeys((*stating, *(source for source in with_values if isinstance(source, Source))))
+    return Suppressing(files, [source for source in others if source.path not in judged], request.is_part)
 
 
 def _select(

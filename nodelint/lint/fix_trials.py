@@ -29,6 +29,7 @@ _FEW_POOLS = 60
 lets its pools be compared. Where more may be compared, a run of fixes judges them all once it is made."""
 
 Build = Callable[[Sequence[Source]], Inventory]
+BuildAround = Callable[[Sequence[Source], Sequence[Source]], Inventory]
 """A function that returns the inventory of rendered objects for some files."""
 
 Name = tuple[str, str]
@@ -117,7 +118,7 @@ class Trials:
         sources: Sequence[Source],
         request: LintRequest,
         inventory: Inventory,
-        build: Build,
+        build: BuildAround,
         edited: EditedTexts,
     ) -> None:
         self.sources = sources
@@ -147,7 +148,7 @@ class Trials:
         renewed = [(old, new) for old, new in both if old is not new]
         unread = [_NO_FILE for old, new in renewed if _reads_less(old, new)]
         with _KeptAsides(self.sources):
-            inventory = self._build(sources)
+            inventory = self._build(sources, context_sources)
             unread += [f"what is built of `{path}` could no longer be read" for path in self._list_misread(inventory)]
         changed = self._find_changed(inventory, renewed)
         unread += _list_gone(inventory, changed)

@@ -22,6 +22,7 @@ from nodelint.lint.fix_offers import (
 )
 from nodelint.lint.fix_trials import (
     Build,
+    BuildAround,
     ChangedObject,
     FindingKey,
     Name,
@@ -76,6 +77,8 @@ class Prover:
     def __init__(self, request: LintRequest, build: Build, find_moved: FindMoved | None = None) -> None:
         self._request = request
         self._build = build
+        self.build_around: BuildAround | None = None
+        """Renders changed files together with the files around them, which fixes may change as well."""
         self._find_moved = find_moved
         self._first: Inventory | None = None
         self._inventory: Inventory | None = None
@@ -126,16 +129,21 @@ class Prover:
         self._first = self._first or inventory
         return inventory
 
-    def _build_changed(self, sources: Sequence[Source]) -> Inventory:
+    def _build_changed(self, sources: Sequence[Source], around: Sequence[Source] = ()) -> Inventory:
         known = self._inventory or self._first
         is_built = known is not None and bool(known.built or known.folder_files)
         # In an editor, files around those that are open are built with them.
         if known is None or is_built or len(known.files) != len(sources) or may_fill(sources):
-            return self._build(sources)
+            return self.build_around(sources, around) if self.build_around and around else self._build(sources)
         return Inventory(sources)
 
-    def list_harmed(self, before: Report, sources: Sequence[Source], after: Report, unsafe: bool) -> set[Name]:
-        """Return the objects for which fixes that work alone do not work together once all are applied."""
+    def list_harmed(
+        self, before: Report, sources: Sequence[Source], after: Report, unsafe: bool, chosen: Sequence[Result] = ()
+    ) -> set[Name]:
+        """Return the objects for which fixes that work alone do not work together: the `chosen` ones of a round.
+
+        If the API server refuses the objects as they are, no pod runs there, and a finding about a pod is no harm.
+        """
         known, now = count_reported(before), count_reported(after)
         names = {name for _, name in known} | self._list_names()
         more = {
@@ -143,6 +151,8 @@ class Prover:
             for finding_key, count in now.items()
             if count > known[finding_key] and finding_key[1] in names
         } - self.following
+        if chosen and all("admission" in result.rule.tags for result in chosen):
+            more = {key for key in more if "workloads" not in self._request.rules[key[0]].tags}
         if more or unsafe or self._find_moved is None or self._first is None:
             return {name for _, name in more}
         inventory = self._build_changed(sources)

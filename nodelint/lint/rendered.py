@@ -177,22 +177,25 @@ def _fix_key(result: Result) -> object:
 
 
 def _point_to_values(result: Result, runs: Sequence[Environment]) -> Result:
-    """Return a finding about a template at the value of the only values file that causes it.
+    """Return a finding about a template at the value that causes it.
 
-    Without that file the template is correct, so the value is wrong. A comment suppresses the finding at both places,
-    and at the other values that contribute.
+    Environments with the file of the value have the finding, and all others with the template do not: so the value is
+    wrong. A comment suppresses the finding at both places, and at the other values that contribute.
     """
     parts = [also for also in result.finding.also if also.message == GIVEN_PART]
-    if not parts or not all(runs[0].asks_for(part.at) for part in parts):
+    if not parts:
         return result
-    answers = [answer for run in runs if (answer := run.finds(result)) is not None]
-    is_own = all(sum(run.takes(part.span.source) for run in runs) == 1 for part in parts)
+    answers = [(run, answer) for run in runs if (answer := run.finds(result)) is not None]
     first, *others = parts
     if runs[0].asks_for(result.finding.at):
-        if answers.count(True) != 1 or len(answers) < 2 or not is_own:
+        holders = {id(run) for run, answer in answers if answer}
+        is_own = all({id(run) for run in runs if run.takes(part.span.source)} == holders for part in parts)
+        if len(answers) == len(holders) or not is_own:
             return result
     elif not any(run.has_values_at(first.at) for run in runs):
         return result
+    if not all(runs[0].asks_for(part.at) for part in parts):
+        return result._replace(through=(*result.through, *(part.span for part in parts)))
     rest = [also for also in result.finding.also if also is not first]
     finding = result.finding._replace(at=first.at, also=[Also(result.finding.at, "filled in here"), *rest])
     through = (*result.through, result.span, *(other.span for other in others))

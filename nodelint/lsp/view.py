@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 
 from nodelint.base.tuples import NamedTuple
@@ -18,6 +18,7 @@ from nodelint.lsp.around import build_with_project
 from nodelint.lsp.buffers import Buffer
 from nodelint.lsp.positions import LineIndex
 from nodelint.model.documents import objects
+from nodelint.model.finding import Withheld
 from nodelint.model.gap import Gap
 from nodelint.model.manifest import Object
 from nodelint.plan.fix_drift import find_moved
@@ -148,6 +149,7 @@ class View:
 
             request = self.request._replace(context_sources=around)
             prover = Prover(request, build_again, find_moved)
+            prover.build_around = self._build_around
             self._fixed[buffer.uri] = autofix.fix([buffer.source], request, judge=judge, prove=prover)
         return self._fixed[buffer.uri]
 
@@ -162,7 +164,17 @@ class View:
 
         sources = [buffer.source for buffer in self.buffers]
         prover = Prover(self.request, build_again, find_moved).begin(self.inventory, sources)
-        return {_offer_key(result): result for result in prover(sources, self.report).places}
+        prover.build_around = self._build_around
+        tried = {id(source) for source in (*sources, *self.beside)}
+        places = prover(sources, self.report).places
+        return {_offer_key(result): _without_untried(result, tried) for result in places}
+
+    def _build_around(self, sources: Sequence[Source], around: Sequence[Source]) -> Inventory:
+        """Return the inventory of edited texts. Edited files of the project count as open."""
+        known = {id(source) for source in self.beside}
+        edited = [source for source in around if id(source) not in known]
+        others = [source for source in around if id(source) in known]
+        return build_with_project([*sources, *edited], others, self.folder_files)
 
     @cached_property
     def _objects(self) -> dict[int, list[Object]]:
@@ -197,6 +209,19 @@ class View:
     def buffer_of(self, source: SourceText) -> Buffer | None:
         """Return the open text of a source; None if it is not open."""
         return next((buffer for buffer in self.buffers if buffer.source is source), None)
+
+
+def _without_untried(result: engine.Result, tried: Collection[int]) -> engine.Result:
+    """Return a finding without the edits of files that were not tried, such as a module that no open text is in."""
+    finding = result.finding
+    path = next((edit.source.path for edit in finding.edits if id(edit.source) not in tried), None)
+    if path is not None:
+        withheld = Withheld("not-tried", detail=f"it changes {path}: open this file to see whether the fix works")
+        finding = finding._replace(edits=(), safety=None, withheld=withheld)
+    suggestions = [offer for offer in finding.suggestions if all(id(edit.source) in tried for edit in offer.edits)]
+    if len(suggestions) < len(finding.suggestions):
+        finding = finding._replace(suggestions=tuple(suggestions))
+    return result if finding is result.finding else result._replace(finding=finding)
 
 
 def _offer_key(result: engine.Result) -> tuple[object, ...]:

@@ -101,7 +101,7 @@ _WITHHELD_TEXTS = {
     "not-written-as-such": "the value is put together from several places, and no file holds it as it is",
     "computed": "an expression makes the value: change the expression by hand",
     "two-edits-overlap": "two of its edits change the same text",
-    "other-result": "nodelint tried the edit, and what is rendered with it is not what the rule wants",
+    "other-result": "nodelint made the edit in memory, and it changes more than the fix: edit the value by hand",
     "not-editable": "nodelint cannot edit this place",
     "new-finding": "the fix would cause another finding",
     "finding-stays": "nodelint tried the edit, and the finding would still be there",
@@ -176,6 +176,11 @@ class Finding(NamedTuple):
         withheld = self.withheld.text if self.withheld is not None else None
         notes = (("note", self.note), ("help", self.help), ("fix withheld", withheld))
         return tuple(f"{word}: {text}" for word, text in notes if text)
+
+    @property
+    def whole_advice(self) -> tuple[str, ...]:
+        """Return the lines of `advice`, and a line with the name of each suggestion."""
+        return (*self.advice, *(f"suggestion: {suggestion.name}" for suggestion in self.suggestions))
 
     @property
     def span(self) -> Span:

@@ -36,7 +36,8 @@ def headline(cost: FleetCost) -> str:
     if least is None or most is None:
         return "not known"
     if not most.nodes:
-        return say_all_clear("cost", cost.not_counted)
+        is_unknown = bool(cost.left_out) and not cost.workloads
+        return "not known" if is_unknown else say_all_clear("cost", cost.not_counted)
     at_least = "at least " if cost.not_counted else ""
     nodes = _range(least.node_count, most.node_count)
     words = f"{at_least}{nodes} node{'' if nodes == '1' else 's'}"

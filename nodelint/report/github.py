@@ -37,8 +37,8 @@ def render(report: Report, run: Run) -> str:
 
 def _finding(result: Result, run: Run) -> str:
     span, finding = result.span, result.finding
-    parts = [result.message, *(f"also {_place_text(also.span, run)}: {also.message}" for also in finding.also)]
-    parts += finding.advice
+    parts = [result.message, *finding.whole_advice]
+    parts += (f"also {_place_text(also.span, run)}: {also.message}" for also in finding.also)
     where = _place(span, run)
     if not where:
         parts[0] = f"{_place_text(span, run)}: {parts[0]}"

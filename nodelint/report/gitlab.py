@@ -39,7 +39,7 @@ def render(report: Report, run: Run) -> str:
 
 def _row(result: Result, fingerprint: str, run: Run) -> dict[str, Any]:
     first, last = lines_of(result.span)
-    advice = "".join(f" ({advice})" for advice in result.finding.advice)
+    advice = "".join(f" ({advice})" for advice in result.finding.whole_advice)
     return {
         "description": printable(f"{result.message}{advice}"),
         "check_name": result.rule.name,

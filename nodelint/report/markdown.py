@@ -74,8 +74,7 @@ def _row(group: FindingGroup, run: Run) -> str:
     messages = "<br>".join(inline(printable(result.message)) for result in group.first_line)
     if group.extent:
         messages += f" ({group.extent})"
-    offered = [f"suggestion: {suggestion.name}" for suggestion in result.finding.suggestions]
-    for advice in (*result.finding.advice, *offered):
+    for advice in result.finding.whole_advice:
         messages += f"<br>{inline(printable(advice))}"
     # A bar parts cells even within code.
     cells = [cell.replace("|", "\\|") for cell in (result.severity, _places(group, run), rule, messages)]

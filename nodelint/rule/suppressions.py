@@ -3,6 +3,9 @@
 At the end of a line, the comment applies to values that begin on that line. On a line of its own, it applies to the
 whole value that begins on the next line: a field, an entry of a list, or the object if the comment is above the
 object's first line.
+
+In Terraform, a comment may also begin with `//`, or be one of `/* */`. In a Helm template, it may be one of
+`{{/* */}}`, which helm does not print.
 """
 
 from __future__ import annotations
@@ -19,6 +22,14 @@ from nodelint.text import Document, Node, SourceText
 # Compiled when it is first used: few files hold such a comment.
 _COMMENT = r"(?m)(?:(?<=[\s\ufeff])|^)#[ \t]*nodelint:[ \t]*ignore\b[ \t]*(?:\[([^\]\n]*)\])?[^\n\r]*"
 
+
+_NAMES = r"[ \t]*nodelint:[ \t]*ignore\b[ \t]*(?:\[([^\]\n]*)\])?"
+_SLASHES = rf"(?m)(?:(?<=\s)|^)//{_NAMES}[^\n\r]*"
+_ENCLOSED = rf"(?m)(?:(?<=\s)|^)/\*{_NAMES}(?:(?!\*/)[^\n\r])*\*/"
+_OF_TEMPLATE = rf"(?m)\{{\{{-?[ \t]*/\*{_NAMES}(?:(?!\*/)[^\n\r])*\*/[ \t]*-?\}}\}}"
+
+_TEXTS = ("patch", "values")
+"""Keys whose block scalar is a text of YAML, with comments of its own: patches, and values of a chart."""
 
 _OTHERS = ("nodelint", "noqa", "disable", "ignore", "skip")
 _OTHER_COMMENT = (
@@ -98,10 +109,17 @@ class _Page:
 
 def suppressions(source: SourceText) -> list[Suppression]:
     """Return the suppressing comments of a source in their order, then those in the form of other linters."""
-    patterns = [_COMMENT] if source.holds("nodelint:") else []
+    patterns = _list_patterns(source) if source.holds("nodelint:") else []
     if any(map(source.holds, _OTHERS)):
         patterns.append(_OTHER_COMMENT)
     return [comment for pattern in patterns for comment in _find_comments(source, pattern)]
+
+
+def _list_patterns(source: SourceText) -> list[str]:
+    """Return the patterns of suppressing comments in the language of a source."""
+    if source.path.endswith(TABLE.module_files):
+        return [_COMMENT, _SLASHES, _ENCLOSED]
+    return [_COMMENT, _OF_TEMPLATE] if source.holds("{{") else [_COMMENT]
 
 
 def _find_comments(source: SourceText, pattern: str) -> list[Suppression]:
@@ -115,17 +133,19 @@ def _find_comments(source: SourceText, pattern: str) -> list[Suppression]:
             # The last first: the node below several comment lines is then searched for once.
             for match in reversed(list(comment.finditer(source.flat, document.start, document.end))):
                 before = bisect_left(scalars, (match.start() + 1,)) - 1
-                if before < 0 or match.start() >= scalars[before][1]:
-                    here.append(_suppression(source, page, match))
+                around = scalars[before] if before >= 0 and match.start() < scalars[before][1] else None
+                if around is None or around[2]:
+                    here.append(_suppression(source, page if around is None else None, match))
             found += reversed(here)
-    # Values outside of the objects stand on a line each: defaults of variables, locals.
-    if source.path.endswith(TABLE.module_files):
+    # Values outside of the objects stand on a line each: defaults of variables, locals, and values of a template that
+    # is no YAML before it is rendered.
+    if source.path.endswith(TABLE.module_files) or source.masked:
         found += _find_line_comments(source, comment)
     return found
 
 
 def _find_line_comments(source: SourceText, comment: re.Pattern[str]) -> list[Suppression]:
-    """Return the comments of HCL outside of objects. Each applies to its line, or to the next one."""
+    """Return the comments outside of parsed objects. Each applies to its line, or to the next one."""
     documents = [(document.start, document.end) for document in source.documents if document.root is not None]
     outside = (
         match
@@ -135,18 +155,25 @@ def _find_line_comments(source: SourceText, comment: re.Pattern[str]) -> list[Su
     return [_suppression(source, None, match) for match in outside]
 
 
-def _find_long_scalars(source: SourceText, document: Document) -> list[tuple[int, int]]:
-    """Return start and end of the scalars that may contain a text like such a comment. Plain and short ones
-    cannot.
+def _find_long_scalars(source: SourceText, document: Document) -> list[tuple[int, int, bool]]:
+    """Return start and end of the scalars that may contain a text like such a comment, and whether they are YAML.
+
+    Plain and short scalars cannot contain one.
     """
     assert document.root is not None
     if not source.masked and all(source.flat.find(mark, document.start, document.end) < 0 for mark in "\"'|>"):
         return []
     return sorted(
-        (node.start, node.end)
+        (node.start, node.end, node.style == "literal" and _name_field(node) in _TEXTS)
         for node in document.root.walk()
         if node.kind == "scalar" and not node.shared and node.end - node.start >= _LEAST
     )
+
+
+def _name_field(node: Node) -> str | None:
+    """Return the key of a value; None if it is no value of a mapping."""
+    entries = node.parent.entries if node.parent is not None else ()
+    return next((entry.name for entry in entries if entry.value is node), None)
 
 
 def _start(node: Node) -> int:
@@ -179,7 +206,7 @@ def _suppression(source: SourceText, page: _Page | None, match: re.Match[str]) -
 
 def _next_line(source: SourceText, after: int) -> Span | None:
     """Return the span of the first line after `after` that is neither blank nor a comment. None if there is none."""
-    line = re.compile(r"(?m)^[ \t]*[^\s#][^\n]*").search(source.flat, after)
+    line = re.compile(r"(?m)^[ \t]*(?!//|/\*|\{\{-?[ \t]*/\*)[^\s#][^\n]*").search(source.flat, after)
     return None if line is None else Span(source, line.start(), line.end())
 
 
@@ -197,7 +224,7 @@ def _next(source: SourceText, page: _Page, after: int) -> Span | None:
         end = text.find("\n", at)
         end = len(text) if end < 0 else end
         line = text[at:end].strip()
-        if line and not line.startswith("#"):
+        if line and not line.startswith(("#", "//", "/*", "{{/*", "{{- /*")):
             here = page.nodes[bisect_left(page.starts, at) : bisect_left(page.starts, end)]
             found = Span(source, at, max((page.whole(n) for n in here if not _under_a_key(n)), default=end))
             break

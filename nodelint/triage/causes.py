@@ -125,11 +125,31 @@ RELEASE_MESSAGE = "discovered karpenter version"
 
 
 def recognise(text: str, below_warning: bool = False) -> Cause | None:
-    """Return the cause of a line's message and error; None if it is unknown."""
+    """Return the cause of a line's message and error; None if it is unknown.
+
+    What NodePools say that the pod does not ask for is left out.
+    """
+    text = _without_other_pools(text)
     for first, rest, cause in _alternatives(below_warning):
         if first in text and all(word in text for word in rest):
             return cause_named(cause.beyond.cause) if cause.beyond and _exceeds(text, cause.beyond) else cause
     return None
+
+
+_POOL = "incompatible with nodepool"
+_OTHER_POOL = "key karpenter.sh/nodepool, karpenter.sh/nodepool In ["
+
+
+def _without_other_pools(text: str) -> str:
+    """Return a text without the refusals of NodePools that have another name than the pod selects.
+
+    If no other refusal is left, return the whole text.
+    """
+    if _OTHER_POOL not in text:
+        return text
+    first, *parts = re.split(rf"(?:; )?(?={_POOL})", text)
+    own = [part for part in parts if _OTHER_POOL not in part]
+    return "; ".join([first, *own]) if own else text
 
 
 @cache

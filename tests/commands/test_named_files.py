@@ -104,7 +104,7 @@ def test_a_plan_compares_the_named_values(nodelint: Run, chart: Path) -> None:
         (["pools", "-f", "pools"], "--values pools: is a folder: name its files"),
         (["right.yaml", "-f", "right.yaml"], "no Helm chart in right.yaml: name the folder with its Chart.yaml"),
         (["pools", "-f", "broken.yaml"], "--values broken.yaml: line 1"),
-        (["pools", "-f", "list.yaml"], "no values file, which holds one mapping and no Kubernetes object"),
+        (["pools", "-f", "list.yaml"], "not a values file: such a file holds one mapping, and no Kubernetes object"),
         ([".", "-f", "right.yaml"], "there are 2: name the folder of one (other, pools)"),
     ],
 )

@@ -147,9 +147,12 @@ def test_a_path_that_is_no_text_survives(report: Report) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("", "not a baseline: line 1 is not JSON (expecting value)"),
-        ('{\n"findings": [\n<<<<<<< ours\n', "not a baseline: line 3 is not JSON (expecting value)"),
-        ("[" * 200_000, "not a baseline: it is nested too deeply"),
+        ("", "not a baseline: line 1 is not JSON (expecting value); `nodelint baseline` writes one"),
+        (
+            '{\n"findings": [\n<<<<<<< ours\n',
+            "not a baseline: line 3 is not JSON (expecting value); `nodelint baseline` writes one",
+        ),
+        ("[" * 200_000, "not a baseline: it is nested too deeply; `nodelint baseline` writes one"),
         ("[]", "not a baseline: the key `nodelint-baseline` is missing; `nodelint baseline` writes one"),
         (
             '{"nodelint-snapshot": 1}',

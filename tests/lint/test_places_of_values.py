@@ -101,3 +101,164 @@ def test_a_comment_in_one_values_file_does_not_silence_another(nodelint: Run, tm
     write_files(tmp_path, {**CHART, "c/values-prod.yaml": prod.replace("arch:", f"{comment}arch:")})
     write_files(tmp_path, {"c/values-dev.yaml": "arch: [arm64]\nfamilies: [m6i]\n"})
     assert "no-instance-type" in {rule for rule, *_ in find_places(nodelint)}
+
+
+APPLICATION = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: NAME, namespace: argocd}
+spec:
+  source:
+    repoURL: https://git.example.com/pools.git
+    path: c
+    helm: {valueFiles: [../envs/shared.yaml], valuesObject: {families: [m7i]}}
+  destination: {server: https://kubernetes.default.svc}
+"""
+SHARED = {
+    **{name: CHART[name] for name in ("c/Chart.yaml", "c/templates/pool.yaml", "c/values.yaml")},
+    **{f"apps/{name}.yaml": APPLICATION.replace("NAME", name) for name in ("one", "two")},
+    "envs/shared.yaml": "arch: [x86_64]\n",
+}
+MODULES = {
+    "modules/pool/main.tf": TERRAFORM["main.tf"],
+    "live/main.tf": 'module "pool" {\n  source = "../modules/pool"\n  families = var.names\n}\nvariable "names" {}\n',
+    "live/prod.tfvars": 'names = ["m7i.large"]\n',
+}
+
+
+@pytest.mark.parametrize(
+    ("files", "rule", "value", "paths"),
+    [
+        (SHARED, "unknown-value", "envs/shared.yaml", [".", "c", "c/templates/pool.yaml", "apps/one.yaml", "apps"]),
+        (
+            MODULES,
+            "value-of-another-key",
+            "live/prod.tfvars",
+            [".", "live/main.tf", "modules", "modules/pool/main.tf"],
+        ),
+    ],
+    ids=["two Applications", "module"],
+)
+def test_a_comment_at_a_shared_value_silences_the_rule_in_each_part_of_the_repository(
+    nodelint: Run, tmp_path: Path, files: dict[str, str], rule: str, value: str, paths: list[str]
+) -> None:
+    repository = {".git/HEAD": "ref: refs/heads/main\n", **files}
+    write_files(tmp_path, repository)
+    for path in paths:
+        assert f"[{rule}]" in nodelint("check", path, "--format", "concise").stdout, path
+    assert f"{value}:1:" in nodelint("check", "--format", "concise").stdout
+    comment = f" # nodelint: ignore[{rule}] our webhook rewrites it\n"
+    write_files(tmp_path, {value: files[value].replace("\n", comment)})
+    for path in paths:
+        report = nodelint("check", path, "--format", "concise").stdout
+        assert f"[{rule}]" not in report and "unused-suppression" not in report, path
+
+
+HELM = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: one, namespace: argocd}
+spec:
+  source:
+    repoURL: https://git.example.com/pools.git
+    path: c
+    helm:
+      VALUES
+  destination: {server: https://kubernetes.default.svc}
+"""
+ELEMENTS = """\
+apiVersion: argoproj.io/v1alpha1
+kind: ApplicationSet
+metadata: {name: set, namespace: argocd}
+spec:
+  goTemplate: true
+  generators: [{list: {elements: [{cluster: a, arch: x86_64}, {cluster: b, arch: amd64}]}}]
+  template:
+    metadata: {name: '{{.cluster}}'}
+    spec:
+      source:
+        repoURL: https://git.example.com/pools.git
+        path: c
+        helm: {valuesObject: {families: [m7i], arch: ['{{.arch}}']}}
+      destination: {server: https://kubernetes.default.svc}
+"""
+
+
+@pytest.mark.parametrize(
+    "application",
+    [
+        HELM.replace("VALUES", "valuesObject: {families: [m7i], arch: [x86_64]}"),
+        HELM.replace(
+            "VALUES", 'valuesObject: {arch: [x86_64]}\n      parameters: [{name: "families[0]", value: m7i}]'
+        ),
+        HELM.replace("VALUES", 'parameters: [{name: "arch[0]", value: x86_64}, {name: "families[0]", value: m7i}]'),
+        HELM.replace("VALUES", "values: |\n        # of the team\n        arch: [x86_64]\n        families: [m7i]"),
+        ELEMENTS,
+    ],
+    ids=["object", "object and parameters", "parameters", "text", "elements of a set"],
+)
+def test_a_value_of_an_application_is_fixed_where_it_is_written(
+    nodelint: Run, tmp_path: Path, application: str
+) -> None:
+    chart = {name: CHART[name] for name in ("c/Chart.yaml", "c/templates/pool.yaml", "c/values.yaml")}
+    write_files(tmp_path, {".git/HEAD": "ref: refs/heads/main\n", **chart, "app.yaml": application})
+    nodelint("check", "--fix")
+    assert (tmp_path / "app.yaml").read_text(encoding="utf-8") == application.replace("x86_64", "amd64")
+
+
+HCL_POOL = """\
+resource "kubectl_manifest" "pool" {
+  yaml_body = yamlencode({
+    apiVersion = "karpenter.sh/v1"
+    kind       = "NodePool"
+    metadata   = { name = "a" }
+    spec = { template = { spec = {
+      nodeClassRef = { group = "karpenter.k8s.aws", kind = "EC2NodeClass", name = "default" }
+      requirements = [
+        ABOVE
+        { key = "kubernetes.io/arch", operator = "In", values = ["x86_64"] }, BEHIND
+      ]
+    } } }
+  })
+}
+"""
+TEMPLATE = nodepool("key: karpenter.sh/capacity-type, operator: In, values: [spot]") + (
+    "        ABOVE\n        - {key: kubernetes.io/arch, operator: In, values: [x86_64]} BEHIND\n"
+)
+CHART_FILES = {"c/Chart.yaml": CHART["c/Chart.yaml"], "c/values.yaml": "name: a\n"}
+PATCHED = OVERLAYS | {
+    "prod/kustomization.yaml": "resources: [../base]\npatches:\n  - target: {kind: NodePool}\n    patch: |\n"
+    "      - op: replace\n        path: /spec/template/spec/requirements/0/values\n        value:\n"
+    "          ABOVE\n          - x86_64 BEHIND\n"
+}
+
+
+@pytest.mark.parametrize("place", ["ABOVE", "BEHIND"])
+@pytest.mark.parametrize(
+    ("files", "changed", "comment"),
+    [
+        ({"main.tf": HCL_POOL}, "main.tf", "// {0}"),
+        ({"main.tf": HCL_POOL}, "main.tf", "/* {0} */"),
+        ({"main.tf": HCL_POOL}, "main.tf", "# {0}"),
+        (
+            CHART_FILES | {"c/templates/pool.yaml": TEMPLATE.replace("name: default", "name: {{ .Values.name }}", 1)},
+            "c/templates/pool.yaml",
+            "{{{{/* {0} */}}}}",
+        ),
+        (PATCHED, "prod/kustomization.yaml", "# {0}"),
+    ],
+    ids=["slashes", "enclosed", "hash", "template", "patch"],
+)
+def test_a_comment_in_the_language_of_the_file_silences_the_rule(
+    nodelint: Run, tmp_path: Path, files: dict[str, str], changed: str, comment: str, place: str
+) -> None:
+    def check(text: str) -> str:
+        written = {changed: text.replace("ABOVE\n", "\n").replace("BEHIND", "")}
+        write_files(tmp_path, {".git/HEAD": "ref: refs/heads/main\n", **files, **written})
+        return nodelint("check", "--select", "unknown-value,unused-suppression", "--format", "concise").stdout
+
+    assert "unknown-value" in check(files[changed])
+    silenced = check(files[changed].replace(place, comment.format("nodelint: ignore[unknown-value] why")))
+    assert "unknown-value" not in silenced and "unused-suppression" not in silenced
+    other = check(files[changed].replace(place, comment.format("nodelint: ignore[unknown-label] why")))
+    assert "unknown-value" in other

@@ -375,9 +375,9 @@ def test_plan_says_that_safe_fixes_replace_no_node(
     request = LintRequest(target_of(example), RULES)
     prover = Prover(request, build_example, find_moved)
     done = autofix.fix(list(inventory.files), request, judge=judge_example, prove=prover)
-    changed = Trials(inventory.files, request, inventory, build_example, EditedTexts()).compare(
-        build_example(done.sources)
-    )
+    changed = Trials(
+        inventory.files, request, inventory, lambda again, _: build_example(again), EditedTexts()
+    ).compare(build_example(done.sources))
     assert bool(changed) <= bool(done.applied)
     was, now = Side(Inventory(inventory.sources)), Side(Inventory(build_example(done.sources).sources))
     target = request.target

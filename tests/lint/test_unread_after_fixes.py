@@ -91,7 +91,7 @@ def test_a_trial_says_what_can_no_longer_be_read(name: str, tmp_path: Path, monk
     sources = inventory.files
     source = next(source for source in sources if source.path == path)
     trials = Trials(
-        sources, ready.request, inventory, lambda again: build(again, inventory.folder_files), EditedTexts()
+        sources, ready.request, inventory, lambda again, _: build(again, inventory.folder_files), EditedTexts()
     )
     at = source.text.index(old)
     set_aside = [len(source.set_aside) for source in sources]

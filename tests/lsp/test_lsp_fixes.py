@@ -116,3 +116,43 @@ def test_the_name_of_a_local_shows_what_its_value_does(tmp_path: Path, monkeypat
     for mark in ("arch_of_pool =", '"amd64"', "local.arch_of_pool"):
         shown = hover(*found, text.index(mark) + 1)
         assert shown is not None and "**kubernetes.io/arch** In `amd64`" in shown.markdown, mark
+
+
+POOL_MODULE = """\
+variable "families" { type = list(string) }
+variable "name" { type = string }
+resource "kubectl_manifest" "pool" {
+  yaml_body = yamlencode({
+    apiVersion = "karpenter.sh/v1"
+    kind       = "NodePool"
+    metadata   = { name = var.name }
+    spec = { template = { spec = {
+      nodeClassRef = { group = "karpenter.k8s.aws", kind = "EC2NodeClass", name = "default" }
+      requirements = [{ key = "karpenter.k8s.aws/instance-family", operator = "In", values = var.families }]
+    } } }
+  })
+}
+"""
+ROOT_MODULE = 'module "pool" {\n  source   = "../modules/pool"\n  name     = "NAME"\n  families = ["VALUE"]\n}\n'
+
+
+@pytest.mark.parametrize(("other", "offers"), [("c7i", False), ("c7i.large", True)])
+def test_a_fix_in_a_shared_file_is_tried_with_all_that_use_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: str, offers: bool
+) -> None:
+    one = ROOT_MODULE.replace("NAME", "one").replace("VALUE", "m7i.large")
+    files = {
+        "modules/pool/main.tf": POOL_MODULE,
+        "one/main.tf": one,
+        "two/main.tf": ROOT_MODULE.replace("NAME", "two").replace("VALUE", other),
+    }
+    write_files(tmp_path, {".git/HEAD": "ref: refs/heads/main\n", **files})
+    monkeypatch.chdir(tmp_path)
+    buffer = Buffer((tmp_path / "one/main.tf").as_uri(), 1, one, "utf-16")
+    found = Project(lambda: datetime(2026, 11, 20, tzinfo=UTC)).view_of(
+        State({buffer.uri: buffer}, (os.fspath(tmp_path),), next(NUMBERS)), buffer.uri
+    )
+    assert found is not None
+    view, opened = found
+    (result,) = (r for r in view.results(opened) if r.rule.name == "value-of-another-key")
+    assert view.offered(result).fixable is offers

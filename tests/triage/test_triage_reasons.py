@@ -9,12 +9,13 @@ import io
 import json
 import re
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from nodelint.triage import NoLog, Triage, triage
+from nodelint.triage.causes import recognise
 from tests.manifests import nodeclass, nodepool
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -598,3 +599,25 @@ def test_the_nodes_of_a_disruption_are_named(nodelint: Run) -> None:
         "nodePool": "web",
         "instanceType": "m7i.large",
     }
+
+
+_TAINT = 'incompatible with nodepool "gpu", did not tolerate taint (taint=nvidia.com/gpu=true:NoSchedule)'
+_NAME = 'incompatible with nodepool "{0}", incompatible requirements, key karpenter.sh/nodepool, {1}'
+_OTHER = _NAME.format("general", "karpenter.sh/nodepool In [gpu] not in karpenter.sh/nodepool In [general]")
+_LABEL = 'incompatible with nodepool "general", incompatible requirements, label "team" does not have known values'
+
+
+@pytest.mark.parametrize(
+    ("refusals", "cause"),
+    [
+        ((_TAINT, _OTHER), "pod-taints"),
+        ((_OTHER, _TAINT), "pod-taints"),
+        ((_TAINT, _LABEL), "pod-reasons"),
+        ((_OTHER, _LABEL), "pod-requirements"),
+        ((_OTHER,), "pod-requirements"),
+        ((_TAINT,), "pod-taints"),
+    ],
+)
+def test_the_cause_is_what_the_selected_nodepool_says(refusals: Sequence[str], cause: str) -> None:
+    found = recognise(f"could not schedule pod {'; '.join(refusals)}")
+    assert found is not None and found.id == cause

@@ -87,7 +87,7 @@ def list_values_objects(sources: Sequence[Source]) -> set[str]:
 
 def find_referenced_values(reference: Node, release: Node, sources: Mapping[str, Source]) -> Node | None:
     """Return the values that a `valuesFrom` of a HelmRelease names. None if they are encrypted or not found."""
-    tree = RepositoryTree.around(release.source, sources)
+    tree = RepositoryTree.around(release.source, dict(sources))
     return _find_config_value(reference, release, tree) if tree is not None else None
 
 

@@ -8,11 +8,12 @@ from nodelint.base.budget import RUN, BudgetSpent
 from nodelint.edits import apply
 from nodelint.forms.given_up import give_up, is_given_up
 from nodelint.forms.helm.charts import ChartFiles
+from nodelint.forms.lib.edited_values import with_edits
 from nodelint.forms.lib.gotemplate.evaluate import Filled, Holes, fill
 from nodelint.forms.lib.gotemplate.sprig_values import CopiedText
 from nodelint.forms.lib.gotemplate.syntax import BadTemplate, parse
 from nodelint.forms.lib.text_map import Back, Uses
-from nodelint.forms.lib.values import own_roots, with_edits
+from nodelint.forms.lib.values import own_roots
 from nodelint.model.finding import Edit
 from nodelint.text import Node, Source, SourceText, reread
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from nodelint.base.tuples import NamedTuple
@@ -36,19 +36,19 @@ class RepositoryTree(NamedTuple):
     """The repository of a release.
 
     - `home`: its top folder.
-    - `sources`: files that were already read.
+    - `sources`: files that were already read, by absolute path. Releases that share a file share its source.
     - `absolute`: whether paths are shown as absolute paths.
     - `gaps`: collects the nodes whose values could not be read.
     """
 
     home: str
-    sources: Mapping[str, Source]
+    sources: dict[str, Source]
     absolute: bool
     gaps: list[Node]
 
     @classmethod
     def around(
-        cls, source: SourceText, sources: Mapping[str, Source], outside: str | None = None
+        cls, source: SourceText, sources: dict[str, Source], outside: str | None = None
     ) -> RepositoryTree | None:
         """Return the repository of a file.
 
@@ -62,6 +62,8 @@ class RepositoryTree(NamedTuple):
         source = self.sources.get(path)
         if source is None and gate.is_file(path) and is_inside(path, self.home):
             source = read(path if self.absolute else os.path.relpath(path))
+            if source is not None:
+                self.sources[path] = source
         return source
 
     def read_values(self, folder: str, path: str, at: Node) -> Node | None:
@@ -226,7 +228,7 @@ def _read_set_value(value: Node, typed: bool) -> Node:
         made.items = [_read_set_value(item, typed) if item.kind == "scalar" else item for item in items]
         return made
     if isinstance(text, str) and typed:
-        return SetNode(value.source, value.start, value.end, "scalar", value.style, _typed(text))
+        return SetNode(value.source, value.start, value.end, "scalar", value.style, typed_value(text))
     return value
 
 
@@ -254,7 +256,7 @@ def _with_value(base: Node | None, steps: Sequence[str | int], name: Node, value
     return made
 
 
-def _typed(text: str) -> str | int | bool | None:
+def typed_value(text: str) -> str | int | bool | None:
     if text.lower() in ("true", "false", "null"):
         return {"true": True, "false": False, "null": None}[text.lower()]
     return int(text) if re.fullmatch(r"0|-?[1-9]\d{0,17}", text) else text

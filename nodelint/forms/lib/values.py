@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
 
-from nodelint.edits import reread_edited
-from nodelint.edits.several import find_steps, member_at
 from nodelint.files.gate import gate
-from nodelint.model.finding import Edit, by_source
 from nodelint.text import Node, Source
 from nodelint.text.nodes import MappingEntry
 from nodelint.text.reading import nodes_of
@@ -52,41 +48,6 @@ def merged(base: Node, over: Node) -> Node:
             made.entries.append(MappingEntry(own.key, merged(entry.value, own.value), own.name))
     made.entries += [entry for entry in over.entries if entry.name in ours]
     return made
-
-
-def with_edits(root: Node, edits: Sequence[Edit]) -> Node | None:
-    """Return merged values after edits of their files. None if a value cannot be found again."""
-    renewed: dict[int, Source] = {}
-    for group in by_source(edits):
-        source = reread_edited(group[0].source, group)
-        nodes_of(source)
-        renewed[id(group[0].source)] = source
-    try:
-        return _find_all_again(root, renewed)
-    except (IndexError, StopIteration):
-        return None
-
-
-def _find_all_again(node: Node, renewed: Mapping[int, Source]) -> Node:
-    if node.kind == "mapping":
-        made = Node(node.source, node.start, node.end, "mapping", node.style)
-        made.entries = [
-            MappingEntry(entry.key, _find_all_again(entry.value, renewed), entry.name) for entry in node.entries
-        ]
-        return made
-    source = renewed.get(id(node.source))
-    if source is None:
-        return node
-    steps, top = find_steps(node), node
-    while top.parent is not None:
-        top = top.parent
-    index = next(n for n, document in enumerate(node.source.documents) if document.root is top)
-    found = source.documents[index].root
-    for step in steps:
-        found = member_at(found, step) if found is not None else None
-    if found is None:
-        raise IndexError(index)
-    return found
 
 
 def values_root(values: Source) -> Node | None:

@@ -1,0 +1,104 @@
+"""Find the values of a release again after edits of the files that hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from nodelint.edits import reread_edited
+from nodelint.edits.several import find_steps, member_at
+from nodelint.forms.lib.chart_values import read_block, typed_value
+from nodelint.forms.lib.gotemplate.sprig_values import SetNode
+from nodelint.model.finding import Edit, by_source
+from nodelint.text import Node, Source
+from nodelint.text.nodes import MappingEntry
+from nodelint.text.reading import nodes_of
+
+
+class _MissingValue(Exception):
+    """Raised for a value that cannot be found again."""
+
+
+def with_edits(root: Node, edits: Sequence[Edit]) -> Node | None:
+    """Return merged values after edits of their files. None if a value cannot be found again."""
+    renewed: dict[int, Source] = {}
+    for group in by_source(edits):
+        source = reread_edited(group[0].source, group)
+        nodes_of(source)
+        renewed[id(group[0].source)] = source
+    try:
+        return _find_all_again(root, renewed)
+    except _MissingValue:
+        return None
+
+
+def _find_all_again(node: Node, renewed: Mapping[int, Source]) -> Node:
+    if node.kind == "mapping":
+        made = Node(node.source, node.start, node.end, "mapping", node.style)
+        made.entries = [
+            MappingEntry(entry.key, _find_all_again(entry.value, renewed), entry.name) for entry in node.entries
+        ]
+        return made
+    source = renewed.get(id(node.source))
+    if node.kind == "sequence" and not _is_in_document(_top_of(node)):
+        made = Node(node.source, node.start, node.end, "sequence", node.style)
+        made.items = [_find_all_again(item, renewed) for item in node.items]
+        return made
+    return node if source is None else _find_again(node, source)
+
+
+def _find_again(node: Node, source: Source) -> Node:
+    """Return a value in the edited source: in a document, in a text with YAML, or made from a scalar."""
+    top = _top_of(node)
+    if _is_in_document(top):
+        return _follow(_document_root(top, source), find_steps(node))
+    holder = _find_holder(top)
+    found = _follow(_document_root(_top_of(holder), source), find_steps(holder))
+    if top.kind == "mapping":
+        return _follow(read_block(found), find_steps(node))
+    if found.value == holder.value:
+        return node
+    if node.value != holder.value or not isinstance(found.value, str):
+        raise _MissingValue
+    is_typed = isinstance(node, SetNode)
+    kind, value = (SetNode, typed_value(found.value)) if is_typed else (Node, found.value)
+    return kind(found.source, found.start, found.end, "scalar", found.style, value)
+
+
+def _top_of(node: Node) -> Node:
+    while node.parent is not None:
+        node = node.parent
+    return node
+
+
+def _is_in_document(top: Node) -> bool:
+    return any(document.root is top for document in getattr(top.source, "documents", ()))
+
+
+def _document_root(top: Node, source: Source) -> Node | None:
+    """Return the root of the document in the edited source that corresponds to a root of the unedited one."""
+    numbers = (n for n, document in enumerate(top.source.documents) if document.root is top)
+    number = next(numbers, None)
+    return source.documents[number].root if number is not None and number < len(source.documents) else None
+
+
+def _find_holder(top: Node) -> Node:
+    """Return the scalar of a document that holds a value: its text, or the text from which the value is made."""
+    for document in getattr(top.source, "documents", ()):
+        root: Node | None = document.root
+        for node in root.walk() if root is not None else ():
+            is_exact = node.start == top.start and node.end == top.end
+            if node.kind == "scalar" and (is_exact or (top.kind == "mapping" and node.start <= top.start < node.end)):
+                return node
+    raise _MissingValue
+
+
+def _follow(node: Node | None, steps: Sequence[int]) -> Node:
+    """Return the part of a value at some steps."""
+    try:
+        for step in steps:
+            node = member_at(node, step) if node is not None else None
+    except IndexError:
+        node = None
+    if node is None:
+        raise _MissingValue
+    return node
