@@ -179,7 +179,8 @@ class _Composer:
                 self.item_or_key(frame, node)
             else:
                 self.entry(frame, frame.key, node)
-        self.refuse_byte_order_marks()
+        if self.byte_order_marks:
+            raise Unreadable(self.base + self.byte_order_marks[0], "the character U+FEFF is not allowed in YAML")
         return roots
 
     def open(
@@ -324,10 +325,6 @@ class _Composer:
             if value is None and start == end and self.code_ahead(start):
                 node.value = UNKNOWN
         return node
-
-    def refuse_byte_order_marks(self) -> None:
-        if self.byte_order_marks:
-            raise Unreadable(self.base + self.byte_order_marks[0], "the character U+FEFF is not allowed in YAML")
 
     def hold_quoted(self, style: Style, start: int, end: int) -> None:
         if self.byte_order_marks:
