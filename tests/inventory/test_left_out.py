@@ -285,7 +285,8 @@ LIMITS = {
         report/html.py:_PLACES mcp/server.py:_MOST_NOTES commands/_values.py:_SHOWN model/finding.py:_LONGEST_CODE
         apiserver/scalars.py:MOST_OFFERED forms/lib/chart_places.py:_LONGEST
         commands/_refused.py:_MOST rule/remedies.py:MOST_OFFERED rule/remedies.py:MOST_TRIED
-        rule/remedies.py:MOST_COMPARED lsp/completion.py:_MOST lsp/diagnostics.py:MOST lsp/hover.py:_SHOWN
+        rule/remedies.py:MOST_COMPARED rule/pool_suggestions.py:MOST_VALUES
+        lsp/completion.py:_MOST lsp/diagnostics.py:MOST lsp/hover.py:_SHOWN
         lsp/protocol.py:_MOST lsp/summary.py:_MOST lsp/titles.py:_NAMED model/messages.py:LONGEST_MESSAGE
         plan/values.py:LONGEST report/coverage.py:_MOST_LINES report/coverage.py:_MOST_FIELDS
         report/coverage.py:_MOST_LETTERS report/explain.py:_MOST_LINES
