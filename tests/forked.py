@@ -304,13 +304,17 @@ READING = ("commands", "text", "files", "forms", "releases", "inventory")
 
 def forget() -> None:
     """Drop what was read of files, and when: it is not the next call's."""
-    for name in list(sys.modules):
-        if name.startswith(_READING):
-            for cached in _caches(name):
-                cached.cache_clear()
+    for cached in _caches_of_reading(len(sys.modules)):
+        cached.cache_clear()
 
 
 _READING = tuple(f"nodelint.{room}" for room in READING)
+
+
+@cache
+def _caches_of_reading(_: int) -> list[Any]:
+    """The caches of all modules of these rooms that are loaded; looked for again where more are loaded."""
+    return [cached for name in list(sys.modules) if name.startswith(_READING) for cached in _caches(name)]
 
 
 @cache

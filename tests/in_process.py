@@ -85,6 +85,7 @@ def _streams(files: Sequence[int]) -> Iterator[None]:
 def _surroundings(args: Sequence[str], cwd: Path, env: Mapping[str, str]) -> Iterator[None]:
     """What a process has beside its streams."""
     process, leave, folder, argv = os.getpid(), os._exit, os.getcwd(), sys.argv
+    finders = list(sys.meta_path)
     environment, thresholds, interrupted = dict(os.environ), gc.get_threshold(), signal.getsignal(signal.SIGINT)
 
     def left(code: int) -> NoReturn:
@@ -109,6 +110,7 @@ def _surroundings(args: Sequence[str], cwd: Path, env: Mapping[str, str]) -> Ite
         signal.signal(signal.SIGINT, interrupted)
         os._exit = leave
         sys.argv = argv
+        sys.meta_path[:] = finders
         _take_environment(environment)
         with suppress(OSError):
             os.chdir(folder)

@@ -133,8 +133,8 @@ def _known(run: _Run, objects: DumpObjects, found: Discovery | None) -> Known:
     """Return the releases, settings and places of a run."""
     from nodelint.fit.pools import DEFAULT_POLICIES, read_policies
     from nodelint.why import Known
-    from nodelint.why.examiner import Places
     from nodelint.why.objects import controller_facts, stated_release
+    from nodelint.why.places import Places
 
     release, source = run.settings.karpenter, "the flag or the configuration"
     pools = _manifest_pools(run, found) if found is not None else []

@@ -16,28 +16,18 @@ from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import DATA, table
 from nodelint.ec2.catalog_prices import CatalogPrices, RegionPrices
 from nodelint.ec2.catalog_resources import CatalogResources
-from nodelint.ec2.label_columns import LabelColumns, types_by_value
-from nodelint.ec2.snapshot import Change, Origin, Snapshot, read_bundled, read_columns
+from nodelint.ec2.label_columns import LabelColumns
+from nodelint.ec2.release_labels import ReleaseLabels
+from nodelint.ec2.snapshot import Snapshot, read_bundled, read_columns
 from nodelint.ec2.type_set import NONE, TypeSet, union
-from nodelint.model.keys import (
-    ARCH,
-    CAPACITY_TYPE,
-    NITRO_SANDBOX,
-    OS,
-    REGION,
-    TENANCY,
-    WINDOWS_BUILD,
-    ZONE,
-)
 from nodelint.model.releases import NEWEST, Version
-from nodelint.model.requirement import Requirement, well_known_since
+from nodelint.model.requirement import Requirement
 
 if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     _T = TypeVar("_T")
 
-_ALWAYS_THERE = frozenset({REGION, ZONE})
 _CACHED = 5_000
 
 
@@ -45,24 +35,21 @@ class Catalog:
     """All instance types with the labels that one Karpenter release gives them.
 
     `for_release` and `on_windows` return the same types as another release, or a class of a Windows family, sees
-    them. `prices` are their prices, `resources` the resources of their nodes.
+    them. `prices` are their prices, `resources` the resources of their nodes, `snapshot` the facts as they were read.
     """
 
     __slots__ = (
-        "_all",
-        "_columns",
-        "_keys",
+        "_labels",
         "_names",
         "_notes",
         "_selected",
-        "_snapshot",
-        "_values",
         "_version",
         "_views",
         "_windows_build",
         "_written",
         "prices",
         "resources",
+        "snapshot",
     )
 
     def __init__(
@@ -73,18 +60,15 @@ class Catalog:
         written: LabelColumns | None = None,
         regional: RegionPrices | None = None,
     ) -> None:
-        self._snapshot = snapshot
+        self.snapshot = snapshot
         self._version = release
         self._windows_build = windows_build
         self._written = LabelColumns(snapshot) if written is None else written
         self.prices = CatalogPrices(snapshot, self._written, regional)
         self.resources = CatalogResources(snapshot, self._written, release)
         self._names = self._written.names
-        self._columns: dict[str, tuple[str | None, ...] | None] = {}
-        self._values: dict[str, dict[str, TypeSet]] = {}
+        self._labels = ReleaseLabels(snapshot, self._written, release, windows_build)
         self._selected: dict[Requirement, TypeSet] = {}
-        self._all = TypeSet.span(0, len(self._names))
-        self._keys: frozenset[str] | None = None
         self._notes: dict[object, Any] = {}
         self._views: dict[Version, Catalog] = {}
 
@@ -114,7 +98,7 @@ class Catalog:
         view = self._views.get(release)
         if view is None:
             view = self._views[release] = Catalog(
-                self._snapshot, release, self._windows_build, self._written, self.prices.answered
+                self.snapshot, release, self._windows_build, self._written, self.prices.answered
             )
         return view
 
@@ -123,7 +107,7 @@ class Catalog:
 
         amd64 types then run Windows, arm64 types have no operating system, and every type has that Windows build.
         """
-        return Catalog(self._snapshot, self._version, build, self._written, self.prices.answered)
+        return Catalog(self.snapshot, self._version, build, self._written, self.prices.answered)
 
     def extended(self, newer: Snapshot) -> Catalog:
         """Return the catalogue with the types of a newer snapshot added. If both have a type, the newer row counts.
@@ -133,11 +117,11 @@ class Catalog:
         """
         from nodelint.ec2.merge import joined
 
-        return Catalog(joined(self._snapshot, newer), self._version, self._windows_build) if newer.rows else self
+        return Catalog(joined(self.snapshot, newer), self._version, self._windows_build) if newer.rows else self
 
     def with_prices(self, prices: RegionPrices) -> Catalog:
         """Return a catalogue of the same types with prices that AWS answered for a region."""
-        return Catalog(self._snapshot, self._version, self._windows_build, self._written, prices)
+        return Catalog(self.snapshot, self._version, self._windows_build, self._written, prices)
 
     @property
     def version(self) -> Version:
@@ -147,22 +131,12 @@ class Catalog:
     @property
     def origin(self) -> str:
         """Return a short description of the source of the facts."""
-        return self._snapshot.origin
+        return self.snapshot.origin
 
     @property
     def date(self) -> str:
         """Return the date of the instance type facts, ISO 8601."""
-        return self._snapshot.date
-
-    @property
-    def sources(self) -> tuple[Origin, ...]:
-        """Return the source and the date of each group of facts."""
-        return self._snapshot.sources
-
-    @property
-    def changes(self) -> tuple[Change, ...]:
-        """Return the label values that differed before a release, for types of the catalogue."""
-        return self._snapshot.changes
+        return self.snapshot.date
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -172,29 +146,26 @@ class Catalog:
     @property
     def all_types(self) -> TypeSet:
         """Return the set of all types."""
-        return self._all
+        return self._labels.all_types
 
     @property
     def keys(self) -> frozenset[str]:
         """Return the labels that types have, or could have, in this release."""
-        if self._keys is None:
-            known = {key for key in self._snapshot.labels if self._has_label(key)}
-            self._keys = frozenset(known | {WINDOWS_BUILD})
-        return self._keys
+        return self._labels.keys
 
     def __len__(self) -> int:
         return len(self._names)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._positions()
+        return name in self._written.positions
 
     def place(self, name: str) -> int | None:
         """Return the position of a type in the order of names. None if there is no such type."""
-        return self._positions().get(name)
+        return self._written.positions.get(name)
 
     def only(self, name: str) -> TypeSet:
         """Return the set with only this type. Empty if there is no such type."""
-        position = self._positions().get(name)
+        position = self._written.positions.get(name)
         return NONE if position is None else TypeSet.from_positions((position,))
 
     def names_in(self, types: TypeSet) -> list[str]:
@@ -211,44 +182,44 @@ class Catalog:
 
     def types_of(self, names: Iterable[str]) -> TypeSet:
         """Return the set of the types with these names. Unknown names are ignored."""
-        positions = self._positions()
+        positions = self._written.positions
         return TypeSet.from_positions(sorted(positions[name] for name in names if name in positions))
 
     def values(self, key: str) -> Mapping[str, TypeSet]:
         """Return the values of a label, each with the set of its types, in the order of the types' names."""
-        return MappingProxyType(self._by_value(key))
+        return MappingProxyType(self._labels.values(key))
 
     def has_value(self, key: str, value: str) -> bool:
         """Return whether some type has this value of a label."""
-        return value in self._by_value(key)
+        return value in self._labels.values(key)
 
     def having(self, key: str) -> TypeSet:
         """Return the types that have a label, even with an empty value."""
-        return self.remembered(("having", key), lambda: union(self._by_value(key).values()))
+        return self.remembered(("having", key), lambda: self._labels.having(key))
 
     def having_value(self, key: str, *values: str) -> TypeSet:
         """Return the types whose label has one of these values. Unknown values add no types."""
-        by_value = self._by_value(key)
+        by_value = self._labels.values(key)
         return union(by_value.get(value, NONE) for value in values)
 
     def distinct(self, key: str, types: TypeSet) -> frozenset[str]:
         """Return the values of a label among some types, as minValues counts them."""
         return self.remembered(
             ("distinct", key, types),
-            lambda: frozenset([value for value, part in self._by_value(key).items() if part & types]),
+            lambda: frozenset([value for value, part in self._labels.values(key).items() if part & types]),
         )
 
     def label(self, name: str, key: str) -> str | None:
         """Return the value of a type's label. None if the type lacks the label, or if there is no such type."""
-        position = self._positions().get(name)
-        column = self._column(key)
+        position = self._written.positions.get(name)
+        column = self._labels.column(key)
         return None if position is None or column is None else column[position]
 
     def column(self, key: str) -> tuple[str | None, ...]:
         """Return the value of a label for each type, in the order of names, as `TypeSet.select` needs it. None for
         types without the label.
         """
-        return self._column(key) or (None,) * len(self._names)
+        return self._labels.column(key) or (None,) * len(self._names)
 
     def labels(self, name: str) -> dict[str, str]:
         """Return all labels of a type. Empty if there is no such type."""
@@ -266,28 +237,8 @@ class Catalog:
         if known is None:
             if len(self._selected) >= _CACHED:
                 self._selected.clear()
-            known = self._selected[requirement] = self._select(requirement)
+            known = self._selected[requirement] = self._labels.select(requirement)
         return known
-
-    def _select(self, requirement: Requirement) -> TypeSet:
-        key = requirement.key
-        if key in (CAPACITY_TYPE, NITRO_SANDBOX, TENANCY):
-            brought = table("vocabulary")["values"][key].items()
-            possible = [value for value, since in brought if Version.parse(since) <= self._version]
-            return self.all_types if not possible or any(map(requirement.admits, possible)) else NONE
-        if key in _ALWAYS_THERE:
-            return NONE if requirement.operator == "DoesNotExist" else self.all_types
-        if self._column(key) is None:
-            return self.all_types
-        by_value = self._by_value(key)
-        if not requirement.complement:
-            types = union(by_value.get(value, NONE) for value in requirement.values)
-            return types if requirement.values else self.all_types - self.having(key)
-        if requirement.greater_equal is None and requirement.less_equal is None:
-            refused = union(by_value.get(value, NONE) for value in requirement.values)
-            return self.all_types - refused if requirement.values else self.having(key)
-        types = union(types for value, types in by_value.items() if requirement.admits(value))
-        return types | (self.all_types - self.having(key)) if requirement.absent_allowed else types
 
     def fitting(self, requirements: Iterable[Requirement]) -> TypeSet:
         """Return the types that meet all of these requirements, which have one entry for each key (a
@@ -312,46 +263,6 @@ class Catalog:
             self._notes.clear()
         self._notes[name] = made
         return made
-
-    def _positions(self) -> dict[str, int]:
-        return self._written.positions
-
-    def _has_label(self, key: str) -> bool:
-        since = well_known_since(key)
-        return since is None or since <= self._version
-
-    def _column(self, key: str) -> tuple[str | None, ...] | None:
-        """Return a label's value for each type. None if no type can have the key in this release."""
-        if key not in self._columns:
-            self._columns[key] = self._build(key)
-        return self._columns[key]
-
-    def _build(self, key: str) -> tuple[str | None, ...] | None:
-        if key == WINDOWS_BUILD:
-            return (self._windows_build,) * len(self._names)
-        if key == OS and self._windows_build is not None:
-            return tuple(["windows" if arch == "amd64" else None for arch in self._column(ARCH) or ()])
-        if key not in self._snapshot.labels or not self._has_label(key):
-            return None
-        changes = [
-            change for change in self._snapshot.changes if change.label == key and self._version < change.before
-        ]
-        if not changes:
-            return self._written.column(key)
-        column = list(self._written.column(key))
-        # Newest first, so that of two changes the older one, which is nearer to the release, is applied last.
-        for change in sorted(changes, key=lambda c: c.before, reverse=True):
-            for name, value in change.values.items():
-                column[self._positions()[name]] = value
-        return tuple(column)
-
-    def _by_value(self, key: str) -> dict[str, TypeSet]:
-        found = self._values.get(key)
-        if found is None:
-            column = self._column(key) or ()
-            as_written = key in self._written.labels and column is self._written.column(key)
-            found = self._values[key] = self._written.sets(key) if as_written else types_by_value(column)
-        return found
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)

@@ -108,9 +108,7 @@ class AwsFacts:
             raise Missing(kind, self._why)
         answer = self.region.answers.get(question)
         if answer is None:
-            raise Missing(
-                kind, f"the snapshot holds no answer about {self._describe(question)}; `nodelint refresh` asks"
-            )
+            raise Missing(kind, f"the snapshot holds no answer about {_describe(question)}; `nodelint refresh` asks")
         if answer.failed is not None:
             raise Missing(kind, f"AWS was asked about {WORDS[kind]}: {answer.failed}", answer.transient)
         self._check_age(kind, answer.at)
@@ -136,9 +134,7 @@ class AwsFacts:
             if found is not None:
                 self._check_age("images", answer.at)
                 return Images(_newest_first(found), len(found))
-        raise Missing(
-            "images", f"the snapshot holds no answer about {self._describe(question)}; `nodelint refresh` asks"
-        )
+        raise Missing("images", f"the snapshot holds no answer about {_describe(question)}; `nodelint refresh` asks")
 
     def _narrowed(self, question: Question, asked_question: Question, answer: Answer) -> list[MachineImage] | None:
         """Return the images of a question that another question's answer includes.
@@ -258,10 +254,6 @@ class AwsFacts:
         assert self.region is not None
         return self.region
 
-    def _describe(self, question: Question) -> str:
-        fields = ", ".join(f"{name}={value}" for name, value in question.filters)
-        return f"{WORDS[question.kind]} of `{short(fields, 60)}`" if fields else WORDS[question.kind]
-
     def _check_age(self, kind: FactKind, at: str) -> None:
         limit = self._limits.get(kind)
         if limit is None or self.now is None:
@@ -309,3 +301,8 @@ def _newest_first(images: Iterable[MachineImage]) -> tuple[MachineImage, ...]:
 
 NOTHING = AwsFacts()
 """Facts without any answer: those of a run without a snapshot."""
+
+
+def _describe(question: Question) -> str:
+    fields = ", ".join(f"{name}={value}" for name, value in question.filters)
+    return f"{WORDS[question.kind]} of `{short(fields, 60)}`" if fields else WORDS[question.kind]

@@ -157,7 +157,11 @@ def changes(names: Iterable[str], known: Catalog) -> tuple[Change, ...]:
     """
     wanted = set(names)
     found = []
-    for change in (*known.changes, *tables_alone().changes, *_neuron_changes(n for n in wanted if n not in known)):
+    for change in (
+        *known.snapshot.changes,
+        *tables_alone().snapshot.changes,
+        *_neuron_changes(n for n in wanted if n not in known),
+    ):
         values = {name: value for name, value in change.values.items() if name in wanted}
         if values:
             found.append(change._replace(values=values))

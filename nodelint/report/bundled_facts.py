@@ -35,7 +35,7 @@ class BundledFact(NamedTuple):
 
 def bundled_facts() -> Iterator[BundledFact]:
     """Yield all facts that come with nodelint."""
-    for source in Catalog.bundled().sources:
+    for source in Catalog.bundled().snapshot.sources:
         yield BundledFact(source.facts, source.origin, source.date)
     versions = table("versions")
     yield BundledFact(f"releases {OLDEST} to {NEWEST}", versions["origin"], versions["date"])

@@ -109,10 +109,6 @@ class Reader:
         self._held_number = 0
         self._indent = ""
 
-    def _note_disruption(self, reason: str, nodes: list[Disrupted]) -> None:
-        self.disruptions[reason] = self.disruptions.get(reason, 0) + 1
-        self.disrupted += nodes[: MOST - len(self.disrupted)]
-
     def entries(self, lines: Iterable[bytes]) -> Iterator[LogLine]:
         """Yield the lines that matter: those of a failure's level, those with a word to keep, and the first few."""
         pending: list[LogLine] = []
@@ -123,7 +119,9 @@ class Reader:
             self.lines += 1
             self.unread_last = False
             if (disruption := read_disruption(raw)) is not None:
-                self._note_disruption(*disruption)
+                reason, nodes = disruption
+                self.disruptions[reason] = self.disruptions.get(reason, 0) + 1
+                self.disrupted += nodes[: MOST - len(self.disrupted)]
             if self.read >= _READ_WHOLE and self._skips(raw):
                 self.read += 1
                 continue

@@ -23,10 +23,11 @@ from nodelint.why.candidates import Rules
 from nodelint.why.consolidation import Consolidation, Facts
 from nodelint.why.dump import Dump
 from nodelint.why.events import Events
-from nodelint.why.examiner import Examiner, Places
+from nodelint.why.examiner import Examiner
 from nodelint.why.fleet import Fleet, LaunchPool
 from nodelint.why.objects import DumpObjects, find_daemons
 from nodelint.why.pdbs import DisruptionBudgets
+from nodelint.why.places import Places
 from nodelint.why.shape_reader import VolumeFacts, read_shapes
 from nodelint.why.state import ClusterState, NodeState
 from nodelint.why.times import later

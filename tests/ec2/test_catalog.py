@@ -75,7 +75,7 @@ class TestWhatIsInIt:
     def test_it_says_where_it_comes_from(self) -> None:
         assert "Karpenter v1.14.1" in CATALOG.origin
         assert re.fullmatch(r"\d{4}-\d\d-\d\d", CATALOG.date)
-        assert {source.facts for source in CATALOG.sources} >= {"labels and resources", "on-demand prices"}
+        assert {source.facts for source in CATALOG.snapshot.sources} >= {"labels and resources", "on-demand prices"}
 
     def test_labels_that_the_name_tells_agree_with_it(self) -> None:
         scheme = re.compile(r"([a-z]+)(-[0-9]+tb)?([0-9]+)")
@@ -416,8 +416,10 @@ class TestTogetherWithASnapshot:
         assert "m99.large" not in CATALOG
 
     def test_what_labels_were_before_a_release_is_kept(self) -> None:
-        name = next(name for change in CATALOG.changes for name in change.values if change.label == BANDWIDTH)
-        (label,) = {change.label for change in CATALOG.changes if name in change.values}
+        name = next(
+            name for change in CATALOG.snapshot.changes for name in change.values if change.label == BANDWIDTH
+        )
+        (label,) = {change.label for change in CATALOG.snapshot.changes if name in change.values}
         stale = own(name)
         stale[1][LABELS.index(label)] = "1"
         changes = (Change(Version(1, 9, 0), label, {name: "2", "m99.large": "3", "no.such": "4"}),)
@@ -439,7 +441,10 @@ class TestTogetherWithASnapshot:
         both = CATALOG.extended(brought(own("m5.large")))
         assert both.origin == f"{CATALOG.origin}, {CATALOG.date}; EC2 in eu-west-3"
         assert both.date == "2026-11-20"
-        assert [source.facts for source in both.sources][:2] == ["instance types", CATALOG.sources[0].facts]
+        assert [source.facts for source in both.snapshot.sources][:2] == [
+            "instance types",
+            CATALOG.snapshot.sources[0].facts,
+        ]
 
     def test_without_rows_it_is_the_same_catalogue(self) -> None:
         assert CATALOG.extended(Snapshot("EC2", "2026-11-20")) is CATALOG

@@ -538,6 +538,6 @@ def test_a_catalogue_that_has_changed_is_read_itself(tmp_path: Path, monkeypatch
 
 def test_a_value_that_has_no_place_in_a_column_is_refused() -> None:
     row = ("a1.large", ["a b"], [], None, [])
-    snapshot = parse_snapshot(BUNDLED.read_bytes())._replace(labels=("l",), resources=(), priced=(), rows=(row,))
+    snapshot = read_columns(table("catalog_columns"))._replace(labels=("l",), resources=(), priced=(), rows=(row,))
     with pytest.raises(ValueError, match="blank"):
         columns_text(snapshot)

@@ -150,13 +150,13 @@ def test_a_long_stream_is_judged_and_not_written(nodelint: Run, tmp_path: Path) 
 
 
 def test_other_long_files_are_refused_where_they_are_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contents, "_LARGEST", 1 << 21)
-    (tmp_path / "ours.json").write_bytes(b"karpenter" + b" " * (1 << 22))
-    (tmp_path / "other.json").write_bytes(b" " * (1 << 22))
-    (tmp_path / "other.yaml").write_bytes(b"a: 1\n---\n" * (1 << 19))
+    monkeypatch.setattr(contents, "_LARGEST", 1 << 20)
+    (tmp_path / "ours.json").write_bytes(b"karpenter" + b" " * (1 << 20))
+    (tmp_path / "other.json").write_bytes(b" " * (1 << 21))
+    (tmp_path / "other.yaml").write_bytes(b"a: 1\n---\n" * (1 << 17))
     monkeypatch.chdir(tmp_path)
     found: Discovery = discover.discover(["."])
     assert found.unreadable == [
-        ("ours.json", "larger than 2 MiB: only files named `.yaml` or `.yml` are read at this size")
+        ("ours.json", "larger than 1 MiB: only files named `.yaml` or `.yml` are read at this size")
     ]
     assert found.sources == [] and found.files == 3

@@ -130,3 +130,12 @@ def test_a_pod_without_the_label_of_such_a_pool_has_no_pool(tmp_path: Path, node
     write_files(tmp_path, {".git/HEAD": "", "p.yaml": pool, "w.yaml": pod("nodeSelector: {team: y}")})
     found, _, code = answer(nodelint)
     assert found is not None and (found["possible"], code) == (False, 1)
+
+
+def test_a_placeholder_among_the_items_of_a_list_is_named_at_its_line(nodelint: Run, tmp_path: Path) -> None:
+    workload = (
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  tolerations:\n    - {operator: Exists}\n"
+        "    - '{{ .Values.toleration }}'\n  containers: [{name: app, image: a}]\n"
+    )
+    write_files(tmp_path, {"pool.yaml": nodepool(), "class.yaml": nodeclass(), "pod.yaml": workload})
+    assert "a placeholder stands for tolerations (pod.yaml:7)" in nodelint("fit").stdout

@@ -210,7 +210,7 @@ def _list_errors(done: subprocess.CompletedProcess[str]) -> list[tuple[str, str,
 def _parts(form: str) -> list[str]:
     files, path, _ = FORMS[form]
     other = sorted(files)[-1]
-    return [path, str(Path(path).parent), other, str(Path(other).parent)]
+    return list(dict.fromkeys((path, str(Path(path).parent), other, str(Path(other).parent))))
 
 
 def _git(*arguments: str) -> None:

@@ -65,6 +65,8 @@ def test_each_fix_names_what_it_changes(rules: Mapping[str, Rule]) -> None:
     seen = 0
     for rule in rules.values():
         for example in examples(rule.page):
+            if example.good:
+                continue  # a rule finds nothing there
             source = Source.from_text("a.yaml", example.text)
             for result in lint([source], LintRequest(Target(NEWEST), {rule.name: rule})).results:
                 ways = [result.finding.edits, *(s.edits for s in result.finding.suggestions)]

@@ -53,6 +53,16 @@ LOST = {
     ),
     "Kustomization of Flux": ({**NODES, "apps/nodes.yaml": FLUX}, NODES, "Kustomization nodes"),
     "overlay": ({**BASE, "prod/kustomization.yaml": OVERLAY}, BASE, "prod/kustomization.yaml"),
+    "Application of an overlay": (
+        {**BASE, "prod/kustomization.yaml": OVERLAY, "a.yaml": APPLICATION.replace("path: nodes", "path: prod")},
+        {**BASE, "prod/kustomization.yaml": OVERLAY},
+        "Application nodes",
+    ),
+    "Application of a base": (
+        {**BASE, "prod/kustomization.yaml": OVERLAY, "a.yaml": APPLICATION},
+        {**BASE, "prod/kustomization.yaml": OVERLAY},
+        "Application nodes",
+    ),
     "only kustomization": (BASE, NODES, "nodes/kustomization.yaml"),
 }
 KEPT = {

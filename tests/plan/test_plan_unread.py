@@ -269,3 +269,23 @@ def test_nothing_is_new_beside_a_side_that_cannot_be_read(nodelint: Run, tmp_pat
     assert "~ NodePool default" in done.stdout
     assert "the old side cannot be read here" in done.stdout
     assert done.returncode == code, "a named file that cannot be read leaves no verdict"
+
+
+def test_an_input_of_a_module_elsewhere_is_said_once(nodelint: Run, tmp_path: Path) -> None:
+    for side, arch in (("old", "amd64"), ("new", "arm64")):
+        line = f'{{key = "kubernetes.io/arch", operator = "In", values = ["{arch}"]}}'
+        text = (
+            'module "karpenter_pools" {\n  source = "git::https://example.com/karpenter-pools.git"\n'
+            f"  node_pools = {{a = {{requirements = [{line}]}}}}\n}}\n"
+        )
+        write(tmp_path / side, {"main.tf": text})
+    code, report = planned(nodelint)
+    assert (code, len(report["notCompared"])) == (1, 1)
+
+
+def test_a_file_of_an_overlay_that_is_not_built_on_either_side_is_added(nodelint: Run, tmp_path: Path) -> None:
+    parts = {"kustomization.yaml": "resources: [pool.yaml, more.yaml, gone.yaml]\n", "pool.yaml": POOL}
+    write(tmp_path / "old", parts)
+    write(tmp_path / "new", {**parts, "more.yaml": POOL.replace("name: default", "name: more")})
+    _, report = planned(nodelint)
+    assert "more.yaml of it changes, and the overlay is not built" in json.dumps(report["notCompared"])

@@ -119,7 +119,7 @@ class Account:
         self._prepare(name)
         lost = self._lost(name)
         if lost is not None:
-            return Reply(Region(name, None, {q: self._failed(lost) for q in wanted}))
+            return Reply(Region(name, None, {q: _answer_failed(self._now, lost) for q in wanted}))
         unpriced: dict[Question, CallFailure] = {}
         if any(call.kind == "prices" for call in plan) and not self._prepare_pricing(name):
             no_list = CallFailure("the price list of AWS has no prices of the region in USD")
@@ -312,7 +312,7 @@ class Account:
             if question in answered:
                 answers[question] = answered[question]
             elif question in failed:
-                answers[question] = self._failed(failed[question])
+                answers[question] = _answer_failed(self._now, failed[question])
             else:
                 answers[question] = self._answer(question, brought[question], tables)
         sold: Sequence[OfferedTypes] = brought.get(EVERYWHERE[0], ())
@@ -322,7 +322,9 @@ class Account:
             for offering in sold
             if offering.row[0] in zones
         }
-        return Reply(Region(region, self._account(), answers, **tables), tuple(offering.row for offering in sold))
+        # A hash is equal for the same account, and does not reveal its number.
+        account = None if self._id is None else account_hash(self._id)
+        return Reply(Region(region, account, answers, **tables), tuple(offering.row for offering in sold))
 
     def _answer(self, question: Question, found: Sequence[Any], tables: dict[str, dict[str, Any]]) -> Answer:
         field = TABLE_OF.get(question.kind)
@@ -351,14 +353,9 @@ class Account:
             own = record.owner == account and not any(owner.isdigit() for owner in question.owners)
         return record._replace(owner="self") if own else record
 
-    def _failed(self, failure: CallFailure) -> Answer:
-        return Answer(self._now, failed=failure.failed, transient=failure.transient)
 
-    def _account(self) -> str | None:
-        """Return a hash that names the account in a snapshot: equal for the same account, without revealing its
-        number.
-        """
-        return None if self._id is None else account_hash(self._id)
+def _answer_failed(at: str, failure: CallFailure) -> Answer:
+    return Answer(at, failed=failure.failed, transient=failure.transient)
 
 
 _NONE: Mapping[Question, Any] = MappingProxyType({})

@@ -179,7 +179,8 @@ class _Composer:
                 self.item_or_key(frame, node)
             else:
                 self.entry(frame, frame.key, node)
-        self.refuse_byte_order_marks()
+        if self.byte_order_marks:
+            raise Unreadable(self.base + self.byte_order_marks[0], "the character U+FEFF is not allowed in YAML")
         return roots
 
     def open(
@@ -330,10 +331,6 @@ class _Composer:
         return holds_placeholder(text.replace("$", "") if self.literal else text) or (
             self.replaced and replaced(text)
         )
-
-    def refuse_byte_order_marks(self) -> None:
-        if self.byte_order_marks:
-            raise Unreadable(self.base + self.byte_order_marks[0], "the character U+FEFF is not allowed in YAML")
 
     def hold_quoted(self, style: Style, start: int, end: int) -> None:
         if self.byte_order_marks:

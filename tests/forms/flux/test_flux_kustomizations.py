@@ -62,6 +62,14 @@ def findings(nodelint: Run, *args: str) -> list[tuple[str, str, int]]:
     return [(finding["rule"], finding["path"], finding["start"]["line"]) for finding in found]
 
 
+def test_a_config_map_in_a_yml_file_fills_variables(tmp_path: Path, nodelint: Run) -> None:
+    files = repository("m55")
+    files["clusters/prod/settings.yml"] = files.pop("clusters/prod/settings.yaml")
+    write(tmp_path, files)
+    found = findings(nodelint, "--select", "unknown-value")
+    assert found == [("unknown-value", "clusters/prod/settings.yml", 5)]
+
+
 @pytest.mark.parametrize("overlay", [False, True])
 @pytest.mark.parametrize("path", ["./infra", "/infra", "./infra/karpenter"])
 def test_a_mistake_in_a_variable_is_found_where_it_is_written(

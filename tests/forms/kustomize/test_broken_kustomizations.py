@@ -28,6 +28,10 @@ BROKEN = {
     "cut in the path of a patch": b"resources:\n  - ../base\npatches:\n  - path: wei",
     "a patch of nothing": b"resources:\n  - ../base\npatches:\n  - target: {kind: NodePool}\n",
     "a patch twice": b"resources:\n  - ../base\npatches:\n  - path: weight.yaml\n    patch: 'kind: NodePool'\n",
+    "two sources of a replacement": (
+        b"resources:\n  - ../base\nreplacements:\n  - sourceValue: a\n    source: {kind: NodePool}\n"
+        b"    targets: [{select: {kind: NodePool}}]\n"
+    ),
     "two objects for a target": (
         b"resources:\n  - ../base\npatches:\n  - target: {kind: NodePool}\n    patch: |\n"
         b"      spec: {weight: 1}\n      ---\n      spec: {weight: 2}\n"
