@@ -38,21 +38,33 @@ def findings_text(results: Sequence[Result], look: TextStyle = PLAIN, *, hints: 
     """
     shown: set[tuple[Edit, ...]] = set()
     named: set[str] | None = set() if hints else None
+    return [
+        "\n".join(_entry(group[0], look, shown, named) if whole else _more_alike(group, look))
+        for whole, group in _arrange(results)
+    ]
+
+
+def list_suggesting(results: Sequence[Result]) -> list[Result]:
+    """Return the results whose suggestions `findings_text` shows."""
+    firsts = [group[0].first_line[0] for whole, group in _arrange(results) if whole]
+    return [result for result in firsts if result.finding.suggestions]
+
+
+def _arrange(results: Sequence[Result]) -> Iterator[tuple[bool, Sequence[FindingGroup]]]:
+    """Yield the causes to show, errors first: each alone to be shown whole, or several that are shown briefly."""
     ordered = sorted(entries(results), key=lambda entry: SEVERITIES.index(entry.first_line[0].severity))
     alike: dict[tuple[str, ...], list[FindingGroup]] = {}
     for entry in ordered:
         alike.setdefault(_shape(entry), []).append(entry)
-    texts = []
     counts: Counter[tuple[str, ...]] = Counter()
     for entry in ordered:
         shape = _shape(entry)
         group, number = alike[shape], counts[shape]
         counts[shape] += 1
         if number < _WHOLE_ALIKE or len(group) <= _MOST_ALIKE:
-            texts.append(list(_entry(entry, look, shown, named)))
+            yield True, [entry]
         elif number == _WHOLE_ALIKE:
-            texts.append(list(_more_alike(group[number:], look)))
-    return ["\n".join(lines) for lines in texts]
+            yield False, group[number:]
 
 
 def _more_alike(group: Sequence[FindingGroup], look: TextStyle) -> Iterator[str]:

@@ -434,6 +434,6 @@ def test_texts_of_former_trials_are_not_kept(tmp_path: Path, monkeypatch: pytest
 
     monkeypatch.setattr(broken_fixes, "reread_edited", reread)
     monkeypatch.chdir(tmp_path)
-    CliRunner().invoke(cli, ["check", "."], catch_exceptions=False)
+    CliRunner().invoke(cli, ["check", "--format", "json", "."], catch_exceptions=False)
     assert len(read) > files * 6, "there are rounds"
     assert max(read) - read[0] <= files * 3
