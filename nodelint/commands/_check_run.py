@@ -208,11 +208,12 @@ def _judged(run: _Run, ready: Judging) -> tuple[Report, _Run]:
 
 def _find_suggesting(run: _Run) -> ListShown | None:
     """Return what lists the results whose suggestions are printed. None if all may be."""
-    if run.settings.baseline is not None or any(output.form not in ("text", "concise") for output in run.outputs):
+    forms = {output.form for output in run.outputs}
+    if run.settings.baseline is not None or not forms <= {"text", "concise"}:
         return None
     from nodelint.report.text import list_suggesting
 
-    return list_suggesting
+    return list_suggesting if "text" in forms else lambda results: ()
 
 
 def _compared(run: _Run, ready: Judging, unsafe: bool) -> tuple[Report, _Run]:

@@ -23,7 +23,7 @@ from nodelint.lint.fix_trials import (
     name_of,
 )
 from nodelint.lint.fixes_together import find_conflicting
-from nodelint.lint.results import Result, once_in_a_run
+from nodelint.lint.results import Result, each_place, once_in_a_run
 from nodelint.lint.rule_reach import name_words, reads_other_objects
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit, Withheld, written_place
@@ -400,7 +400,7 @@ class _Run:
 
 
 def _list_suggested(results: Iterable[Result]) -> set[tuple[Edit, ...]]:
-    return {tuple(suggestion.edits) for result in results for suggestion in result.finding.suggestions}
+    return {tuple(suggestion.edits) for result in each_place(results) for suggestion in result.finding.suggestions}
 
 
 def _offers_any(report: Report) -> bool:
