@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 
 from nodelint.base.printable import printable, printable_path
 from nodelint.lint.fix_effects import describe_unsafe_fix
-from nodelint.lint.results import Result
+from nodelint.lint.results import Result, each_place
 from nodelint.model.finding import SEVERITIES, Also, Edit, Span
 from nodelint.model.messages import counted
-from nodelint.report.fix_preview import fix_lines
+from nodelint.report.fix_preview import fix_lines, list_shown_edits
 from nodelint.report.grouping import FindingGroup, entries
 from nodelint.report.snippet import Underline, excerpt
 from nodelint.report.style import PLAIN, TextStyle, rule_page, wrap, wrap_labelled
@@ -44,10 +44,14 @@ def findings_text(results: Sequence[Result], look: TextStyle = PLAIN, *, hints: 
     ]
 
 
-def list_suggesting(results: Sequence[Result]) -> list[Result]:
-    """Return the results whose suggestions `findings_text` shows."""
-    firsts = [group[0].first_line[0] for whole, group in _arrange(results) if whole]
-    return [result for result in firsts if result.finding.suggestions]
+def list_suggesting(results: Sequence[Result]) -> Iterator[Result]:
+    """Yield the places of the results whose suggestions `findings_text` shows, as far as it shows their lines."""
+    for first in (group[0].first_line[0] for whole, group in _arrange(results) if whole):
+        offered = (list_shown_edits(offer.edits, first.span.source) for offer in first.finding.suggestions)
+        shown = {edit for edits in offered for edit in edits}
+        for result in each_place([first]) if shown else ():
+            if any(not shown.isdisjoint(suggestion.edits) for suggestion in result.finding.suggestions):
+                yield result
 
 
 def _arrange(results: Sequence[Result]) -> Iterator[tuple[bool, Sequence[FindingGroup]]]:
@@ -153,7 +157,7 @@ def _suggestions(result: Result, look: TextStyle) -> Iterator[str]:
     """Yield the suggestions of a finding, each with the lines that it changes."""
     for suggestion in result.finding.suggestions:
         yield from wrap_labelled("suggestion", suggestion.name, look, fg="magenta")
-        yield from fix_lines(suggestion.edits, result.span.source, look, "shown by --format json")
+        yield from fix_lines(suggestion.edits, result.span.source, look, "tried and shown by --format json")
 
 
 def _word(result: Result, look: TextStyle) -> str:
