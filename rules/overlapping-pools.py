@@ -107,11 +107,14 @@ def _check_tie(pool: NodePool, context: Context) -> Findings:
         if (other.weight or 0) == (pool.weight or 0)
         and str(other.name) > str(pool.name)
         and resolve.taints(other) == own
-        and pool.replicas_node is None is other.node.find("spec", "replicas")
+        and other.replicas_node is None
     ]
-    if not others or not resolve.comparable(context.resolution(pool)):
+    if not others or pool.replicas_node is not None:
         return
-    common = [(other, _common(pool, other, context)) for other in others]
+    resolution = context.resolution(pool)
+    if not resolve.comparable(resolution):
+        return
+    common = [(other, _common(resolution, context.resolution(other))) for other in others]
     before = sorted(((other, number) for other, number in common if number), key=lambda ranked: str(ranked[0].name))
     if not before:
         return
@@ -131,14 +134,11 @@ def _check_tie(pool: NodePool, context: Context) -> Findings:
     )
 
 
-def _common(pool: NodePool, other: NodePool, context: Context) -> int:
+def _common(resolution: resolve.Resolution, other: resolve.Resolution) -> int:
     """Return how many instance types both pools can launch with the same labels. 0 if the types of the second pool
     are not known for certain.
     """
-    there = context.resolution(other)
-    if not resolve.comparable(there):
-        return 0
-    return len(resolve.shared(context.resolution(pool), there))
+    return len(resolve.shared(resolution, other)) if resolve.comparable(other) else 0
 
 
 def _flex(pool: NodePool, other: NodePool, context: Context) -> NodePool | None:

@@ -75,10 +75,8 @@ _OUT_OF_USE = re.compile(r"(?i)(?:^|[/_.-])(?:archived?|backups?|deprecated|disa
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     if not context.run_files.has_terraform or _OUT_OF_USE.search(node_class.source.path):
         return
-    for what, terms, others in (
-        ("subnets", node_class.subnet_terms, [c.subnet_terms for c in _classes(context)]),
-        ("security groups", node_class.security_group_terms, [c.security_group_terms for c in _classes(context)]),
-    ):
+    for what in ("subnets", "security groups"):
+        terms = _select_terms(node_class, what)
         tags = [_find_tag(term) for term in terms]
         first = tags[0] if tags else None
         if first is None or any(tag is None or tag.key != first.key for tag in tags):
@@ -88,7 +86,8 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         values = {tag.value for tag in made}
         if not values or None in values or _is_set_elsewhere(key, context):
             continue
-        selected = {tag.value for listed in others for term in listed if (tag := _find_tag(term)) is not None}
+        listed = [term for other in _classes(context) for term in _select_terms(other, what)]
+        selected = {tag.value for term in listed if (tag := _find_tag(term)) is not None}
         if values & selected or any(tag is None or tag.value in values for tag in tags):
             continue
         settled = context.run_files.terraform.tag_values(key, settled=True)
@@ -105,6 +104,10 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             severity="error" if is_certain else None,
             help="give the tag and the selector the same value",
         )
+
+
+def _select_terms(node_class: EC2NodeClass, what: str) -> Sequence[manifest.SelectorTerm]:
+    return node_class.subnet_terms if what == "subnets" else node_class.security_group_terms
 
 
 def _classes(context: Context) -> Sequence[EC2NodeClass]:

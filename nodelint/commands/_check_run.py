@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from nodelint.lint.baseline import KnownFinding
     from nodelint.lint.chosen_edits import ChosenEdits
     from nodelint.lint.engine import Report, Result
+    from nodelint.lint.proven_fixes import ListShown
     from nodelint.text import Source
 
 
@@ -228,13 +229,23 @@ def _judged(run: _Run, ready: Judging) -> tuple[Report, _Run]:
     for obj in report.seen if len(report.seen) > _MANY else ():
         obj.forget()
     if any(result.fixable or result.finding.suggestions for result in report.results):
-        report = prover_of(ready).offered(run.found.sources, report)
+        report = prover_of(ready).offered(run.found.sources, report, _find_suggesting(run))
     if not run.settings.karpenter_named:
         from nodelint.lint.older_release import older
 
         found = older(report, ready.request, run.found.sources)
         run = run._replace(words=run.words._replace(older=found))
     return report, run
+
+
+def _find_suggesting(run: _Run) -> ListShown | None:
+    """Return what lists the results whose suggestions are printed. None if all may be."""
+    forms = {output.form for output in run.outputs}
+    if run.settings.baseline is not None or not forms <= {"text", "concise"}:
+        return None
+    from nodelint.report.text import list_suggesting
+
+    return list_suggesting if "text" in forms else lambda results: ()
 
 
 def _compared(run: _Run, ready: Judging, unsafe: bool, chosen: ChosenEdits | None) -> tuple[Report, _Run]:

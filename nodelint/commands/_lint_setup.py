@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from nodelint.lint.autofix import Judge
     from nodelint.lint.baseline import KnownFinding
     from nodelint.lint.engine import LintRequest, Report, Target
+    from nodelint.lint.fix_trials import Name
     from nodelint.lint.incremental import ResultCaches
     from nodelint.lint.proven_fixes import Prover
     from nodelint.model.gap import Gap
@@ -215,7 +216,11 @@ def judge_of(jobs: int | None, inventory: Inventory | None = None, memory: Resul
 def prover_of(ready: Judging) -> Prover:
     """Return a prover of fixes: it judges the edited files with the rules and `plan`."""
     from nodelint.lint.proven_fixes import Prover
-    from nodelint.plan.fix_drift import find_moved
+
+    def find_moved(*arguments: Any) -> set[Name]:
+        from nodelint.plan import fix_drift
+
+        return fix_drift.find_moved(*arguments)
 
     def build_again(sources: Sequence[Source]) -> Inventory:
         from nodelint.inventory import build

@@ -26,13 +26,14 @@ class RegionPrices(NamedTuple):
 class CatalogPrices:
     """The prices of the types of a catalogue: those that AWS answered for a region, else those of the snapshot."""
 
-    __slots__ = ("_on_demand", "_snapshot", "_written", "answered")
+    __slots__ = ("_named", "_on_demand", "_snapshot", "_written", "answered")
 
     def __init__(self, snapshot: Snapshot, written: LabelColumns, answered: RegionPrices | None) -> None:
         self._snapshot = snapshot
         self._written = written
         self.answered = answered
         self._on_demand: tuple[float | None, ...] | None = None
+        self._named: dict[str, dict[str, float | None]] = {}
 
     def on_demand(self, name: str, region: str = "us-east-1") -> float | None:
         """Return the on-demand price in USD per hour. None if none is known.
@@ -42,6 +43,12 @@ class CatalogPrices:
         """
         position = self._written.positions.get(name)
         return None if position is None else self.column(region)[position]
+
+    def by_name(self, region: str) -> Mapping[str, float | None]:
+        """Return the on-demand price of each type by its name, as `on_demand` does, for many types."""
+        if region not in self._named:
+            self._named[region] = dict(zip(self._written.names, self.column(region), strict=True))
+        return self._named[region]
 
     def column(self, region: str = "us-east-1") -> tuple[float | None, ...]:
         """Return the on-demand price of each type, in the order of names, as `TypeSet.select` needs it. None for an

@@ -274,11 +274,12 @@ class ReleaseRun:
         scripts = stated().scripts if stated is not None and sources else ()
         about_files = [rule for rule in running if rule.on is Source]
         words = {word for rule in about_files for word in rule.mentions}
-        texts = [(source, frozenset(filter(source.holds, words))) for source in (*sources, *scripts)]
-        of_roots = [
-            (source, frozenset(filter(source.holds, words))) for source in (self.files_of_roots if sources else ())
-        ]
+        texts = [*_find_words_of_files((*sources, *scripts), words)]
+        of_roots = [*_find_words_of_files(self.files_of_roots if sources else (), words)]
+        held = {word for _, present in (*texts, *of_roots) for word in present}
         for rule in about_files:
+            if rule.mentions and held.isdisjoint(rule.mentions):
+                continue
             for source, present in (*texts, *(of_roots if "root-module" in rule.tags else ())):
                 if rule.mentions and present.isdisjoint(rule.mentions):
                     continue
@@ -355,6 +356,25 @@ class ReleaseRun:
             if os.environ.get("NODELINT_DEBUG"):
                 raise
             note_fault(rule, obj, path, error, into)
+
+
+_TOGETHER = 1 << 14
+"""Characters of texts that are searched together: most words are in few files."""
+
+
+def _find_words_of_files(sources: Iterable[Source], words: Iterable[str]) -> Iterator[tuple[Source, frozenset[str]]]:
+    """Yield the texts, each with the words that it contains."""
+    group: list[Source] = []
+    size = 0
+    for source in (*sources, None):
+        if source is not None and size < _TOGETHER:
+            group.append(source)
+            size += len(source.text)
+            continue
+        joined = "\n".join([other.text for other in group]) if len(group) > 1 else ""
+        present = [word for word in words if word in joined] if joined else words
+        yield from ((other, frozenset(filter(other.holds, present))) for other in group)
+        group, size = ([], 0) if source is None else ([source], len(source.text))
 
 
 def _in_time(rules: Sequence[Rule], obj: Object, into: RuleOutput) -> Iterable[Rule]:

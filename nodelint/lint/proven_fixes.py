@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 
 from nodelint.base.budget import RUN
 from nodelint.inventory import Inventory, may_fill
@@ -33,7 +33,7 @@ from nodelint.lint.fix_trials import (
     name_of,
 )
 from nodelint.lint.fixes_together import find_conflicting
-from nodelint.lint.results import Result, once_in_a_run
+from nodelint.lint.results import Result, each_place, once_in_a_run
 from nodelint.lint.rule_reach import name_words, reads_other_objects
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit, Withheld, written_place
@@ -46,6 +46,9 @@ FindMoved = Callable[
     "set[Name]",
 ]
 """A function that returns the changed objects whose nodes are, or may be, replaced, such as `plan.fix_drift`."""
+
+ListShown = Callable[[Sequence[Result]], Iterable[Result]]
+"""A function that returns the results whose suggestions a report shows."""
 
 _MOST_ALONE = 24
 """The most edits that are tried alone because a group with them causes a finding. Each trial reads all objects."""
@@ -95,9 +98,26 @@ class Prover:
         self._known = [*map(id, inventory.files if sources is None else sources)]
         return self
 
-    def offered(self, sources: Sequence[Source], report: Report) -> Report:
-        """Return the report with the fixes that a run offers: those that break no file and work."""
-        return self._prove(sources, report, checking=True) if _offers_any(report) else report
+    def offered(self, sources: Sequence[Source], report: Report, list_shown: ListShown | None = None) -> Report:
+        """Return the report with the fixes that a run offers: those that break no file and work.
+
+        With `list_shown`, only the suggestions of the results that it returns are tried. The others are left as they
+        are: nobody sees them.
+        """
+        if not _offers_any(report):
+            return report
+        if list_shown is None:
+            return self._prove(sources, report, checking=True)
+        wanted = _list_suggested(list_shown(report.results))
+        proven = report
+        while wanted or any(result.fixable for result in report.places):
+            proven = self._prove(sources, report, checking=True, suggested=wanted)
+            # Without a suggestion that does not work, other results may be shown.
+            more = _list_suggested(list_shown(proven.results)) - wanted
+            if not more:
+                break
+            wanted |= more
+        return proven
 
     def __call__(self, sources: Sequence[Source], report: Report) -> Report:
         """Return the report with only the fixes and suggestions that work.
@@ -106,8 +126,17 @@ class Prover:
         """
         return self._prove(sources, report) if _offers_any(report) else report
 
-    def _prove(self, sources: Sequence[Source], report: Report, checking: bool = False) -> Report:
-        """Return the report with the fixes that work. With `checking`, first remove fixes that break a file."""
+    def _prove(
+        self,
+        sources: Sequence[Source],
+        report: Report,
+        checking: bool = False,
+        suggested: Set[tuple[Edit, ...]] | None = None,
+    ) -> Report:
+        """Return the report with the fixes that work. With `checking`, first remove fixes that break a file.
+
+        With `suggested`, only these suggestions are tried.
+        """
         inventory, words = self._find_inventory(sources), name_words(self._request.rules.values())
         causes = Causes(sources, inventory.sources, self._request, words)
         if checking:
@@ -116,7 +145,7 @@ class Prover:
         proven, self.effects = report, {}
         if _offers_any(report):
             run = _Run(self, trials, report, report.places)
-            proven = run.prove(causes)
+            proven = run.prove(causes, suggested)
             self.effects = run.list_effects()
         self.edited = EditedTexts()
         return proven
@@ -207,10 +236,12 @@ class _Run:
         self._steps = 0
         self._judged = 0
 
-    def prove(self, causes: Causes) -> Report:
+    def prove(self, causes: Causes, suggested: Set[tuple[Edit, ...]] | None) -> Report:
         trials = self._trials
         sources = {id(source) for source in (*trials.sources, *trials.request.context_sources)}
         offers = list_offers(self._places, sources)
+        if suggested is not None:
+            offers = [offer for offer in offers if offer.messages is None or offer.edits in suggested]
         keys = self._prover.edited.list_keys()
         alike = share_causes(offers, causes)
         self._try_all([first for first, _ in alike], keys)
@@ -395,6 +426,10 @@ class _Run:
         if finding is result.finding and not changed:
             return result
         return result._replace(finding=finding, changed=changed, replaces_no_node=edits in self._keeping)
+
+
+def _list_suggested(results: Iterable[Result]) -> set[tuple[Edit, ...]]:
+    return {tuple(suggestion.edits) for result in each_place(results) for suggestion in result.finding.suggestions}
 
 
 def _offers_any(report: Report) -> bool:

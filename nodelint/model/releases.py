@@ -67,9 +67,10 @@ class KubernetesRange(NamedTuple):
 
 def _numbers(text: str) -> tuple[int, ...] | None:
     parts = text.strip().removeprefix("v").split(".")
-    if not all(part.isascii() and part.isdigit() and len(part) < 6 for part in parts):
-        return None
-    return tuple(int(part) for part in parts)
+    for part in parts:
+        if not (part.isascii() and part.isdigit() and len(part) < 6):
+            return None
+    return tuple(map(int, parts))
 
 
 RELEASES: tuple[Version, ...] = tuple([Version(*map(int, text.split("."))) for text in table("versions")["releases"]])

@@ -197,7 +197,12 @@ class Requirement(NamedTuple):
 
         A range of numbers counts even if all its numbers are excluded.
         """
-        return self.intersect(other).length > 0
+        bounds = (self.greater_equal, self.less_equal, other.greater_equal, other.less_equal)
+        if bounds != _NO_BOUNDS:
+            return self.intersect(other).length > 0
+        if self.complement:
+            return other.complement or not other.values <= self.values
+        return not (self.values <= other.values if other.complement else self.values.isdisjoint(other.values))
 
     def on_claim(self) -> Requirement:
         """Return the requirement as a NodeClaim has it: only its bounds if it has any (before 1.9.0, Gt without Lt).
@@ -387,6 +392,9 @@ def _within(value: str, lower: int | None, upper: int | None) -> bool:
 def _wrapped(number: int) -> int:
     """Return a number wrapped around to a signed 64-bit integer."""
     return (number - MIN_INT) % 2**64 + MIN_INT
+
+
+_NO_BOUNDS = (None, None, None, None)
 
 
 def _largest(a: int | None, b: int | None) -> int | None:

@@ -13,7 +13,7 @@ from nodelint.model.gap import Gap
 from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.model.open_parts import NO_OPEN_PARTS
 from nodelint.plan.sides import place_below
-from nodelint.plan.uncompared import uncompared
+from nodelint.plan.uncompared import list_unknown, uncompared
 from nodelint.text import UNKNOWN, Node
 
 if TYPE_CHECKING:
@@ -133,10 +133,10 @@ def _list_unknown(obj: Object) -> list[Node]:
         part = obj.node.find("spec", "template")
     elif isinstance(obj, EC2NodeClass):
         part = obj.node.get("spec")
-    nodes = [*part.walk()] if part is not None else []
+    nodes = list_unknown(part) if part is not None else []
     parts = list_open_parts(obj) or NO_OPEN_PARTS
     code = [Node(at.source, at.start, at.end, "scalar", "plain", UNKNOWN) for at in parts.spans]
-    return [node for node in (obj.name_node, *nodes, *code) if node.value is UNKNOWN]
+    return [*(node for node in (obj.name_node,) if node.value is UNKNOWN), *nodes, *code]
 
 
 class _InputFinder:

@@ -101,7 +101,21 @@ def _list_quiet_values(obj: Object) -> Iterator[tuple[int, int]]:
 
 def holds_unknown(obj: Object) -> bool:
     """Return whether a value of an object is not known."""
-    return any(node.value is UNKNOWN for node in obj.node.walk())
+    return obj.once("holds unknown", (), lambda: bool(list_unknown(obj.node)))
+
+
+def list_unknown(node: Node) -> list[Node]:
+    """Return the values at or below a node that are not known, in the order of the text."""
+    pending, found = [node], []
+    for part in pending:  # it grows: a generator over all nodes takes several times as long
+        if part.kind == "mapping":
+            pending += [entry.key for entry in part.entries]
+            pending += [entry.value for entry in part.entries]
+        elif part.kind == "sequence":
+            pending += part.items
+        elif part.value is UNKNOWN:
+            found.append(part)
+    return sorted(found, key=lambda part: part.start)
 
 
 def is_known(obj: Object) -> bool:

@@ -78,12 +78,7 @@ def launch_order(resolution: Resolution) -> list[JsonLine] | None:
     left = resolution.launchable & ready(resolution)
     if not any(requirement.min_values is not None for requirement in resolution.folded):
         left = left - rare_types(catalog) or left
-    region = resolution.prices.region
-    priced = [
-        (price, name)
-        for name in catalog.names_in(left)
-        if (price := resolution.prices.in_region(name, region)) is not None
-    ]
+    priced = [(price, name) for price, name in resolution.prices.list_prices(left) if price is not None]
     chosen = sorted(priced)[: resolution.most_launched]
     return [JsonLine({"name": name, "pricePerHour": price}) for price, name in chosen]
 
@@ -117,7 +112,6 @@ def type_table(resolution: Resolution, count: int | None, width: int) -> Iterato
     """Yield the launchable types, the cheapest first: `count` of them, or all with allocatable resources if `count`
     is None.
     """
-    catalog = resolution.catalog
     if not resolution.launchable or count == 0:
         return
     if resolution.capacity_types and "on-demand" not in resolution.capacity_types:
@@ -127,24 +121,16 @@ def type_table(resolution: Resolution, count: int | None, width: int) -> Iterato
             width,
             "  ",
         )
-    names = catalog.names_in(resolution.launchable & ready(resolution))
-    priced = [
-        (price, name)
-        for name in names
-        if (price := resolution.prices.in_region(name, resolution.prices.region)) is not None
-    ]
+    listed = [*resolution.prices.list_prices(resolution.launchable & ready(resolution))]
+    priced = [(price, name) for price, name in listed if price is not None]
+    without = [name for price, name in listed if price is None]
     rows = [_row(resolution, price, name, count is None) for price, name in sorted(priced)[:count]]
     if count is None:
         heads = ("", "price", "vCPU", "memory", *(f"pods: {what}" for what in _SHOWN[:-1]), "pods", "image")
         rows.insert(0, heads)
-        rows += [
-            _row(resolution, None, name, True)
-            for name in names
-            if resolution.prices.in_region(name, resolution.prices.region) is None
-        ]
+        rows += [_row(resolution, None, name, True) for name in without]
     yield from _table(rows)
-    if len(priced) < len(names) and count is not None:
-        without = [name for name in names if resolution.prices.in_region(name, resolution.prices.region) is None]
+    if without and count is not None:
         yield from wrap(f"price not known: {list_first(without, 3)}", width, "  ")
 
 

@@ -41,7 +41,7 @@ def fix_lines(edits: Sequence[Edit], home: SourceText, look: TextStyle, rest: st
 
     `rest` says how to see all lines.
     """
-    groups = sorted(by_source(dict.fromkeys(edits)), key=lambda group: group[0].source is not home)
+    groups = _group_edits(edits, home)
     for group in groups[:FILES]:
         source = group[0].source
         if len(groups) > 1 or source is not home:
@@ -54,6 +54,15 @@ def fix_lines(edits: Sequence[Edit], home: SourceText, look: TextStyle, rest: st
             yield f"      … {counted(len(changed) - LINES, 'more line')}, {rest}"
     if len(groups) > FILES:
         yield f"    … and in {counted(len(groups) - FILES, 'more file')}, {rest}"
+
+
+def list_shown_edits(edits: Sequence[Edit], home: SourceText) -> list[Edit]:
+    """Return the edits in the files of which `fix_lines` shows lines."""
+    return [edit for group in _group_edits(edits, home)[:FILES] for edit in group]
+
+
+def _group_edits(edits: Sequence[Edit], home: SourceText) -> list[Sequence[Edit]]:
+    return sorted(by_source(dict.fromkeys(edits)), key=lambda group: group[0].source is not home)
 
 
 def _wrap_line(line: _Line, look: TextStyle) -> Iterator[str]:

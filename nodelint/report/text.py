@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 
 from nodelint.base.printable import printable, printable_path
 from nodelint.lint.fix_effects import describe_unsafe_fix
-from nodelint.lint.results import Result
+from nodelint.lint.results import Result, each_place
 from nodelint.model.finding import SEVERITIES, Also, Edit, Span
 from nodelint.model.messages import counted
-from nodelint.report.fix_preview import fix_lines
+from nodelint.report.fix_preview import fix_lines, list_shown_edits
 from nodelint.report.grouping import FindingGroup, entries
 from nodelint.report.snippet import Underline, excerpt
 from nodelint.report.style import PLAIN, TextStyle, rule_page, wrap, wrap_labelled
@@ -38,21 +38,37 @@ def findings_text(results: Sequence[Result], look: TextStyle = PLAIN, *, hints: 
     """
     shown: set[tuple[Edit, ...]] = set()
     named: set[str] | None = set() if hints else None
+    return [
+        "\n".join(_entry(group[0], look, shown, named) if whole else _more_alike(group, look))
+        for whole, group in _arrange(results)
+    ]
+
+
+def list_suggesting(results: Sequence[Result]) -> Iterator[Result]:
+    """Yield the places of the results whose suggestions `findings_text` shows, as far as it shows their lines."""
+    for first in (group[0].first_line[0] for whole, group in _arrange(results) if whole):
+        offered = (list_shown_edits(offer.edits, first.span.source) for offer in first.finding.suggestions)
+        shown = {edit for edits in offered for edit in edits}
+        for result in each_place([first]) if shown else ():
+            if any(not shown.isdisjoint(suggestion.edits) for suggestion in result.finding.suggestions):
+                yield result
+
+
+def _arrange(results: Sequence[Result]) -> Iterator[tuple[bool, Sequence[FindingGroup]]]:
+    """Yield the causes to show, errors first: each alone to be shown whole, or several that are shown briefly."""
     ordered = sorted(entries(results), key=lambda entry: SEVERITIES.index(entry.first_line[0].severity))
     alike: dict[tuple[str, ...], list[FindingGroup]] = {}
     for entry in ordered:
         alike.setdefault(_shape(entry), []).append(entry)
-    texts = []
     counts: Counter[tuple[str, ...]] = Counter()
     for entry in ordered:
         shape = _shape(entry)
         group, number = alike[shape], counts[shape]
         counts[shape] += 1
         if number < _WHOLE_ALIKE or len(group) <= _MOST_ALIKE:
-            texts.append(list(_entry(entry, look, shown, named)))
+            yield True, [entry]
         elif number == _WHOLE_ALIKE:
-            texts.append(list(_more_alike(group[number:], look)))
-    return ["\n".join(lines) for lines in texts]
+            yield False, group[number:]
 
 
 def _more_alike(group: Sequence[FindingGroup], look: TextStyle) -> Iterator[str]:
@@ -141,7 +157,7 @@ def _suggestions(result: Result, look: TextStyle) -> Iterator[str]:
     """Yield the suggestions of a finding, each with the lines that it changes."""
     for suggestion in result.finding.suggestions:
         yield from wrap_labelled("suggestion", suggestion.name, look, fg="magenta")
-        yield from fix_lines(suggestion.edits, result.span.source, look, "shown by --format json")
+        yield from fix_lines(suggestion.edits, result.span.source, look, "tried and shown by --format json")
 
 
 def _word(result: Result, look: TextStyle) -> str:

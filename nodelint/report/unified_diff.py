@@ -35,19 +35,21 @@ def effect_notes(old: Source, results: Sequence[Result], chosen: bool = False) -
 
     word, describe = ("chosen", describe_chosen_edit) if chosen else ("unsafe", describe_unsafe_fix)
 
+    changes: dict[str, Sequence[line_diff.Opcode]] = {}
     for result in results:
         edits = [edit for edit in result.finding.edits if edit.source.path == old.path]
         if edits:
             first = min(edits, key=lambda edit: edit.start)
-            line = _find_old_line(old, first.source.text, first.source.position(first.start).line)
+            text = first.source.text
+            if text not in changes:  # most fixes are of one text
+                changes[text] = line_diff.fewest(_lines(old.text), _lines(text)) if text != old.text else ()
+            line = _find_old_line(changes[text], first.source.position(first.start).line)
             yield f"# {word}: {result.rule.name}, line {line}: {printable(describe(result))}\n"
 
 
-def _find_old_line(old: Source, text: str, line: int) -> int:
+def _find_old_line(changes: Sequence[line_diff.Opcode], line: int) -> int:
     """Return the line number before all fixes that corresponds to a line of a later text."""
-    if text == old.text:
-        return line
-    for _, i1, i2, j1, j2 in line_diff.fewest(_lines(old.text), _lines(text)):
+    for _, i1, i2, j1, j2 in changes:
         if j1 <= line - 1 < j2:
             return min(i1 + line - 1 - j1, max(i2 - 1, i1)) + 1
     return line

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from itertools import accumulate, count
 
 from nodelint.base.tuples import NamedTuple
 
@@ -70,7 +71,9 @@ class Lines:
 
     def _list_starts(self) -> list[int]:
         if self._starts is None:
-            # A lone \r ends a line for YAML and for editors.
-            breaks = r"\r\n?|\n" if "\r" in self._text else "\n"
-            self._starts = [0, *(match.end() for match in re.finditer(breaks, self._text))]
+            if "\r" in self._text:  # a lone one ends a line for YAML and for editors
+                self._starts = [0, *(match.end() for match in re.finditer(r"\r\n?|\n", self._text))]
+            else:
+                ends = accumulate(map(len, self._text.split("\n")[:-1]))
+                self._starts = [0, *map(int.__add__, ends, count(1))]
         return self._starts

@@ -130,6 +130,11 @@ BASE = {"base/kustomization.yaml": "resources: [pool.yaml]\n", "base/pool.yaml":
 
 FORMS: dict[str, tuple[dict[str, str], str, str]] = {
     "call of a module": (MODULE, "live/prod/main.tf", CALL),
+    "call of a module in the folder above": (
+        {path.replace("modules/pool/", "pools/"): text for path, text in MODULE.items()},
+        "pools/live/main.tf",
+        CALL.replace("../../modules/pool", ".."),
+    ),
     "call of a nested module": (NESTED, "live/prod/main.tf", CALL.replace("/pool", "/pools")),
     "variables of a module": (
         {"live/main.tf": f"# karpenter\n{MODULE['modules/pool/main.tf']}"},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from random import Random
 from subprocess import CompletedProcess
@@ -19,7 +19,7 @@ from nodelint.inventory import Inventory
 from nodelint.lint import autofix, broken_fixes
 from nodelint.lint.broken_fixes import EditedTexts
 from nodelint.lint.engine import LintRequest, Report, lint
-from nodelint.lint.fix_trials import Trials, count_reported
+from nodelint.lint.fix_trials import Trials, Tried, count_reported
 from nodelint.lint.proven_fixes import Prover
 from nodelint.model.finding import Edit, Finding
 from nodelint.plan import PlanOptions, Side, make
@@ -29,6 +29,7 @@ from nodelint.report.page import build_example, judge_example, read_example, tar
 from nodelint.rule.definition import bundled, load
 from nodelint.rule.examples import Example, examples
 from nodelint.text import Source
+from tests.manifests import nodepool
 from tests.manifests import pool as make_pool
 from tests.repositories import write_files
 
@@ -434,6 +435,32 @@ def test_texts_of_former_trials_are_not_kept(tmp_path: Path, monkeypatch: pytest
 
     monkeypatch.setattr(broken_fixes, "reread_edited", reread)
     monkeypatch.chdir(tmp_path)
-    CliRunner().invoke(cli, ["check", "."], catch_exceptions=False)
+    CliRunner().invoke(cli, ["check", "--format", "json", "."], catch_exceptions=False)
     assert len(read) > files * 6, "there are rounds"
     assert max(read) - read[0] <= files * 3
+
+
+def test_only_suggestions_that_are_shown_are_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Text shows the suggestion of the first place of a cause, and JSON those of all places."""
+    for n in range(3):
+        cpus = f"key: karpenter.k8s.aws/instance-cpu, operator: In, values: ['{4 + 4 * n}']"
+        pool = nodepool(cpus, "key: karpenter.k8s.aws/instance-family, operator: In, values: [zz]", name=f"p{n}")
+        (tmp_path / f"{n}.yaml").write_text(pool, encoding="utf-8")
+    tried: list[int] = []
+    real = Trials.run
+
+    def run(trials: Trials, edits: Sequence[Edit], others_only: bool = False) -> Tried:
+        tried.append(len(edits))
+        return real(trials, edits, others_only)
+
+    monkeypatch.setattr(Trials, "run", run)
+    monkeypatch.chdir(tmp_path)
+    counts = {}
+    for form in ("text", "concise", "json"):
+        tried.clear()
+        words = ["check", "--select", "unknown-value", "--format", form, "."]
+        shown = CliRunner().invoke(cli, words, catch_exceptions=False)
+        assert ("remove the requirement" in shown.output) == (form != "concise")
+        counts[form] = sum(tried)
+    assert counts == {"text": counts["text"], "concise": 0, "json": 3 * counts["text"]}
+    assert counts["text"] > 0

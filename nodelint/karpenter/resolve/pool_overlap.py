@@ -45,6 +45,12 @@ def _read_taints(pool: NodePool) -> Taints | None:
 
 def comparable(resolution: Resolution) -> bool:
     """Return whether a pool is known well enough to compare it: every requirement, the taints, the weight."""
+    if resolution.is_comparable is None:  # asked for each pair of pools
+        resolution.is_comparable = _is_comparable(resolution)
+    return resolution.is_comparable
+
+
+def _is_comparable(resolution: Resolution) -> bool:
     node = resolution.pool.node.find("spec", "weight")
     if node is not None and node.kind == "scalar" and node.value is UNKNOWN:
         return False
@@ -67,7 +73,7 @@ def shared(a: Resolution, b: Resolution, own_labels: bool = True) -> TypeSet:
     A pod without a capacity type fits spot and on-demand nodes, so capacity types separate no pools. Without
     `own_labels`, labels that are not well known do not separate them either: a pod need not select them.
     """
-    if a.catalog.names != b.catalog.names or a.images.os != b.images.os:
+    if (a.catalog is not b.catalog and a.catalog.names != b.catalog.names) or _differ_in_os(a, b):
         return NONE
     known = well_known(a.version)
     for wanted in a.folded:
@@ -78,11 +84,16 @@ def shared(a: Resolution, b: Resolution, own_labels: bool = True) -> TypeSet:
     return a.launchable & b.launchable
 
 
+def _differ_in_os(a: Resolution, b: Resolution) -> bool:
+    # Pools are compared in pairs, and most have one AMI family.
+    return a.images.ami_family != b.images.ami_family and a.images.os != b.images.os
+
+
 def same_pods(a: Resolution, b: Resolution) -> bool:
     """Return whether the operating system, region and zones of both pools overlap, so that pods which select neither
     custom labels nor instance types fit both.
     """
-    if a.images.os != b.images.os:
+    if _differ_in_os(a, b):
         return False
     places = (OS, REGION, ZONE, ZONE_ID)
     return all(wanted.intersects(b.folded.get(wanted.key)) for wanted in a.folded if wanted.key in places)

@@ -35,8 +35,10 @@ class PoolPrices:
 
     def in_region(self, name: str, region: str) -> float | None:
         """Return the on-demand price of a type in a region. None if it is not known."""
-        price = self._catalog.prices.on_demand(name, region)
-        changes = self._changes.get(name) or (None,)
+        price = self._catalog.prices.by_name(region).get(name)
+        changes = self._changes.get(name)
+        if not changes:
+            return price
         prices = [adjust_price(price, change) for change in changes]
         return min((price for price in prices if price is not None), default=None)
 

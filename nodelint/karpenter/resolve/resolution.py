@@ -82,6 +82,8 @@ class Resolution:
         self.unknown = unknown
         self.notes = notes
 
+    is_comparable: bool | None = None
+    """Whether the pool is known well enough to be compared with others. None before it is asked."""
     overlay_names: tuple[str, ...] = ()
     """The names of the NodeOverlays that are applied to this pool."""
     settled_overlays: tuple[str, ...] = ()
