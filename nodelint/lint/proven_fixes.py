@@ -80,7 +80,7 @@ class Prover:
     def __init__(self, request: LintRequest, build: Build, find_moved: FindMoved | None = None) -> None:
         self._request = request
         self._build = build
-        self.build_around: BuildAround | None = None
+        self.build_with_project: BuildAround | None = None
         """Renders changed files together with the files around them, which fixes may change as well."""
         self._find_moved = find_moved
         self._first: Inventory | None = None
@@ -163,7 +163,11 @@ class Prover:
         is_built = known is not None and bool(known.built or known.folder_files)
         # In an editor, files around those that are open are built with them.
         if known is None or is_built or len(known.files) != len(sources) or may_fill(sources):
-            return self.build_around(sources, around) if self.build_around and around else self._build(sources)
+            return (
+                self.build_with_project(sources, around)
+                if self.build_with_project and around
+                else self._build(sources)
+            )
         return Inventory(sources)
 
     def list_harmed(

@@ -149,7 +149,7 @@ class View:
 
             request = self.request._replace(context_sources=around)
             prover = Prover(request, build_again, find_moved)
-            prover.build_around = self._build_around
+            prover.build_with_project = self._build_around
             self._fixed[buffer.uri] = autofix.fix([buffer.source], request, judge=judge, prove=prover)
         return self._fixed[buffer.uri]
 
@@ -164,7 +164,7 @@ class View:
 
         sources = [buffer.source for buffer in self.buffers]
         prover = Prover(self.request, build_again, find_moved).begin(self.inventory, sources)
-        prover.build_around = self._build_around
+        prover.build_with_project = self._build_around
         tried = {id(source) for source in (*sources, *self.beside)}
         places = prover(sources, self.report).places
         return {_offer_key(result): _without_untried(result, tried) for result in places}
