@@ -1,4 +1,4 @@
-"""An object of Argo CD, Flux, helmfile or kustomize names a file or folder that the repository does not have.
+"""An object of Argo CD, Flux, helmfile or kustomize names a file, folder or parameter that does not exist.
 
 The tool refuses the object. It applies nothing of it, or keeps what is installed, so the cluster does not get the
 controller, the NodePool or the EC2NodeClass of the files.
@@ -8,6 +8,9 @@ relative to the folder of the chart. Argo CD reads the manifests in a folder. It
 `directory.recurse` is true. If an Application has values of Helm, its folder has to hold a Chart.yaml. A missing
 values file is no mistake with `ignoreMissingValuesFiles` (Flux), `ignoreMissingValueFiles` (Argo CD) or
 `missingFileHandler` (helmfile).
+
+If an ApplicationSet uses a parameter that its generators do not give, Argo CD writes `<no value>` in its place. With
+`goTemplateOptions: [missingkey=error]`, it creates no Application.
 
 The rule looks at objects that concern Karpenter: their text, their chart or their folder names it. It needs evidence
 that the object means the repository of these files: the same source with an existing path, or an existing path with a
@@ -64,14 +67,16 @@ _OBJECTS = re.compile("argoproj[.]io/|toolkit[.]fluxcd[.]io/")
         "https://fluxcd.io/flux/components/source/helmcharts/#values-files",
     ],
     mentions=list(_WORDS),
+    tags=["syntax"],
 )
 def check(source: Source, context: Context) -> Findings:
     others = context.run_files.files_with(_OBJECTS, around=True)
-    for missing in missing_sources.list_missing(source, others):
+    found = {(m.node.start, m.reason): m for m in missing_sources.list_missing(source, others)}
+    for missing in found.values():
         if missing.is_certain:
             yield Finding(
                 at=Span(source, missing.node.start, missing.node.end),
                 message=missing.reason,
                 note=missing.effect,
-                help="correct the path, or add what is missing",
+                help="correct the name, or add what is missing",
             )

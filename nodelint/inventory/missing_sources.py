@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.registry import TABLE
-from nodelint.model.gap import FilePlace, Gap
+from nodelint.model.gap import Gap, line_of
 
 if TYPE_CHECKING:
     from nodelint.forms.lib.missing_sources import MissingSource
@@ -27,12 +27,16 @@ def _may_name_paths(row: FormRow, source: Source) -> bool:
     return row.may_install(source.path, source.text) or any(word in source.text for word in words)
 
 
-def find_missing_sources(sources: Sequence[Source]) -> Iterator[Gap]:
-    """Yield a gap for each chart and folder that an object applies and that is not among the files."""
+def list_all_missing(sources: Sequence[Source]) -> Iterator[MissingSource]:
+    """Yield the missing paths in the objects of some files."""
     sources = [source for source in sources if any(_may_name_paths(row, source) for row in TABLE.rows)]
     for source in sources:
-        for missing in list_missing(source, sources):
-            if not missing.is_values:
-                line = source.position(missing.node.start).line
-                reason = f"{missing.reason}: what the {missing.by[1].split()[0]} makes of it is not known"
-                yield Gap(FilePlace(source.path, line), "chart", reason)
+        yield from list_missing(source, sources)
+
+
+def find_missing_sources(sources: Sequence[Source]) -> Iterator[Gap]:
+    """Yield a gap for each chart and folder that an object applies and that is not among the files."""
+    for missing in list_all_missing(sources):
+        if not missing.is_values:
+            reason = f"{missing.reason}: what the {missing.name.split()[0]} makes of it is not known"
+            yield Gap(line_of(missing.node), "chart", reason)

@@ -45,6 +45,7 @@ def unread_places(
     whole = {gap.subject for gap in unread.files}
     files = [_by_place(side) for side in sides]
     named = {place.subject.replace(" ", "/") for place in known}
+    lines = {(gap.at.source.text, gap.line) for gap in unread.files}
     seen: set[tuple[str, str, str]] = set()
     for number in (1, 0):
         report, mine, others = reports[number], files[number], files[1 - number]
@@ -65,6 +66,8 @@ def unread_places(
                 continue
             seen.add((place, label, reason))
             source, other = mine[place], others.get(place)
+            if (source.text, line) in lines:
+                continue
             at = _span_of_line(source, line)
             yield uncompared(at, label or source.path, reason, other is None or other.text != source.text)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -116,7 +117,10 @@ def write_form(tmp_path: Path, form: str, values: str | None) -> str:
 
 
 def lines_of(nodelint: Run, *args: str) -> list[str]:
-    return nodelint("check", "--format", "concise", "--select", "correctness", *args).stdout.splitlines()
+    """Return the lines of `check`, without those that a class is not among the files."""
+    done = nodelint("check", "--format", "concise", "--select", "correctness", *args)
+    lines = [*done.stdout.splitlines(), *done.stderr.splitlines()]
+    return [line for line in lines if "image-arch-mismatch" not in line]
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -185,3 +189,73 @@ def test_a_named_file_that_is_not_yaml(nodelint: Run, tmp_path: Path, text: str,
     done = nodelint("check", "--format", "json", "a.yaml")
     assert done.returncode == code
     assert [found["rule"] for found in json.loads(done.stdout)["findings"]] == ["yaml-syntax"] * code
+
+
+SET = APPLICATION_SET.replace("'../envs/{{.env}}.yaml'", "").replace("cpu: abc", "cpu: '{{.env}}'")
+KUSTOMIZATION = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: nodes, namespace: flux-system}
+spec:
+  path: ./overlays/prod
+  sourceRef: {kind: GitRepository, name: fleet}
+  targetNamespace: karpenter
+"""
+OVERLAY = {"overlays/prod/kustomization.yaml": "resources: [../../base]\nnamePrefix: x-\n"}
+OVERLAY |= {"base/kustomization.yaml": "resources: [p.yaml]\n", "base/p.yaml": POOL}
+RELEASE = HELM_RELEASE.replace("      valuesFiles: [./envs/prod.yaml]\n", "").replace("abc", '"10"')
+APP = APPLICATION.replace("      valueFiles: [../envs/prod.yaml]\n", "").replace("abc", '"10"')
+REFERENCES = {
+    "chart of a HelmRelease": ({**CHART, "r.yaml": RELEASE}, "r.yaml:7", "chart: ./chart", "chart: ./chrt"),
+    "path of a Kustomization": ({**OVERLAY, "r.yaml": KUSTOMIZATION}, "r.yaml:5", "overlays/prod", "overlays/prd"),
+    "path of an Application": ({**CHART, "r.yaml": APP}, "r.yaml:7", "path: chart", "path: charts"),
+    "path of a set": ({**CHART, "r.yaml": SET}, "r.yaml:10", "path: chart", "path: charts"),
+    "parameter of a set": ({**CHART, "r.yaml": SET}, "r.yaml:12", "{{.env}}", "{{.envs}}"),
+    "chart of a helmfile": ({**CHART, "helmfile.yaml": HELMFILE.replace("envs/prod.yaml, {cpu: abc}", "")},
+                            "helmfile.yaml:2", "./chart", "./charts"),
+    "resource": ({**OVERLAY, "r.yaml": KUSTOMIZATION}, "base/kustomization.yaml:1", "p.yaml", "p.yml"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", REFERENCES)
+def test_a_reference_that_leads_nowhere(nodelint: Run, tmp_path: Path, kind: str) -> None:
+    """`check` names it, and for `plan` nothing of what the object applied is deleted or changed."""
+    files, place, old, new = REFERENCES[kind]
+    path = place.partition(":")[0]
+    for side in ("old", "new"):
+        write_files(tmp_path / side, {".git/HEAD": "", **files})
+    lines = lines_of(nodelint, "old")
+    assert not any("missing-source" in line or line.startswith("Skipped") for line in lines)
+    same = nodelint("plan", "--old", "old", "new").stdout
+    assert "Not compared" not in same and "No node is replaced" in same, same
+    write_files(tmp_path / "new", {path: files[path].replace(old, new)})
+    lines = [re.sub(r"^(?:Skipped|nodelint): ", "", line) for line in lines_of(nodelint, "new")]
+    assert any(line.startswith(f"new/{place}:") for line in lines), lines
+    done = nodelint("plan", "--old", "old", "new")
+    assert done.returncode == 1 and "Not compared" in done.stdout
+    assert place in done.stdout or kind == "resource"
+    printed = " ".join(done.stdout.split())
+    for false in ("deleted", "new: it has no nodes", "instance types", "is gone", "changed without"):
+        assert false not in printed, printed
+
+
+def test_a_path_of_another_repository_is_not_known(nodelint: Run, tmp_path: Path) -> None:
+    """Nothing shows that the GitRepository is this one: the path may exist there."""
+    write_files(tmp_path, {".git/HEAD": "", **CHART, "r.yaml": RELEASE.replace("./chart", "./deploy/karpenter")})
+    lines = lines_of(nodelint)
+    assert not any("missing-source" in line for line in lines)
+    assert any(line.startswith("Skipped: r.yaml:7: the repository has no folder") for line in lines)
+    write_files(tmp_path, {"s.yaml": RELEASE.replace("name: c,", "name: d,")})
+    assert any(line.startswith("r.yaml:7:14: error[missing-source]") for line in lines_of(nodelint))
+
+
+@pytest.mark.parametrize(
+    ("code", "count"),
+    [("{{.env}}", 0), ("{{.other}}", 1), ("{{ if .other }}1{{ end }}", 0), ("{{ default 1 .other }}", 0)],
+)
+def test_a_parameter_that_only_some_elements_have(nodelint: Run, tmp_path: Path, code: str, count: int) -> None:
+    text = SET.replace("{env: prod}", "{env: prod, other: 1}, {env: dev}").replace("'{{.env}}'", f"'{code}'")
+    write_files(tmp_path, {".git/HEAD": "", **CHART, "r.yaml": text})
+    assert len([line for line in lines_of(nodelint) if "no generator gives" in line]) == count
+    write_files(tmp_path, {"r.yaml": text.replace("{list:", "{clusters: {}}, {list:")})
+    assert not any("no generator gives" in line for line in lines_of(nodelint)), "a cluster may give it"

@@ -7,9 +7,11 @@ import re
 from collections.abc import Iterator, Sequence
 
 from nodelint.base.types import TYPE_CHECKING
+from nodelint.forms.argocd.application_sets import list_unset_parameters
 from nodelint.forms.argocd.charts import ARGO, list_sources_of, list_specs, name_applier, skips_missing
 from nodelint.forms.lib.missing_sources import PLAIN_PATH, MissingSource, RepositoryNames, concerns_karpenter
 from nodelint.forms.lib.values import read
+from nodelint.model.messages import did_you_mean
 from nodelint.text.missing import items_of, text_of
 from nodelint.text.reading import nodes_of
 
@@ -34,14 +36,23 @@ def list_missing(source: Source, sources: Sequence[Source]) -> Iterator[MissingS
     tree = RepositoryNames(source, sources)
     own: set[tuple[str, str]] | None = None
     for root in nodes_of(source):
-        for spec in list_specs(root, read) if text_of(root.get("apiVersion")).startswith(ARGO) else ():
+        if not text_of(root.get("apiVersion")).startswith(ARGO):
+            continue
+        text = _text_about(root)
+        unset, no_value = _explain_unset(root)
+        for number, spec in enumerate(list_specs(root, read)):
             by = os.path.abspath(source.path), name_applier(root, spec)
             parts = list(list_sources_of(spec))
-            for origins, node, reason in _check(root, parts, tree):
+            for node, reason in unset.get(number, ()):
+                paths = (text_of(part.get("path")) for part in parts)
+                if concerns_karpenter(text) or any(path and tree.holds_karpenter(path) for path in paths):
+                    yield MissingSource(node, reason, no_value, True, by, " ".join(by[1].split()[:2]), True)
+            for origins, node, reason in _check(text, parts, tree):
                 own = {origin for file in sources for origin in _list_own(file, tree)} if own is None else own
-                is_certain = origins <= own or ("(did you mean" in reason and all(o[1] == "" for o in origins))
+                is_newest = all(revision == "" for _, revision in origins)
+                is_certain = origins <= own or (is_newest and tree.is_misspelled(text_of(node)))
                 is_values = all(node is not part.get("path") for part in parts)
-                yield MissingSource(node, reason, _EFFECT, is_certain, by, is_values)
+                yield MissingSource(node, reason, _EFFECT, is_certain, by, " ".join(by[1].split()[:2]), is_values)
 
 
 def _origin_of(part: Node) -> tuple[str, str]:
@@ -64,10 +75,34 @@ _Fault = tuple[set[tuple[str, str]], "Node", str]
 """The sources whose files count, the place of a path that does not exist, and the reason why Argo CD fails."""
 
 
-def _check(root: Node, parts: Sequence[Node], tree: RepositoryNames) -> Iterator[_Fault]:
+def _explain_unset(root: Node) -> tuple[dict[int, list[tuple[Node, str]]], str]:
+    """Return the parameters that Applications of a set do not have, by their number, and what Argo CD does then."""
+    found: dict[int, list[tuple[Node, str]]] = {}
+    if text_of(root.get("kind")) != "ApplicationSet":
+        return found, ""
+    generators = root.find("spec", "generators")
+    keys = {entry.name or "" for node in generators.walk() for entry in node.entries} if generators else set()
+    for number, node, name in list_unset_parameters(root, read):
+        near = did_you_mean(name, keys, 0.75)
+        found.setdefault(number, []).append((node, f"no generator gives the parameter `{name}` a value{near}"))
+    is_error = "missingkey=error" in map(text_of, items_of(root.find("spec", "goTemplateOptions")))
+    go = root.find("spec", "goTemplate")
+    if is_error:
+        return found, "Argo CD creates no Application"
+    return found, "Argo CD writes `<no value>`" if go is not None and go.value is True else "Argo CD keeps the code"
+
+
+def _text_about(root: Node) -> str:
+    """Return the text of an object without the addresses of repositories: these say nothing about it."""
     text = root.source.text[root.start : root.end]
-    for address in {text_of(part.get("repoURL")) for part in parts if part.get("chart") is None}:
-        text = text.replace(address, "")  # the name of the repository says nothing about the Application
+    for node in root.walk():
+        for entry in node.entries:
+            if entry.name == "repoURL" and node.get("chart") is None:
+                text = text.replace(text_of(entry.value) or "\0", "")
+    return text
+
+
+def _check(text: str, parts: Sequence[Node], tree: RepositoryNames) -> Iterator[_Fault]:
     for part in parts:
         node, path = part.get("path"), text_of(part.get("path"))
         if node is not None and PLAIN_PATH.fullmatch(path) and part.get("plugin") is None:

@@ -29,9 +29,11 @@ def list_missing(source: Source, sources: Sequence[Source]) -> Iterator[MissingS
     for root in nodes_of(source):
         for node, reason in _check(root, tree):
             own = {name for file in sources for name in _list_own(file, tree)} if own is None else own
-            is_certain = _name_repository(root) in own or "(did you mean" in reason
+            is_certain = _name_repository(root) in own or tree.is_misspelled(text_of(node))
             effect = _APPLIES_NOTHING if is_kustomization(root) else _KEEPS_RELEASE
-            yield MissingSource(node, reason, effect, is_certain, name_object(root), node is not _find_path(root))
+            name = f"{text_of(root.get('kind'))} {text_of(root.find('metadata', 'name'))}"
+            is_values = node is not _find_path(root)
+            yield MissingSource(node, reason, effect, is_certain, name_object(root), name, is_values)
 
 
 def _list_own(source: Source, tree: RepositoryNames) -> Iterator[str]:

@@ -74,4 +74,4 @@ def list_missing(source: Source, sources: Sequence[Source]) -> Iterator[MissingS
                 reason = tree.explain_file(path, written) if written and PLAIN_PATH.fullmatch(written) else ""
                 if reason:
                     by = os.path.abspath(source.path), f"helmCharts {name}"
-                    yield MissingSource(node, reason, "kustomize does not build the overlay", True, by, True)
+                    yield MissingSource(node, reason, "kustomize does not build the overlay", True, by, by[1], True)

@@ -23,6 +23,8 @@ PLAIN_PATH = re.compile(r"/?(?:[\w@.-]+/)*[\w@.-]+/?")
 """A path without a pattern or a placeholder."""
 _OUTWARD = re.compile(rb"(?:\.\./)+[\w./-]+")
 _ENDINGS = (".yaml", ".yml", ".json", ".tpl", ".tftpl")
+_ALIKE = 0.75
+"""How similar a missing name and an existing one are, as a ratio of difflib, if the name is spelled wrong."""
 _MOST_FILES = 300
 """The most files of a folder that are searched for Karpenter's name."""
 _LARGEST = 1 << 20
@@ -36,6 +38,7 @@ class MissingSource(NamedTuple):
     - `effect`: what the tool does, as a sentence without its full stop.
     - `is_certain`: the path counts in this repository. Otherwise, it may be a path of another one.
     - `by`: the absolute path of the file of the object that names it, and the object's name, as in `InstallChart`.
+    - `name`: the kind and name of the object, as in `FolderUse`.
     - `is_values`: it is a values file, without which the release is judged.
     """
 
@@ -44,6 +47,7 @@ class MissingSource(NamedTuple):
     effect: str
     is_certain: bool = True
     by: tuple[str, str] = ("", "")
+    name: str = ""
     is_values: bool = False
 
 
@@ -79,10 +83,18 @@ class RepositoryNames:
             before = "/".join(steps[:number])
             if self.exists("/".join([*steps[: number + 1]])):
                 continue
-            near = nearest_name(step, self.names(before or os.curdir))
+            near = nearest_name(step, self.names(before or os.curdir), _ALIKE)
             found = os.path.join(before, near, *steps[number + 1 :]).replace(os.sep, "/") if near else ""
             return found if found and self.exists(found) else ""
         return ""
+
+    def is_misspelled(self, path: str) -> bool:
+        """Return whether a missing path has a letter too many or too few.
+
+        Names of equal length, such as `eu-west-1` and `us-west-1`, may be those of other environments elsewhere.
+        """
+        near = self.suggest(path)
+        return near != "" and len(near) != len(os.path.normpath(path.strip("/")))
 
     def holds_karpenter(self, path: str) -> bool:
         """Return whether a file in a folder names Karpenter, or one in the folders that its kustomization uses."""
