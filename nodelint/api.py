@@ -32,7 +32,7 @@ behaviour do not change within a major version; everything else in the package m
 | `type_names` | instance types that the catalogue lacks: newer, sold elsewhere, ended |
 | `terraform_blocks` | the texts of a Terraform file's resource and module blocks |
 | `terraform_trace` | the resource or module from which a Terraform expression gets its value |
-| `missing_sources` | sources of Argo CD Applications that the repository does not have |
+| `missing_sources` | paths in objects of Argo CD, Flux, helmfile and kustomize that the repository does not have |
 | `module_folder` | a Terraform folder: its declarations, and the modules that it calls |
 | `resource_arguments` | missing and unknown arguments of Terraform resources around Karpenter |
 | `cluster_access` | Terraform clusters whose creator gets no access |
@@ -79,7 +79,6 @@ if TYPE_CHECKING:
     from nodelint.ec2 import catalog, questions, snapshot, type_names, type_set
     from nodelint.ec2.facts import AwsFacts, Missing
     from nodelint.ec2.type_set import TypeSet
-    from nodelint.forms.argocd import missing_sources
     from nodelint.forms.terraform import (
         cluster_access,
         first_nodes,
@@ -94,6 +93,7 @@ if TYPE_CHECKING:
         terraform_blocks,
         terraform_trace,
     )
+    from nodelint.inventory import missing_sources
     from nodelint.karpenter import (
         controller,
         controller_settings,
@@ -232,7 +232,6 @@ _MODULES = {
         "type_names",
         "type_set",
     ),
-    "nodelint.forms.argocd": ("missing_sources",),
     "nodelint.forms.terraform": (
         "cluster_access",
         "first_nodes",
@@ -247,6 +246,7 @@ _MODULES = {
         "terraform_blocks",
         "terraform_trace",
     ),
+    "nodelint.inventory": ("missing_sources",),
     "nodelint.karpenter": (
         "controller",
         "controller_settings",

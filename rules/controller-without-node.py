@@ -86,18 +86,18 @@ def check(source: Source, context: Context) -> Findings:
             continue
         blocks = context.run_files.terraform
         nodes = first_nodes.find_first_nodes(source.path, blocks)
-        if nodes is None or nodes.has_fargate or nodes.count >= wanted:
+        if nodes is None or nodes.has_fargate or nodes.total >= wanted:
             continue
         if any(_OTHER_SCALER.search(block.text) for block in blocks.list_beside_in_root(source.path)):
             continue
         at = controller_settings.place_in(source, context.files, install, replicas)
         if at is not None:
-            created = "one node" if nodes.count else "no node"
+            created = "one node" if nodes.total else "no node"
             yield Finding(
                 at=at,
                 message=f"the controller has {wanted} replica{'s' * (wanted > 1)}, but Terraform creates {created}",
-                severity=None if nodes.count else "warning",
+                severity=None if nodes.total else "warning",
                 also=[Also(nodes.at, "the nodes of the controller")],
                 note="each replica needs a node that Karpenter did not launch",
-                help=f"create {wanted} nodes" if nodes.count else "create a node group or a Fargate profile",
+                help=f"create {wanted} nodes" if nodes.total else "create a node group or a Fargate profile",
             )

@@ -1,11 +1,20 @@
-"""An Application of Argo CD names a file or folder that the repository does not have.
+"""An object of Argo CD, Flux, helmfile or kustomize names a file, folder or parameter that does not exist.
 
-Argo CD cannot render the Application, or applies nothing of it, so the cluster gets no controller, no NodePool or no
-EC2NodeClass. Argo CD reads the manifests in a folder. It reads those in its subfolders only if `directory.recurse` is
-true. If an Application has values of Helm, its folder has to hold a Chart.yaml.
+The tool refuses the object. It applies nothing of it, or keeps what is installed, so the cluster does not get the
+controller, the NodePool or the EC2NodeClass of the files.
 
-The rule looks at Applications that concern Karpenter, if another Application shows that the address and the revision
-are those of these files. It ignores paths with patterns and placeholders.
+Paths in Flux objects and their `valuesFiles` are relative to the top of the repository. In Argo CD, `valueFiles` are
+relative to the folder of the chart. Argo CD reads the manifests in a folder. It reads those in its subfolders only if
+`directory.recurse` is true. If an Application has values of Helm, its folder has to hold a Chart.yaml. A missing
+values file is no mistake with `ignoreMissingValuesFiles` (Flux), `ignoreMissingValueFiles` (Argo CD) or
+`missingFileHandler` (helmfile).
+
+If an ApplicationSet uses a parameter that its generators do not give, Argo CD writes `<no value>` in its place. With
+`goTemplateOptions: [missingkey=error]`, it creates no Application.
+
+The rule looks at objects that concern Karpenter: their text, their chart or their folder names it. It needs evidence
+that the object means the repository of these files: the same source with an existing path, or an existing path with a
+similar name. It ignores paths with patterns and placeholders.
 
 There is no fix: only the author knows whether the path is wrong or a file is missing.
 
@@ -40,7 +49,12 @@ spec:
 ```
 """
 
+import re
+
 from nodelint.api import Context, Finding, Findings, Source, Span, missing_sources, rule
+
+_WORDS = ("argoproj.io/", "toolkit.fluxcd.io/", "releases:", "helmCharts")
+_OBJECTS = re.compile("argoproj[.]io/|toolkit[.]fluxcd[.]io/")
 
 
 @rule(
@@ -50,17 +64,19 @@ from nodelint.api import Context, Finding, Findings, Source, Span, missing_sourc
     source=[
         "https://argo-cd.readthedocs.io/en/stable/user-guide/directory/",
         "https://argo-cd.readthedocs.io/en/stable/user-guide/helm/#values-files",
+        "https://fluxcd.io/flux/components/source/helmcharts/#values-files",
     ],
-    mentions=["argoproj.io/"],
+    mentions=list(_WORDS),
+    tags=["syntax"],
 )
 def check(source: Source, context: Context) -> Findings:
-    if source.built is not None:
-        return
-    others = context.run_files.files_with("argoproj.io/", around=True)
-    for missing in missing_sources.list_missing(source, others):
-        yield Finding(
-            at=Span(source, missing.node.start, missing.node.end),
-            message=missing.reason,
-            note="the Application is not rendered, or applies nothing",
-            help="correct the path, or add what is missing",
-        )
+    others = context.run_files.files_with(_OBJECTS, around=True)
+    found = {(m.node.start, m.reason): m for m in missing_sources.list_missing(source, others)}
+    for missing in found.values():
+        if missing.is_certain:
+            yield Finding(
+                at=Span(source, missing.node.start, missing.node.end),
+                message=missing.reason,
+                note=missing.effect,
+                help="correct the name, or add what is missing",
+            )

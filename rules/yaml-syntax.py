@@ -157,7 +157,8 @@ _LONGEST = 200_000
 
 def _mends(source: Source, changes: list[Edit]) -> bool:
     """Return whether nodelint can read more of a file after these edits."""
-    return len(Source.from_text(source.path, edits.apply(source.text, changes)).problems) < len(source.problems)
+    text = edits.apply(source.text, changes)
+    return len(Source.from_text(source.path, text, source.also).problems) < len(source.problems)
 
 
 def _lines(text: str) -> Iterator[re.Match[str]]:

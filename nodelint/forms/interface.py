@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from nodelint.forms.input_text import InputText, RemoteUse
     from nodelint.forms.lib.chart_values import RepositoryTree
     from nodelint.forms.lib.controller_install import ControllerFiles
+    from nodelint.forms.lib.missing_sources import MissingSource
     from nodelint.forms.lib.unread_inputs import UnreadInputs
     from nodelint.forms.requests import AddressMove, ApplyFolder, BlockAddress, FolderUse, InstallChart, ObjectOwner
     from nodelint.model.controller_settings import ControllerInstall
@@ -227,6 +228,9 @@ class Form(Protocol):
 
     def find_hidden_values(self, root: Node, charts: Collection[str], sources: Mapping[str, Source]) -> Iterator[Gap]:
         """Yield a gap for each place that passes unreadable values to one of the charts."""
+
+    def list_missing(self, source: Source, sources: Sequence[Source]) -> Iterator[MissingSource]:
+        """Yield the paths in a file's objects that the repository does not have. `sources` are files like it."""
 
     def find_remote_values(self, sources: Sequence[Source]) -> Iterator[Gap]:
         """Yield a gap for values with pools and classes for remote modules or charts, in the form's own files."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from nodelint.forms.registry import FormRow
     from nodelint.forms.rendered import Built
     from nodelint.model.manifest import Object
-    from nodelint.text import Source
+    from nodelint.text import Source, SourceText
 
 
 _LARGEST = 1 << 20
@@ -38,12 +38,14 @@ class Inventory(NamedTuple):
     - `gaps`: inputs that could not be read or rendered: overlays, values of charts and modules that are elsewhere,
       and inputs skipped because of limits.
     - `folder_files`: the paths of kustomizations and other files that represent a folder.
+    - `broken`: values files with a syntax error that are needed, whatever they mention.
     """
 
     files: Sequence[Source]
     built: Sequence[Built] = ()
     gaps: Sequence[Gap] = ()
     folder_files: Sequence[str] = ()
+    broken: Sequence[SourceText] = ()
 
     @property
     def sources(self) -> list[Source]:
@@ -163,6 +165,10 @@ def _list_remote_values(files: Sequence[Source], built: Sequence[Built]) -> tupl
     The code for this is loaded only if there may be such a file.
     """
     found: list[Gap] = []
+    if any(map(_may_name_paths, files)):
+        from nodelint.inventory.missing_sources import find_missing_sources
+
+        found += find_missing_sources(files)
     if any(
         "kind:" not in file.text or any(row.may_install(file.path, file.text) for row in TABLE.rows) for file in files
     ):
@@ -174,6 +180,14 @@ def _list_remote_values(files: Sequence[Source], built: Sequence[Built]) -> tupl
             with _noted(files, row):
                 found += row.load().find_remote_values(files)
     return tuple(found)
+
+
+def _may_name_paths(file: Source) -> bool:
+    """Return whether a file may have objects that name charts and folders of the repository."""
+    for row in TABLE.rows:
+        if row.may_install(file.path, file.text) or (row.kinds and any(word in file.text for word in row.words)):
+            return True
+    return False
 
 
 def may_fill(files: Sequence[Source]) -> bool:
@@ -209,7 +223,8 @@ def note_unread(found: Discovery, inventory: Inventory) -> Inventory:
 
 
 def _with_gaps(inventory: Inventory, notes: LeftOutNotes) -> Inventory:
-    return inventory._replace(gaps=tuple(dict.fromkeys((*inventory.gaps, *notes.found))))
+    gaps = tuple(dict.fromkeys((*inventory.gaps, *notes.found)))
+    return inventory._replace(gaps=gaps, broken=(*inventory.broken, *notes.broken.values()))
 
 
 def build_found(found: Discovery, each_release: bool = False) -> Inventory:
@@ -220,6 +235,11 @@ def build_found(found: Discovery, each_release: bool = False) -> Inventory:
 
 
 def _read_and_build(found: Discovery, each_release: bool) -> Inventory:
+    for source in found.sources if found.named else ():
+        if source.problems and source.path in found.named and source.path.endswith((".yaml", ".yml")):
+            from nodelint.forms.lib.values import read_broken
+
+            read_broken(source)  # whoever names a file wants to know that it is not YAML
     read_needed_files(found, each_release)
     inventory = build(found.sources, list_folder_files(found), each_release)
     if found.also is None:  # only a caller that asks for workloads reports workloads that are not known
@@ -228,11 +248,22 @@ def _read_and_build(found: Discovery, each_release: bool) -> Inventory:
         from nodelint.forms.rendered import find_parts
 
         found.sources += find_parts(inventory.built, found)
+    if inventory.broken:
+        _add_broken(found, inventory.broken)
     if found.read_with:
         read_with = {os.path.abspath(path) for path in found.read_with}
         for source in found.sources:
             source.is_editable = os.path.abspath(source.path) not in read_with
     return inventory
+
+
+def _add_broken(found: Discovery, broken: Sequence[SourceText]) -> None:
+    """Add values files with a syntax error to the sources, so that findings report it."""
+    from nodelint.text import Source
+
+    paths = {os.path.abspath(source.path) for source in broken}
+    found.sources[:] = [source for source in found.sources if os.path.abspath(source.path) not in paths]
+    found.sources += [source for source in broken if isinstance(source, Source)]
 
 
 def read_needed_files(found: Discovery, each_release: bool = False) -> None:

@@ -277,8 +277,15 @@ def own_keys(pools: Iterable[NodePool]) -> set[str]:
 
 
 def _is_whole(found: Discovery) -> bool:
-    """Return whether the run covers the whole repository of its sources and could read all of it."""
+    """Return whether the run covers the whole repository of its sources, and could read all of it.
+
+    A chart, folder or values file that is missing may give further pools.
+    """
+    from nodelint.inventory.missing_sources import list_all_missing
+
     if found.unreadable or any(source.problems for source in found.sources):
+        return False
+    if next(list_all_missing(found.sources), None) is not None:
         return False
     for place in {os.path.dirname(source.path) for source in found.sources}:
         root = repository(os.path.abspath(place))

@@ -130,7 +130,7 @@ def _find_gaps(was: Read, new: Read, settings: Settings, plan: Plan, unread: Unr
     yield from find_changed_inputs(was, new, plan)
     yield from find_changed_variables(was, new, plan, unread)
     yield from find_changed_gaps(was, new, plan, unread)
-    yield from find_gone_appliers(was, new)
+    yield from find_gone_appliers(was, new, {gap.subject for gap in unread.files})
     # A block in a file that one side cannot read may still exist.
     lost = {os.path.normpath(os.path.join(side.root, gap.subject)) for side in (was, new) for gap in unread.files}
     for gap in find_recreated(was, new):

@@ -19,7 +19,7 @@ from nodelint.plan.uncompared import uncompared
 from nodelint.text import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
     from nodelint.plan.read_side import Read
 
@@ -99,14 +99,20 @@ _Objects = dict[str, list[_Places]]
 """The files of all pools and classes, relative to the root, by kind and name."""
 
 
-def find_gone_appliers(was: Read, new: Read) -> Iterator[Gap]:
+def find_gone_appliers(was: Read, new: Read, refused: Set[str] = frozenset()) -> Iterator[Gap]:
     """Yield the appliers that are removed or change, for objects on both sides: the cluster may lose these
     objects.
+
+    `refused` are names of appliers, and folders, that a side refuses or cannot render: the plan reports them already.
     """
-    before = list_appliers(was) if _may_apply(was) else []
+    before, after = (
+        [applier for applier in list_appliers(side) if refused.isdisjoint((applier.name, applier.place))]
+        if _may_apply(was)
+        else []
+        for side in (was, new)
+    )
     if not before:
         return
-    after = list_appliers(new)
     sides = (before, list_places(was)), (after, list_places(new))
     keys = {applier.key for applier in after}
     gone = list({applier.key: applier for applier in before if applier.key not in keys}.values())

@@ -47,6 +47,7 @@ def unread_places(
     unjudged = [list(list_unjudged(report)) for report in reports]
     stated = [_group_reasons(rows, side) for rows, side in zip(unjudged, sides, strict=True)]
     named = {place.subject.replace(" ", "/") for place in known}
+    lines = {(gap.at.source.text, gap.line) for gap in unread.files}
     seen: set[tuple[str, str, str]] = set()
     for number in (1, 0):
         mine, others = files[number], files[1 - number]
@@ -66,6 +67,8 @@ def unread_places(
                 continue
             seen.add((place, label, reason))
             source, other = mine[place], others.get(place)
+            if (source.text, line) in lines:
+                continue
             at = _span_of_line(source, line)
             differs = other is None or other.text != source.text
             # With the same text, another file may make the gap matter more on one side.

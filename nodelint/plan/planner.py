@@ -182,7 +182,7 @@ class Planner:
         changed = {id(place.at): self.written.lead_gap(place) for place in of_templates([*ours, *classes])}
         pools = [self._pool_or_gap(pair, changed) for pair in ours if id(_name_node(pair)) not in skipped]
         uncompared = [
-            *(unread_object(pair, self.gaps[id(pair.new or pair.old)]) for pair in unread),
+            *dict.fromkeys(unread_object(pair, self.gaps[id(pair.new or pair.old)]) for pair in unread),
             *lost,
             *began,
             *foreign_objects(pair for pair in (*both, *of_auto_mode) if id(pair) not in compared),

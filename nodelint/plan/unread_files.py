@@ -13,6 +13,7 @@ from nodelint.forms.registry import TABLE
 from nodelint.model.finding import Span
 from nodelint.model.gap import FilePlace, Gap
 from nodelint.plan.read_side import is_lost
+from nodelint.plan.refused_appliers import find_refused, match_refused
 from nodelint.plan.unread import UnreadFiles, unread_file
 from nodelint.text import Source
 from nodelint.text.source import YAML_NAMES
@@ -43,12 +44,20 @@ def find_unread_files(was: Read, new: Read) -> UnreadFiles:
     for side, other in (sides, sides[::-1]):
         for found in side.list_unbuilt(other):
             unread.setdefault((side.number, found.subject), found)
+    refused = find_refused((was, new))
     files = [*unread.values()]
-    if not files:
+    if not files and not refused:
         return UnreadFiles()
     of_builds = {id(built): cause for side in sides for built, cause in side.match_builds(files)}
+    of_builds |= {id(built): cause for built, cause in match_refused(refused, (was, new))}
     of_paths = [dict(mine.match_paths(files, other, of_builds)) for mine, other in (sides, sides[::-1])]
-    of_sides = [[gap for (side, _), gap in unread.items() if side == number] for number in (0, 1)]
+    of_sides = [
+        [
+            *(gap for (side, _), gap in unread.items() if side == number),
+            *(applier.gap for applier in refused if applier.side == number),
+        ]
+        for number in (0, 1)
+    ]
     return UnreadFiles(of_sides, of_builds, of_paths, [is_lost(read) for read in (was, new)])
 
 
@@ -135,6 +144,9 @@ class _Side:
         source, fault = find_fault(self._whole(path), data)
         if fault is not None and "{{" in source.text and other._is_template(path):
             fault = None
+        row = next((row for row in TABLE.rows if os.path.basename(path) in row.names), None)
+        if fault is None and row is not None:
+            fault = row.load().find_missing_path(source)
         if fault is not None:
             return self._unread(path, source, fault.offset, fault.message)
         gaps = self._list_gaps(path)
@@ -191,6 +203,8 @@ class _Side:
         """Yield the rendered manifests with an input that a side cannot read, each with its gap."""
         for built in self.builds:
             parts = {self.below(part) for part in (*built.parts, built.cluster)}
+            # A controller's manifest is named after the object: its overlay is the folder of a kustomization.
+            parts |= {os.path.dirname(part) for part in parts if os.path.basename(part) in TABLE.names}
             cause = self._match(parts, built.cluster, files)
             if cause is not None:
                 yield built, cause

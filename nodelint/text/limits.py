@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from nodelint.model.gap import Gap
+    from nodelint.text import SourceText
 
     _T = TypeVar("_T")
 
@@ -30,6 +31,8 @@ class LeftOutNotes:
     def __init__(self, make: Callable[[str, int, str, str], Gap]) -> None:
         self._make = make
         self.found: dict[Gap, None] = {}
+        self.broken: dict[str, SourceText] = {}
+        """The values files that are needed and have a syntax error, by path."""
 
     def add(self, path: str, line: int, reason: str, fault: str) -> None:
         """Record inputs that are skipped. `path` and `line` are the place that names them."""
@@ -52,6 +55,12 @@ def note_left_out(path: str, reason: str, line: int = 1, fault: str = "") -> Non
     if _open:
         shown = os.path.relpath(path).replace(os.sep, "/") if os.path.isabs(path) else path
         _open[-1].add(shown, line, reason, fault)
+
+
+def note_broken(sources: Iterable[SourceText]) -> None:
+    """Record values files with a syntax error (see `forms.lib.values.read_broken`), which releases need."""
+    for source in sources if _open else ():
+        _open[-1].broken.setdefault(os.path.abspath(source.path), source)
 
 
 def note_more(path: str, number: int, most: int, what: str, line: int = 1) -> None:

@@ -18,6 +18,9 @@ from nodelint.text.yaml.compose import compose
 if TYPE_CHECKING:
     from nodelint.text.embedded_regions import Reading
 
+WHOLE_FILE = "(?:)"
+"""The pattern `also` of a file that is read whatever it mentions, because an object needs its values."""
+
 LARGEST_DOCUMENT = 5_000_000
 """The most characters of a document that is parsed. etcd stores no object above 1.5 MB."""
 
@@ -180,7 +183,10 @@ class Source(SourceText):
         """Return whether the document at an offset holds Karpenter objects, or would if it could be parsed.
 
         Many other documents mention Karpenter, in an affinity or a comment. Their syntax errors are not reported.
+        Those of a values file that is needed for an object are.
         """
+        if self.also == WHOLE_FILE:
+            return True
         pattern = re.compile(_OURS)
         for document in self.documents:
             if document.start <= offset <= document.end and pattern.search(self.text, document.start, document.end):

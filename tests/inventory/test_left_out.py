@@ -275,7 +275,7 @@ LIMITS = {
         model/kubectl_errors.py:_LONGEST_STATUS forms/helm/named_files.py:_LARGEST files/discover.py:_LARGEST
         forms/terraform/controller_releases.py:_LARGEST model/iam_statements.py:_LARGEST
         files/git/old_revision.py:_LARGEST plan/releases.py:_LARGEST releases/siblings.py:_LARGEST
-        files/related.py:_LARGEST
+        files/related.py:_LARGEST forms/lib/missing_sources.py:_LARGEST
     """,
     # a report shows fewer than there are, and counts the rest
     SHOWN: """
@@ -316,6 +316,7 @@ LIMITS = {
     """,
     # where something is looked for, or what counts as one cluster: no input that is named is left out
     GUESS: """
+        forms/lib/missing_sources.py:_MOST_FILES
         lsp/reached_fields.py:_MOST forms/kustomize/kustomizations.py:_MOST_WALKED
         forms/terraform/module_folder.py:_MOST_REPEATED forms/terraform/helm_provider.py:_MOST_FOLDERS
         forms/terraform/karpenter_roots.py:_MOST_FOLDERS

@@ -10,12 +10,13 @@ from __future__ import annotations
 from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
     from nodelint.forms.input_text import InputText
     from nodelint.forms.interface import FormRun
     from nodelint.forms.lib.chart_values import RepositoryTree
     from nodelint.forms.lib.controller_install import ControllerFiles
+    from nodelint.forms.lib.missing_sources import MissingSource
     from nodelint.forms.lib.unread_inputs import UnreadInputs
     from nodelint.forms.requests import FolderUse, InstallChart
     from nodelint.model.controller_settings import ControllerInstall
@@ -69,3 +70,10 @@ def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
     from nodelint.forms.argocd import kustomizations
 
     return kustomizations.list_applied_folders(files)
+
+
+def list_missing(source: Source, sources: Sequence[Source]) -> Iterator[MissingSource]:
+    """Yield the paths of Applications in a file that the repository does not have."""
+    from nodelint.forms.argocd import missing_sources
+
+    return missing_sources.list_missing(source, sources)

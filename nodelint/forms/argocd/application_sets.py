@@ -103,6 +103,35 @@ def list_unread_generators(root: Node) -> Iterator[Node]:
             yield generator
 
 
+def list_unset_parameters(root: Node, read_file: ReadFile) -> Iterator[tuple[int, Node, str]]:
+    """Yield the uses of a parameter that an Application does not have: its number, the text, and the parameter.
+
+    Nothing if the parameters of a generator are not all in the files, and for code that tests them.
+    """
+    spec = root.find("spec", "template", "spec")
+    if spec is None or next(list_unread_generators(root), None) is not None:
+        return
+    go = root.find("spec", "goTemplate")
+    pattern = _GO_PARAMETER if go is not None and go.value is True else _PLAIN_PARAMETER
+    uses = [
+        (node, name)
+        for node in spec.walk()
+        if node.kind == "scalar" and "{{" in node.text and not re.search(_TESTS, node.text)
+        for name in re.findall(pattern, node.text)
+    ]
+    try:
+        given = islice(_list_parameters(root.find("spec", "generators"), read_file, WorkBudget(_MOST_STEPS)), 1000)
+        for number, parameters in enumerate(given if uses else ()):
+            yield from ((number, node, name) for node, name in uses if parameters and name not in parameters)
+    except BudgetSpent:
+        return
+
+
+_GO_PARAMETER = r"\{\{-?\s*\.([A-Za-z_]\w*)(?:\.\w+)*\s*-?\}\}"
+_PLAIN_PARAMETER = r"\{\{\s*([A-Za-z_][\w-]*)(?:\.[\w.-]+)?\s*\}\}"
+_TESTS = r"\{\{-?\s*(?:if|with|range|else|define|block|template|end)\b"
+
+
 def _filled(node: Node, parameters: Mapping[str, Node], templates: bool) -> Node:
     """Return a copy of a node in which template code is replaced by the parameters."""
     if node.kind == "scalar":

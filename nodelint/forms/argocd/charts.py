@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterator
 
-from nodelint.files.gate import gate
 from nodelint.files.safe_read import find_top
 from nodelint.forms.argocd.application_sets import list_applications
 from nodelint.forms.lib.chart_values import (
@@ -29,7 +28,7 @@ def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
     if not text_of(root.get("apiVersion")).startswith(ARGO) or root.get("kind") is None:
         return
     for spec in list_specs(root, tree.read_file):
-        by = os.path.abspath(root.source.path), _name_applier(root, spec)
+        by = os.path.abspath(root.source.path), name_applier(root, spec)
         for release in list_sources_of(spec):
             path, helm = text_of(release.get("path")), release.get("helm")
             if path:
@@ -38,7 +37,7 @@ def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
                 yield InstallChart(folder, layers, by=by)
 
 
-def _name_applier(root: Node, spec: Node) -> str:
+def name_applier(root: Node, spec: Node) -> str:
     """Return the name of an Application; those of a set are told apart by where they go."""
     names = [text_of(root.get("kind")), text_of(root.find("metadata", "name"))]
     if names[0] == "ApplicationSet":
@@ -83,9 +82,10 @@ def argo_layers(helm: Node, folder: str | None, tree: RepositoryTree) -> Iterato
         within = name[of_another.end() :] if of_another is not None else name.lstrip("/")
         above = tree.home if of_another is not None or name.startswith("/") else folder
         root = tree.read_values(above, within, node) if name and "://" not in name and above is not None else None
-        is_skipped = _skips_missing(helm) and above is not None and not gate.exists(os.path.join(above, within))
+        is_skipped = skips_missing(helm) and above is not None and not tree.exists(above, within)
         if root is None and not (folder is None and name == "values.yaml") and not is_skipped:
-            tree.gaps.append(node)
+            broken = tree.find_broken(above, within) if above is not None and "://" not in name else None
+            tree.gaps.append(broken or node)
         if root is not None and (
             folder is None or os.path.abspath(root.source.path) != os.path.join(folder, "values.yaml")
         ):
@@ -109,7 +109,7 @@ def argo_layers(helm: Node, folder: str | None, tree: RepositoryTree) -> Iterato
                 yield layer
 
 
-def _skips_missing(helm: Node) -> bool:
+def skips_missing(helm: Node) -> bool:
     """Return whether Argo CD ignores missing values files."""
     setting = helm.get("ignoreMissingValueFiles")
     return setting is not None and setting.value is True

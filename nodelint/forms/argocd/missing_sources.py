@@ -6,52 +6,23 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 
-from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.files.gate import gate
-from nodelint.files.safe_read import find_top
-from nodelint.forms.argocd.charts import ARGO, list_sources_of
+from nodelint.forms.argocd.application_sets import list_unset_parameters
+from nodelint.forms.argocd.charts import ARGO, list_sources_of, list_specs, name_applier, skips_missing
+from nodelint.forms.lib.missing_sources import PLAIN_PATH, MissingSource, RepositoryNames, concerns_karpenter
+from nodelint.forms.lib.values import read
+from nodelint.model.messages import did_you_mean
 from nodelint.text.missing import items_of, text_of
 from nodelint.text.reading import nodes_of
 
 if TYPE_CHECKING:
     from nodelint.text import Node, Source
 
-_PLAIN = re.compile(r"(?:[\w@.-]+/)*[\w@.-]+/?")
-"""A path without a pattern or a placeholder."""
+_EFFECT = "the Application is not rendered, or applies nothing"
 _NEWEST = ("", "HEAD", "main", "master")
 """Revisions of the files that are read; another branch or a tag may hold other files."""
 _BUILDS = ("kustomization.yaml", "kustomization.yml", "Kustomization", "Chart.yaml")
 _MANIFESTS = (".yaml", ".yml", ".json", ".jsonnet")
-
-
-class MissingSource(NamedTuple):
-    """A path of an Application at which Argo CD fails, with the reason."""
-
-    node: Node
-    reason: str
-
-
-class _Tree:
-    """The repository around a file. `sources` were already read; in an editor, some may not exist on the disk."""
-
-    def __init__(self, source: Source, sources: Sequence[Source]) -> None:
-        folder = os.path.dirname(os.path.abspath(source.path))
-        outside = folder if os.path.isabs(source.path) else os.path.abspath(os.curdir)
-        self.top = str(find_top(folder) or outside)
-        self._read = {os.path.abspath(other.path) for other in sources}
-
-    def names(self, path: str) -> set[str]:
-        """Return the names in a folder. Empty if there is no such folder."""
-        folder = os.path.normpath(os.path.join(self.top, path))
-        below = (other[len(folder) + 1 :] for other in self._read if other.startswith(folder + os.sep))
-        found = {name.partition(os.sep)[0] for name in below}
-        return found.union(gate.names(folder)) if gate.is_folder(folder) else found
-
-    def exists(self, path: str) -> bool:
-        """Return whether a file or folder exists."""
-        whole = os.path.normpath(os.path.join(self.top, path))
-        return whole in self._read or gate.exists(whole)
 
 
 def list_missing(source: Source, sources: Sequence[Source]) -> Iterator[MissingSource]:
@@ -62,27 +33,26 @@ def list_missing(source: Source, sources: Sequence[Source]) -> Iterator[MissingS
     """
     if source.may_be_template:
         return
-    tree = _Tree(source, sources)
-    own = {origin for file in sources for origin in _list_own(file, tree)}
-    for parts in _list_applications(source):
-        for part in parts:
-            if _origin_of(part) in own:
-                yield from _check_path(part, tree)
-            if {_origin_of(other) for other in parts if other.get("ref") is not None} <= own:
-                yield from _check_values(part, tree)
-
-
-def _list_applications(source: Source) -> Iterator[list[Node]]:
-    """Yield the list of sources of each Application in a file that concerns Karpenter."""
+    tree = RepositoryNames(source, sources)
+    own: set[tuple[str, str]] | None = None
     for root in nodes_of(source):
-        is_of_argo = text_of(root.get("apiVersion")).startswith(ARGO)
-        spec = root.get("spec") if is_of_argo and text_of(root.get("kind")) == "Application" else None
-        parts = list(list_sources_of(spec)) if spec is not None else []
-        text = source.text[root.start : root.end]
-        for address in {text_of(part.get("repoURL")) for part in parts if part.get("chart") is None}:
-            text = text.replace(address, "")  # the name of the repository says nothing about the Application
-        if "karpenter" in text:
-            yield parts
+        if not text_of(root.get("apiVersion")).startswith(ARGO):
+            continue
+        text = _text_about(root)
+        unset, no_value = _explain_unset(root)
+        for number, spec in enumerate(list_specs(root, read)):
+            by = os.path.abspath(source.path), name_applier(root, spec)
+            parts = list(list_sources_of(spec))
+            for node, reason in unset.get(number, ()):
+                paths = (text_of(part.get("path")) for part in parts)
+                if concerns_karpenter(text) or any(path and tree.holds_karpenter(path) for path in paths):
+                    yield MissingSource(node, reason, no_value, True, by, " ".join(by[1].split()[:2]), True)
+            for origins, node, reason in _check(text, parts, tree):
+                own = {origin for file in sources for origin in _list_own(file, tree)} if own is None else own
+                is_newest = all(revision == "" for _, revision in origins)
+                is_certain = origins <= own or (is_newest and tree.is_misspelled(text_of(node)))
+                is_values = all(node is not part.get("path") for part in parts)
+                yield MissingSource(node, reason, _EFFECT, is_certain, by, " ".join(by[1].split()[:2]), is_values)
 
 
 def _origin_of(part: Node) -> tuple[str, str]:
@@ -91,37 +61,87 @@ def _origin_of(part: Node) -> tuple[str, str]:
     return text_of(part.get("repoURL")), "" if revision in _NEWEST else revision
 
 
-def _list_own(source: Source, tree: _Tree) -> Iterator[tuple[str, str]]:
+def _list_own(source: Source, tree: RepositoryNames) -> Iterator[tuple[str, str]]:
     """Yield the addresses of this repository with their revisions: those that a file uses with an existing path."""
-    for root in nodes_of(source) if not source.may_be_template else ():
-        spec = root.get("spec") if text_of(root.get("kind")) == "Application" else None
-        for part in list_sources_of(spec) if spec is not None else ():
-            path = text_of(part.get("path"))
-            if path.strip("./") and tree.names(path):
-                yield _origin_of(part)
+    for root in nodes_of(source) if ARGO in source.text and not source.may_be_template else ():
+        for spec in list_specs(root, read):
+            for part in list_sources_of(spec):
+                path = text_of(part.get("path"))
+                if path.strip("./") and tree.names(path):
+                    yield _origin_of(part)
 
 
-def _check_path(part: Node, tree: _Tree) -> Iterator[MissingSource]:
-    node = part.get("path")
-    path = text_of(node)
-    if node is None or not _PLAIN.fullmatch(path) or part.get("plugin") is not None:
-        return
+_Fault = tuple[set[tuple[str, str]], "Node", str]
+"""The sources whose files count, the place of a path that does not exist, and the reason why Argo CD fails."""
+
+
+def _explain_unset(root: Node) -> tuple[dict[int, list[tuple[Node, str]]], str]:
+    """Return the parameters that Applications of a set do not have, by their number, and what Argo CD does then."""
+    found: dict[int, list[tuple[Node, str]]] = {}
+    if text_of(root.get("kind")) != "ApplicationSet":
+        return found, ""
+    generators = root.find("spec", "generators")
+    keys = {entry.name or "" for node in generators.walk() for entry in node.entries} if generators else set()
+    for number, node, name in list_unset_parameters(root, read):
+        near = did_you_mean(name, keys, 0.75)
+        found.setdefault(number, []).append((node, f"no generator gives the parameter `{name}` a value{near}"))
+    is_error = "missingkey=error" in map(text_of, items_of(root.find("spec", "goTemplateOptions")))
+    go = root.find("spec", "goTemplate")
+    if is_error:
+        return found, "Argo CD creates no Application"
+    return found, "Argo CD writes `<no value>`" if go is not None and go.value is True else "Argo CD keeps the code"
+
+
+def _text_about(root: Node) -> str:
+    """Return the text of an object without the addresses of repositories: these say nothing about it."""
+    text = root.source.text[root.start : root.end]
+    for node in root.walk():
+        for entry in node.entries:
+            if entry.name == "repoURL" and node.get("chart") is None:
+                text = text.replace(text_of(entry.value) or "\0", "")
+    return text
+
+
+def _check(text: str, parts: Sequence[Node], tree: RepositoryNames) -> Iterator[_Fault]:
+    for part in parts:
+        node, path = part.get("path"), text_of(part.get("path"))
+        if node is not None and PLAIN_PATH.fullmatch(path) and part.get("plugin") is None:
+            reason = _explain_path(part, path, text, tree)
+            if reason:
+                yield {_origin_of(part)}, node, reason
+                continue
+        yield from _check_values(part, parts, text, tree)
+
+
+def _explain_path(part: Node, path: str, text: str, tree: RepositoryNames) -> str:
+    """Return why Argo CD cannot render the folder of a source, or applies nothing of it. Empty if it can."""
+    reason = tree.explain_folder(path, text)
     names = tree.names(path)
-    if not names:
-        yield MissingSource(node, f"the repository has no folder `{path}`")
-    elif part.get("helm") is not None and "Chart.yaml" not in names:
-        yield MissingSource(node, f"`{path}` has no Chart.yaml, and the Application has values of Helm")
-    elif part.get("directory") is None and not any(name in _BUILDS or name.endswith(_MANIFESTS) for name in names):
-        yield MissingSource(node, f"`{path}` has neither a manifest nor a kustomization.yaml")
+    if reason or not names or not concerns_karpenter(text):
+        return reason
+    if part.get("helm") is not None and "Chart.yaml" not in names:
+        return f"`{path}` has no Chart.yaml, and the Application has values of Helm"
+    if part.get("directory") is None and not any(name in _BUILDS or name.endswith(_MANIFESTS) for name in names):
+        return f"`{path}` has neither a manifest nor a kustomization.yaml"
+    return ""
 
 
-def _check_values(part: Node, tree: _Tree) -> Iterator[MissingSource]:
-    """Yield the missing values files that are named by a path from the top of the repository."""
-    helm = part.get("helm")
-    skips = helm.get("ignoreMissingValueFiles") if helm is not None else None
-    if helm is None or (skips is not None and skips.value is not False):
+def _check_values(part: Node, parts: Sequence[Node], text: str, tree: RepositoryNames) -> Iterator[_Fault]:
+    """Yield the missing values files of a source whose chart, or text, concerns Karpenter."""
+    helm, chart = part.get("helm"), text_of(part.get("path"))
+    if helm is None or skips_missing(helm):
         return
+    if not concerns_karpenter(text) and not (chart and tree.holds_karpenter(chart)):
+        return
+    referred = {_origin_of(other) for other in parts if other.get("ref") is not None}
     for node in items_of(helm.get("valueFiles")):
-        reference, _, path = text_of(node).partition("/")
-        if reference.startswith("$") and _PLAIN.fullmatch(path) and not tree.exists(path):
-            yield MissingSource(node, f"the repository has no values file `{path}`")
+        name = text_of(node)
+        another = re.match(r"\$[\w-]+/", name)
+        within = name[another.end() :] if another is not None else name
+        is_relative = another is None and not name.startswith("/")
+        if not PLAIN_PATH.fullmatch(within) or (is_relative and not chart):
+            continue  # a chart of a registry has files of its own
+        path = os.path.normpath(os.path.join(chart, within)) if is_relative else within.lstrip("/")
+        reason = tree.explain_file(path, within)
+        if reason and (another is None or referred):
+            yield referred if another is not None else {_origin_of(part)}, node, reason

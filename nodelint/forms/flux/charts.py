@@ -33,7 +33,12 @@ def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
     if chart:
         names = (text_of(root.find("metadata", key)) for key in ("namespace", "name"))
         by = os.path.abspath(root.source.path), " ".join(("HelmRelease", *names))
-        yield InstallChart(os.path.normpath(os.path.join(tree.home, chart)), flux_layers(root, tree) or [], by=by)
+        yield InstallChart(find_chart_folder(chart, tree.home), flux_layers(root, tree), by=by)
+
+
+def find_chart_folder(chart: str, home: str) -> str:
+    """Return the absolute folder of a chart. Its path counts from the top of the repository, and cannot leave it."""
+    return os.path.normpath(os.path.join(home, chart.lstrip("/")))
 
 
 def is_helm_release(root: Node) -> bool:
@@ -42,19 +47,16 @@ def is_helm_release(root: Node) -> bool:
     return text_of(root.get("apiVersion")).startswith(HELM_GROUP) and kind is not None and kind.value == "HelmRelease"
 
 
-def flux_layers(root: Node, tree: RepositoryTree) -> list[ValuesLayer] | None:
-    """Return the values that a HelmRelease passes.
-
-    None if a file that replaces the chart's defaults cannot be read.
-    """
+def flux_layers(root: Node, tree: RepositoryTree) -> list[ValuesLayer]:
+    """Return the values that a HelmRelease passes. `tree` records the files and objects that cannot be read."""
     layers: list[ValuesLayer] = []
-    files = root.find("spec", "chart", "spec", "valuesFiles")
-    for number, item in enumerate(files.items if files is not None else ()):
-        found = tree.read_values(tree.home, text_of(item), item)
-        if found is None:
-            return None
-        # These files replace the chart's own values.yaml, which is used only if it is one of them.
-        layers.append(ValuesLayer(found.source, partial(_instead, found)) if number == 0 else merge_layer(found))
+    for item in items_of(root.find("spec", "chart", "spec", "valuesFiles")):
+        if skips_missing(root) and not tree.exists(tree.home, text_of(item)):
+            continue
+        found = tree.read_named(tree.home, item)
+        if found is not None and found.entries:
+            # These files replace the chart's own values.yaml, which is used only if it is one of them.
+            layers.append(merge_layer(found) if layers else ValuesLayer(found.source, partial(_instead, found)))
     references = root.find("spec", _VALUES_FROM)
     for reference in references.items if references is not None else ():
         node = _find_config_value(reference, root, tree)
@@ -72,6 +74,12 @@ def flux_layers(root: Node, tree: RepositoryTree) -> list[ValuesLayer] | None:
     if values is not None and values.kind == "mapping":
         layers.append(merge_layer(values))
     return layers
+
+
+def skips_missing(root: Node) -> bool:
+    """Return whether Flux ignores the values files of a HelmRelease that do not exist."""
+    setting = root.find("spec", "chart", "spec", "ignoreMissingValuesFiles")
+    return setting is not None and setting.value is True
 
 
 def _instead(values: Node, whole: Node) -> Node:

@@ -21,8 +21,8 @@ def find_installs(source: Source, files: ControllerFiles) -> Iterator[Controller
         tree.gaps.clear()
         layers = flux_layers(root, tree)
         version = text_of(spec.get("version")) if spec is not None else ""
-        unread = layers is None or files.keep("flux patches", lambda: _has_patch(files))
-        yield install_by(root, "the HelmRelease", version, layers or [], tree, unread=unread)
+        unread = files.keep("flux patches", lambda: _has_patch(files))
+        yield install_by(root, "the HelmRelease", version, layers, tree, unread=unread)
 
 
 def _releases_in(source: Source, files: ControllerFiles) -> Iterator[Node]:

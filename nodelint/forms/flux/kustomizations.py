@@ -170,8 +170,13 @@ def list_kustomizations(sources: Sequence[Source]) -> Iterator[Node]:
     for source in sources:
         if _KIND.search(source.text) is not None and FLUX in source.text and not source.may_be_template:
             for root in nodes_of(source):
-                if text_of(root.get("kind")) == "Kustomization" and text_of(root.get("apiVersion")).startswith(FLUX):
+                if is_kustomization(root):
                     yield root
+
+
+def is_kustomization(root: Node) -> bool:
+    """Return whether an object is a Kustomization of Flux."""
+    return text_of(root.get("kind")) == "Kustomization" and text_of(root.get("apiVersion")).startswith(FLUX)
 
 
 def _list_config_maps(root: Node) -> Iterator[tuple[Node, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from nodelint.files.gate import gate
 from nodelint.files.safe_read import find_top
@@ -21,21 +21,25 @@ from nodelint.model.finding import Span
 from nodelint.model.gap import FilePlace, Gap
 from nodelint.model.messages import did_you_mean, short
 from nodelint.text import Node, Source
-from nodelint.text.limits import note_more
+from nodelint.text.limits import note_broken, note_more
 from nodelint.text.missing import text_of
 from nodelint.text.reading import nodes_of
+from nodelint.text.source import WHOLE_FILE
 
 RELEASES = "|".join(re.escape(word) for word in (*ARGOCD.installs, *FLUX.installs))
 """Pattern of a file with an object that installs a chart."""
 
 
 def find_releases(
-    charts: Mapping[str, Source], sources: Sequence[Source], holders: Sequence[Source] | None = None
+    charts: Mapping[str, Source],
+    sources: Sequence[Source],
+    holders: Sequence[Source] | None = None,
+    find_place: Callable[[Node | Span], Node | Span] = lambda at: at,
 ) -> Iterator[ChartRelease]:
     """Yield the values that Applications, HelmReleases and helmfiles pass to charts of the repository.
 
     `charts` are the default values of charts by absolute path. `holders` are the texts with the objects, if these are
-    not the sources.
+    not the sources; `find_place` returns the place in a file of a part of such a text.
     """
     folders = {os.path.dirname(path): path for path in charts}
     counts = dict.fromkeys(charts, 0)
@@ -52,10 +56,13 @@ def find_releases(
             for made in (made for row in rows for made in row.load().install_charts(root, tree)):
                 path = folders.get(made.folder)
                 unread = made.unread or next(iter(tree.gaps), None)
+                broken = [gap.source for gap in tree.gaps if is_broken(gap)]
                 tree.gaps.clear()
-                release = _make_release(path, charts[path], made, unread) if path is not None else None
+                place = find_place(unread) if unread is not None else None
+                release = _make_release(path, charts[path], made, place) if path is not None else None
                 if path is None or release is None:
                     continue
+                note_broken(broken)
                 counts[path] += 1
                 if counts[path] > MOST_RELEASES:
                     beyond.setdefault(path, source.path)
@@ -90,13 +97,20 @@ def _make_release(path: str, defaults: Source, made: InstallChart, unread: Node 
     given = files_in(made.layers, whole, defaults) if made.layers else ()
     if unread is None:
         return ChartRelease(path, given, whole, by=made.by)
+    if is_broken(unread):
+        note_broken([unread.source])
     # A release whose values cannot be read is still a release, and not one with the defaults.
     return ChartRelease(path, given or (unread.source,), whole, _explain_unread(unread, made.folder), made.by)
 
 
+def is_broken(at: Node | Span) -> bool:
+    """Return whether a gap is the syntax error of a values file (see `RepositoryTree.gaps`)."""
+    return at.source.also == WHOLE_FILE and bool(at.source.problems)
+
+
 def _explain_missing(at: Node | Span, chart: str) -> str | None:
     """Return the reason that a values file which a release names is not in the repository. None if it is there."""
-    name = at.value if isinstance(at, Node) else None
+    name = at.value if isinstance(at, Node) else at.source.text[at.start : at.end].strip("\"'")
     if not isinstance(name, str) or not re.fullmatch(r"[\w./-]+\.ya?ml", name):
         return None
     home = os.path.dirname(os.path.abspath(at.source.path))
@@ -110,6 +124,9 @@ def _explain_missing(at: Node | Span, chart: str) -> str | None:
 def _explain_unread(at: Node | Span, chart: str) -> Gap:
     """Return a gap for values of a release that cannot be read: of an object, a file, or flags."""
     source = at.source
+    if is_broken(at):
+        reason = f"the values file is not YAML ({source.problems[0].message}): the release is judged without it"
+        return Gap(FilePlace(source.path, source.position(at.start).line), "values", reason)
     missing = _explain_missing(at, chart)
     if missing is not None:
         return Gap(FilePlace(source.path, source.position(at.start).line), "values", missing)

@@ -140,8 +140,8 @@ class HelmCommand:
             self._miss(*variables[-1])  # a variable in addition to release and chart contains flags
         return [*files, *settings]
 
-    def _miss(self, word: str, at: int) -> None:
-        self.unread = self.unread or Span(self.source, at, at + len(word))
+    def _miss(self, word: str, at: int, broken: Span | None = None) -> None:
+        self.unread = self.unread or broken or Span(self.source, at, at + len(word))
 
     def _read_pairs(self, word: str, at: int, typed: bool) -> Iterator[ValuesLayer]:
         """Yield the values of one flag `--set a=b,c=d`."""
@@ -177,14 +177,16 @@ class HelmCommand:
         Its path is relative to the folder of the script or to the top of the repository.
         """
         path = word.strip("\"'")
-        root = self._read_heredoc(path)
+        root, broken = self._read_heredoc(path), None
         if root is None and self._tree is not None and "$" not in path and "://" not in path:
             around = os.path.dirname(os.path.abspath(self.source.path))
             folders = (*self._folders, around, self._tree.home)
             name = Node(self.source, at, at + len(word), "scalar", "plain", path)
             root = next((root for folder in folders if (root := self._tree.read_values(folder, path, name))), None)
+            if root is None:
+                broken = next(filter(None, (self._tree.find_broken(folder, path) for folder in folders)), None)
         if root is None:
-            self._miss(word, at)
+            self._miss(word, at, broken)
             return
         yield ValuesLayer(root.source, partial(_merge_into, root))
 

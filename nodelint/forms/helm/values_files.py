@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from nodelint.files.gate import gate
 from nodelint.files.safe_read import repository
 from nodelint.forms.lib.chart_places import CHART, OTHER_VALUES
-from nodelint.forms.lib.values import own_roots, values_root
+from nodelint.forms.lib.values import is_empty, values_root
 from nodelint.model.gap import NOT_AS_VALUES
 from nodelint.text import Node, Source
 from nodelint.text.limits import note_left_out, note_more
@@ -89,7 +89,7 @@ def overrides(
                 if _fits(source, defaults[default_path]) and _one_repository(default_path, path)
             ]
         root = values_root(source) if len(fitting) == 1 else None
-        if root is None and with_empty and own in defaults and _is_empty(source):
+        if root is None and with_empty and own in defaults and is_empty(source):
             root = Node(source, 0, 0, "mapping", "flow")
         if root is None:
             if source.is_named:
@@ -102,11 +102,6 @@ def overrides(
             beyond.setdefault(fitting[0], source.path)
     for chart, path in beyond.items():
         note_more(path, counts[chart], MOST, "values files of one chart")
-
-
-def _is_empty(source: Source) -> bool:
-    """Return whether a file holds comments alone, or nothing."""
-    return not source.problems and all(root.value is None and root.kind == "scalar" for root in own_roots(source))
 
 
 def _note_unused(source: Source, fitting: Sequence[str], defaults: Mapping[str, Node]) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from nodelint.forms.interface import FormRun
     from nodelint.forms.lib.chart_values import RepositoryTree
     from nodelint.forms.lib.controller_install import ControllerFiles
+    from nodelint.forms.lib.missing_sources import MissingSource
     from nodelint.forms.lib.unread_inputs import UnreadInputs
     from nodelint.forms.rendered import Built
     from nodelint.forms.requests import ApplyFolder, FolderUse, InstallChart
@@ -133,3 +134,10 @@ def find_missing_path(source: Source) -> SyntaxProblem | None:
     from nodelint.forms.kustomize import unread_inputs
 
     return unread_inputs.find_missing_path(source)
+
+
+def list_missing(source: Source, sources: Sequence[Source]) -> Iterator[MissingSource]:
+    """Yield the values files that a kustomization names for a local chart and that do not exist."""
+    from nodelint.forms.kustomize import charts
+
+    return charts.list_missing(source, sources)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 
 from nodelint.base.budget import RUN, BudgetSpent
+from nodelint.files.gate import gate
 from nodelint.files.safe_read import error_reason
 from nodelint.forms.kustomize import patches, replacements, transform
 from nodelint.forms.kustomize.configuration import Kustomization, read_kustomization
@@ -16,6 +17,7 @@ from nodelint.forms.kustomize.generated import generate_config_map
 from nodelint.forms.kustomize.resources import Resource, read_selector
 from nodelint.forms.kustomize.run import OverlayRun
 from nodelint.forms.kustomize.values import YamlTree, read_json
+from nodelint.model.messages import did_you_mean
 from nodelint.text import Node
 
 _DEEPEST = 40
@@ -24,6 +26,8 @@ _FOR_FOLDER, _FOR_OBJECT, _FOR_NAME = 250, 10, 5
 """The budget steps for a kustomization, for an included object, and for an object to which a name may refer."""
 _HOSTS = r"(?:www\.)?(?:github\.com|gitlab\.com|bitbucket\.org)[/:]"
 _REMOTE = rf"(?:https?|ssh|git|file|oci|s3)::?//|git@|git::|{_HOSTS}|.*[?&]ref="
+_ALIKE = 0.8
+"""How similar a missing file's name and an existing one are, as a ratio of difflib, if the name is spelled wrong."""
 _LOCAL_ONLY = "config.kubernetes.io/local-config"
 _SCALED = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")
 _KNOWN_SETTINGS = ("nameReference",)
@@ -110,10 +114,20 @@ class Overlay(OverlayRun):
             self._take_folder(kustomization, path, at, resources, above, component=False)
             return
         if not self.files.is_file(full):
-            raise BuildError(at, f"`{path}` is not on this disk", fails=False)
+            raise self._explain_missing(kustomization, path, full, at)
         added = self.files.read_resources(full)
         self.take(full, [root for root, _ in self.files.read_roots(full)])
         self._append(resources, added)
+
+    def _explain_missing(self, kustomization: Kustomization, path: str, full: str, at: Node | None) -> BuildError:
+        """Return the error for a resource that does not exist. kustomize fails if it is only spelled wrong.
+
+        Otherwise, a tool may make the file before kustomize runs.
+        """
+        folder, name = os.path.split(full)
+        listed = {os.path.basename(other) for other, _ in kustomization.texts("resources")}
+        near = did_you_mean(name, set(gate.names(folder)) - listed if gate.is_folder(folder) else (), _ALIKE)
+        return BuildError(at, f"`{path}` is not on this disk{near}", fails=near != "")
 
     def _take_folder(
         self,

@@ -11,7 +11,8 @@ from nodelint.base.tuples import NamedTuple
 from nodelint.files.gate import gate
 from nodelint.files.safe_read import find_top, is_inside
 from nodelint.forms.lib.gotemplate.sprig_values import SetNode
-from nodelint.forms.lib.values import merged, read, values_root
+from nodelint.forms.lib.values import is_empty, merged, read, read_broken, values_root
+from nodelint.model.finding import Span
 from nodelint.model.gap import Gap
 from nodelint.text import UNKNOWN, Node, Source, SourceText
 from nodelint.text.missing import text_of
@@ -38,13 +39,13 @@ class RepositoryTree(NamedTuple):
     - `home`: its top folder.
     - `sources`: files that were already read, by absolute path. Releases that share a file share its source.
     - `absolute`: whether paths are shown as absolute paths.
-    - `gaps`: collects the nodes whose values could not be read.
+    - `gaps`: collects the nodes whose values could not be read; for a file that is not YAML, its syntax error.
     """
 
     home: str
     sources: dict[str, Source]
     absolute: bool
-    gaps: list[Node]
+    gaps: list[Node | Span]
 
     @classmethod
     def around(
@@ -72,15 +73,30 @@ class RepositoryTree(NamedTuple):
         source = self.read_file(whole)
         if source is None:
             gate.notes_refusal(whole, path, at.source, at.start)
-        return values_root(source) if source is not None else None
+            return None
+        return values_root(source) or (Node(source, 0, 0, "mapping", "flow") if is_empty(source) else None)
 
     def read_named(self, folder: str, name: Node) -> Node | None:
         """Return the values in a file that a node names. If it cannot be read, add a gap and return None."""
         written = text_of(name)
         found = self.read_values(folder, written, name) if written and "://" not in written else None
         if found is None:
-            self.gaps.append(name)
+            self.gaps.append(self.find_broken(folder, written) or name)
         return found
+
+    def find_broken(self, folder: str, path: str) -> Span | None:
+        """Return the place of the syntax error of a values file. None if it is YAML, a template or missing.
+
+        The error becomes one of the problems of the file's source.
+        """
+        source = self.read_file(os.path.normpath(os.path.join(folder, path))) if path else None
+        problem = read_broken(source) if source is not None else None
+        return Span(source, problem.offset, problem.offset) if source is not None and problem is not None else None
+
+    def exists(self, folder: str, path: str) -> bool:
+        """Return whether a file or folder of the repository exists, on the disk or in an editor."""
+        whole = os.path.normpath(os.path.join(folder, path))
+        return whole in self.sources or gate.exists(whole)
 
 
 class ChartRelease(NamedTuple):

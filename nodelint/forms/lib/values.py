@@ -6,8 +6,11 @@ import os
 
 from nodelint.files.gate import gate
 from nodelint.text import Node, Source
+from nodelint.text.limits import note_broken
 from nodelint.text.nodes import MappingEntry
 from nodelint.text.reading import nodes_of
+from nodelint.text.source import WHOLE_FILE
+from nodelint.text.syntax_errors import SyntaxProblem
 
 _LARGEST = 64 << 20
 
@@ -57,3 +60,30 @@ def values_root(values: Source) -> Node | None:
     found = own_roots(values)
     root = found[0] if len(found) == 1 and found[0].kind == "mapping" else None
     return None if root is None or root.get("apiVersion") is not None else root
+
+
+def is_empty(source: Source) -> bool:
+    """Return whether a file holds comments alone, or nothing."""
+    lines = (line.strip().removeprefix("\ufeff") for line in source.text.splitlines())
+    return all(not line or line.startswith("#") or line in ("---", "...", "null", "~") for line in lines)
+
+
+def read_broken(source: Source) -> SyntaxProblem | None:
+    """Return the first syntax error of a file whose values a release needs. None if it is YAML, or a template.
+
+    The source is parsed again as a whole, because errors in a text without Karpenter's name are not recorded.
+    """
+    again = Source.from_text(source.path, source.text, WHOLE_FILE)
+    problem = next(iter(again.problems), None)
+    if problem is None or problem.first is not None:
+        return None  # helm uses the last of two keys with the same name
+    source.also, source.documents, source.problems = WHOLE_FILE, again.documents, again.problems
+    return problem
+
+
+def note_broken_text(value: Node) -> None:
+    """Record the file of which a value is the whole text, if it has a syntax error: what needs it stops."""
+    source = value.source
+    is_file = value.value == source.text and source.path.endswith((".yaml", ".yml"))
+    if isinstance(source, Source) and is_file and read_broken(source) is not None:
+        note_broken([source])

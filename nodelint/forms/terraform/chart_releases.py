@@ -11,7 +11,7 @@ from functools import partial
 from nodelint.base.budget import BudgetSpent
 from nodelint.forms.lib.chart_values import MOST_RELEASES, ValuesLayer, read_mapping, read_setting
 from nodelint.forms.lib.made_nodes import mapping
-from nodelint.forms.lib.values import merged, values_root
+from nodelint.forms.lib.values import merged, note_broken_text, values_root
 from nodelint.forms.requests import InstallChart
 from nodelint.forms.terraform.file_blocks import BlockAttribute, TerraformBlock, TerraformFile, blocks_of
 from nodelint.forms.terraform.fill import instances
@@ -191,7 +191,10 @@ def _read_value(value: Node) -> Node | None:
         return _read_pieces(value)
     if not isinstance(value.value, str) or value.source.text != value.value:
         return None  # a text that is only a part of its file
-    return read_mapping(value.source, value.value, value.start)
+    found = read_mapping(value.source, value.value, value.start)
+    if found is None:
+        note_broken_text(value)
+    return found
 
 
 def _read_pieces(value: TextNode) -> Node | None:

@@ -35,13 +35,13 @@ _ON_FARGATE = re.compile(r"(?i)compute-?type\W{1,8}fargate")
 class FirstNodes(NamedTuple):
     """The nodes that Terraform creates for a cluster.
 
-    - `count`: their number.
+    - `total`: their number.
     - `at`: the cluster, or the size of its only group.
     - `has_fargate`: pods can run on Fargate.
     - `has_dns_on_nodes`: Terraform installs CoreDNS as an add-on, and not for Fargate.
     """
 
-    count: int
+    total: int
     at: Span
     has_fargate: bool
     has_dns_on_nodes: bool
@@ -94,7 +94,7 @@ def _list_sizes(call: BlockText, blocks: TerraformBlocks, given: dict[str, str])
 def _sizes_of(groups: ArgumentValue) -> list[tuple[int, Span]] | None:
     if groups.value.value is UNKNOWN or groups.value.kind != "mapping":
         return None
-    found = []
+    found: list[tuple[int, Span]] = []
     for entry in groups.value.entries:
         size = _size_of(entry.value)
         if entry.name is None or size is None:
