@@ -78,7 +78,7 @@ def _list_sizes(call: BlockText, blocks: TerraformBlocks, given: dict[str, str])
 
     None if they are not known, or not the same in each environment.
     """
-    found = []
+    found: list[tuple[int, Span]] = []
     for name in _GROUPS:
         values = blocks.argument_values(call, name) if name in given else []
         sizes = [_sizes_of(value) for value in values]
