@@ -113,6 +113,3 @@ class AddressMove(NamedTuple):
 
     old: str
     new: str | None
-
-
-Request = ApplyFolder | InstallChart | FillTemplate

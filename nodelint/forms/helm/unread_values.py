@@ -50,7 +50,7 @@ class _UnreadValues:
 
     def list_inputs(self, chart: str) -> Iterator[InputText]:
         templates = [path for path in self._files.paths if path.startswith(os.path.join(chart, "templates", ""))]
-        keys = self._list_keys(chart, templates)
+        keys = self._list_keys(templates)
         inner = list(self._dependencies.list_names(chart)) if keys is not None else []
         keys = keys.union(inner, ("global", "tags") if inner else ()) if keys is not None else None
         handed = [*self._files.values_files, *self._list_commands(chart)]
@@ -81,7 +81,7 @@ class _UnreadValues:
         releases = list(read_script(source, [chart], tree))
         return bool(releases) and not any(made.unread or holds_unknown(made.layers) for made in releases)
 
-    def _list_keys(self, chart: str, templates: Sequence[str]) -> frozenset[str] | None:
+    def _list_keys(self, templates: Sequence[str]) -> frozenset[str] | None:
         """Return the top-level keys of values that the templates of a chart use. None if any key may be used."""
         texts = [source.text for path in templates if (source := self._files.read(path)) is not None]
         texts += other_templates(templates[0]) if templates else []
