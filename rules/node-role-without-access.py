@@ -47,7 +47,7 @@ resource "kubectl_manifest" "class" {
       role: ${aws_iam_role.node.name}
       amiSelectorTerms: [{alias: al2023@v20260714}]
       subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-      securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+      securityGroupSelectorTerms: [{id: sg-0f3a91c2b7d45e608}]
   YAML
 }
 ```
@@ -83,7 +83,7 @@ resource "kubectl_manifest" "class" {
       role: ${aws_iam_role.node.name}
       amiSelectorTerms: [{alias: al2023@v20260714}]
       subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-      securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+      securityGroupSelectorTerms: [{id: sg-0f3a91c2b7d45e608}]
   YAML
 }
 ```
@@ -107,7 +107,7 @@ spec:
   role: karpenter-nodes
   amiSelectorTerms: [{alias: al2023@v20260714}]
   subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{id: sg-0f3a91c2b7d45e608}]
 ```
 
 ```yaml good
@@ -129,7 +129,7 @@ spec:
   role: karpenter-nodes
   amiSelectorTerms: [{alias: al2023@v20260714}]
   subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{id: sg-0f3a91c2b7d45e608}]
 ```
 """
 
