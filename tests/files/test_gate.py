@@ -158,7 +158,6 @@ ALLOWED = {
     "commands/triage.py": _NAMED,
     "commands/_dumps.py": _NAMED,
     "commands/_watch.py": "names and times of files, and no content",
-    "commands/_missing_paths.py": "names beside a path that the user named, and no content",
     "lint/workers.py": "a pipe, and the limit of processors",
     "rule/definition.py": "rules, which are code and allowed as such",
     "lsp/project.py": "the times of files of the configuration",
