@@ -24,9 +24,6 @@ spec.template.spec.requirements:
 
 from nodelint.api import Context, Finding, Findings, NodePool, fixes, keys, pool_requirements, resolve, rule
 
-FEW = 4
-"""The most kinds of GPU that a NodePool may allow without a requirement on GPUs."""
-
 
 @rule(
     on=NodePool,

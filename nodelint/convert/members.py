@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nodelint.base.tuples import NamedTuple
+from nodelint.convert.entry_comments import keep_entry_comments, list_entry_comments
 from nodelint.convert.migrate import (
     Blocked,
     Migration,
@@ -97,10 +98,10 @@ def together(of_object: Object, members: list[Member]) -> Conversion:
         draft = Draft(_path(member.obj), current, _steps(member.obj.node))
         about = {name: draft.comments(("spec", name)) for name in _SELECTORS} if is_class(member.obj) else {}
         moves_text = dialect_of(member.obj.node).MOVES_TEXT
-        entry_comments = draft.list_entry_comments() if not moves_text else []
+        entry_comments = list_entry_comments(draft) if not moves_text else []
         _carry(member, draft, migration.value)
         draft.reach(migration.value)
-        draft.keep_entry_comments(entry_comments)
+        keep_entry_comments(draft, entry_comments)
         for name, comments in about.items():
             draft.comment(("spec", f"{name}Terms"), comments)
         if not moves_text and _expressions(draft.node) != _expressions(member.obj.node):

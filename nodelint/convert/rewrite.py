@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
 from nodelint import edits
-from nodelint.base.tuples import NamedTuple
 from nodelint.convert.migrate import Blocked, PlaceholderText, plain_with_placeholders, same
 from nodelint.edits.formatting import MovedScalar, column
 from nodelint.edits.line_diff import opcodes
@@ -27,17 +26,6 @@ _COMMENT = re.compile(r"(?:^|(?<=\s))#[^\r\n]*", re.M)
 
 _STEPS = 400
 """More steps than any Karpenter object needs: a rewrite that takes more does not end."""
-
-
-_BEHIND = re.compile(r"(?:[ \t]*+,)?[ \t]++((?:#|//)[^\r\n]*)")
-
-
-class EntryComments(NamedTuple):
-    """The comments of an entry, with its key: the lines above it, and the comment after its value."""
-
-    key: str
-    above: list[str]
-    behind: str
 
 
 class EntryLines:
@@ -67,7 +55,7 @@ class Draft:
         self._path = path
         self._steps = steps
         self._final = text.endswith("\n")
-        self._newline = "\r\n" if "\r\n" in text else "\n"
+        self.newline = "\r\n" if "\r\n" in text else "\n"
         self._text = text
         self._node = self._read(text)
 
@@ -89,7 +77,7 @@ class Draft:
         node = parent.key(path[-1]) if parent is not None else None
         if node is None:
             return False
-        return self._take(edits.apply(self._text, edits.set_key(node, key)))
+        return self.take(edits.apply(self._text, edits.set_key(node, key)))
 
     def move(self, source: Path, target: Path) -> bool:
         """Move an entry with its comments to another path, with new mappings if necessary. Return whether this was
@@ -127,7 +115,7 @@ class Draft:
         comment = lines[number].partition(" #")
         head = [" " * indent + "#" + comment[2]] if comment[1] else []
         body = _shift(lines[number + 1 : last], indent - column(entry.value.entries[0].key))
-        return self._take("".join([*lines[:number], *head, *body, *lines[last:]]))
+        return self.take("".join([*lines[:number], *head, *body, *lines[last:]]))
 
     def nest(self, path: Path, key: str, item: str) -> bool:
         """Rename an entry with a mapping to `key`, and make its value a list with the item `{item: mapping}`. Return
@@ -140,9 +128,9 @@ class Draft:
         lines = self._lines()
         number = self._line_of(entry.key.start)
         indent = column(entry.value.entries[0].key)
-        named = self._renamed(lines[number], entry.key.text, key)
-        body = [" " * indent + f"- {item}:{self._newline}", *_shift(lines[number + 1 : last], 4)]
-        return self._take("".join([*lines[:number], named, *body, *lines[last:]]))
+        named = _rename_key(lines[number], entry.key.text, key)
+        body = [" " * indent + f"- {item}:{self.newline}", *_shift(lines[number + 1 : last], 4)]
+        return self.take("".join([*lines[:number], named, *body, *lines[last:]]))
 
     def comments(self, path: Path) -> list[str]:
         """Return the comments of an entry and its content. Empty if the entry shares its lines with others."""
@@ -159,53 +147,8 @@ class Draft:
         lost = list((Counter(comments) - Counter(self._comments(0, len(self._text)))).elements()) if comments else []
         if entry is not None and lost:
             lines, at = self._lines(), self._line_of(entry.key.start)
-            lines[at:at] = [" " * column(entry.key) + comment + self._newline for comment in lost]
-            self._take("".join(lines))
-
-    def list_entry_comments(self) -> list[EntryComments]:
-        """Return the comments above entries of HCL and at the end of their lines."""
-        found = []
-        for entry in self._own_lines():
-            begin = self._text.rfind("\n", 0, entry.key.start) + 1
-            above: list[str] = []
-            while begin and (line := self._line_before(begin)).lstrip().startswith(("#", "//")):
-                above.insert(0, line.strip())
-                begin -= len(line)
-            tail = _BEHIND.match(self._text, entry.value.end)
-            if above or tail is not None:
-                found.append(EntryComments(str(entry.name), above, tail[1].strip() if tail is not None else ""))
-        return found
-
-    def keep_entry_comments(self, comments: Sequence[EntryComments]) -> None:
-        """Insert the comments of an entry that was written again in another place, if only one entry has its name."""
-        for comment in comments:
-            have = Counter(line.strip() for line in self._text.splitlines())
-            entries = [entry for entry in self._own_lines() if entry.name == comment.key]
-            if len(entries) != 1:
-                continue
-            (entry,) = entries
-            begin = self._text.rfind("\n", 0, entry.key.start) + 1
-            indent = self._text[begin : entry.key.start]
-            above = [] if all(have[line] for line in comment.above) else comment.above
-            lines = "".join(f"{indent}{line}{self._newline}" for line in above)
-            end = entry.value.end
-            behind = comment.behind if comment.behind and comment.behind not in self._text else ""
-            while behind and self._text[end : end + 1] == ",":
-                end += 1
-            tail = f" {behind}" if behind and self._text[end : end + 1] in ("\n", "\r", "") else ""
-            if lines or tail:
-                self._take(self._text[:begin] + lines + self._text[begin:end] + tail + self._text[end:])
-
-    def _own_lines(self) -> Iterator[MappingEntry]:
-        """Yield the entries that begin a line."""
-        for node in self.node.walk():
-            for entry in node.entries if node.kind == "mapping" else ():
-                begin = self._text.rfind("\n", 0, entry.key.start) + 1
-                if not self._text[begin : entry.key.start].strip():
-                    yield entry
-
-    def _line_before(self, at: int) -> str:
-        return self._text[self._text.rfind("\n", 0, at - 1) + 1 : at]
+            lines[at:at] = [" " * column(entry.key) + comment + self.newline for comment in lost]
+            self.take("".join(lines))
 
     def _comments(self, start: int, end: int) -> list[str]:
         scalars = [node for node in self.node.walk() if node.kind == "scalar"]
@@ -218,7 +161,7 @@ class Draft:
             found = _difference(self.node, target)
             if found is None:
                 return
-            if not self._take(edits.apply(self._text, found)):
+            if not self.take(edits.apply(self._text, found)):
                 break
         raise Blocked("its text is written in a way that is not converted: do it by hand")
 
@@ -235,14 +178,14 @@ class Draft:
         indent = column(home.entries[0].key)
         step = self._step()
         wrappers = target[depth:-1]
-        made = [" " * (indent + n * step) + name + ":" + self._newline for n, name in enumerate(wrappers)]
-        body = [line.rstrip("\r\n") + self._newline for line in block.stepped(step)]
+        made = [" " * (indent + n * step) + name + ":" + self.newline for n, name in enumerate(wrappers)]
+        body = [line.rstrip("\r\n") + self.newline for line in block.stepped(step)]
         place = next((n for n, line in enumerate(body) if not line.lstrip().startswith("#")), 0)
-        body[place] = self._renamed(body[place], block.key, target[-1])
+        body[place] = _rename_key(body[place], block.key, target[-1])
         made += _shift(body, indent + len(wrappers) * step - block.indent)
         at = self._place(home, target[depth], source)
         if source is None:
-            return self._take("".join([*lines[:at], *made, *lines[at:]]))
+            return self.take("".join([*lines[:at], *made, *lines[at:]]))
         first, last = source
         if at != first and first and last < len(lines) and not lines[last].strip():
             above = lines[first - 1].strip()
@@ -250,8 +193,8 @@ class Draft:
                 last += 1
                 at = at if at < first else max(at, last)
         if at <= first:
-            return self._take("".join([*lines[:at], *made, *lines[at:first], *lines[last:]]))
-        return self._take("".join([*lines[:first], *lines[last:at], *made, *lines[at:]]))
+            return self.take("".join([*lines[:at], *made, *lines[at:first], *lines[last:]]))
+        return self.take("".join([*lines[:first], *lines[last:at], *made, *lines[at:]]))
 
     def _place(self, home: Node, key: str, source: tuple[int, int] | None) -> int:
         """Return the number of the line before which a new entry of a mapping is inserted."""
@@ -291,14 +234,11 @@ class Draft:
     def _lines(self) -> list[str]:
         lines = _lines(self._text)
         if lines and not lines[-1].endswith("\n"):
-            lines[-1] += self._newline
+            lines[-1] += self.newline
         return lines
 
     def _line_of(self, offset: int) -> int:
         return self._text.count("\n", 0, offset)
-
-    def _renamed(self, line: str, old: str, new: str) -> str:
-        return line if old == new else line.replace(old, new, 1)
 
     def _step(self) -> int:
         """Return the number of spaces by which a mapping is indented below its key."""
@@ -314,7 +254,8 @@ class Draft:
             return None
         return roots[0].find(*self._steps)
 
-    def _take(self, text: str) -> bool:
+    def take(self, text: str) -> bool:
+        """Replace the text. Return whether the object is still read from it; else nothing changes."""
         if not self._final:
             text = text.removesuffix("\n").removesuffix("\r")
         node = self._read(text)
@@ -405,6 +346,10 @@ def _block(node: Node | None) -> bool:
 
 def _indent(line: str) -> int:
     return len(line) - len(line.lstrip(" "))
+
+
+def _rename_key(line: str, old: str, new: str) -> str:
+    return line if old == new else line.replace(old, new, 1)
 
 
 def _shift(lines: list[str], by: int) -> list[str]:

@@ -117,6 +117,3 @@ class AddressMove(NamedTuple):
 
     old: str
     new: str | None
-
-
-Request = ApplyFolder | InstallChart | FillTemplate

@@ -38,10 +38,10 @@ def find_fault(path: str, data: bytes, known: dict[str, object] | None = None) -
     language = TABLE.of_language(path)
     if language is not None:
         return source, language.load().find_fault(source, known)
-    return source, _find_yaml_fault(source, known) if path.endswith(_YAML) and not source.masked else None
+    return source, _find_yaml_fault(source) if path.endswith(_YAML) and not source.masked else None
 
 
-def _find_yaml_fault(source: Source, known: dict[str, object]) -> SyntaxProblem | None:
+def _find_yaml_fault(source: Source) -> SyntaxProblem | None:
     name = os.path.basename(source.path)
     try:
         roots = compose(source, source.text, 0, masked=False)

@@ -22,7 +22,7 @@ from nodelint.lsp.view import View
 from nodelint.model.finding import Span, span_of
 from nodelint.model.keys import ARCH, INSTANCE_TYPE
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object, served
-from nodelint.model.manifest_terms import Label, RequirementLine, SelectorTerm, parse_alias
+from nodelint.model.manifest_terms import Label, RequirementLine, parse_alias
 from nodelint.model.messages import short
 from nodelint.model.releases import Version
 from nodelint.model.requirement import INCLUSIVE_BOUNDS, normalize, well_known, well_known_since
@@ -307,11 +307,11 @@ def _in_class(view: View, node_class: EC2NodeClass, offset: int) -> Hover | None
     for term in node_class.ami_terms:
         node = term.node.get("alias")
         if node is not None and isinstance(term.alias, str) and _holds(node, offset):
-            return Hover("\n\n".join(_of_alias(view, node_class, term, term.alias)), span_of(node))
+            return Hover("\n\n".join(_of_alias(view, node_class, term.alias)), span_of(node))
     return None
 
 
-def _of_alias(view: View, node_class: EC2NodeClass, term: SelectorTerm, written: str) -> Iterator[str]:
+def _of_alias(view: View, node_class: EC2NodeClass, written: str) -> Iterator[str]:
     alias = parse_alias(written)
     release, kubernetes = view.target.karpenter, view.target.kubernetes
     known = families(release)

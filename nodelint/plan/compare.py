@@ -91,7 +91,7 @@ def compare(was: Read, new: Read, request: PlanRequest) -> tuple[Plan, Findings]
     then = lint._replace(target=old_target, selection=old_session.selection, context_sources=was.beside)
     before, after = _judge_sides(was, new, (then, lint), request.judge_of)
     unread_gaps = list(unread_places((before, after), (was, new), plan.uncompared, unread))
-    plan, gaps = delete_gone(plan, _find_gaps(was, new, settings, plan, unread))
+    plan, gaps = delete_gone(plan, _find_gaps(was, new, plan, unread))
     places = (*never_created, *unread_gaps, *gaps)
     named_places = [*plan.uncompared, *places]
     places = (*places, *list_one_sided((was, new), named_places))
@@ -117,7 +117,7 @@ def _options(request: PlanRequest) -> PlanOptions:
     )
 
 
-def _find_gaps(was: Read, new: Read, settings: Settings, plan: Plan, unread: UnreadFiles) -> Iterator[Gap]:
+def _find_gaps(was: Read, new: Read, plan: Plan, unread: UnreadFiles) -> Iterator[Gap]:
     """Yield the differences between the sides that may change pools and classes in an unknown way."""
     from nodelint.plan.changed_gaps import find_changed_gaps
     from nodelint.plan.changed_inputs import find_changed_inputs

@@ -106,7 +106,7 @@ class Consolidation:
         placed = self.simulate([state], skips_recent=False)
         if isinstance(placed, NodeCause):
             return placed, False
-        stop = self._check_placed(state, placed, None)
+        stop = self._check_placed(placed, None)
         if stop is not None:
             return stop._replace(text=f"it has drifted ({why}), but {stop.text}"), False
         does = "replaces" if placed.new else "deletes"
@@ -118,7 +118,7 @@ class Consolidation:
         placed = self.simulate([state])
         if isinstance(placed, NodeCause):
             return placed, False
-        stop = self._check_placed(state, placed, change_of)
+        stop = self._check_placed(placed, change_of)
         if stop is not None:
             return stop, False
         if not placed.new:
@@ -141,7 +141,7 @@ class Consolidation:
             return cause
         return cause._replace(known=False, text=f"{cause.text}; not known: {'; '.join(unknown[:3])}")
 
-    def _check_placed(self, state: NodeState, placed: Placement, change_of: ChangeOf | None) -> NodeCause | None:
+    def _check_placed(self, placed: Placement, change_of: ChangeOf | None) -> NodeCause | None:
         """Return why pods of the node cannot be scheduled elsewhere. None if all of them can."""
         blocking = placed.blocking
         if blocking:

@@ -15,6 +15,7 @@ import pytest
 from nodelint.files import gate as gate_module
 from nodelint.files.gate import OF_GIT, OUTSIDE, Gate
 from tests import hostile_trees
+from tests.manifests import nodeclass, nodepool
 from tests.repositories import write_files
 
 ROOT = Path(__file__).parents[2]
@@ -263,3 +264,17 @@ def test_rules_of_the_repository_run_only_by_a_flag(
     if not runs:
         assert done.returncode == 2
         assert "rules are code" in done.stderr or "--no-repository-rules refuses" in done.stderr
+
+
+def test_an_overlay_of_other_objects_that_leads_out_may_hold_pools(nodelint: Run, here: Path) -> None:
+    files = {
+        "nodes/kustomization.yaml": "resources: [pool.yaml]\n",
+        "nodes/pool.yaml": nodepool() + f"---\n{nodeclass()}",
+        "app/kustomization.yaml": "resources:\n  - config.yaml\n  - ../../outside/pool.yaml\n",
+        "app/config.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n",
+    }
+    write_files(here, files)
+    write_files(here.parent / "outside", {"pool.yaml": nodepool()})
+    printed = nodelint("check", cwd=here).stdout
+    assert f"app/kustomization.yaml:3: `../../outside/pool.yaml` is {OUTSIDE}" in printed
+    assert "All good" not in printed

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
@@ -25,6 +28,7 @@ from nodelint.rule.context import Context
 from nodelint.rule.definition import Rule, rule
 from nodelint.text import Source
 from tests.manifests import nodeclass, nodepool
+from tests.repositories import write_files
 
 CLASS = nodeclass(ami="alias: al2@latest")
 
@@ -239,3 +243,33 @@ def test_a_reminder_counts_the_others_by_their_kind(check: Callable[..., Report]
     text = "---\n".join(nodeclass(name=name, ami="alias: al2023@latest") for name in "abc"[:classes])
     (found,) = check(text, select=["unpinned-image"]).results
     assert found.message == f"`al2023@latest` replaces nodes whenever an image is published{more}"
+
+
+def test_the_else_of_a_template_is_judged(check: Callable[..., Report]) -> None:
+    text = nodepool("key: kubernetes.io/arch, operator: In, values: [arm64]").replace(
+        "        - {key",
+        "        {{- if .Values.arm }}\n        - {key",
+    )
+    other = "{key: kubernetes.io/arch, operator: In, values: [amd46]}"
+    text += f"        {{{{- else }}}}\n        - {other}\n        {{{{- end }}}}\n"
+    [result] = check(text, select=["unknown-value"]).results
+    assert result.span.source.text[result.span.start : result.span.end] == "amd46"
+    assert not result.finding.edits
+
+
+def test_only_objects_of_karpenter_are_told_of_for_a_field_of_several_branches(
+    nodelint: Callable[..., CompletedProcess[str]], tmp_path: Path
+) -> None:
+    twice = "".join(f"{{{{- if .Values.{name} }}}}\n      PLACE: {name}\n{{{{- end }}}}\n" for name in ("a", "b"))
+    deployment = (
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  template:\n    metadata:\n"
+        "      annotations: {karpenter.sh/do-not-disrupt: 'true'}\n    spec:\n"
+    )
+    files = {
+        "pool.yaml": nodepool() + twice.replace("PLACE", "expireAfter"),
+        "app.yaml": deployment + twice.replace("PLACE", "schedulerName"),
+    }
+    write_files(tmp_path, files)
+    skipped = json.loads(nodelint("check", "--format", "json").stdout)["skipped"]
+    reasons = [skip["reason"] for skip in skipped if "several branches" in skip["reason"]]
+    assert [reason.split(",")[0] for reason in reasons] == ["of `expireAfter`"]

@@ -124,6 +124,7 @@ EITHER = asking("karpenter.sh/capacity-type", "spot", "on-demand")
         ({"lines": [EITHER]}, {"lines": [SPOT], "taint": SPOT_TAINT}, ["spot-without-toleration"]),
         ({"lines": [ON_DEMAND]}, {"lines": [SPOT], "taint": SPOT_TAINT}, []),
         ({"lines": [EITHER]}, {"lines": [EITHER], "taint": SPOT_TAINT}, []),
+        ({"lines": [EITHER]}, {"lines": [SPOT], "taint": SPOT_TAINT.replace("NoSchedule", "PreferNoSchedule")}, []),
         ({"lines": [EITHER]}, {"lines": [SPOT], "taint": TAINT}, []),
         ({"lines": [EITHER], "taint": TAINT}, {"lines": [SPOT], "taint": SPOT_TAINT}, []),
         ({}, {"lines": [SPOT], "taint": SPOT_TAINT}, []),

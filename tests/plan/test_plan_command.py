@@ -21,6 +21,7 @@ from nodelint.model.documents import objects
 from nodelint.model.releases import Version
 from nodelint.text import Source
 from tests.conftest import ROOT
+from tests.manifests import nodeclass, nodepool
 from tests.plan.test_plan import BOTH, CLASS, POOL
 
 Run = Callable[..., CompletedProcess[str]]
@@ -747,3 +748,12 @@ def test_values_that_terraform_gives_and_nothing_reads_are_not_called_unchanged(
     changed = plan(RELEASES[name].replace("amd64", "arm64"))
     assert f"~ {name}  new/main.tf:" in changed and "1 place, 1 of which changed" in changed
     assert f"~ {name}  old/main.tf:" in plan(""), "nothing says what the chart is installed with now"
+
+
+def test_markdown_names_fifty_findings_and_counts_the_others(tmp_path: Path, nodelint: Run) -> None:
+    for side, unknown in (("old", 0), ("new", 52)):
+        fields = "".join(f"  field{number}: 1\n" for number in range(unknown))
+        put(tmp_path / side / "pool.yaml", f"{nodepool(spec=fields)}---\n{nodeclass()}")
+    report = nodelint("plan", "--old", "old", "new", "--format", "markdown").stdout
+    assert report.count("| new | ") == 50
+    assert "… and 2 more findings." in report

@@ -26,14 +26,12 @@ class Dependency(NamedTuple):
     - `user`, `chart`: the absolute paths of both folders.
     - `name`: the key of its values in the user.
     - `item`: its entry in the user's Chart.yaml, None if there is none.
-    - `is_vendored`: it is in the folder `charts` of the user.
     """
 
     user: str
     chart: str
     name: str
     item: Node | None
-    is_vendored: bool
 
 
 class ChartDependencies:
@@ -91,7 +89,7 @@ class ChartDependencies:
         items = [item for item in items_of(self._get(outer, "dependencies")) if read_text(item.get("name")) == name]
         for item in items or (None,):
             alias = read_text(item.get("alias")) if item is not None else ""
-            yield Dependency(outer, chart, alias or name, item, True)
+            yield Dependency(outer, chart, alias or name, item)
 
     def list_named(self, user: str) -> Iterator[Dependency]:
         """Yield the dependencies of a chart that it names by a path."""
@@ -103,7 +101,7 @@ class ChartDependencies:
                 continue
             if home is None or is_inside(folder, home):
                 name = read_text(item.get("alias")) or read_text(item.get("name"))
-                yield Dependency(user, folder, name, item, False)
+                yield Dependency(user, folder, name, item)
 
     def _get(self, chart: str, field: str) -> Node | None:
         """Return a field of a chart's Chart.yaml. None if there is none."""

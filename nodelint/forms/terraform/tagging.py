@@ -31,15 +31,6 @@ _RESOURCES = {
     "aws_default_security_group": (GROUPS,),
     "aws_ec2_tag": (SUBNETS, GROUPS),
 }
-_MANIFESTS = (
-    "kubernetes_manifest",
-    "kubectl_manifest",
-    "helm_release",
-    "local_file",
-    "null_resource",
-    "terraform_data",
-)
-"""Resources with Kubernetes objects or values: a tag in them is a selector, not a tag of AWS."""
 _SELECTING = re.compile(r"(?i)selector|matchLabels|labels")
 _OF_ARGUMENT = {
     "public_subnet_tags": (SUBNETS,),

@@ -9,8 +9,6 @@ from nodelint.text.nodes import Node
 
 _LEAST = 8
 """The size of a value that is not a string."""
-_PIECE = 16
-"""The size of a piece of text in addition to its characters."""
 _PER_STEP = 64
 """The characters of values that are processed in one step."""
 _OF_OUTERMOST = frozenset(

@@ -39,8 +39,6 @@ from nodelint.text.unknown_value import UNKNOWN
 
 _MOST_ROWS = 1024
 
-Piece = tuple[str, Node | None]
-
 
 def call_function(name: str, args: Sequence[Node], at: Node) -> Node:
     """Return the result of a function. Unknown if the function is not supported.
