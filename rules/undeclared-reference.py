@@ -170,4 +170,6 @@ def _check_template(source: Source, context: Context) -> Findings:
         for name in folder.find_missing_template_names(caller) if caller not in judged else ():
             if name.uses[0].source.path == source.path:
                 at = Span(source, name.uses[0].start, name.uses[0].end)
-                yield Finding(at=at, message=name.message, help=name.help, also=[Also(name.call, "the call")])
+                yield Finding(
+                    at=at, message=name.message, help=name.help, also=[Also(name.call, "the call that lacks it")]
+                )
