@@ -348,11 +348,11 @@ def unreadable(found: Discovery, printed: Collection[tuple[str, str]] = ()) -> N
 
 def describe_unread(path: str, reason: str) -> str:
     """Return the message about a path that could not be read; if nothing is there, with what was probably meant."""
-    if reason != "no such file or directory" and path:
-        return f"{path}: {reason}"
-    from nodelint.commands._missing_paths import describe_missing_path
+    if reason == "no such file or directory" or not path:
+        from nodelint.commands._missing_paths import describe_missing_path
 
-    return describe_missing_path(path)
+        return describe_missing_path(path)
+    return f"{path}: {reason}"
 
 
 def say_switched_off(objects: Sequence[Object], done: str) -> list[Object]:

@@ -117,7 +117,8 @@ class Environment:
         self._setup = setup._replace(files_of_roots=())
         self._found: Collection[tuple[str, Span]] = ()
         self._each = map_objects
-        parts = {path for built_text in built for path in built_text.parts}
+        # Without defaults, a file that passes values to a template may not be rendered: its own objects then count.
+        parts = {path for text in built for path in (text.replaces if settled else text.parts)}
         around = (obj for path, found in files.with_objects if path not in parts for obj in found)
         own = _list_written_names(built)
         self._around = [obj for obj in around if not (_is_patch(obj) and (obj.kind, obj.name) in own)]

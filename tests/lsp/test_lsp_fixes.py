@@ -140,15 +140,15 @@ ROOT_MODULE = 'module "pool" {\n  source   = "../modules/pool"\n  name     = "NA
 def test_a_fix_in_a_shared_file_is_tried_with_all_that_use_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: str, offers: bool
 ) -> None:
-    one = ROOT_MODULE.replace("NAME", "one").replace("VALUE", "m7i.large")
+    first_root = ROOT_MODULE.replace("NAME", "one").replace("VALUE", "m7i.large")
     files = {
         "modules/pool/main.tf": POOL_MODULE,
-        "one/main.tf": one,
+        "one/main.tf": first_root,
         "two/main.tf": ROOT_MODULE.replace("NAME", "two").replace("VALUE", other),
     }
     write_files(tmp_path, {".git/HEAD": "ref: refs/heads/main\n", **files})
     monkeypatch.chdir(tmp_path)
-    buffer = Buffer((tmp_path / "one/main.tf").as_uri(), 1, one, "utf-16")
+    buffer = Buffer((tmp_path / "one/main.tf").as_uri(), 1, first_root, "utf-16")
     found = Project(lambda: datetime(2026, 11, 20, tzinfo=UTC)).view_of(
         State({buffer.uri: buffer}, (os.fspath(tmp_path),), next(NUMBERS)), buffer.uri
     )

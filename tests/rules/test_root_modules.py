@@ -479,3 +479,45 @@ OWN = "aws_sqs_queue.karpenter.arn"
 def test_a_queue_that_gets_no_events(nodelint: Run, tmp_path: Path, text: str, message: str) -> None:
     found = find(nodelint, tmp_path, {"main.tf": CHART + text}, "queue-without-events")
     assert [message in text for _, text in found] == [True] * bool(message)
+
+
+AUTO_MODE = {
+    "main.tf": """\
+variable "cluster" {}
+resource "kubectl_manifest" "class" {
+  yaml_body = yamlencode({
+    apiVersion = "eks.amazonaws.com/v1"
+    kind       = "NodeClass"
+    metadata   = { name = "dev" }
+    spec       = { role = "nodes-${var.cluster}" }
+  })
+}
+resource "kubectl_manifest" "pool" {
+  yaml_body = templatefile("${path.module}/pool.yaml.tftpl", { class = "dev" })
+}
+""",
+    "prod.tfvars": 'cluster = "prod"\n',
+    "pool.yaml.tftpl": """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: system}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: eks.amazonaws.com, kind: NodeClass, name: "${class}"}
+      requirements: [{key: kubernetes.io/arch, operator: In, values: [amd64]}]
+""",
+    "other/class.yaml": """\
+apiVersion: eks.amazonaws.com/v1
+kind: NodeClass
+metadata: {name: gpu}
+spec: {role: nodes}
+""",
+}
+
+
+def test_a_class_beside_a_call_of_a_template_is_found_without_the_defaults_too(
+    nodelint: Callable[..., CompletedProcess[str]], tmp_path: Path
+) -> None:
+    write_files(tmp_path, {".git/HEAD": "ref: refs/heads/main\n", **AUTO_MODE})
+    assert "unknown-node-class" not in nodelint("check", "--format", "concise").stdout

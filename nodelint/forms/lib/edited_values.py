@@ -50,11 +50,11 @@ def _find_again(node: Node, source: Source) -> Node:
     """Return a value in the edited source: in a document, in a text with YAML, or made from a scalar."""
     top = _top_of(node)
     if _is_in_document(top):
-        return _follow(_document_root(top, source), find_steps(node))
+        return _follow(_document_root(top, source), _list_steps(node))
     holder = _find_holder(top)
-    found = _follow(_document_root(_top_of(holder), source), find_steps(holder))
+    found = _follow(_document_root(_top_of(holder), source), _list_steps(holder))
     if top.kind == "mapping":
-        return _follow(read_block(found), find_steps(node))
+        return _follow(read_block(found), _list_steps(node))
     if found.value == holder.value:
         return node
     if node.value != holder.value or not isinstance(found.value, str):
@@ -90,6 +90,14 @@ def _find_holder(top: Node) -> Node:
             if node.kind == "scalar" and (is_exact or (top.kind == "mapping" and node.start <= top.start < node.end)):
                 return node
     raise _MissingValue
+
+
+def _list_steps(node: Node) -> list[int]:
+    """Return the steps from the root to a value. A value that was merged may be in no list of its parent."""
+    try:
+        return find_steps(node)
+    except StopIteration:
+        raise _MissingValue from None
 
 
 def _follow(node: Node | None, steps: Sequence[int]) -> Node:
