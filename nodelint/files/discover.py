@@ -287,6 +287,8 @@ class _Block:
             found.installing += [file for file, data in files if keywords.may_install_charts(file, data)]
         if keywords.applies:
             found.applying += [file for file, data in files if keywords.may_change_overlays(data)]
+        if keywords.patches:
+            found.patching += [file for file, data in files if keywords.may_patch(data)]
         if keywords.buffers:
             found.buffers += [file for file, data in files if keywords.may_hold_buffers(data)]
         if keywords.node_group_parts:

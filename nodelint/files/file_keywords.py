@@ -35,6 +35,7 @@ _WORKLOADS = (
 )
 _CHART_KEY = b"chart:"
 _WORKLOADS_OF_BLOCKS = b'"kubernetes_'
+_PATCHED = b"/spec/"
 _BUFFERS, _BUFFER_GROUP = b"CapacityBuffer", b"autoscaling.x-k8s.io/v"
 # A file that declares nodes of other tools than Karpenter contains one of these. The common parts are searched first.
 NODE_GROUPS = (
@@ -76,6 +77,8 @@ class FileKeywords:
         self.alone = find_keywords(block, _STATES_ALONE)
         self.settings = find_keywords(block, _SETTINGS) if block.find(_ABOVE_SETTINGS) >= 0 else ()
         self.buffers = block.find(_BUFFERS) >= 0
+        self.patches = block.find(_PATCHED) >= 0
+        """Whether a file may patch the spec of an object by path."""
         self.node_group_parts = find_keywords(block, NODE_GROUP_PARTS)
         self.may_be_stated = bool(self.alone or self.settings) or find_keywords(names, TABLE.stating_in_names) != ()
         """Whether a file that does not name Karpenter may state a release."""
@@ -95,6 +98,10 @@ class FileKeywords:
         # In a values file that does not name Karpenter, these keys are sufficient.
         keywords = _STATES if ours else self.settings
         return bool(keywords) and holds_any(data, keywords)
+
+    def may_patch(self, data: bytes) -> bool:
+        """Return whether a file may have a JSON6902 patch of the spec of an object."""
+        return self.patches and data.find(_PATCHED) >= 0
 
     def may_hold_buffers(self, data: bytes) -> bool:
         """Return whether a file may hold CapacityBuffers."""

@@ -41,6 +41,7 @@ class Discovery:
     - `node_groups`: paths of files that may declare nodes of other tools than Karpenter.
     - `installing`: paths of files that may install a chart with values.
     - `applying`: paths of files that may change the objects of a folder.
+    - `patching`: paths of files that may patch the spec of an object by path.
     """
 
     def __init__(self) -> None:
@@ -68,6 +69,7 @@ class Discovery:
         self.installing: list[str] = []
         self.node_groups: list[str] = []
         self.applying: list[str] = []
+        self.patching: list[str] = []
 
 
 def list_files(path: str, exclude: Excluded, include: Globs, found: Discovery) -> Iterator[str]:

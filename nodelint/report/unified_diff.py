@@ -26,12 +26,14 @@ def unified(old: Source, new: Source) -> Iterator[str]:
             yield shown if shown.endswith("\n") else f"{shown}\n\\ No newline at end of file\n"
 
 
-def unsafe_notes(old: Source, results: Sequence[Result]) -> Iterator[str]:
-    """Yield lines above the diff of a file that name its unsafe fixes and their effect on nodes.
+def effect_notes(old: Source, results: Sequence[Result], chosen: bool = False) -> Iterator[str]:
+    """Yield lines above the diff of a file that name its unsafe or chosen fixes and their effect on nodes.
 
     git and patch ignore these lines.
     """
-    from nodelint.lint.fix_effects import describe_unsafe_fix
+    from nodelint.lint.fix_effects import describe_chosen_edit, describe_unsafe_fix
+
+    word, describe = ("chosen", describe_chosen_edit) if chosen else ("unsafe", describe_unsafe_fix)
 
     changes: dict[str, Sequence[line_diff.Opcode]] = {}
     for result in results:
@@ -42,7 +44,7 @@ def unsafe_notes(old: Source, results: Sequence[Result]) -> Iterator[str]:
             if text not in changes:  # most fixes are of one text
                 changes[text] = line_diff.fewest(_lines(old.text), _lines(text)) if text != old.text else ()
             line = _find_old_line(changes[text], first.source.position(first.start).line)
-            yield f"# unsafe: {result.rule.name}, line {line}: {printable(describe_unsafe_fix(result))}\n"
+            yield f"# {word}: {result.rule.name}, line {line}: {printable(describe(result))}\n"
 
 
 def _find_old_line(changes: Sequence[line_diff.Opcode], line: int) -> int:
@@ -66,6 +68,7 @@ _COLOURS: tuple[tuple[str, dict[str, object]], ...] = (
     ("---", {"bold": True}),
     ("+++", {"bold": True}),
     ("# unsafe", {"fg": "yellow"}),
+    ("# chosen", {"fg": "yellow"}),
     ("@@", {"fg": "cyan"}),
     ("-", {"fg": "red"}),
     ("+", {"fg": "green"}),

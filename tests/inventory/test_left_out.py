@@ -264,6 +264,7 @@ LIMITS = {
         inventory/__init__.py:_LARGEST forms/helm/filled_charts.py:_LARGEST forms/flux/kustomizations.py:_LARGEST
         forms/helm/command_releases.py:_LARGEST
         forms/helm/including_templates.py:_LARGEST forms/helm/kindless_templates.py:_LARGEST
+        forms/helm/values_of_workloads.py:_LARGEST
         forms/kustomize/overlays.py:_LARGEST
         commands/_detect_setup.py:_LARGEST inventory/unread_forms.py:_LARGEST
         forms/terraform/statements.py:_LARGEST files/git_index.py:_LARGEST files/gitignore.py:_LARGEST
@@ -283,9 +284,10 @@ LIMITS = {
         report/why_html.py:_MOST_NODES report/why_markdown.py:_MOST_NODES report/why_text.py:_MOST_NODES
         migrate/__init__.py:_MOST_LEFT migrate/steps.py:_LONGEST
         report/html.py:_PLACES mcp/server.py:_MOST_NOTES commands/_values.py:_SHOWN model/finding.py:_LONGEST_CODE
-        apiserver/walk.py:_MOST_OFFERED forms/lib/chart_places.py:_LONGEST
+        apiserver/scalars.py:MOST_OFFERED forms/lib/chart_places.py:_LONGEST
         commands/_refused.py:_MOST rule/remedies.py:MOST_OFFERED rule/remedies.py:MOST_TRIED
         rule/remedies.py:MOST_COMPARED lsp/completion.py:_MOST lsp/diagnostics.py:MOST lsp/hover.py:_SHOWN
+        commands/_gaps.py:_MOST_PLACES rule/pool_suggestions.py:MOST_VALUES lsp/hcl_outline.py:_LONGEST
         lsp/protocol.py:_MOST lsp/summary.py:_MOST lsp/titles.py:_NAMED model/messages.py:LONGEST_MESSAGE
         plan/values.py:LONGEST report/coverage.py:_MOST_LINES report/coverage.py:_MOST_FIELDS
         report/coverage.py:_MOST_LETTERS report/explain.py:_MOST_LINES
@@ -326,6 +328,7 @@ LIMITS = {
         lsp/around.py:_MOST_OVERLAYS model/evidence.py:_FURTHER
         forms/kustomize/kustomizations.py:_HIGHEST forms/kustomize/kustomizations.py:_MOST_FOLDERS
         forms/terraform/modules.py:_LEVELS forms/terraform/modules.py:_LEVELS_BELOW
+        forms/terraform/terraform_trace.py:_LEVELS_ABOVE
         forms/terraform/variables.py:_DEEPEST forms/flux/charts.py:_MOST_BESIDE
         forms/terraform/named_files.py:_DEEPEST forms/terraform/named_files.py:_MOST
         forms/helm/named_files.py:_DEEPEST forms/helm/named_files.py:_MOST_FOLDERS
