@@ -276,9 +276,9 @@ class ReleaseRun:
         words = {word for rule in about_files for word in rule.mentions}
         texts = [*_find_words_of_files((*sources, *scripts), words)]
         of_roots = [*_find_words_of_files(self.files_of_roots if sources else (), words)]
-        held = {word for _, present in (*texts, *of_roots) for word in present}
+        words_held = {word for _, present in (*texts, *of_roots) for word in present}
         for rule in about_files:
-            if rule.mentions and held.isdisjoint(rule.mentions):
+            if rule.mentions and words_held.isdisjoint(rule.mentions):
                 continue
             for source, present in (*texts, *(of_roots if "root-module" in rule.tags else ())):
                 if rule.mentions and present.isdisjoint(rule.mentions):
