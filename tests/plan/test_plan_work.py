@@ -15,6 +15,7 @@ import pytest
 from nodelint.plan import workload_trees
 from tests.fit.test_fit import pod
 from tests.manifests import nodeclass, nodepool
+from tests.plan.installers import application
 from tests.repositories import write_files
 
 Run = Callable[..., CompletedProcess[str]]
@@ -39,6 +40,20 @@ def write_charts(number: int) -> dict[str, str]:
     return files
 
 
+def write_outer_charts(number: int) -> dict[str, str]:
+    """Charts that each depend on a chart in their own folder, and are installed by an Application."""
+    files = {}
+    for path, text in write_charts(number).items():
+        chart = path.partition("/")[0]
+        files[f"up{chart}/charts/{path}"] = text
+        name = f"apiVersion: v2\nname: up{chart}\nversion: 1.0.0\ndependencies:\n"
+        files[f"up{chart}/Chart.yaml"] = f"{name}  - {{name: {chart}, version: 1.0.0}}\n"
+        files[f"up{chart}/values.yaml"] = f"{chart}:\n  team: batch\n"
+        files[f"apps/{chart}.yaml"] = application(f"up{chart}", "{valuesObject: {a: 1}}")["apps/nodes.yaml"]
+        files[f"apps/{chart}.sh"] = f"helm upgrade --install {chart} ./up{chart} --set a=b\n"
+    return files
+
+
 def write_units(number: int) -> dict[str, str]:
     """Units of Terragrunt that each call one module."""
     text = 'terraform {{\n  source = "../modules/pool"\n}}\ninputs = {{ name = "c{n}" }}\n'
@@ -60,9 +75,11 @@ def write_roots(number: int) -> dict[str, str]:
 
 CHARTS = "helm/fill.py fill_template", "gotemplate/evaluate.py fill"
 TERRAFORM = "terraform/filled_texts.py _fill", "terraform/evaluate.py value"
+OUTER_CHARTS = *CHARTS, "lib/variable_inputs.py _read", "files/gate.py read", "helm/unnamed_values.py _list_entries"
 OVERLAYS = "kustomize/overlay.py build", "kustomize/overlay.py *"
 FORMS = {
     "charts": (write_charts, CHARTS),
+    "charts in others": (write_outer_charts, OUTER_CHARTS),
     "units of Terragrunt": (write_units, TERRAFORM),
     "overlays": (write_overlays, OVERLAYS),
     "roots of Terraform": (write_roots, TERRAFORM),

@@ -20,10 +20,10 @@ from nodelint.text.reading import nodes_of
 
 def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
     """Yield the values that Applications pass to a chart and that are only partly known."""
-    for path, source in files.by_path.items():
-        for root in nodes_of(source) if ARGO in source.text and not source.may_be_template else ():
+    for source in files.list_holding(ARGO):
+        for root in nodes_of(source):
             if read_text(root.get("apiVersion")).startswith(ARGO):
-                yield from _list_application(root, chart, os.path.dirname(path), files)
+                yield from _list_application(root, chart, os.path.dirname(os.path.abspath(source.path)), files)
 
 
 def _list_application(root: Node, chart: str, folder: str, files: UnreadInputs) -> Iterator[InputText]:

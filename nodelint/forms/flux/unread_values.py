@@ -21,8 +21,8 @@ _YAML = (".yaml", ".yml")
 
 def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
     """Yield the values that HelmReleases pass to a chart and that cannot be read."""
-    for source in files.by_path.values():
-        for root in nodes_of(source) if HELM_GROUP in source.text and not source.may_be_template else ():
+    for source in files.list_holding(HELM_GROUP):
+        for root in nodes_of(source):
             if read_text(root.get("apiVersion")).startswith(HELM_GROUP):
                 yield from _list_helm_release(root, chart, files)
 

@@ -24,8 +24,10 @@ from nodelint.text.source import YAML_NAMES
 
 _NAMES = re.compile(r"(?i)chart|path|ref\Z")
 """A key whose value may be the folder of a chart."""
-_FIELD = r"(?i:chart|path|ref)[\w-]*[\"']?[ \t]*[:=][ \t]*[\"']?(?:[^\s\"']*/)?{}/?(?:[\"',}}]|\s|\Z)"
-"""A field that may be the folder of a chart with a name."""
+_FIELD = re.compile(
+    r"(?i:chart|path|ref)[\w-]*[\"']?[ \t]*[:=][ \t]*[\"']?(?:[^\s\"']*/)?([\w.-]+)/?(?=[\"',}]|\s|\Z)"
+)
+"""A field that may be the folder of a chart. The group is the name of the folder."""
 _GIVES = re.compile(r"(?i)val|\Aset|overrid|param|arg")
 """A key, next to that of a chart, with values or the names of files with values."""
 _OF_RELEASE = re.compile(r"(?i)(?:release_?|target|default)?(?:name|namespace)")
@@ -50,21 +52,36 @@ class UsedValues(NamedTuple):
 
 def list_tool_values(chart: str, files: UnreadInputs, used: UsedValues) -> Iterator[InputText]:
     """Yield what other tools pass to a chart."""
-    name = os.path.basename(chart)
-    field = re.compile(_FIELD.format(re.escape(name)))
-    inputs: ChartInputs | None = None
-    for path in files.paths:
-        source = files.read(path) if path.endswith(YAML_NAMES) else None
-        if source is None:
-            continue
-        if chart_of(path) is not None:
-            if re.search(RELEASES, source.text) and not path.startswith(os.path.join(chart, "")):
-                inputs = inputs or ChartInputs(list(files.by_path.values()))
-                yield from _list_of_template(source, chart, inputs)
-        elif path == os.path.join(chart, _FLEET) or (
-            name in source.text and field.search(source.text) is not None and not _is_read(source)
-        ):
-            yield from _list_of_file(source, chart, files, used)
+    found = files.keep(_ToolFiles)
+    for source in found.templates:
+        if not os.path.abspath(source.path).startswith(os.path.join(chart, "")):
+            yield from _list_of_template(source, chart, found.inputs)
+    own = files.read(os.path.join(chart, _FLEET))
+    for source in (*found.by_chart.get(os.path.basename(chart), ()), *((own,) if own is not None else ())):
+        yield from _list_of_file(source, chart, files, used)
+
+
+class _ToolFiles:
+    """The files of one side of a plan that may pass values to charts.
+
+    - `templates`: templates with objects that install charts.
+    - `by_chart`: files of other tools, by the names of the folders that their fields may name.
+    """
+
+    def __init__(self, files: UnreadInputs) -> None:
+        self.inputs = ChartInputs(list(files.by_path.values()))
+        self.templates: list[Source] = []
+        self.by_chart: dict[str, list[Source]] = {}
+        for path in files.paths:
+            source = files.read(path) if path.endswith(YAML_NAMES) else None
+            if source is None:
+                continue
+            if chart_of(path) is not None:
+                if re.search(RELEASES, source.text):
+                    self.templates.append(source)
+            elif not _is_read(source):
+                for name in dict.fromkeys(_FIELD.findall(source.text)):
+                    self.by_chart.setdefault(name, []).append(source)
 
 
 def _is_read(source: Source) -> bool:

@@ -10,7 +10,6 @@ from nodelint.forms.helmfile.charts import ENVIRONMENT, HELMFILE, list_environme
 from nodelint.forms.input_text import InputText
 from nodelint.forms.lib.chart_places import names_chart
 from nodelint.forms.lib.unread_inputs import PLACEHOLDER, UnreadInputs, whole_text
-from nodelint.forms.lib.variable_inputs import VariableInputs
 from nodelint.text import Source
 from nodelint.text.reading import nodes_of
 
@@ -25,8 +24,8 @@ _FROM_ENVIRONMENT = re.compile(r"\b(?:env|requiredEnv)\s+[\"`']([A-Za-z_]\w*)")
 def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
     """Yield the helmfiles that install a chart with template code in its values, and the files that they name."""
 
-    for path in files.paths:
-        source = files.read(path) if HELMFILE.search(path.replace(os.sep, "/")) else None
+    for path in files.keep(_list_helmfiles):
+        source = files.read(path)
         if source is None or not names_chart(source.text, chart):
             continue
         if not re.search(r"\{\{|\.gotmpl|(?m:^environments:)", source.text):
@@ -41,8 +40,11 @@ def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
             texts += (found.at.source.text for found in unread)
             # The chart is rendered with what the template says; what its code prints may come from elsewhere.
             yield from (found for found in unread if os.path.abspath(found.at.source.path) not in files.taken)
-        variables = VariableInputs(files.top)
-        yield from variables.list_inputs({name for text in texts for name in _FROM_ENVIRONMENT.findall(text)})
+        yield from files.variables.list_inputs({name for text in texts for name in _FROM_ENVIRONMENT.findall(text)})
+
+
+def _list_helmfiles(files: UnreadInputs) -> list[str]:
+    return [path for path in files.paths if HELMFILE.search(path.replace(os.sep, "/"))]
 
 
 def _is_known(found: InputText, helmfile: Source, name: str, files: UnreadInputs) -> bool:

@@ -72,14 +72,18 @@ class ChartDependencies:
                     pending.append(use.user)
         return list(found)
 
-    def list_keys(self, chart: str) -> Iterator[str]:
-        """Yield the top-level keys of a chart's values that its dependencies get, or that enable them."""
+    def list_keys(self, chart: str, with_values: bool = True) -> Iterator[str]:
+        """Yield the top-level keys of a chart's values that enable its dependencies, and `with_values` of those that
+        they get.
+        """
         items = items_of(self._get(chart, "dependencies"))
         for item in items:
-            yield read_text(item.get("alias")) or read_text(item.get("name"))
-            yield from (path.strip().split(".")[0] for path in read_text(item.get("condition")).split(","))
+            if with_values:
+                yield read_text(item.get("alias")) or read_text(item.get("name"))
+            conditions = read_text(item.get("condition"))
+            yield from (path.strip().split(".")[0] for path in conditions.split(",") if conditions)
         if items:
-            yield from ("global", "tags")
+            yield from ("global", "tags") if with_values else ("tags",)
 
     def _list_vendoring(self, chart: str) -> Iterator[Dependency]:
         outer = find_outer_chart(chart)

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cached_property
+from typing import TypeVar
 
 from nodelint.files.gate import gate
 from nodelint.forms.input_text import InputText, make_rest
 from nodelint.forms.lib.file_patterns import match_files
+from nodelint.forms.lib.variable_inputs import VariableInputs
 from nodelint.model.finding import Span
 from nodelint.text import Node, Source
 
+_Kept = TypeVar("_Kept")
 _LARGEST = 1 << 20
 _MOST_NAMED = 50
 """The most files that one path with placeholders may name."""
@@ -38,6 +43,33 @@ class UnreadInputs:
         self.paths = sorted({*map(os.path.abspath, paths), *self.by_path})
         self.top = os.path.abspath(top)
         self._texts: dict[str, Source | None] = {}
+        self._holding: dict[str, list[Source]] = {}
+        self._kept: dict[object, object] = {}
+
+    @cached_property
+    def variables(self) -> VariableInputs:
+        """Return what finds the values of variables in the files."""
+        return VariableInputs(self.top)
+
+    def keep(self, kind: Callable[[UnreadInputs], _Kept]) -> _Kept:
+        """Return what a form computes from the files for all charts. It is made at the first call."""
+        if kind not in self._kept:
+            self._kept[kind] = kind(self)
+        return self._kept[kind]  # type: ignore[return-value]
+
+    def list_holding(self, word: str) -> list[Source]:
+        """Return the files of the run that contain a word and no template code."""
+        if word not in self._holding:
+            sources = self.by_path.values()
+            self._holding[word] = [s for s in sources if word in s.text and not s.may_be_template]
+        return self._holding[word]
+
+    def list_below(self, folder: str) -> list[str]:
+        """Return the paths of the files below a folder."""
+        first = os.path.join(folder, "")
+        return self.paths[
+            bisect_left(self.paths, first) : bisect_left(self.paths, f"{first[:-1]}{chr(ord(os.sep) + 1)}")
+        ]
 
     def read(self, path: str) -> Source | None:
         """Return a file by its absolute path. None if it cannot be read."""

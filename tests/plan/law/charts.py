@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from random import Random
 
+from tests.plan.installers import INSTALLERS, NOT_TOLD_APART
 from tests.plan.law.made import Maker, Tree, objects_with
 
 EXPRESSIONS = (
@@ -64,6 +65,8 @@ GIVERS = (
     "script file",
     "script set",
     "terraform file",
+    *["outer chart"] * 12,
+    *["installer"] * 8,
 )
 APPLICATION = """\
 apiVersion: argoproj.io/v1alpha1
@@ -130,7 +133,10 @@ def make(random: Random) -> Tree:
     own = f"{folder}/values.yaml"
     text = maker.input(own) if giver == "own values" and not uses_file else "none"
     maker.add(own, _nested(keys, text) + f"other: {maker.decoy(own)}\n")
-    _give(maker, giver, keys, uses_file)
+    if giver in ("outer chart", "installer"):
+        _install(maker, giver, keys, uses_file)
+    else:
+        _give(maker, giver, keys, uses_file)
     return maker.tree("chart")
 
 
@@ -172,6 +178,28 @@ def _nested(keys: list[str], text: str, indent: str = "") -> str:
 def _flow(keys: list[str], text: str) -> str:
     """Return values as YAML in one line."""
     return "".join(f"{{{key}: " for key in keys) + text + "}" * len(keys)
+
+
+def _install(maker: Maker, giver: str, keys: list[str], is_used: bool) -> None:
+    """Write what installs the chart, or a chart around it, with a value: in any form."""
+    name = maker.pick(*INSTALLERS)
+    chart, path = "chart", ".".join(keys)
+    if giver == "outer chart":
+        chart, key = "up", maker.pick("nodes", "prod")
+        path = path if keys[0] == "global" else f"{key}.{path}"
+        alias = ", alias: prod" if key == "prod" else ""
+        item = f"{{name: nodes, version: 0.1.0{alias}, repository: 'file://../chart'}}"
+        maker.add("up/Chart.yaml", f"apiVersion: v2\nname: up\nversion: 0.1.0\ndependencies:\n  - {item}\n")
+    elif name == "the chart's own values":
+        return
+    if is_used and name in NOT_TOLD_APART:
+        return
+    text = maker.name("t")
+    for file, written in INSTALLERS[name](chart, path, text).items():
+        maker.add(file, written)
+        if text in written:
+            (maker.outside if is_used else maker.inputs).append((file, text, text.replace("x", "y")))
+    maker.add("README.md", f"A text: {maker.decoy('README.md')}\n")
 
 
 def _give(maker: Maker, giver: str, keys: list[str], is_used: bool) -> None:

@@ -38,6 +38,9 @@ WAYS = (
     "vars",
     "crossplane",
     "workflow env",
+    "patch transformer",
+    "component of a component",
+    "replacement in a component",
 )
 
 
@@ -97,12 +100,40 @@ def _make_patched(maker: Maker, way: str) -> None:
             "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\npatches: [{path: p.yaml}]\n",
         )
         maker.add("part/p.yaml", patch.replace("TEXT", maker.input("part/p.yaml")))
+    elif way == "component of a component":
+        head = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n"
+        maker.add(top, "components: [../part]\n")
+        maker.add("part/kustomization.yaml", f"{head}components: [../inner]\n")
+        maker.add("inner/kustomization.yaml", f"{head}patches: [{{path: p.yaml}}]\n")
+        maker.add("inner/p.yaml", patch.replace("TEXT", maker.input("inner/p.yaml")))
+    elif way == "replacement in a component":
+        head = (
+            "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nresources: [vars.yaml]\nreplacements:\n"
+        )
+        maker.add(top, "components: [../part]\n")
+        maker.add(
+            "part/kustomization.yaml", f"{head}  - source: {{kind: ConfigMap, name: vars, fieldPath: data.team}}\n"
+        )
+        maker.add(
+            "part/kustomization.yaml", "    targets: [{select: {kind: EC2NodeClass}, fieldPaths: [spec.tags.team]}]\n"
+        )
+        maker.add("part/vars.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: vars}\ndata:\n")
+        maker.add(
+            "part/vars.yaml", f"  team: {maker.input('part/vars.yaml')}\n  more: {maker.decoy('part/vars.yaml')}\n"
+        )
+    elif way == "patch transformer":
+        maker.add(top, "transformers: [t.yaml]\n")
+        maker.add("prod/t.yaml", "apiVersion: builtin\nkind: PatchTransformer\nmetadata: {name: t}\n")
+        op = f'[{{"op": "replace", "path": "/spec/tags/team", "value": "{maker.input("prod/t.yaml")}"}}]'
+        maker.add("prod/t.yaml", f"patch: '{op}'\n{target}\n")
+        maker.outside.clear()  # a transformer is not applied: then the overlay counts as a whole
     elif way == "labels":
         maker.add(top, f"labels: [{{pairs: {{a: {maker.decoy(top)}}}}}]\n")
         maker.files[base] = objects_with(maker.input(base), False)
     elif way == "suffix":
         maker.add(top, f"nameSuffix: -{maker.input(top)}\n")
-    maker.add(top, f"commonAnnotations: {{b: {maker.decoy(top)}}}\n")
+    mark = maker.decoy(top) if way != "patch transformer" else "a"
+    maker.add(top, f"commonAnnotations: {{b: {mark}}}\n")
 
 
 def _make_replaced(maker: Maker, way: str) -> None:
