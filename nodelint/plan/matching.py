@@ -90,6 +90,12 @@ def _matched(
     yield from zip(left_new, left_old, strict=False)
 
 
+def is_applied(obj: Object) -> bool:
+    """Return whether the Helm release that applies an object of a chart is known."""
+    built = obj.source.built
+    return built is not None and built.release is not None and built.applied_by[1] != ""
+
+
 def is_same(old: Object, new: Object) -> bool:
     """Return whether two objects have the same data, whatever the notation. Placeholders are equal if their texts
     are.

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from nodelint.forms.interface import FormRun
     from nodelint.forms.lib.chart_values import RepositoryTree
     from nodelint.forms.lib.controller_install import ControllerFiles
+    from nodelint.forms.lib.unread_inputs import UnreadInputs
     from nodelint.forms.rendered import Built
-    from nodelint.forms.requests import ApplyFolder, InstallChart
+    from nodelint.forms.requests import ApplyFolder, FolderUse, InstallChart
     from nodelint.model.controller_settings import ControllerInstall
     from nodelint.model.gap import Gap
     from nodelint.text import Node, Source
@@ -53,6 +54,13 @@ def list_read_with(path: str) -> Iterator[str]:
     from nodelint.forms.kustomize import kustomizations
 
     return kustomizations.list_read_with(path)
+
+
+def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
+    """Yield the folders and files that commands apply."""
+    from nodelint.forms.kustomize import commands
+
+    return commands.list_applied_folders(files)
 
 
 def forget() -> None:
