@@ -140,10 +140,16 @@ def foreign_objects(pairs: Iterable[Pair]) -> Iterator[Gap]:
         if not sides or not all(side.foreign for side in sides):
             continue
         obj = sides[-1]
-        provider = "EKS Auto Mode" if obj.provider == "auto-mode" else "another provider"
+        provider = "EKS Auto Mode" if obj.provider == "auto-mode" else f"another provider{_show_kind(obj)}"
         what = "pool" if isinstance(obj, NodePool) else "class"
         reason = f"it is a {what} of {provider}, whose controller decides what is replaced"
         yield uncompared(obj.name_node, _label(obj), reason, pair.change != "unchanged")
+
+
+def _show_kind(obj: Object) -> str:
+    """Return the kind of another provider's class in brackets. Empty if it is not known."""
+    kind = obj.class_ref.kind if isinstance(obj, NodePool) and obj.class_ref is not None else obj.kind
+    return f" (`{kind}`)" if isinstance(kind, str) else ""
 
 
 def unclear_class(pool: NodePool, candidates: Sequence[EC2NodeClass], changed: Sequence[EC2NodeClass]) -> Gap | None:

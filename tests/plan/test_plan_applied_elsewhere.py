@@ -65,6 +65,7 @@ CHART = {
     "ch/values.yaml": "team: z\nnote: z\n",
     "ch/templates/n.yaml": f"{TAGGED.replace('TEAM', '{{ .Values.team }}')}---\n{POOL}",
 }
+HELMFILE = "releases:\n  - name: nodes\n    chart: ./ch\n    values:\n      - team: {{ .Values.team }}\n"
 MERGE = "merge: {mergeKeys: [name], generators: [{list: {elements: [{name: a, team: x}]}}, {list: {elements: [%s]}}]}"
 PARAMETERS = "path: ch, helm: {parameters: [{name: team, value: '{{team}}'}]}"
 CASES = {
@@ -144,6 +145,31 @@ CASES = {
         "TF_VAR_team: a, TF_VAR_x: a",
         "TF_VAR_team: b, TF_VAR_x: a",
         "TF_VAR_team: a, TF_VAR_x: b",
+    ),
+    "an environment of a helmfile": Case(
+        {**CHART, "helmfile.yaml": f"environments:\n  prod: {{values: [env/prod.yaml]}}\n---\n{HELMFILE}"}
+        | {"env/prod.yaml": "team: a\nnote: a\n"},
+        "env/prod.yaml",
+        "team: a\nnote: a",
+        "team: b\nnote: a",
+        "team: a\nnote: b",
+    ),
+    "values for an inner helmfile": Case(
+        {**CHART, "helmfile.yaml": "helmfiles:\n  - path: in/helmfile.yaml\n    values: [{team: a, note: a}]\n"}
+        | {"in/helmfile.yaml": HELMFILE.replace("./ch", "../ch")},
+        "helmfile.yaml",
+        "team: a, note: a",
+        "team: b, note: a",
+        "team: a, note: b",
+    ),
+    "values of a file that a template renders": Case(
+        {"ch/Chart.yaml": CHART["ch/Chart.yaml"], "ch/values.yaml": "team: a\nnote: a\n"}
+        | {"ch/files/n.yaml": f"{TAGGED.replace('TEAM', '{{ .Values.team }}')}---\n{POOL}"}
+        | {"ch/templates/n.yaml": '{{ tpl (.Files.Get "files/n.yaml") . }}\n'},
+        "ch/values.yaml",
+        "team: a\nnote: a",
+        "team: b\nnote: a",
+        "team: a\nnote: b",
     ),
     "the settings of Pulumi": Case(
         {"infra/index.ts": PULUMI, "infra/Pulumi.prod.yaml": "config: {role: a}\n", "c.yaml": BOTH},

@@ -8,7 +8,7 @@ other generators are known only in the cluster: their parameters stay placeholde
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
 
 from nodelint.base.budget import BudgetSpent, WorkBudget
@@ -113,12 +113,18 @@ def _merge_parameters(merge: Node, read_file: ReadFile, budget: WorkBudget) -> I
 
 def list_unread_generators(root: Node) -> Iterator[Node]:
     """Yield the generators of an ApplicationSet that depend on the cluster, another service, or a git revision."""
-    pending = [*items_of(root.find("spec", "generators"))]
+    yield from _list_unread(items_of(root.find("spec", "generators")))
+
+
+def _list_unread(generators: Sequence[Node]) -> Iterator[Node]:
+    pending = [*generators]
     while pending:
         generator = pending.pop()
-        several = generator.find("matrix", "generators") or generator.find("merge", "generators")
+        several, merged = generator.find("matrix", "generators"), generator.find("merge", "generators")
         if several is not None:
             pending += several.items
+        elif merged is not None and not any(_list_unread(merged.items)):
+            continue
         elif (git := generator.get("git")) is not None:
             yield from (found for field in ("repoURL", "revision") if (found := git.get(field)) is not None)
         elif generator.find("list", "elements") is None:
