@@ -105,6 +105,18 @@ def is_same(old: Object, new: Object) -> bool:
     return (plain and old.node.text == new.node.text) or json_value(old.node) == json_value(new.node)
 
 
+def is_same_spec(old: Object, new: Object) -> bool:
+    """Return whether two objects of one name have the same API and the same spec: no label of an object itself
+    replaces a node.
+    """
+    if is_same(old, new):
+        return True
+    before, after = (obj.node.get("spec") for obj in (old, new))
+    if before is None or after is None or old.api_version != new.api_version:
+        return False
+    return json_value(before) == json_value(after)
+
+
 def _content(obj: Object) -> Hashable:
     """Return a hashable form of an object's content, which is equal for objects that `is_same` calls equal."""
     return obj.once("content", (), lambda: _frozen(json_value(obj.node)))

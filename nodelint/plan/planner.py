@@ -9,7 +9,7 @@ from nodelint.model.finding import span_of
 from nodelint.model.manifest import AutoModeClass, EC2NodeClass, NodePool, served
 from nodelint.plan.launch import launch
 from nodelint.plan.left_out_types import LeftOutTypes
-from nodelint.plan.matching import is_applied, match_objects, written_name
+from nodelint.plan.matching import is_applied, is_same_spec, match_objects, written_name
 from nodelint.plan.nodes import find_outcomes
 from nodelint.plan.outcome import ClassPlan, Plan, PoolPlan
 from nodelint.plan.place_names import name_places
@@ -239,7 +239,7 @@ class Planner:
             return self._come_or_gone(pair)
         assert isinstance(pair.old, NodePool) and isinstance(pair.new, NodePool)
         refused = self.comparer.list_refusals(pair) if pair.change == "changed" else []
-        new_pool = pair.old if refused or pair.change == "unchanged" else pair.new
+        new_pool = pair.old if refused or is_same_spec(pair.old, pair.new) else pair.new
         old_class, written_class = self.old.node_class(pair.old), self.new.node_class(pair.new)
         gap = self._class_gap(pair.new, old_class, written_class)
         old_class, written_class = (old_class, written_class) if gap is None else (None, None)
@@ -345,7 +345,8 @@ class Planner:
         nodes.
         """
         moved = self.options.moved is not None
-        if pair.change == "added" or (pair.change == "unchanged" and not moved):
+        is_same = pair.old is not None and pair.new is not None and is_same_spec(pair.old, pair.new)
+        if pair.change == "added" or (is_same and not moved):
             return None
         if not isinstance(pair.old, EC2NodeClass) or not isinstance(pair.new, EC2NodeClass):
             at = self.written.find(_name_node(pair), 1 if pair.new is not None else 0)

@@ -7,6 +7,7 @@ from nodelint.base.types import TYPE_CHECKING
 from nodelint.karpenter.resolve import resolve
 from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.model.placeholder_names import canonical_code
+from nodelint.plan.matching import is_same_spec
 from nodelint.plan.pool_details import find_effects, find_never_stored
 from nodelint.plan.reasons import NOTHING as UNTOUCHED
 from nodelint.plan.reasons import Verdict, keep_static
@@ -158,7 +159,7 @@ class PoolComparer:
         pair = self.now.get(id(old_class))
         if pair is None:
             return None, []
-        if pair.change == "unchanged":
+        if pair.change == "unchanged" or (pair.new is not None and is_same_spec(old_class, pair.new)):
             return old_class, []
         refused = self.list_refusals(pair)
         assert isinstance(pair.new, EC2NodeClass)
