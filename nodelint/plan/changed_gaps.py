@@ -229,9 +229,9 @@ def _list_releases(side: Read) -> dict[tuple[str, str], InputText]:
             root = obj.document.root
             if obj.of_values and root is not None and root.get("apiVersion") is not None:
                 from nodelint.forms.input_text import InputText
-                from nodelint.forms.lib.unread_inputs import in_one_line
+                from nodelint.forms.lib.unread_inputs import list_what_is_applied
 
                 name = f"{text_of(root.get('kind'))} {text_of(root.find('metadata', 'name'))}"
-                text = in_one_line(root.get("spec") or root)
+                text = list_what_is_applied(root.get("spec") or root)
                 found[path_below(source.path, side.root), name] = InputText(name, text, span_of(obj.name_node))
     return found

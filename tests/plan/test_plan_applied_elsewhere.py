@@ -65,6 +65,15 @@ CHART = {
     "ch/values.yaml": "team: z\nnote: z\n",
     "ch/templates/n.yaml": f"{TAGGED.replace('TEAM', '{{ .Values.team }}')}---\n{POOL}",
 }
+RELEASE = (
+    "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: nodes, namespace: k}\nspec:\n"
+    "  chart: {spec: {chart: karpenter-nodes, version: 1.0.0, sourceRef: {kind: HelmRepository, name: r}}}\n"
+    "  interval: 1m\n"
+)
+TERRAFORM_RELEASE = (
+    'resource "helm_release" "n" {\n  name = "n"\n  repository = "https://a"\n  chart = "karpenter-nodes"\n'
+    "  timeout = 1\n}\n"
+)
 HELMFILE = "releases:\n  - name: nodes\n    chart: ./ch\n    values:\n      - team: {{ .Values.team }}\n"
 MERGE = "merge: {mergeKeys: [name], generators: [{list: {elements: [{name: a, team: x}]}}, {list: {elements: [%s]}}]}"
 PARAMETERS = "path: ch, helm: {parameters: [{name: team, value: '{{team}}'}]}"
@@ -170,6 +179,19 @@ CASES = {
         "team: a\nnote: a",
         "team: b\nnote: a",
         "team: a\nnote: b",
+    ),
+    "a chart elsewhere of an Application": Case(
+        {"a.yaml": application("chart: karpenter-nodes, targetRevision: 1.0.0"), "n.yaml": BOTH},
+        "a.yaml",
+        "project: p\n  destination: {server: https://a, namespace: k}\n  source: {repoURL: https://example.com/x.git",
+        "project: p\n  destination: {server: https://a, namespace: k}\n  source: {repoURL: https://example.com/y.git",
+        "project: q\n  destination: {server: https://a, namespace: k}\n  source: {repoURL: https://example.com/x.git",
+    ),
+    "a chart elsewhere of a HelmRelease": Case(
+        {"hr.yaml": RELEASE, "n.yaml": BOTH}, "hr.yaml", "interval: 1m", "values: {a: b}", "interval: 5m"
+    ),
+    "a chart elsewhere of Terraform": Case(
+        {"m.tf": TERRAFORM_RELEASE, "n.yaml": BOTH}, "m.tf", "timeout = 1", 'version = "1.0.0"', "timeout = 2"
     ),
     "the settings of Pulumi": Case(
         {"infra/index.ts": PULUMI, "infra/Pulumi.prod.yaml": "config: {role: a}\n", "c.yaml": BOTH},
