@@ -70,7 +70,7 @@ def whole_text(source: Source) -> InputText:
 
 
 _OF_SCHEDULE = frozenset(
-    (
+    [
         "project",
         "syncPolicy",
         "ignoreDifferences",
@@ -79,8 +79,16 @@ _OF_SCHEDULE = frozenset(
         "interval",
         "timeout",
         "maxHistory",
-    )
-    + ("install", "upgrade", "test", "rollback", "uninstall", "driftDetection", "wait", "atomic", "createNamespace")
+        "install",
+        "upgrade",
+        "test",
+        "rollback",
+        "uninstall",
+        "driftDetection",
+        "wait",
+        "atomic",
+        "createNamespace",
+    ]
 )
 """Fields of an object that installs a chart: they decide when and how it is applied, not what."""
 

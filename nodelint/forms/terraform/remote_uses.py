@@ -26,9 +26,29 @@ _OF_POOLS = re.compile(
 )
 """Inputs that show that a module creates pools, unless it creates node groups."""
 _OF_SCHEDULE = frozenset(
-    ("depends_on", "providers", "provider", "timeout", "wait", "wait_for_jobs", "atomic", "cleanup_on_fail", "verify")
-    + ("max_history", "force_update", "recreate_pods", "create_namespace", "lint", "description", "skip_crds")
-    + ("dependency_update", "replace", "repository_username", "repository_password", "disable_webhooks")
+    [
+        "depends_on",
+        "providers",
+        "provider",
+        "timeout",
+        "wait",
+        "wait_for_jobs",
+        "atomic",
+        "cleanup_on_fail",
+        "verify",
+        "max_history",
+        "force_update",
+        "recreate_pods",
+        "create_namespace",
+        "lint",
+        "description",
+        "skip_crds",
+        "dependency_update",
+        "replace",
+        "disable_webhooks",
+        "repository_username",
+        "repository_password",
+    ]
 )
 """Arguments that decide when and how a chart is installed, not what."""
 _REASON = "`{}` of it changes, and no file of the module is here: what it makes is not known"
