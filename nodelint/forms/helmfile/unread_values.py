@@ -12,7 +12,7 @@ from nodelint.forms.lib.chart_places import names_chart
 from nodelint.forms.lib.unread_inputs import PLACEHOLDER, UnreadInputs, in_one_line, whole_text
 from nodelint.forms.lib.variable_inputs import VariableInputs
 from nodelint.model.finding import span_of
-from nodelint.text import Source
+from nodelint.text import Source, SourceText
 from nodelint.text.missing import items_of
 from nodelint.text.reading import nodes_of
 
@@ -37,11 +37,13 @@ def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
             continue
         yield whole_text(source)
         outer = list(_list_outer(path, helmfiles))
-        keys = _list_keys([source, *outer])
+        names = dict.fromkeys(_PATH.findall(source.text))
+        named_files = {name: list(files.list_named(os.path.dirname(path), name)) for name in names}
+        templates = [found.at.source for named in named_files.values() for found in named]
+        keys = _list_keys([source, *outer, *templates])
         yield from (part for other in outer for part in _split(whole_text(other), keys))
         texts = [source.text]
-        for name in dict.fromkeys(_PATH.findall(source.text)):
-            named = list(files.list_named(os.path.dirname(path), name))
+        for name, named in named_files.items():
             unread = [found for found in named if not _is_known(found, source, name, files)]
             known = {os.path.abspath(found.at.source.path) for found in named if found not in unread}
             files.not_applied |= known - set(files.taken)
@@ -75,8 +77,8 @@ def _list_outer(path: str, helmfiles: Mapping[str, Source]) -> Iterator[Source]:
                 yield source
 
 
-def _list_keys(sources: Sequence[Source]) -> set[str] | None:
-    """Return the names of the values that the code of helmfiles uses. None if it may use any."""
+def _list_keys(sources: Sequence[SourceText]) -> set[str] | None:
+    """Return the names of the values that the code of helmfiles and their templates uses. None if it may use any."""
     used = [found[1] or found[2] for source in sources for found in _USED.finditer(source.text)]
     return set(used) if all(used) else None
 
