@@ -38,6 +38,7 @@ class FolderUse(NamedTuple):
     - `release_terms`: fields that matter for objects with the name or namespace of their release.
     - `deletes`: what deletes the applied objects after the object is removed, in words. Empty if nothing does.
     - `is_suspended`: changes of the folder are not applied for now.
+    - `keeps`: the applied objects stay after the object is removed, or applies another folder.
     """
 
     name: str
@@ -47,6 +48,7 @@ class FolderUse(NamedTuple):
     release_terms: tuple[tuple[str, str], ...] = ()
     deletes: str = ""
     is_suspended: bool = False
+    keeps: bool = False
 
 
 _DEFAULT_BRANCHES = ("HEAD", "main", "master", "refs/heads/main", "refs/heads/master")

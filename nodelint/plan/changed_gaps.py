@@ -38,6 +38,8 @@ _OF_KARPENTER = re.compile(r"(?:aws|kubernetes-sigs)/karpenter(?:-provider-aws)?
 """Karpenter's own repositories: their bases contain the controller and its CRDs, and no pools."""
 _SOURCED = re.compile(r"(?m)(?:^|[;&|])[ \t]*(?:source|\.)[ \t]+[\"']?([^\s\"';|&]+(?:[\"'][^\s\"';|&]+)?)")
 """A file that a shell script reads into itself."""
+_SETTINGS = re.compile(r"Pulumi(?:\.[\w.-]+)?\.ya?ml|cdk(?:\.context)?\.json|cdktf\.json")
+_SCRIPTS = (".sh", ".bash", "Makefile", ".md")
 _FOLDER_OF_SCRIPT = re.compile(r"^(?:\$\{?\w+\}?|\$\([^)]*\))[\"']?/")
 _SETS = re.compile(r"[ \t]*(?:export[ \t]+|declare[ \t]+(?:-\w+[ \t]+)?)?([A-Za-z_]\w*)=")
 _CONCERNS = re.compile(r"(?i)karpenter|node[_-]?pool|node[_-]?class")
@@ -68,6 +70,7 @@ def _find_changed_texts(was: Read, new: Read, has_objects: bool) -> Iterator[tup
         kind, path = after.get(place) or before[place]
         texts = [read_text(side, place) for side in (was, new)]
         changed = texts[0] != texts[1] or _list_sourced(was, place) != _list_sourced(new, place)
+        changed = changed or _read_settings(was, place) != _read_settings(new, place)
         if changed or not has_objects:
             source = Source(path, texts[1] or texts[0] or "")
             reason = f"the {kind} holds NodePools or EC2NodeClasses, which are not read"
@@ -89,6 +92,18 @@ def _list_sourced(side: Read, place: str) -> list[str]:
         for folder in dict.fromkeys((os.path.dirname(place), "")):
             lines = (read_text(side, os.path.normpath(os.path.join(folder, below))) or "").splitlines()
             found += [line.strip() for line in lines if (sets := _SETS.match(line)) and sets[1] in used]
+    return found
+
+
+def _read_settings(side: Read, place: str) -> dict[str, str | None]:
+    """Return the settings of a program (of Pulumi or the CDK) in its folder and the folders above, by their path."""
+    found: dict[str, str | None] = {}
+    folder = place if not place.endswith(_SCRIPTS) else ""
+    while folder:
+        folder = os.path.dirname(folder)
+        names = gate.names(os.path.join(side.root, folder))
+        paths = [os.path.join(folder, name) for name in names if _SETTINGS.fullmatch(name)]
+        found |= {path: read_text(side, path) for path in paths}
     return found
 
 
@@ -214,9 +229,9 @@ def _list_releases(side: Read) -> dict[tuple[str, str], InputText]:
             root = obj.document.root
             if obj.of_values and root is not None and root.get("apiVersion") is not None:
                 from nodelint.forms.input_text import InputText
-                from nodelint.forms.lib.unread_inputs import in_one_line
+                from nodelint.forms.lib.unread_inputs import list_what_is_applied
 
                 name = f"{text_of(root.get('kind'))} {text_of(root.find('metadata', 'name'))}"
-                text = in_one_line(root.get("spec") or root)
+                text = list_what_is_applied(root.get("spec") or root)
                 found[path_below(source.path, side.root), name] = InputText(name, text, span_of(obj.name_node))
     return found

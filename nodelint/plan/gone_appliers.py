@@ -11,21 +11,26 @@ from collections import Counter
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.gate import gate
+from nodelint.forms.lib.variable_inputs import may_be_script
 from nodelint.forms.registry import TABLE
 from nodelint.model.finding import Span
 from nodelint.model.folders import path_below
 from nodelint.model.gap import Gap
+from nodelint.plan.matching import is_applied, is_same
 from nodelint.plan.uncompared import uncompared
 from nodelint.text import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
+    from nodelint.model.manifest import Object
     from nodelint.plan.read_side import Read
 
 _MOST_NAMED = 3
+_UNIT = "terragrunt.hcl"
 _LONGEST_SHOWN = 40
 _KIND = re.compile(rb"(?m)^kind:[ \t]*[\"']?(?:Application|ApplicationSet|Kustomization|HelmRelease)\b")
+_COMMAND = re.compile(rb"\bkubectl\b|\bkustomize[ \t]+build\b")
 _OF_RELEASE = re.compile(r"\.Release\b|\binclude\b|\btpl\b")
 _PLACEHOLDER = re.compile(r"\{\{[^{}\n]*\}\}")
 _Terms = tuple[tuple[str, str], ...]
@@ -35,7 +40,7 @@ class _Applier(NamedTuple):
     """An object or a kustomization that applies a folder or files: its name, and the path of the folder or file below
     the root.
 
-    `terms`, `release_terms`, `deletes` and `is_suspended` are those of `FolderUse`.
+    `terms`, `release_terms`, `deletes`, `is_suspended` and `keeps` are those of `FolderUse`.
     """
 
     name: str
@@ -45,6 +50,7 @@ class _Applier(NamedTuple):
     release_terms: _Terms = ()
     deletes: str = ""
     is_suspended: bool = False
+    keeps: bool = False
 
     @property
     def key(self) -> tuple[str, str]:
@@ -68,7 +74,9 @@ class _Applier(NamedTuple):
         if "{{" in self.place:
             parts = _PLACEHOLDER.split(f"{self.place}{os.sep}")
             return any(_begins_with(at, parts) for at in places.files)
-        return self.place == os.curdir or any(at.startswith(f"{self.place}{os.sep}") for at in places.files)
+        if self.place == os.curdir or self.place in places.files:
+            return True
+        return any(at.startswith(f"{self.place}{os.sep}") for at in places.files)
 
 
 def _begins_with(path: str, parts: Sequence[str]) -> bool:
@@ -93,6 +101,7 @@ class _Places(NamedTuple):
     files: frozenset[str]
     overlay: str | None
     is_of_release: bool
+    object: Object
 
 
 _Objects = dict[str, list[_Places]]
@@ -117,6 +126,7 @@ def find_gone_appliers(was: Read, new: Read, refused: Set[str] = frozenset()) ->
     keys = {applier.key for applier in after}
     gone = list({applier.key: applier for applier in before if applier.key not in keys}.values())
     yield from _find_gone(gone, *sides)
+    yield from _find_moved(gone, *sides)
     yield from _find_renamed(gone, *sides)
     yield from _find_changed(*sides)
 
@@ -131,7 +141,7 @@ def _find_gone(gone: Sequence[_Applier], old: _Side, new: _Side) -> Iterator[Gap
     come = [applier for applier in new[0] if applier.key not in keys and not applier.place.startswith("{{")]
     named: set[str] = set()
     for applier in gone:
-        if applier.is_suspended:
+        if applier.is_suspended or applier.keeps:
             continue  # nothing is deleted with it
         lost = [
             label
@@ -145,11 +155,39 @@ def _find_gone(gone: Sequence[_Applier], old: _Side, new: _Side) -> Iterator[Gap
         ]
         if lost:
             named.update(lost)
+            is_there = any(other.name == applier.name for other in new[0])
+            what = f"it no longer applies `{applier.place}`" if is_there else "it is gone"
             reason = (
-                f"it is gone: unless something else applies them, the cluster no longer gets {_join_labels(lost)},"
+                f"{what}: unless something else applies them, the cluster no longer gets {_join_labels(lost)},"
                 " and their nodes may be deleted"
             )
             yield uncompared(applier.at, applier.name, reason, True)
+
+
+def _find_moved(gone: Sequence[_Applier], old: _Side, new: _Side) -> Iterator[Gap]:
+    """Yield the appliers that apply another folder on the new side, if objects of a name differ in the two folders.
+
+    A folder that is only renamed is left out: its objects are compared.
+    """
+    keys = {applier.key for applier in old[0]}
+    for applier in gone:
+        come = [other for other in new[0] if other.name == applier.name and other.key not in keys]
+        changed = []
+        for label, places in old[1].items() if come else ():
+            now = new[1].get(label, ())
+            before = [place.object for place in places if applier.takes(place)]
+            after = [place.object for place in now if any(other.takes(place) for other in come)]
+            if any(map(is_applied, (*before, *after))):
+                continue  # objects that a release renders are paired by their release
+            is_compared = not any(map(applier.takes, now)) and not any(o.takes(p) for o in come for p in places)
+            if after and not is_compared and not all(any(is_same(was, obj) for obj in after) for was in before):
+                changed.append(label)
+        if changed:
+            place = " and ".join(f"`{other.place}`" for other in come)
+            reason = (
+                f"it applies {place} now, not `{applier.place}`: what the cluster gets of {_join_labels(changed)}"
+            )
+            yield uncompared(come[0].at, applier.name, f"{reason} changes, and is not compared", True)
 
 
 def _find_renamed(gone: Sequence[_Applier], old: _Side, new: _Side) -> Iterator[Gap]:
@@ -213,7 +251,7 @@ def _find_changed(old: _Side, new: _Side) -> Iterator[Gap]:
             yield uncompared(applier.at, applier.name, reason, True)
         moved = [label for label in same if counts[1][label] < counts[0][label]]
         moved = [label for label in moved if not _has_more_appliers(label, applier, old, new)]
-        if moved and not applier.is_kustomization:
+        if moved and not applier.is_kustomization and not applier.keeps:
             reason = (
                 f"{_join_labels(moved)} moves out of the folder that it applies: unless something else applies"
                 " it, the cluster no longer gets it, and its nodes may be deleted"
@@ -283,14 +321,21 @@ def _may_apply(side: Read) -> bool:
     """Return whether a file of a side may contain an applier. Most sides have none, and then no form is loaded."""
     names = {*TABLE.names, *(name for row in TABLE.rows if row.folders for name in row.heads)}
     for path in side.found.seen:
-        if os.path.basename(path) in names or "helmfile" in path:
+        if os.path.basename(path) in names or "helmfile" in path or path.endswith(_UNIT):
             return True
         try:
             if path.endswith((".yaml", ".yml")) and _KIND.search(gate.read_listed(path)):
                 return True
         except OSError:
             continue
-    return False
+    return any(map(_may_command, (*side.found.glanced, *side.found.seen)))
+
+
+def _may_command(path: str) -> bool:
+    try:
+        return may_be_script(path) and _COMMAND.search(gate.read_listed(path)) is not None
+    except OSError:
+        return False
 
 
 def list_appliers(side: Read) -> list[_Applier]:
@@ -307,6 +352,7 @@ def list_appliers(side: Read) -> list[_Applier]:
             use.release_terms,
             use.deletes,
             use.is_suspended,
+            use.keeps,
         )
         for row in TABLE.rows
         for use in row.load().list_applied_folders(files)
@@ -337,6 +383,6 @@ def list_places(side: Read) -> _Objects:
         spec = obj.node.get("spec")
         code = obj.source.text[spec.start : spec.end] if spec is not None else ""
         is_of_release = _OF_RELEASE.search(code) is not None
-        places = _Places(frozenset(path_below(path, side.root) for path in paths), overlay, is_of_release)
+        places = _Places(frozenset(path_below(path, side.root) for path in paths), overlay, is_of_release, obj)
         found.setdefault(f"{obj.kind} {name}", []).append(places)
     return found

@@ -90,6 +90,12 @@ def _matched(
     yield from zip(left_new, left_old, strict=False)
 
 
+def is_applied(obj: Object) -> bool:
+    """Return whether the Helm release that applies an object of a chart is known."""
+    built = obj.source.built
+    return built is not None and built.release is not None and built.applied_by[1] != ""
+
+
 def is_same(old: Object, new: Object) -> bool:
     """Return whether two objects have the same data, whatever the notation. Placeholders are equal if their texts
     are.
@@ -97,6 +103,18 @@ def is_same(old: Object, new: Object) -> bool:
     # In a rendered manifest, equal texts may be two unknown values; equal aliases may have different values.
     plain = old.source.built is None and new.source.built is None and "*" not in old.node.text
     return (plain and old.node.text == new.node.text) or json_value(old.node) == json_value(new.node)
+
+
+def is_same_spec(old: Object, new: Object) -> bool:
+    """Return whether two objects of one name have the same API and the same spec: no label of an object itself
+    replaces a node.
+    """
+    if is_same(old, new):
+        return True
+    before, after = (obj.node.get("spec") for obj in (old, new))
+    if before is None or after is None or old.api_version != new.api_version:
+        return False
+    return json_value(before) == json_value(after)
 
 
 def _content(obj: Object) -> Hashable:

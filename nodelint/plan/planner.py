@@ -9,7 +9,7 @@ from nodelint.model.finding import span_of
 from nodelint.model.manifest import AutoModeClass, EC2NodeClass, NodePool, served
 from nodelint.plan.launch import launch
 from nodelint.plan.left_out_types import LeftOutTypes
-from nodelint.plan.matching import match_objects, written_name
+from nodelint.plan.matching import is_applied, is_same_spec, match_objects, written_name
 from nodelint.plan.nodes import find_outcomes
 from nodelint.plan.outcome import ClassPlan, Plan, PoolPlan
 from nodelint.plan.place_names import name_places
@@ -149,14 +149,14 @@ class Planner:
             id(obj): side.values_of(obj) for side, objs in zip(self.sides, (old, new), strict=True) for obj in objs
         }
         pairs = match_objects(before, after, lambda obj: places[id(obj.source)], lambda obj: values[id(obj)])
-        taken = {(written_name(o), values[id(o)]) for o in (*old, *new) if _is_applied(o)}
+        taken = {(written_name(o), values[id(o)]) for o in (*old, *new) if is_applied(o)}
         # A rendering with a values file alone is not compared if a Helm release uses the file on the other side.
         return [
             pair
             for pair in pairs
             if pair.change not in ("added", "removed")
             or (obj := pair.new or pair.old) is None
-            or _is_applied(obj)
+            or is_applied(obj)
             or values[id(obj)] == ""
             or (written_name(obj), values[id(obj)]) not in taken
         ]
@@ -239,7 +239,7 @@ class Planner:
             return self._come_or_gone(pair)
         assert isinstance(pair.old, NodePool) and isinstance(pair.new, NodePool)
         refused = self.comparer.list_refusals(pair) if pair.change == "changed" else []
-        new_pool = pair.old if refused or pair.change == "unchanged" else pair.new
+        new_pool = pair.old if refused or is_same_spec(pair.old, pair.new) else pair.new
         old_class, written_class = self.old.node_class(pair.old), self.new.node_class(pair.new)
         gap = self._class_gap(pair.new, old_class, written_class)
         old_class, written_class = (old_class, written_class) if gap is None else (None, None)
@@ -345,7 +345,8 @@ class Planner:
         nodes.
         """
         moved = self.options.moved is not None
-        if pair.change == "added" or (pair.change == "unchanged" and not moved):
+        is_same = pair.old is not None and pair.new is not None and is_same_spec(pair.old, pair.new)
+        if pair.change == "added" or (is_same and not moved):
             return None
         if not isinstance(pair.old, EC2NodeClass) or not isinstance(pair.new, EC2NodeClass):
             at = self.written.find(_name_node(pair), 1 if pair.new is not None else 0)
@@ -402,12 +403,6 @@ def _name_node(pair: Pair) -> Node:
 
 def _of_kind(objs: Sequence[Object], kind: type[Any], release: Version) -> list[Any]:
     return [obj for obj in objs if isinstance(obj, kind) and served(obj, release)]
-
-
-def _is_applied(obj: Object) -> bool:
-    """Return whether the Helm release that applies an object of a chart is known."""
-    built = obj.source.built
-    return built is not None and built.release is not None and built.applied_by[1] != ""
 
 
 def _is_ours(obj: Object | None) -> bool:

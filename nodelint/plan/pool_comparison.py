@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
+from nodelint.karpenter.controller import find_pool_blocker
 from nodelint.karpenter.resolve import resolve
+from nodelint.model.gvk import AWS_GROUP, CLASS_KIND
 from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.model.placeholder_names import canonical_code
+from nodelint.plan.matching import is_same_spec
 from nodelint.plan.pool_details import find_effects, find_never_stored
 from nodelint.plan.reasons import NOTHING as UNTOUCHED
 from nodelint.plan.reasons import Verdict, keep_static
@@ -123,7 +126,7 @@ class PoolComparer:
             is_gone = is_gone or (ref is not None and ref.name in self.gone)
             if is_gone and ref is not None:
                 return LaunchStop(f"its EC2NodeClass `{ref.name}` is gone", of_class=True)
-            return find_stop(resolution)
+            return self._find_blocker(resolution, None, pool) or find_stop(resolution)
         if node_class.version != "v1" or not is_known(node_class):
             return find_stop(resolution)
         if id(node_class) not in self.faults:
@@ -132,7 +135,25 @@ class PoolComparer:
         fault = self.faults[id(node_class)]
         if fault is not None:
             return LaunchStop(f"the API server refuses its EC2NodeClass `{node_class.name}`: {fault}", of_class=True)
-        return find_stop(resolution)
+        return find_stop(resolution) or self._find_blocker(resolution, node_class, pool)
+
+    def _find_blocker(
+        self, resolution: Resolution, node_class: EC2NodeClass | None, pool: NodePool | None
+    ) -> LaunchStop | None:
+        """Return the error in a pool or its class for which Karpenter launches nothing. None if there is none.
+
+        `pool` is one of the new side.
+        """
+        ref = resolution.pool.class_ref
+        written = (ref.group, ref.kind) if ref is not None and not resolution.pool.foreign else ()
+        if written and all(isinstance(name, str) for name in written) and written != (AWS_GROUP, CLASS_KIND):
+            return LaunchStop(f"no controller knows kind `{written[1]}` of `{written[0]}`, its nodeClassRef")
+        release = self.options.release if pool is not None else self.options.old_release
+        found = None if self.options.schemas.foreign else find_pool_blocker(resolution.pool, node_class, release)
+        if found is None:
+            return None
+        obj, problem = found
+        return LaunchStop(f"nothing is launched with {obj.label}: {problem.message}")
 
     def is_unchanged(self, pool: Pair, old_class: EC2NodeClass | None, written_class: EC2NodeClass | None) -> bool:
         """Return whether a pool and its class are equal on both sides."""
@@ -158,7 +179,7 @@ class PoolComparer:
         pair = self.now.get(id(old_class))
         if pair is None:
             return None, []
-        if pair.change == "unchanged":
+        if pair.change == "unchanged" or (pair.new is not None and is_same_spec(old_class, pair.new)):
             return old_class, []
         refused = self.list_refusals(pair)
         assert isinstance(pair.new, EC2NodeClass)

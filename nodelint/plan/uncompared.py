@@ -10,8 +10,7 @@ from nodelint.model.gap import Gap
 from nodelint.model.gvk import GROUPS
 from nodelint.model.manifest import EC2NodeClass, NodePool, Retired, served
 from nodelint.model.releases import FIRST_SERVING
-from nodelint.plan.matching import is_same, written_name
-from nodelint.plan.values import json_value
+from nodelint.plan.matching import is_same_spec, written_name
 from nodelint.text import UNKNOWN
 
 _QUIET_FIELDS = ("limits", "weight", "disruption")
@@ -154,10 +153,16 @@ def foreign_objects(pairs: Iterable[Pair]) -> Iterator[Gap]:
         if not sides or not all(side.foreign for side in sides):
             continue
         obj = sides[-1]
-        provider = "EKS Auto Mode" if obj.provider == "auto-mode" else "another provider"
+        provider = "EKS Auto Mode" if obj.provider == "auto-mode" else f"another provider{_show_kind(obj)}"
         what = "pool" if isinstance(obj, NodePool) else "class"
         reason = f"it is a {what} of {provider}, whose controller decides what is replaced"
         yield uncompared(obj.name_node, _label(obj), reason, pair.change != "unchanged")
+
+
+def _show_kind(obj: Object) -> str:
+    """Return the kind of another provider's class in brackets. Empty if it is not known."""
+    kind = obj.class_ref.kind if isinstance(obj, NodePool) and obj.class_ref is not None else obj.kind
+    return f" (`{kind}`)" if isinstance(kind, str) else ""
 
 
 def unclear_class(pool: NodePool, candidates: Sequence[EC2NodeClass], changed: Sequence[EC2NodeClass]) -> Gap | None:
@@ -186,8 +191,8 @@ def unserved(old: Sequence[Object], new: Sequence[Object], release: Version) -> 
     before, after = (_by_name(objs) for objs in (old, new))
     for key in dict.fromkeys((*after, *before)):
         olds, news = before.get(key, []), after.get(key, [])
-        fresh = [obj for obj in news if not any(_is_same_spec(other, obj) for other in olds)]
-        gone = [obj for obj in olds if not any(_is_same_spec(obj, other) for other in news)]
+        fresh = [obj for obj in news if not any(is_same_spec(other, obj) for other in olds)]
+        gone = [obj for obj in olds if not any(is_same_spec(obj, other) for other in news)]
         differ = fresh or gone or olds[len(news) :] or news[len(olds) :]
         for obj in differ or news[-1:]:
             reason = f"Karpenter {release} does not serve `{obj.api_version}`"
@@ -196,18 +201,6 @@ def unserved(old: Sequence[Object], new: Sequence[Object], release: Version) -> 
                 refused = "the API server refuses it, so no node is of it"
                 reason = f"no release of Karpenter serves `{obj.api_version}`: {refused}"
             yield uncompared(obj.name_node, _label(obj), reason, bool(differ) and not is_refused)
-
-
-def _is_same_spec(old: Object, new: Object) -> bool:
-    """Return whether two objects of one name have the same API and the same spec: no label of an object itself
-    replaces a node.
-    """
-    if is_same(old, new):
-        return True
-    before, after = (obj.node.get("spec") for obj in (old, new))
-    if before is None or after is None or old.api_version != new.api_version:
-        return False
-    return json_value(before) == json_value(after)
 
 
 def _by_name(objs: Sequence[Object]) -> dict[tuple[str, str | None], list[Object]]:

@@ -400,7 +400,7 @@ def test_a_pool_that_only_the_release_of_its_cluster_serves_is_planned(repositor
     put(dev / "templates" / "pool.yaml", OLD_TEMPLATE.replace(".Values.zone", ".Values.other"))
     text = nodelint("plan", "--against", "HEAD", cwd=repository).stdout
     assert "NodePool old" in text and "nodes of 1 may be replaced" in text
-    assert "may depend on the template code there, which changes" in " ".join(text.split())
+    assert ".Values.other" in text
 
 
 def test_findings_of_each_side_are_those_for_its_own_release(repository: Path, nodelint: Run) -> None:

@@ -180,3 +180,41 @@ def test_files_that_are_not_read_are_counted(nodelint: Run, tmp_path: Path) -> N
     found = nodelint("plan", "--old", "old", "old", cwd=tmp_path)
     (line,) = found.stderr.splitlines()
     assert "old/s0.sh" in line and "and 4 more: the script holds" in line
+
+
+VOLUME = "  blockDeviceMappings: [{deviceName: /dev/xvda, ebs: {volumeSize: 20Gi, volumeType: gp2, iops: 3000}}]\n"
+
+
+@pytest.mark.parametrize(
+    ("node_class", "pool", "stops"),
+    [
+        (CLASS + VOLUME, POOL, "nothing is launched with EC2NodeClass/web: a `gp2` volume"),
+        (CLASS + VOLUME.replace("gp2", "gp3"), POOL, ""),
+        (CLASS, POOL.replace("karpenter.k8s.aws", "karpenter.aws"), "no controller knows kind `EC2NodeClass`"),
+        (CLASS, POOL.replace("kind: EC2NodeClass", "kind: NodeClass"), "no controller knows kind `NodeClass`"),
+        (
+            CLASS,
+            POOL.replace("group: karpenter.k8s.aws, kind: EC2NodeClass", "group: karpenter.azure.com, kind: A"),
+            "",
+        ),
+    ],
+)
+def test_a_new_pool_launches_nothing_if_check_says_so(
+    nodelint: Run, tmp_path: Path, node_class: str, pool: str, stops: str
+) -> None:
+    old, new = {"a.yaml": "a: karpenter\n"}, {"c.yaml": node_class, "p.yaml": pool}
+    write_files(tmp_path / "old", old)
+    write_files(tmp_path / "new", new)
+    text = " ".join(nodelint("plan", "--old", "old", "new", cwd=tmp_path).stdout.split())
+    assert ("new, but can launch nothing" in text) == bool(stops)
+    assert stops in text
+
+
+def test_a_label_beside_an_unknown_spec_replaces_nothing(nodelint: Run, tmp_path: Path) -> None:
+    manifest = 'apiVersion = "karpenter.k8s.aws/v1", kind = "EC2NodeClass", metadata = { name = "web" }, spec = var.s'
+    text = f'resource "kubectl_manifest" "c" {{\n  yaml_body = yamlencode({{ {manifest} }})\n}}\nvariable "s" {{}}\n'
+    files = {"m.tf": text, "p.yaml": POOL}
+    labelled = {**files, "m.tf": text.replace('name = "web"', 'name = "web", labels = { a = "b" }')}
+    assert "No node is replaced." in text_of_plan(nodelint, tmp_path, files, labelled, 0)
+    other = {**files, "m.tf": text.replace("var.s", "var.t").replace('"s"', '"t"')}
+    text_of_plan(nodelint, tmp_path / "twin", files, other, 1)

@@ -1,14 +1,14 @@
-"""Compute the Applications that an Argo CD ApplicationSet creates with its list, git and matrix generators.
+"""Compute the Applications that an Argo CD ApplicationSet creates with its list, git, matrix and merge generators.
 
 The elements of a list generator are in the file (Argo CD docs: operator-manual/applicationset/Generators-List.md),
-those of a git generator in the repository. A matrix combines each pair. The results of other generators are known
-only in the cluster: their parameters stay placeholders.
+those of a git generator in the repository. A matrix combines each pair, a merge those with equal keys. The results of
+other generators are known only in the cluster: their parameters stay placeholders.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
 
 from nodelint.base.budget import BudgetSpent, WorkBudget
@@ -19,7 +19,7 @@ from nodelint.forms.lib.gotemplate.sprig_values import CopiedText, TracedText, U
 from nodelint.forms.lib.gotemplate.syntax import BadTemplate, parse
 from nodelint.text import Node
 from nodelint.text.limits import note_left_out, note_limit
-from nodelint.text.missing import items_of
+from nodelint.text.missing import items_of, text_of
 from nodelint.text.nodes import MappingEntry
 from nodelint.text.syntax_errors import Unreadable
 from nodelint.text.unknown_value import UNKNOWN
@@ -81,6 +81,8 @@ def _parameters_of(generator: Node, read_file: ReadFile, budget: WorkBudget) -> 
         for parts in product(*parts_of_each):
             budget.spend(sum(1 + len(part) for part in parts))
             yield {name: value for part in parts for name, value in part.items()}
+    elif (merge := generator.get("merge")) is not None:
+        yield from _merge_parameters(merge, read_file, budget)
     elif (git := generator.get("git")) is not None and (
         found := [*islice(list_git_parameters(git, read_file, budget), MOST_APPLICATIONS + 1)]
     ):
@@ -89,14 +91,40 @@ def _parameters_of(generator: Node, read_file: ReadFile, budget: WorkBudget) -> 
         yield {}
 
 
+def _merge_parameters(merge: Node, read_file: ReadFile, budget: WorkBudget) -> Iterator[_Parameters]:
+    """Yield the parameters of the first generator, each with those of the others that have equal `mergeKeys`.
+
+    If a value of such a key is not known, yield none.
+    """
+    keys = [text_of(key) for key in items_of(merge.get("mergeKeys"))]
+    generators = items_of(merge.get("generators"))
+    several = [[*islice(_parameters_of(p, read_file, budget), MOST_APPLICATIONS + 1)] for p in generators]
+    if not keys or any(not text_of(part.get(key)) for parts in several for part in parts for key in keys):
+        yield {}
+        return
+    merged = {tuple(text_of(part[key]) for key in keys): part for part in (several[0] if several else ())}
+    for part in (part for parts in several[1:] for part in parts):
+        budget.spend(1 + len(part))
+        names = tuple(text_of(part[key]) for key in keys)
+        if names in merged:
+            merged[names] = {**merged[names], **part}
+    yield from merged.values()
+
+
 def list_unread_generators(root: Node) -> Iterator[Node]:
     """Yield the generators of an ApplicationSet that depend on the cluster, another service, or a git revision."""
-    pending = [*items_of(root.find("spec", "generators"))]
+    yield from _list_unread(items_of(root.find("spec", "generators")))
+
+
+def _list_unread(generators: Sequence[Node]) -> Iterator[Node]:
+    pending = [*generators]
     while pending:
         generator = pending.pop()
-        several = generator.find("matrix", "generators")
+        several, merged = generator.find("matrix", "generators"), generator.find("merge", "generators")
         if several is not None:
             pending += several.items
+        elif merged is not None and not any(_list_unread(merged.items)):
+            continue
         elif (git := generator.get("git")) is not None:
             yield from (found for field in ("repoURL", "revision") if (found := git.get(field)) is not None)
         elif generator.find("list", "elements") is None:

@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 
+from nodelint.files.gate import gate
 from nodelint.forms.helm.chart_values import find_releases, install_known_charts
 from nodelint.forms.helm.charts import ChartFiles, values_place
 from nodelint.forms.helm.values_files import beside, overrides
@@ -44,10 +45,13 @@ class ChartInputs:
         self._roots: dict[str, list[Node]] = {}
 
     def list_inputs(self, node: Node) -> list[InputText]:
-        """Return the inputs of an unknown value in a rendered template. Empty for a file that belongs to no chart."""
+        """Return the inputs of an unknown value in a rendered template, or in a file that a template may read.
+
+        Empty for a file that belongs to no chart.
+        """
         built = node.source.built
         if chart_of(node.source.path) is None:
-            return []
+            return self._list_inputs_of_file(node)
         origin = built.find_origin(node) if built is not None else None
         places = (
             [span_of(at) for at in (origin.at, *(step[0] for step in origin.through))] if origin is not None else []
@@ -68,6 +72,22 @@ class ChartInputs:
             for path, item in items.items():
                 found += _list_of_item(".".join(path), item, _list_fields(loops[path], texts)) if item else []
         return found
+
+    def _list_inputs_of_file(self, node: Node) -> list[InputText]:
+        """Return the values that the code in a chart's file uses: a template may render the file by `tpl`."""
+        at = span_of(node)
+        codes = list(_list_lines(at)) if ".Values" in at.source.text[at.start : at.end] else []
+        folder = os.path.dirname(os.path.abspath(node.source.path)) if codes else ""
+        while folder and not gate.is_file(os.path.join(folder, CHART)):
+            above = os.path.dirname(folder)
+            folder = above if above != folder else ""
+        if not folder:
+            return []
+        own = os.path.join(folder, "values.yaml")
+        if own not in self._roots:
+            self._roots[own] = [*self._list_roots(own)]
+        paths = list(_list_paths(codes))
+        return [given for root in self._roots[own] for given in _list_values(root, paths)]
 
     def _list_values(self, node: Node) -> Sequence[Node]:
         built = node.source.built

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from nodelint.forms.input_text import InputText, RemoteUse
 from nodelint.forms.lib.chart_values import MAKES_POOLS
-from nodelint.forms.lib.unread_inputs import in_one_line
+from nodelint.forms.lib.unread_inputs import list_what_is_applied
 from nodelint.forms.lib.values import own_roots
 from nodelint.model.finding import span_of
 from nodelint.text import Node, Source
@@ -35,7 +35,7 @@ def list_remote_charts(source: Source) -> Iterator[RemoteUse]:
             if name:
                 whole = root if root.get("apiVersion") is not None and root.get("kind") is not None else node
                 spec = whole.get("spec") or whole
-                given = InputText(name, in_one_line(spec), span_of(node))
+                given = InputText(name, list_what_is_applied(spec), span_of(node))
                 yield RemoteUse(source.path, name, (given,), _REASON)
 
 

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from nodelint.forms.helmfile.charts import ENVIRONMENT, HELMFILE, list_environments
 from nodelint.forms.input_text import InputText
 from nodelint.forms.lib.chart_places import names_chart
-from nodelint.forms.lib.unread_inputs import PLACEHOLDER, UnreadInputs, whole_text
-from nodelint.text import Source
+from nodelint.forms.lib.unread_inputs import PLACEHOLDER, UnreadInputs, in_one_line, whole_text
+from nodelint.model.finding import span_of
+from nodelint.text import Source, SourceText
+from nodelint.text.missing import items_of
 from nodelint.text.reading import nodes_of
 
 _PATH = re.compile(
     r"(?<![\w./$*-])(?!\.(?:ya?ml|json)\b)[\w./$*-]*(?:\{\{[^{}\n]*\}\}[\w./$*-]*){0,20}"
     r"\.(?:ya?ml|json)(?:\.gotmpl)?(?![\w.])"
 )
+_USED = re.compile(r"\.(?:StateValues|Values)\b(?:\s*\.([A-Za-z_]\w*)|\s*\|\s*get\s+\"(\w+)\")?")
+"""A value that the code of a helmfile uses. Without a name, the code uses all of them."""
 _FROM_ENVIRONMENT = re.compile(r"\b(?:env|requiredEnv)\s+[\"`']([A-Za-z_]\w*)")
 """A variable of the shell that the code of a helmfile reads."""
 
@@ -24,27 +28,87 @@ _FROM_ENVIRONMENT = re.compile(r"\b(?:env|requiredEnv)\s+[\"`']([A-Za-z_]\w*)")
 def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
     """Yield the helmfiles that install a chart with template code in its values, and the files that they name."""
 
-    for path in files.keep(_list_helmfiles):
-        source = files.read(path)
-        if source is None or not names_chart(source.text, chart):
+    helmfiles = files.keep(_read_helmfiles)
+    for path, source in helmfiles.items():
+        if not names_chart(source.text, chart):
             continue
         if not re.search(r"\{\{|\.gotmpl|(?m:^environments:)", source.text):
             continue
         yield whole_text(source)
+        outer = list(_list_outer(path, helmfiles))
+        names = dict.fromkeys(_PATH.findall(source.text))
+        named_files = {name: list(files.list_named(os.path.dirname(path), name)) for name in names}
+        templates = [found.at.source for named in named_files.values() for found in named]
+        keys = _list_keys([source, *outer, *templates])
+        yield from (part for other in outer for part in _split(whole_text(other), keys))
         texts = [source.text]
-        for name in dict.fromkeys(_PATH.findall(source.text)):
-            named = list(files.list_named(os.path.dirname(path), name))
+        for name, named in named_files.items():
             unread = [found for found in named if not _is_known(found, source, name, files)]
             known = {os.path.abspath(found.at.source.path) for found in named if found not in unread}
             files.not_applied |= known - set(files.taken)
             texts += (found.at.source.text for found in unread)
             # The chart is rendered with what the template says; what its code prints may come from elsewhere.
-            yield from (found for found in unread if os.path.abspath(found.at.source.path) not in files.taken)
+            left = [found for found in unread if os.path.abspath(found.at.source.path) not in files.taken]
+            is_of_environment = name in _read_environment_section(source.text)
+            yield from (part for found in left for part in (_split(found, keys) if is_of_environment else [found]))
         yield from files.variables.list_inputs({name for text in texts for name in _FROM_ENVIRONMENT.findall(text)})
 
 
-def _list_helmfiles(files: UnreadInputs) -> list[str]:
-    return [path for path in files.paths if HELMFILE.search(path.replace(os.sep, "/"))]
+def _read_helmfiles(files: UnreadInputs) -> dict[str, Source]:
+    """Return the helmfiles among the files, by path."""
+    paths = (path for path in files.paths if HELMFILE.search(path.replace(os.sep, "/")))
+    return {path: found for path in paths if (found := files.read(path)) is not None}
+
+
+def _list_outer(path: str, helmfiles: Mapping[str, Source]) -> Iterator[Source]:
+    """Yield the helmfiles that include another one, directly or indirectly: they may pass values to it."""
+    pending, seen = [path], {path}
+    while pending:
+        inner = pending.pop()
+        for outer, source in helmfiles.items():
+            if outer in seen or not re.search(r"(?m)^helmfiles:", source.text):
+                continue
+            named = (
+                os.path.normpath(os.path.join(os.path.dirname(outer), name)) for name in _PATH.findall(source.text)
+            )
+            if inner in named:
+                seen.add(outer)
+                pending.append(outer)
+                yield source
+
+
+def _list_keys(sources: Sequence[SourceText]) -> set[str] | None:
+    """Return the names of the values that the code of helmfiles and their templates uses. None if it may use any."""
+    used = [found[1] or found[2] for source in sources for found in _USED.finditer(source.text)]
+    return set(used) if all(used) else None
+
+
+def _split(found: InputText, keys: set[str] | None) -> Iterator[InputText]:
+    """Yield the values that the code of helmfiles uses, of a values file or of a helmfile that passes them.
+
+    Any other text is yielded unchanged.
+    """
+    source = found.at.source
+    roots = nodes_of(source) if isinstance(source, Source) and "{{" not in source.text else []
+    if keys is None or not roots or any(root.kind != "mapping" for root in roots):
+        yield found
+        return
+    given = [
+        value for root in roots for item in items_of(root.get("helmfiles")) for value in items_of(item.get("values"))
+    ]
+    is_helmfile = any(root.get("helmfiles") is not None for root in roots)
+    if any(value.kind != "mapping" for value in given):
+        yield found
+        return
+    for root in given if is_helmfile else roots:
+        for entry in root.entries:
+            if entry.name in keys:
+                yield InputText(f"{found.name}: {entry.name}", in_one_line(entry.value), span_of(entry.value))
+
+
+def _read_environment_section(text: str) -> str:
+    section = re.search(r"(?m)^environments:[^\n]*\n(?:(?:[ \t#][^\n]*)?\n)*", text)
+    return section[0] if section is not None else ""
 
 
 def _is_known(found: InputText, helmfile: Source, name: str, files: UnreadInputs) -> bool:

@@ -57,6 +57,13 @@ def list_read_with(path: str) -> Iterator[str]:
     return kustomizations.list_read_with(path)
 
 
+def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
+    """Yield the folders and files that commands apply."""
+    from nodelint.forms.kustomize import commands
+
+    return commands.list_applied_folders(files)
+
+
 def forget() -> None:
     """Clear the cache of kustomizations. A server calls it when one changes."""
     from nodelint.forms.kustomize import kustomizations

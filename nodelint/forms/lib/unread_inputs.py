@@ -101,6 +101,38 @@ def whole_text(source: Source) -> InputText:
     return InputText(os.path.basename(source.path), source.text, Span(source, 0, 0))
 
 
+_OF_SCHEDULE = frozenset(
+    [
+        "project",
+        "syncPolicy",
+        "ignoreDifferences",
+        "info",
+        "revisionHistoryLimit",
+        "interval",
+        "timeout",
+        "maxHistory",
+        "install",
+        "upgrade",
+        "test",
+        "rollback",
+        "uninstall",
+        "driftDetection",
+        "wait",
+        "atomic",
+        "createNamespace",
+    ]
+)
+"""Fields of an object that installs a chart: they decide when and how it is applied, not what."""
+
+
+def list_what_is_applied(spec: Node) -> str:
+    """Return the fields of an object that installs a chart on one line, without those that only decide when."""
+    if spec.kind != "mapping" or any(entry.name is None for entry in spec.entries):
+        return in_one_line(spec)
+    entries = ((entry.name, entry.value) for entry in spec.entries if entry.name not in _OF_SCHEDULE)
+    return ", ".join(f"{name}: {in_one_line(value)}" for name, value in entries)
+
+
 def in_one_line(node: Node) -> str:
     """Return a value on one line, independent of its layout. A placeholder is returned as it is written."""
     if any(

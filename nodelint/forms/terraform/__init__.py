@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from nodelint.forms.input_text import InputText, RemoteUse
     from nodelint.forms.interface import FormRun
     from nodelint.forms.lib.controller_install import ControllerFiles
+    from nodelint.forms.lib.unread_inputs import UnreadInputs
     from nodelint.forms.rendered import Built
-    from nodelint.forms.requests import AddressMove, BlockAddress, InstallChart, ObjectOwner
+    from nodelint.forms.requests import AddressMove, BlockAddress, FolderUse, InstallChart, ObjectOwner
     from nodelint.forms.terraform.inputs import TerraformInputs
     from nodelint.forms.terraform.variables_elsewhere import VariablesElsewhere
     from nodelint.model.controller_settings import ControllerInstall
@@ -190,6 +191,15 @@ def find_installs(source: Source, files: ControllerFiles) -> Iterator[Controller
     from nodelint.forms.terraform import controller
 
     return controller.find_installs(source, files)
+
+
+def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
+    """Yield the modules that Terragrunt units apply."""
+    if not any(path.endswith("terragrunt.hcl") for path in files.paths):
+        return iter(())
+    from nodelint.forms.terraform import terragrunt
+
+    return terragrunt.list_applied_folders(files)
 
 
 def find_addresses(

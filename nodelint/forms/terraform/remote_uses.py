@@ -25,6 +25,32 @@ _OF_POOLS = re.compile(
     r"|ami_alias|expire_after"
 )
 """Inputs that show that a module creates pools, unless it creates node groups."""
+_OF_SCHEDULE = frozenset(
+    [
+        "depends_on",
+        "providers",
+        "provider",
+        "timeout",
+        "wait",
+        "wait_for_jobs",
+        "atomic",
+        "cleanup_on_fail",
+        "verify",
+        "max_history",
+        "force_update",
+        "recreate_pods",
+        "create_namespace",
+        "lint",
+        "description",
+        "skip_crds",
+        "dependency_update",
+        "replace",
+        "disable_webhooks",
+        "repository_username",
+        "repository_password",
+    ]
+)
+"""Arguments that decide when and how a chart is installed, not what."""
 _REASON = "`{}` of it changes, and no file of the module is here: what it makes is not known"
 
 
@@ -57,9 +83,10 @@ def list_remote_modules(
         places = [
             InputPlace(f"{label}: {key}", folder, source, value.start, value.end, block)
             for key, value in [("chart" if is_release else "source", where), *given.items()]
-            if value is not None and key not in ("depends_on", "providers")
+            if value is not None and key not in (_OF_SCHEDULE if is_release else ("depends_on", "providers"))
         ]
-        yield RemoteUse(os.path.dirname(source.path), label, inputs.follow(places), _REASON)
+        reason = _REASON.replace("module", "chart") if is_release else _REASON
+        yield RemoteUse(os.path.dirname(source.path), label, inputs.follow(places), reason)
 
 
 def list_remote_units(inputs: TerraformInputs, sources: Sequence[Source]) -> Iterator[RemoteUse]:

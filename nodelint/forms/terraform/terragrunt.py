@@ -5,20 +5,24 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 
+from nodelint.base.budget import BudgetSpent
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.gate import gate
 from nodelint.forms.lib.made_nodes import mapping, scalar
+from nodelint.forms.requests import FolderUse
 from nodelint.forms.terraform.evaluate import EvaluationBudget, ExpressionEvaluator, NameScope
 from nodelint.forms.terraform.file_blocks import TerraformBlock
 from nodelint.forms.terraform.functions.table import call_function
 from nodelint.forms.terraform.nodes import unknown
 from nodelint.forms.terraform.parsed import parse_text
 from nodelint.forms.terraform.template import Evaluator
+from nodelint.model.finding import Span
 from nodelint.text.limits import note_limit, note_more
 from nodelint.text.nodes import Node
 
 if TYPE_CHECKING:
+    from nodelint.forms.lib.unread_inputs import UnreadInputs
     from nodelint.forms.terraform.hcltree import HclExpression
     from nodelint.text.source import Source
 
@@ -60,6 +64,18 @@ def terragrunt_calls(home: str, read: Reader, budget: EvaluationBudget) -> dict[
     for paths in beyond.values():
         note_more(paths[0], _MOST_CALLS + len(paths), _MOST_CALLS, "Terragrunt units of one module")
     return found
+
+
+def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
+    """Yield the modules that Terragrunt units apply."""
+    try:
+        calls = terragrunt_calls(files.top, files.read, EvaluationBudget())
+    except BudgetSpent:
+        return
+    for module, units in calls.items():
+        for unit in units:
+            name = f"Terragrunt unit {os.path.relpath(unit.folder, files.top)}".replace(os.sep, "/")
+            yield FolderUse(name, module, Span(unit.source, 0, 0))
 
 
 def _find_files(home: str) -> Iterator[str]:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence, Set
+from functools import cached_property, partial
 
 from nodelint.files.gate import gate
 from nodelint.forms.input_text import InputText
 from nodelint.forms.lib.unread_inputs import in_one_line
+from nodelint.forms.terraform.command_variables import CommandVariables
 from nodelint.forms.terraform.fill import ENDS
 from nodelint.forms.terraform.inputs import TerraformInputs
 from nodelint.forms.terraform.variables import list_variable_files
@@ -34,6 +35,7 @@ class VariablesElsewhere:
         self._modules = self._inputs.modules
         self._top = os.path.abspath(top)
         self._is_named = any(source.is_named for source in sources)
+        self._commands = CommandVariables(self._top)
         self._applied: dict[str, set[str]] = {}
         self._used: dict[tuple[str, int, int], dict[str, set[str]]] = {}
 
@@ -45,9 +47,9 @@ class VariablesElsewhere:
 
     def list_values(self, obj: Object) -> Iterator[InputText]:
         """Yield what these files give to variables that decide about an object, or about a value that drifts."""
-        if not self._files:
-            return
         for root, names in self._list_used(obj).items():
+            if not self._is_named:
+                yield from self._commands.list_values(names, partial(self._may_give, names))
             for source in self._files:
                 values = self._modules.variables_of(source)
                 shared = sorted(names & values.keys())
@@ -57,6 +59,12 @@ class VariablesElsewhere:
                 for name in shared:
                     if not self._is_for_another_root(root, source, name, values):
                         yield InputText(name, in_one_line(values[name]), span_of(values[name]), place)
+
+    def _may_give(self, names: Set[str], path: str) -> bool:
+        """Return whether the variable file that a command names may give one of some variables."""
+        written = re.sub(r"^(?:\.{1,2}/|\$\{?[\w.-]+\}?/|\$\([^)]*\)/)+", "", path)
+        named = [source for source in self._files if f"/{os.path.abspath(source.path)}".endswith(f"/{written}")]
+        return not named or any(names & self._modules.variables_of(source).keys() for source in named)
 
     def _is_applied(self, root: str, source: Source) -> bool:
         """Return whether a root module is rendered with a file."""

@@ -87,6 +87,20 @@ _DATE = r"(?a)[1-9]\d{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|30)"
 """A date in YAML, which becomes a timestamp. The result of other forms is not supported."""
 
 
+def _csv_decoded(at: Node, value: Node) -> object:
+    """Return the rows of a CSV text as objects, whose names are in the first row."""
+    import csv
+
+    try:
+        rows = [row for row in csv.reader(take_text(value).splitlines(keepends=True), strict=True) if row]
+    except csv.Error:
+        raise EvaluationFailure from None
+    if not rows or any(len(row) != len(rows[0]) for row in rows):
+        raise EvaluationFailure
+    cells = ([(name, at, scalar(at, cell)) for name, cell in zip(rows[0], row, strict=True)] for row in rows[1:])
+    return sequence(at, [mapping(at, row) for row in cells])
+
+
 def _decoded(at: Node, value: Node, masked: bool = False) -> object:
     """Return the value of a YAML or JSON text. Nodes keep their places if the text is a whole file."""
     from nodelint.text.source import Source
@@ -269,6 +283,7 @@ _OF_KNOWN: dict[str, Function] = {
     "compact": _compact,
     "contains": _contains,
     "chunklist": _chunk_list,
+    "csvdecode": _csv_decoded,
     "distinct": _distinct,
     "floor": lambda at, value: int(take_number(value) // 1),
     "formatlist": _format_list,
