@@ -4,6 +4,8 @@ The chart lets the controller run on no node that Karpenter launches, and lets e
 starts two replicas, unless `replicas` is set. If the cluster has one node, the second replica stays pending, and
 while the node is replaced, nothing launches nodes. If it has none, nor Fargate, the controller never starts.
 
+Only the strict profile shows that the second replica has no node.
+
 The rule reads the node groups of a call of `terraform-aws-modules/eks`. It reports nothing if something else in the
 files may create nodes.
 
@@ -67,7 +69,7 @@ _OTHER_SCALER = re.compile(r"(?i)cluster[-_]?autoscaler")
 
 @rule(
     on=Source,
-    group="practice",
+    group="hazard",
     severity="info",
     subject="objects",
     mentions=controller_settings.MENTIONS,
@@ -97,6 +99,7 @@ def check(source: Source, context: Context) -> Findings:
                 at=at,
                 message=f"the controller has {wanted} replica{'s' * (wanted > 1)}, but Terraform creates {created}",
                 severity=None if nodes.count else "warning",
+                strict=nodes.count > 0,
                 also=[Also(nodes.at, "the nodes of the controller")],
                 note="each replica needs a node that Karpenter did not launch",
                 help=f"create {wanted} nodes" if nodes.count else "create a node group or a Fargate profile",

@@ -68,7 +68,7 @@ from nodelint.api import (
     terraform_trace,
 )
 
-_KEY = re.compile(r"(?i)karpenter|discovery")
+_KEY = re.compile(r"(?i)karpenter|discovery|^eks:cluster-name$")
 _CREATES = {
     "subnets": (("aws_subnet",), "terraform-aws-modules/vpc/aws"),
     "security groups": (("aws_security_group", "aws_eks_cluster"), "terraform-aws-modules/eks/aws"),
@@ -96,7 +96,7 @@ _SELECTS = re.compile(r"EC2NodeClass|AWSNodeTemplate|SelectorTerms|[sS]ubnetSele
     severity="warning",
     subject="network",
     gives_way_to=["placeholder-left", "removed-api"],
-    mentions=["discovery", "karpenter"],
+    mentions=["discovery", "karpenter", "eks:cluster-name"],
     source=[
         "provider:pkg/controllers/nodeclass/subnet.go@v1.14.1:45",
         "provider:pkg/controllers/nodeclass/securitygroup.go@v1.14.1:45",
@@ -128,7 +128,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             message=f"the {what} that Terraform creates lack the tag `{messages.short(key.unquoted, 40)}`",
             also=[Also(maker.at, f"creates the {what}")],
             note="the class is never ready, and the next apply removes tags that somebody adds by hand",
-            help=_find_help(what, maker),
+            help=_find_help(what, key.unquoted, maker),
         )
 
 
@@ -136,7 +136,9 @@ def _line_of(node: Node) -> str:
     return node.source.text[node.start :].partition("\n")[0]
 
 
-def _find_help(what: str, maker: "terraform_trace.BlockText") -> str:
+def _find_help(what: str, key: str, maker: "terraform_trace.BlockText") -> str:
+    if what == "security groups" and key == "eks:cluster-name":
+        return "the group that EKS creates has the tag `aws:eks:cluster-name`"
     if maker.kind == "aws_eks_cluster":
         return "give the tag to the group of the cluster with `aws_ec2_tag`: it does not get the tags of the cluster"
     if maker.kind:
