@@ -168,7 +168,12 @@ def _list_tagged_clusters(key: str, path: str, context: Context) -> "Iterator[te
         is_cluster_tag_off = PREFIX in given.get("node_security_group_tags", "")
         if is_cluster_tag_off or any(given.get(name, "true") != "true" for name in _SWITCHES):
             continue
-        values = [value.value for value in blocks.argument_values(block, "tags")]
-        is_tagged = key in given["tags"] or any(entry.name == key for value in values for entry in value.entries)
+        is_tagged = key in given["tags"] or any(
+            key in tags
+            for file in {other.source.path: other.source for other in blocks.find_beside(block.source.path)}.values()
+            for text in terraform_blocks.find_locals(file)
+            for name, tags in terraform_blocks.own_arguments(text).items()
+            if re.search(rf"\blocal\.{re.escape(name)}\b", given["tags"])
+        )
         if is_tagged and (not is_terraform or blocks.may_share_root(block.source.path, path)):
             yield block

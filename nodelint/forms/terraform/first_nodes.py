@@ -101,8 +101,8 @@ def _list_taints_of_module(call: BlockText, blocks: TerraformBlocks) -> list[Gro
                 return None
             if any(key is None or effect is None or UNKNOWN in (key.value, effect.value) for key, effect in keys):
                 return None
-            kept = [str(key.value) for key, effect in keys if key and effect and str(effect.value) in _KEEPS_AWAY]
-            found.append(GroupTaints(value.at, tuple(kept)))
+            names = (str(key.value) for key, effect in keys if key and effect and str(effect.value) in _KEEPS_AWAY)
+            found.append(GroupTaints(value.at, tuple(names)))
     return found
 
 
