@@ -94,21 +94,21 @@ def check(source: Source, context: Context) -> Findings:
         blocks = context.run_files.terraform
         yield from _check_taints(source, install, context)
         nodes = first_nodes.find_first_nodes(source.path, blocks)
-        if nodes is None or nodes.has_fargate or nodes.count >= wanted:
+        if nodes is None or nodes.has_fargate or nodes.total >= wanted or not nodes.states_groups:
             continue
         if any(_OTHER_SCALER.search(block.text) for block in blocks.list_beside_in_root(source.path)):
             continue
         at = controller_settings.place_in(source, context.files, install, replicas)
         if at is not None:
-            created = "one node" if nodes.count else "no node"
+            created = "one node" if nodes.total else "no node"
             yield Finding(
                 at=at,
                 message=f"the controller has {wanted} replica{'s' * (wanted > 1)}, but Terraform creates {created}",
-                severity=None if nodes.count else "warning",
-                strict=nodes.count > 0,
+                severity=None if nodes.total else "warning",
+                strict=nodes.total > 0,
                 also=[Also(nodes.at, "the nodes of the controller")],
                 note="each replica needs a node that Karpenter did not launch",
-                help=f"create {wanted} nodes" if nodes.count else "create a node group or a Fargate profile",
+                help=f"create {wanted} nodes" if nodes.total else "create a node group or a Fargate profile",
             )
 
 

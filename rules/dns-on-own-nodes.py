@@ -89,7 +89,7 @@ def check(source: Source, context: Context) -> Findings:
             continue
         nodes = first_nodes.find_first_nodes(source.path, context.run_files.terraform)
         at = controller_settings.place_in(source, context.files, install, policy)
-        if nodes is None or nodes.count or not (nodes.has_fargate and nodes.has_dns_on_nodes) or at is None:
+        if nodes is None or nodes.total or not (nodes.has_fargate and nodes.has_dns_on_nodes) or at is None:
             continue
         yield Finding(
             at=at,

@@ -2,7 +2,8 @@
 
 Karpenter finds nothing by such a selector, so the EC2NodeClass is never ready, and no node is launched. The modules
 for VPCs and clusters set no tag for Karpenter: `private_subnet_tags` and `node_security_group_tags` have to contain
-it. The security group that EKS creates does not get the tags of the cluster: `aws_ec2_tag` can give it a tag.
+it. The security group that EKS creates does not get the tags of the cluster: `aws_ec2_tag` can give it a tag. If it
+is the only group, the finding is information, because somebody may add the tag by hand.
 
 The rule looks at subnets and groups only if Terraform creates them, all their tags are known, and no other file
 contains the tag: a script or another tool may set it.
@@ -127,7 +128,10 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             at=key,
             message=f"the {what} that Terraform creates lack the tag `{messages.short(key.unquoted, 40)}`",
             also=[Also(maker.at, f"creates the {what}")],
-            note="the class is never ready, and the next apply removes tags that somebody adds by hand",
+            severity="info" if maker.kind == "aws_eks_cluster" else None,
+            note="the class is not ready before somebody adds the tag"
+            if maker.kind == "aws_eks_cluster"
+            else "the class is never ready, and the next apply removes tags that somebody adds by hand",
             help=_find_help(what, key.unquoted, maker),
         )
 

@@ -69,7 +69,8 @@ def test_dns_that_waits_for_the_controller(
         (GROUP.format("var.nodes"), "", "", []),
         (GROUP.format(1) + FARGATE, "", "", []),
         (GROUP.format(1), "", OTHER, []),
-        ("", "", "", ["warning"]),
+        ("  eks_managed_node_groups = {}\n", "", "", ["warning"]),
+        ("", "", "", []),
     ],
 )
 def test_replicas_without_a_node(

@@ -37,16 +37,18 @@ _ON_FARGATE = re.compile(r"(?i)compute-?type\W{1,8}fargate")
 class FirstNodes(NamedTuple):
     """The nodes that Terraform creates for a cluster.
 
-    - `count`: their number.
+    - `total`: their number.
     - `at`: the cluster, or the size of its only group.
     - `has_fargate`: pods can run on Fargate.
     - `has_dns_on_nodes`: Terraform installs CoreDNS as an add-on, and not for Fargate.
     """
 
-    count: int
+    total: int
     at: Span
     has_fargate: bool
     has_dns_on_nodes: bool
+    states_groups: bool
+    """Whether the cluster states its node groups, possibly none."""
 
 
 class GroupTaints(NamedTuple):
@@ -125,7 +127,8 @@ def find_first_nodes(path: str, blocks: TerraformBlocks) -> FirstNodes | None:
     at = sizes[0][1] if len(sizes) == 1 else call.at
     dns = _COMMENT.sub("", "".join(given.get(name, "") for name in _ADDONS))
     has_fargate = given.get("fargate_profiles", "{}").replace(" ", "") != "{}"
-    return FirstNodes(total, at, has_fargate, "coredns" in dns and _ON_FARGATE.search(dns) is None)
+    has_dns_on_nodes = "coredns" in dns and _ON_FARGATE.search(dns) is None
+    return FirstNodes(total, at, has_fargate, has_dns_on_nodes, any(name in given for name in _GROUPS))
 
 
 def _may_create(block: BlockText) -> bool:
@@ -137,7 +140,7 @@ def _list_sizes(call: BlockText, blocks: TerraformBlocks, given: dict[str, str])
 
     None if they are not known, or not the same in each environment.
     """
-    found = []
+    found: list[tuple[int, Span]] = []
     for name in _GROUPS:
         values = blocks.argument_values(call, name) if name in given else []
         sizes = [_sizes_of(value) for value in values]
