@@ -3,7 +3,7 @@
 Karpenter finds nothing by such a selector, so the EC2NodeClass is never ready, and no node is launched. The modules
 for VPCs and clusters set no tag for Karpenter: `private_subnet_tags` and `node_security_group_tags` have to contain
 it. The security group that EKS creates does not get the tags of the cluster: `aws_ec2_tag` can give it a tag. If it
-is the only group, the finding is information, because somebody may add the tag by hand.
+is the only group, the finding has the severity info, because somebody may add the tag by hand.
 
 The rule looks at subnets and groups only if Terraform creates them, all their tags are known, and no other file
 contains the tag: a script or another tool may set it.
