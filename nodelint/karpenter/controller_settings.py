@@ -64,8 +64,8 @@ _OF_CHART = {
     "controller.securityContext": ">=1.5.0",
 }
 """Values at the root of the charts since 1.0, each with the range of releases whose charts read it."""
-_WITH_SETTINGS, _WITHOUT_AWS = Version(0, 20, 0), Version(0, 32, 0)
-"""The first releases whose charts read `settings`, and `settings` without `aws`."""
+_WITH_SETTINGS, _WITHOUT_AWS = ">=0.20.0", ">=0.32.0"
+"""The releases whose charts read `settings`, and `settings` without `aws`."""
 _FOR_HELM = ("global", "enabled", "tags", "crds", "exports")
 """Values that helm, or a chart around Karpenter's, may read."""
 _CONTEXTS = ("containerSecurityContext", "securityContext")
@@ -126,9 +126,9 @@ def unread_values(values: Node, release: Version | None) -> Iterator[UnreadValue
 
 
 def _unread_before_v1(values: Node, release: Version) -> Iterator[UnreadValue]:
-    for entry in values.entries if release >= _WITH_SETTINGS else ():
+    for entry in values.entries if releases_match(_WITH_SETTINGS, release) else ():
         if entry.name in ("clusterName", "clusterEndpoint"):
-            around = "settings" if release >= _WITHOUT_AWS else "settings.aws"
+            around = "settings" if releases_match(_WITHOUT_AWS, release) else "settings.aws"
             yield UnreadValue(entry.name, entry.key, f"write it as `{around}.{entry.name}`")
 
 
