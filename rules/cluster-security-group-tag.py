@@ -7,7 +7,8 @@ tagged", and targets get no traffic.
 
 `tags` of this module are on the group of the nodes, on the group that the module creates for the cluster, and on the
 group that EKS creates. If `tags` contains the tag by which a class selects, nodes get all three, and two of them have
-`kubernetes.io/cluster/<name>`. Put the tag into `node_security_group_tags` instead.
+`kubernetes.io/cluster/<name>`. Put the tag into `node_security_group_tags` instead. This is a warning if the files
+install the AWS Load Balancer Controller.
 
 If facts from AWS are available, `broad-selector` reports classes that really find several groups. Without facts,
 select by id, by `aws:eks:cluster-name`, or by a tag that one group has, such as `karpenter.sh/discovery`.
@@ -62,6 +63,7 @@ spec:
 ```
 """
 
+import re
 from collections.abc import Iterator
 
 from nodelint.api import (
@@ -80,6 +82,7 @@ from nodelint.api import (
 )
 
 PREFIX = "kubernetes.io/cluster/"
+_CONTROLLER = re.compile(r"(?i)aws-load-balancer-controller|load_balancer_controller")
 _FIRST = 18
 """The first major version of the module whose `tags` are on all three groups."""
 _NOTE = "the AWS Load Balancer Controller fails if a node has more than one such group"
@@ -123,7 +126,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
                     at=tag.key_node,
                     message=f"`tags` of `{block.address}` put `{messages.short(tag.key_node.unquoted, 40)}` on three "
                     "security groups: nodes get all of them",
-                    severity="info",
+                    severity="warning" if context.run_files.is_in_files(_CONTROLLER, around=True) else "info",
                     also=[Also(block.at, "creates the groups")],
                     note=f"two of them have `{PREFIX}<name>`: {_NOTE}",
                     help="move the tag to `node_security_group_tags`",
@@ -156,7 +159,8 @@ def _list_tagged_clusters(key: str, path: str, context: Context) -> "Iterator[te
     """
     blocks = context.run_files.terraform
     calls = [block for block in blocks.blocks if '"terraform-aws-modules/eks/aws"' in block.text]
-    for block in calls if len(calls) == 1 or path.endswith(terraform_trace.ENDINGS) else ():
+    is_terraform = path.endswith(terraform_trace.ENDINGS)
+    for block in calls if len(calls) == 1 or is_terraform else ():
         majors = karpenter_calls.majors_of(block)
         given = terraform_blocks.own_arguments(block.text)
         if majors is None or majors[0] < _FIRST or "tags" not in given:
@@ -164,7 +168,12 @@ def _list_tagged_clusters(key: str, path: str, context: Context) -> "Iterator[te
         is_cluster_tag_off = PREFIX in given.get("node_security_group_tags", "")
         if is_cluster_tag_off or any(given.get(name, "true") != "true" for name in _SWITCHES):
             continue
-        values = [value.value for value in blocks.argument_values(block, "tags")]
-        is_tagged = key in given["tags"] or any(entry.name == key for value in values for entry in value.entries)
-        if is_tagged and blocks.may_share_root(block.source.path, path):
+        is_tagged = key in given["tags"] or any(
+            key in tags
+            for file in {other.source.path: other.source for other in blocks.find_beside(block.source.path)}.values()
+            for text in terraform_blocks.find_locals(file)
+            for name, tags in terraform_blocks.own_arguments(text).items()
+            if re.search(rf"\blocal\.{re.escape(name)}\b", given["tags"])
+        )
+        if is_tagged and (not is_terraform or blocks.may_share_root(block.source.path, path)):
             yield block

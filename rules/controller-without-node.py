@@ -4,6 +4,11 @@ The chart lets the controller run on no node that Karpenter launches, and lets e
 starts two replicas, unless `replicas` is set. If the cluster has one node, the second replica stays pending, and
 while the node is replaced, nothing launches nodes. If it has none, nor Fargate, the controller never starts.
 
+The chart tolerates the taint `CriticalAddonsOnly`, and no other one. If all node groups have other taints, and the
+values set no `tolerations`, the controller never starts either.
+
+Only the strict profile shows that the second replica has no node.
+
 The rule reads the node groups of a call of `terraform-aws-modules/eks`. It reports nothing if something else in the
 files may create nodes.
 
@@ -56,18 +61,20 @@ from nodelint.api import (
     Source,
     controller_settings,
     first_nodes,
+    messages,
     rule,
     terraform_trace,
 )
 
 _REPLICAS = 2
 """The replicas of the chart's default."""
+_TOLERATED = {"CriticalAddonsOnly"}
 _OTHER_SCALER = re.compile(r"(?i)cluster[-_]?autoscaler")
 
 
 @rule(
     on=Source,
-    group="practice",
+    group="hazard",
     severity="info",
     subject="objects",
     mentions=controller_settings.MENTIONS,
@@ -85,8 +92,9 @@ def check(source: Source, context: Context) -> Findings:
         if affinity is not None or (replicas is not None and not str(replicas.value).isdigit()):
             continue
         blocks = context.run_files.terraform
+        yield from _check_taints(source, install, context)
         nodes = first_nodes.find_first_nodes(source.path, blocks)
-        if nodes is None or nodes.has_fargate or nodes.total >= wanted:
+        if nodes is None or nodes.has_fargate or nodes.total >= wanted or not nodes.states_groups:
             continue
         if any(_OTHER_SCALER.search(block.text) for block in blocks.list_beside_in_root(source.path)):
             continue
@@ -97,7 +105,26 @@ def check(source: Source, context: Context) -> Findings:
                 at=at,
                 message=f"the controller has {wanted} replica{'s' * (wanted > 1)}, but Terraform creates {created}",
                 severity=None if nodes.total else "warning",
+                strict=nodes.total > 0,
                 also=[Also(nodes.at, "the nodes of the controller")],
                 note="each replica needs a node that Karpenter did not launch",
                 help=f"create {wanted} nodes" if nodes.total else "create a node group or a Fargate profile",
             )
+
+
+def _check_taints(source: Source, install: controller_settings.ControllerInstall, context: Context) -> Findings:
+    """Yield a finding if each node group has a taint that the controller does not tolerate."""
+    groups = first_nodes.list_group_taints(source.path, context.run_files.terraform)
+    at = controller_settings.place_in(source, context.files, install)
+    if not groups or at is None or install.values is None or install.values.get("tolerations") is not None:
+        return
+    if all(set(group.keys) - _TOLERATED for group in groups):
+        key = next(key for key in groups[0].keys if key not in _TOLERATED)
+        yield Finding(
+            at=at,
+            message=f"the controller does not tolerate the taint `{messages.short(key, 40)}` of its nodes: it never "
+            "starts",
+            severity="warning",
+            also=[Also(group.at, "creates nodes with a taint") for group in groups[:2]],
+            help="add a toleration to `tolerations` of the chart, or a group without the taint",
+        )

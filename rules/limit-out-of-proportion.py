@@ -178,7 +178,7 @@ def _few_devices(limit: resolve.Limit, resolution: resolve.Resolution) -> Iterat
     yield Finding(
         at=fixes.visible_node(limit.at.node),
         message=f"the {limit.resource} limit `{_quote_limit(limit)}` leaves room for 1 node",
-        note="when the node fails or is replaced, all pods of the pool wait for another",
+        note="when the node fails, all pods of the pool wait for another",
         help="allow one node more than the pool needs",
     )
 

@@ -2,7 +2,8 @@
 
 Karpenter finds nothing by such a selector, so the EC2NodeClass is never ready, and no node is launched. The modules
 for VPCs and clusters set no tag for Karpenter: `private_subnet_tags` and `node_security_group_tags` have to contain
-it. The security group that EKS creates does not get the tags of the cluster: `aws_ec2_tag` can give it a tag.
+it. The security group that EKS creates does not get the tags of the cluster: `aws_ec2_tag` can give it a tag. If it
+is the only group, the finding has the severity info, because somebody may add the tag by hand.
 
 The rule looks at subnets and groups only if Terraform creates them, all their tags are known, and no other file
 contains the tag: a script or another tool may set it.
@@ -68,7 +69,7 @@ from nodelint.api import (
     terraform_trace,
 )
 
-_KEY = re.compile(r"(?i)karpenter|discovery")
+_KEY = re.compile(r"(?i)karpenter|discovery|^eks:cluster-name$")
 _CREATES = {
     "subnets": (("aws_subnet",), "terraform-aws-modules/vpc/aws"),
     "security groups": (("aws_security_group", "aws_eks_cluster"), "terraform-aws-modules/eks/aws"),
@@ -96,7 +97,7 @@ _SELECTS = re.compile(r"EC2NodeClass|AWSNodeTemplate|SelectorTerms|[sS]ubnetSele
     severity="warning",
     subject="network",
     gives_way_to=["placeholder-left", "removed-api"],
-    mentions=["discovery", "karpenter"],
+    mentions=["discovery", "karpenter", "eks:cluster-name"],
     source=[
         "provider:pkg/controllers/nodeclass/subnet.go@v1.14.1:45",
         "provider:pkg/controllers/nodeclass/securitygroup.go@v1.14.1:45",
@@ -127,8 +128,11 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             at=key,
             message=f"the {what} that Terraform creates lack the tag `{messages.short(key.unquoted, 40)}`",
             also=[Also(maker.at, f"creates the {what}")],
-            note="the class is never ready, and the next apply removes tags that somebody adds by hand",
-            help=_find_help(what, maker),
+            severity="info" if maker.kind == "aws_eks_cluster" else None,
+            note="the class is not ready before somebody adds the tag"
+            if maker.kind == "aws_eks_cluster"
+            else "the class is never ready, and the next apply removes tags that somebody adds by hand",
+            help=_find_help(what, key.unquoted, maker),
         )
 
 
@@ -136,7 +140,9 @@ def _line_of(node: Node) -> str:
     return node.source.text[node.start :].partition("\n")[0]
 
 
-def _find_help(what: str, maker: "terraform_trace.BlockText") -> str:
+def _find_help(what: str, key: str, maker: "terraform_trace.BlockText") -> str:
+    if what == "security groups" and key == "eks:cluster-name":
+        return "the group that EKS creates has the tag `aws:eks:cluster-name`"
     if maker.kind == "aws_eks_cluster":
         return "give the tag to the group of the cluster with `aws_ec2_tag`: it does not get the tags of the cluster"
     if maker.kind:

@@ -78,6 +78,7 @@ from nodelint.api import (
     Finding,
     Findings,
     Source,
+    Span,
     iam_statements,
     node_roles,
     rule,
@@ -85,6 +86,7 @@ from nodelint.api import (
 )
 
 _PASS = "iam:PassRole"
+_ROLE_ARNS = re.compile(r"\b(?:karpenter_controller_)?node_iam_role_arns[ \t]*+=[ \t]*+\[([^\]\[]*+)\]")
 _RESOURCES = re.compile(r'(?i)(?<![\w.])"?resources?"?[ \t]*[=:][ \t]*(?:\[(?P<list>[^\[\]]*)\]|(?P<one>[^\n,}]+))')
 
 
@@ -92,7 +94,7 @@ _RESOURCES = re.compile(r'(?i)(?<![\w.])"?resources?"?[ \t]*[=:][ \t]*(?:\[(?P<l
     on=Source,
     group="correctness",
     subject="security",
-    mentions=[_PASS],
+    mentions=[_PASS, "node_iam_role_arns"],
     source=[
         "https://docs.aws.amazon.com/IAM/latest/UserGuide/id_roles_use_passrole.html",
         "https://karpenter.sh/docs/reference/cloudformation/",
@@ -101,6 +103,8 @@ _RESOURCES = re.compile(r'(?i)(?<![\w.])"?resources?"?[ \t]*[=:][ \t]*(?:\[(?P<l
 def check(source: Source, context: Context) -> Findings:
     if source.built is not None or not source.path.endswith(terraform_trace.ENDINGS):
         return
+    for block in context.run_files.terraform.find_in(source.path):
+        yield from _check_profiles(block)
     statements = iam_statements.list_statements(source)
     passing = [statement for statement in statements if statement.grants(_PASS) is not False]
     launches = any(statement.grants("ec2:CreateFleet") for statement in statements)
@@ -123,6 +127,19 @@ def check(source: Source, context: Context) -> Findings:
                 help=f"allow `{_PASS}` on the role of the nodes",
             )
             return
+
+
+def _check_profiles(block: "terraform_trace.BlockText") -> Findings:
+    """Yield a finding for a call of the module for IAM that lets the controller pass only instance profiles."""
+    for found in _ROLE_ARNS.finditer(block.source.text, block.at.end, block.at.end + len(block.text) + 100):
+        texts = [text.strip() for text in found[1].split(",") if text.strip()]
+        if texts and all(text.startswith("aws_iam_instance_profile.") for text in texts):
+            yield Finding(
+                at=Span(block.source, *found.span(1)),
+                message="this is the ARN of an instance profile: the controller may not pass the role of the nodes",
+                note="EC2 refuses each launch",
+                help="write the ARN of the `aws_iam_role` in the instance profile",
+            )
 
 
 def _list_resources(statement: str) -> list[str]:

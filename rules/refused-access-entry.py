@@ -91,6 +91,7 @@ from nodelint.api import (
 _MODE = re.compile(r"(?m)^[ \t]*authentication_mode[ \t]*=[ \t]*([^\n#]*)")
 _PER_ITEM = re.compile(r"(?m)^[ \t]*(?:count|for_each)[ \t]*=")
 _FIRST_WITH_ENTRIES = 20
+_ROLE_OUTPUTS = {"iam_role_arn", "iam_role_name"}
 
 
 class _Entry:
@@ -177,10 +178,16 @@ def _find_other(
 ) -> "tuple[terraform_trace.BlockText, str] | None":
     """Return the block that creates another entry for the role, and a note on this entry. None if no block does."""
     traced = blocks.trace(entry.written, entry.block.source.path) if entry.written else None
+    looked_up = (
+        blocks.find(traced) if traced is not None and traced.address.startswith("data.aws_iam_role.") else None
+    )
+    if looked_up is not None:
+        names = terraform_trace.find_arguments(looked_up.text, "name")[:1]
+        traced = blocks.trace(names[0], looked_up.source.path) if names else None
     if traced is not None and "eks_managed_node_groups" in traced.attributes:
         group = blocks.find(traced)
         # A group of the module has a role of its own, unless another one is named for it.
-        if group is not None and node_roles.is_cluster(group) and "iam_role_arn" in traced.attributes:
+        if group is not None and node_roles.is_cluster(group) and _ROLE_OUTPUTS & set(traced.attributes):
             return group, "EKS creates one for each managed node group"
     if entry.key is None:
         return None

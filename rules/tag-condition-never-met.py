@@ -15,6 +15,9 @@ API that ended with 0.32, have the tag `karpenter.sh/provisioner-name`. `StringE
 patterns need `StringLike`. The rule reports `TerminateInstances` if each statement that allows it has such a
 condition.
 
+What a call creates has no tags before the call. So a condition about `ResourceTag` refuses each
+`CreateLaunchTemplate` and `CreateInstanceProfile`: use `aws:RequestTag/...` for these.
+
 The rule reads statements of `aws_iam_policy_document`, and policies in JSON or `jsonencode`. It reports nothing if
 another statement of the files grants the call without the condition.
 
@@ -159,6 +162,7 @@ _RUN = "ec2:RunInstances"
 def check(source: Source, context: Context) -> Findings:
     if source.holds(":ResourceTag/"):
         yield from _about_resources(source, context)
+        yield from _about_created_resources(source, context)
     if source.holds("aws:RequestTag") and source.holds("RunInstances"):
         yield from _about_used_resources(source, context)
     statements = list(_find_statements(source))
@@ -207,7 +211,7 @@ def _about_used_resources(source: Source, context: Context) -> Findings:
         return
     for kind in _USED:
         allowing = [statement for statement in launching if statement.covers(kind) is not False]
-        if all(s.grants(_RUN) and s.covers(kind) and _needs_request_tag(s.text) for s in allowing):
+        if all(s.grants(_RUN) and s.covers(kind) and _needs_tag(s.text, _KEY) for s in allowing):
             for statement in allowing:
                 if statement.at.source.path == source.path:
                     named = kind.replace("-", " ")
@@ -220,12 +224,48 @@ def _about_used_resources(source: Source, context: Context) -> Findings:
                     return
 
 
-def _needs_request_tag(statement: str) -> bool:
-    """Return whether a statement allows nothing for a request without tags."""
-    for key in _KEY.finditer(statement):
+_CREATING = {
+    "ec2:CreateLaunchTemplate": "Karpenter launches no node",
+    "iam:CreateInstanceProfile": "the EC2NodeClass is never ready",
+}
+"""Actions that create a resource, with the consequence if they are refused."""
+
+
+def _about_created_resources(source: Source, context: Context) -> Findings:
+    """Yield a finding if each statement that allows to create a resource has a condition about its tags."""
+    if not any(source.holds(action.partition(":")[2]) for action in _CREATING):
+        return
+    near = list(controller_permissions.list_statements_near(source, context))
+    files = {id(statement.at.source): statement.at.source for statement in near}
+    has_role = any(obj.node.find("spec", "role") for obj in context.run_files.objects_near(source, EC2NodeClass))
+    if any(_WIDE.search(file.text) for file in files.values()) or controller_permissions.is_policy_module_in_use(
+        context
+    ):
+        return
+    for action, consequence in _CREATING.items():
+        allowing = [statement for statement in near if statement.grants(action) is not False]
+        if action.startswith("iam:") and not has_role:
+            continue
+        if all(statement.grants(action) and _needs_tag(statement.text, _RESOURCE_KEY) for statement in allowing):
+            for statement in allowing:
+                if statement.at.source.path == source.path:
+                    yield Finding(
+                        at=Span(source, statement.at.start, statement.at.end),
+                        message=f"the condition on `ResourceTag` refuses each `{action.partition(':')[2]}`: what it "
+                        "creates has no tags yet",
+                        severity="error",
+                        note=consequence,
+                        help=f"give `{action}` a statement of its own, with `aws:RequestTag` as its condition",
+                    )
+                    break
+
+
+def _needs_tag(statement: str, pattern: re.Pattern[str]) -> bool:
+    """Return whether a statement allows nothing if a request lacks a condition key that matches a pattern."""
+    for key in pattern.finditer(statement):
         operators = _OPERATOR.findall(statement[: key.start()])
         if operators and operators[-1].startswith(("String", "Arn")) and "IfExists" not in operators[-1]:
-            return True
+            return "Not" not in operators[-1]
     return False
 
 

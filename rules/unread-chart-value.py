@@ -6,7 +6,8 @@ an older chart, it has no effect, and the controller uses its default. Charts be
 the resources of the pod below `controller`.
 
 The rule reads the values in every form: `helm_release`, HelmReleases, Applications, helmfiles, `helm` commands and
-values files. If the release of the chart is not known, it reports only values that no chart since 1.0 reads.
+values files. Of charts before 1.0, it reports only `clusterName` and `clusterEndpoint` at the root, which ended with
+0.20. If the release of the chart is not known, it reports only values that no chart since 1.0 reads.
 
 ```yaml bad
 # file: karpenter.yaml
@@ -139,7 +140,7 @@ def check(source: Source, context: Context) -> Findings:
                     if name == "extraVolumes"
                     else "move it out of `resources`",
                 )
-        if install.values is None or (release is not None and not releases.OLDEST <= release <= releases.NEWEST):
+        if install.values is None or (release is not None and release > releases.NEWEST):
             continue
         chart = f"Karpenter's chart of {release}" if release is not None else "No chart of Karpenter since 1.0"
         for value in controller_settings.unread_values(install.values, release):

@@ -64,6 +64,8 @@ _OF_CHART = {
     "controller.securityContext": ">=1.5.0",
 }
 """Values at the root of the charts since 1.0, each with the range of releases whose charts read it."""
+_WITH_SETTINGS, _WITHOUT_AWS = ">=0.20.0", ">=0.32.0"
+"""The releases whose charts read `settings`, and `settings` without `aws`."""
 _FOR_HELM = ("global", "enabled", "tags", "crds", "exports")
 """Values that helm, or a chart around Karpenter's, may read."""
 _CONTEXTS = ("containerSecurityContext", "securityContext")
@@ -96,17 +98,15 @@ class UnreadValue(NamedTuple):
 def unread_values(values: Node, release: Version | None) -> Iterator[UnreadValue]:
     """Yield the values that the chart of a release does not read. If `release` is None, yield those that no chart
     since 1.0 reads.
+
+    Of a chart before 1.0, only the names at the root that ended with 0.20 count.
     """
+    if release is not None and release < RELEASES[0]:
+        yield from _unread_before_v1(values, release)
+        return
     reads = _charts()
     below = {path.partition(".")[2].partition(".")[0] for path in reads if path.startswith("settings.")}
-    for entry in values.entries:
-        name = entry.name or ""
-        if name in below or name in _FORMER:
-            yield UnreadValue(name, entry.key, _FORMER.get(name) or f"write it as `settings.{name}`")
-        elif name in _OF_CONTAINER:
-            yield UnreadValue(name, entry.key, f"write it as `controller.{name}`")
-        elif entry.name is not None and name not in _FOR_HELM:
-            yield from _unread_at_root(name, entry.key, release)
+    yield from _unread_of_root(values, below, release)
     yield from _unread_of_controller(values, below, release)
     settings = values.get("settings")
     for entry in settings.entries if settings is not None else ():
@@ -123,6 +123,25 @@ def unread_values(values: Node, release: Version | None) -> Iterator[UnreadValue
         for gate in entry.value.entries:
             if gate.name is not None:
                 yield from _unread(f"settings.{name}.{gate.name}", gate.key, reads, release)
+
+
+def _unread_before_v1(values: Node, release: Version) -> Iterator[UnreadValue]:
+    for entry in values.entries if releases_match(_WITH_SETTINGS, release) else ():
+        if entry.name in ("clusterName", "clusterEndpoint"):
+            around = "settings" if releases_match(_WITHOUT_AWS, release) else "settings.aws"
+            yield UnreadValue(entry.name, entry.key, f"write it as `{around}.{entry.name}`")
+
+
+def _unread_of_root(values: Node, below: Collection[str], release: Version | None) -> Iterator[UnreadValue]:
+    """Yield the keys at the root that belong below `settings` or `controller`, or that the chart does not read."""
+    for entry in values.entries:
+        name = entry.name or ""
+        if name in below or name in _FORMER:
+            yield UnreadValue(name, entry.key, _FORMER.get(name) or f"write it as `settings.{name}`")
+        elif name in _OF_CONTAINER:
+            yield UnreadValue(name, entry.key, f"write it as `controller.{name}`")
+        elif entry.name is not None and name not in _FOR_HELM:
+            yield from _unread_at_root(name, entry.key, release)
 
 
 def _unread_at_root(name: str, key: Node, release: Version | None) -> Iterator[UnreadValue]:

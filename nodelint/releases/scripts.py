@@ -32,6 +32,11 @@ _PINS = ("version", "chart_version", "chart-version", "chartVersion", "tag")
 def evidence(path: str, text: str) -> Iterator[Evidence]:
     """Yield the statements of releases in the lines of a text, without comments."""
     joined = chart_commands.join_lines(text)
+    commands = list(chart_commands.find_commands(joined))
+    installs_newest = bool(commands) and not any(
+        chart_commands.find_written_version(joined, command) or chart_commands.find_version(joined, command, _RELEASE)
+        for command in commands
+    )
     for pattern, by, weight, of_image in (
         (_VARIABLE, "a variable", DEFAULT, False),
         (_DEFAULTED, "a variable", DEFAULT, False),
@@ -39,9 +44,11 @@ def evidence(path: str, text: str) -> Iterator[Evidence]:
         (_BUILD, "an image of the controller", DEFAULT, True),
     ):
         for match in re.finditer(pattern, text):
+            if pattern is _VARIABLE and installs_newest and _is_unused(match, text):
+                continue
             if found := _make_evidence("karpenter", path, text, match, by, weight):
                 yield found._replace(of_image=of_image)
-    for command in chart_commands.find_commands(joined):
+    for command in commands:
         version = chart_commands.find_version(joined, command, _RELEASE)
         if version is not None:
             if found := _make_evidence("karpenter", path, text, version, "a helm command", DEFAULT):
@@ -56,6 +63,14 @@ def evidence(path: str, text: str) -> Iterator[Evidence]:
         for match in re.finditer(_KUBERNETES, text):
             if found := _make_evidence("kubernetes", path, text, match, "a variable", DEFAULT):
                 yield found
+
+
+def _is_unused(assignment: re.Match[str], text: str) -> bool:
+    """Return whether a text only prints the variable that an assignment sets."""
+    name = re.split(r"\W", assignment[0], maxsplit=1)[0]
+    uses = re.finditer(rf"\$[({{]?{re.escape(name)}\b", text)
+    lines = (text[text.rfind("\n", 0, use.start()) + 1 : use.start()] for use in uses)
+    return all(re.match(r"\s*(?:echo|printf|log|info)\b", line) is not None for line in lines)
 
 
 def _find_variable(path: str, text: str, joined: str, command: re.Match[str]) -> Iterator[Evidence]:

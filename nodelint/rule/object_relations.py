@@ -11,6 +11,7 @@ from nodelint.model.folders import folder_of, nearness
 from nodelint.model.manifest import AutoModeClass, EC2NodeClass, NodePool, Object, served
 from nodelint.model.manifest_terms import Text
 from nodelint.model.placeholder_names import by_code, namesakes_of
+from nodelint.text import UNKNOWN
 
 if TYPE_CHECKING:
     from nodelint.rule.clusters import NamelessClasses
@@ -192,7 +193,7 @@ class ObjectRelations(ABC):
             o
             for o in among
             if o is not pool
-            and (o.source is pool.source or (not alone and o.document.host in APPLIED and o.name != pool.name))
+            and (o.source is pool.source or (not alone and o.document.host in APPLIED and _differ_in_name(o, pool)))
         )
 
     @abstractmethod
@@ -279,3 +280,10 @@ def _build_of(obj: Object) -> tuple[object, ...]:
     """
     built = obj.source.built
     return (built.release, built.label) if built is not None else ()
+
+
+def _differ_in_name(pool: NodePool, other: NodePool) -> bool:
+    """Return whether two pools have different names, or names from different placeholders."""
+    if pool.name is UNKNOWN and other.name is UNKNOWN:
+        return pool.name_node.text != other.name_node.text
+    return pool.name != other.name

@@ -219,6 +219,16 @@ STATED = {
         ["1.8.1 Makefile:2 a variable"],
     ),
     ".env": ("KARPENTER_VERSION=v1.8.2\n", ["1.8.2 .env:1 a variable"]),
+    "unused.sh": (
+        'export KARPENTER_VERSION="v0.34.0"\necho "Karpenter Version: $KARPENTER_VERSION"\n'
+        "helm upgrade --install karpenter oci://public.ecr.aws/karpenter/karpenter -f values.yaml\n",
+        [],
+    ),
+    "used.sh": (
+        'export KARPENTER_VERSION="1.8.4"\nflags="--version $KARPENTER_VERSION"\n'
+        "helm upgrade --install karpenter oci://public.ecr.aws/karpenter/karpenter $flags\n",
+        ["1.8.4 used.sh:1 a variable"],
+    ),
     "default.sh": ('version="${KARPENTER_VERSION:-1.8.3}"\n', ["1.8.3 default.sh:1 a variable"]),
     ".github/workflows/ci.yml": (
         "env:\n  KARPENTER_VERSION: '1.9.0'\n",

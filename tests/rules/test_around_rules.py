@@ -9,7 +9,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from tests.manifests import nodepool
+from tests.manifests import nodeclass, nodepool
 from tests.repositories import write_files
 
 Run = Callable[..., CompletedProcess[str]]
@@ -550,6 +550,67 @@ def test_a_role_to_which_nothing_in_the_files_gives_access(
         done = nodelint("check", str(tmp_path / form), "--format", "json", "--select", "node-role-without-access")
         found = [finding["severity"] for finding in json.loads(done.stdout)["findings"]]
         assert found == ([severity] if severity else []), form
+
+
+CREATING = {
+    "json": """{{
+  "Statement": [
+    {{"Sid": "karpenter", "Effect": "Allow", "Action": "ec2:RunInstances", "Resource": "*"}},
+    {{"Effect": "Allow", "Action": ["{0}"], "Resource": "*",
+     "Condition": {{"{1}": {{"aws:{2}/kubernetes.io/cluster/main": "owned"}}}}}}
+  ]
+}}
+""",
+    "tf": """data "aws_iam_policy_document" "karpenter" {{
+  statement {{
+    actions   = ["ec2:RunInstances"]
+    resources = ["*"]
+  }}
+  statement {{
+    actions   = ["{0}"]
+    resources = ["*"]
+    condition {{
+      test     = "{1}"
+      variable = "aws:{2}/kubernetes.io/cluster/main"
+      values   = ["owned"]
+    }}
+  }}
+}}
+""",
+}
+
+
+@pytest.mark.parametrize("form", CREATING)
+@pytest.mark.parametrize(
+    ("action", "operator", "key", "count"),
+    [
+        ("ec2:CreateLaunchTemplate", "StringEquals", "ResourceTag", 1),
+        ("iam:CreateInstanceProfile", "StringLike", "ResourceTag", 1),
+        ("ec2:CreateLaunchTemplate", "StringEquals", "RequestTag", 0),
+        ("ec2:CreateLaunchTemplate", "StringEqualsIfExists", "ResourceTag", 0),
+        ("ec2:CreateLaunchTemplate", "StringNotEquals", "ResourceTag", 0),
+    ],
+)
+def test_a_tag_that_a_new_resource_cannot_have(
+    nodelint: Run, tmp_path: Path, form: str, action: str, operator: str, key: str, count: int
+) -> None:
+    files = {f"policy.{form}": CREATING[form].format(action, operator, key), "class.yaml": nodeclass(role="nodes")}
+    assert len(check(nodelint, tmp_path, files, "tag-condition-never-met")) == count
+
+
+PASSES = (
+    'module "irsa" {{\n  source = "terraform-aws-modules/iam/aws//modules/iam-role-for-service-accounts-eks"\n{0}}}\n'
+)
+ARNS = "  karpenter_controller_node_iam_role_arns = [{0}]\n"
+
+
+@pytest.mark.parametrize(
+    ("arn", "count"),
+    [("aws_iam_instance_profile.nodes.arn", 1), ("aws_iam_role.nodes.arn", 0), ("var.profile_arn", 0)],
+)
+def test_a_profile_in_the_place_of_a_role(nodelint: Run, tmp_path: Path, arn: str, count: int) -> None:
+    files = {"main.tf": "# karpenter\n" + PASSES.format(ARNS.format(arn))}
+    assert len(check(nodelint, tmp_path, files, "passed-role")) == count
 
 
 QUEUE = {

@@ -46,6 +46,9 @@ FORMS: dict[str, Callable[[str, str], Mapping[str, str]]] = {
         ("1.6.2", "nodeselector: {a: b}", "did you mean `nodeSelector`?"),
         ("1.6.2", "nodeSelector: {a: b}, dnsPolicy: Default, replicas: 2, global: {}", None),
         ("1.6.2", "nodePools: {a: b}", None),
+        ("0.37.0", "clusterName: main", "write it as `settings.clusterName`"),
+        ("0.31.1", "clusterEndpoint: https://a", "write it as `settings.aws.clusterEndpoint`"),
+        ("0.16.3", "clusterName: main", None),
     ],
 )
 def test_a_value_at_the_root(

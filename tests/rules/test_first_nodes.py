@@ -69,7 +69,8 @@ def test_dns_that_waits_for_the_controller(
         (GROUP.format("var.nodes"), "", "", []),
         (GROUP.format(1) + FARGATE, "", "", []),
         (GROUP.format(1), "", OTHER, []),
-        ("", "", "", ["warning"]),
+        ("  eks_managed_node_groups = {}\n", "", "", ["warning"]),
+        ("", "", "", []),
     ],
 )
 def test_replicas_without_a_node(
@@ -77,6 +78,38 @@ def test_replicas_without_a_node(
 ) -> None:
     text = EKS.format(cluster) + RELEASE.format(values) + more
     assert findings_of(nodelint, tmp_path, text, "controller-without-node") == severities
+
+
+TAINTED = (
+    "  eks_managed_node_groups = {{\n    a = {{ desired_size = 2, taints = {{"
+    ' x = {{ key = "{0}", effect = "NO_SCHEDULE" }} }} }}\n  }}\n'
+)
+RESOURCE = 'resource "aws_eks_node_group" "{0}" {{\n  taint {{\n    key = "{1}"\n    effect = "{2}"\n  }}\n}}\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "count"),
+    [
+        (EKS.format(TAINTED.format("dedicated")), "", 1),
+        (EKS.format(TAINTED.format("CriticalAddonsOnly")), "", 0),
+        (EKS.format(TAINTED.format("dedicated")), "tolerations = [], ", 0),
+        (EKS.format(TAINTED.format("dedicated")) + OTHER, "", 0),
+        (RESOURCE.format("a", "dedicated", "NO_SCHEDULE"), "", 1),
+        (RESOURCE.format("a", "dedicated", "PREFER_NO_SCHEDULE"), "", 0),
+        (RESOURCE.format("a", "${var.key}", "NO_SCHEDULE"), "", 0),
+        (
+            RESOURCE.format("a", "gpu", "NO_SCHEDULE") + RESOURCE.format("b", "CriticalAddonsOnly", "NO_SCHEDULE"),
+            "",
+            0,
+        ),
+        ("", "", 0),
+    ],
+)
+def test_taints_that_the_controller_does_not_tolerate(
+    nodelint: Run, tmp_path: Path, text: str, values: str, count: int
+) -> None:
+    found = findings_of(nodelint, tmp_path, text + RELEASE.format(values), "controller-without-node")
+    assert found == ["warning"] * count
 
 
 CALL = 'module "{0}" {{\n  source = "{1}"\n}}\n'

@@ -100,6 +100,26 @@ def test_an_image_of_an_object_that_follows_the_cluster(
     assert len(findings_of(nodelint, tmp_path, files, "--select", "image-for-one-kubernetes")) == count
 
 
+@pytest.mark.parametrize(("variable", "count"), [("eks_version", 0), ("image_version", 1)])
+def test_an_image_of_a_json_file_that_follows_the_cluster(
+    nodelint: Run, tmp_path: Path, variable: str, count: int
+) -> None:
+    spec = {"role": "nodes", "amiFamily": "AL2023", "amiSelectorTerms": [{"name": NAME_OF.format(variable)}]}
+    for key in ("subnetSelectorTerms", "securityGroupSelectorTerms"):
+        spec[key] = [{"tags": {"karpenter.sh/discovery": "main"}}]
+    manifest = {"apiVersion": "karpenter.k8s.aws/v1", "kind": "EC2NodeClass", "metadata": {"name": "a"}, "spec": spec}
+    resources = {
+        "aws_eks_cluster": {"main": {"name": "main", "version": "${var.eks_version}"}},
+        "kubernetes_manifest": {"class": {"manifest": manifest}},
+    }
+    variables = {"eks_version": {"default": "1.33"}, "image_version": {"default": "1.33"}}
+    files = {"main.tf.json": json.dumps({"variable": variables, "resource": resources})}
+    assert len(findings_of(nodelint, tmp_path, files, "--select", "image-for-one-kubernetes")) == count
+    files = {"main.tf.json": files["main.tf.json"].replace('"AL2023"', '"Bottlerocket"')}
+    assert len(findings_of(nodelint, tmp_path, files, "--select", "other-family-image")) == 1
+
+
+NAME_OF = "amazon-eks-node-al2023-x86_64-standard-${{var.{0}}}-*"
 CHART = """resource "helm_release" "karpenter" {{
   name       = "karpenter"
   repository = "oci://public.ecr.aws/karpenter"

@@ -124,6 +124,7 @@ SUBNET = 'resource "aws_subnet" "a" {{\n  tags = {0}\n}}\n'
         (EKS.format(""), 1),
         (EKS.format('  tags = { "karpenter.sh/discovery" = "main" }\n'), 0),
         ('resource "aws_eks_cluster" "main" {\n  tags = { "karpenter.sh/discovery" = "main" }\n}\n', 1),
+        (SUBNET.format('{ "karpenter.sh/discovery" = "main" }'), 0),
         (EKS.format("") + 'data "aws_security_groups" "shared" {\n  tags = { tier = "nodes" }\n}\n', 0),
     ],
 )
@@ -155,8 +156,15 @@ ON_ALL = '  tags = merge({ a = "b" }, { "karpenter.sh/discovery" = "main" })\n'
 def test_a_tag_on_all_groups_of_a_cluster(
     nodelint: Run, tmp_path: Path, form: str, version: str, arguments: str, count: int
 ) -> None:
-    files = {**CLASSES[form]("main"), "main.tf": f"# karpenter\n{MODULE.format(version, arguments)}"}
-    assert len(check(nodelint, tmp_path, files, "cluster-security-group-tag")) == count
+    where = "main.tf" if form in ("terraform", "module") else "infra/main.tf"
+    files = {**CLASSES[form]("main"), where: f"# karpenter\n{MODULE.format(version, arguments)}"}
+    found = check(nodelint, tmp_path, files, "cluster-security-group-tag")
+    assert [text[:4] for text in found] == ["info"] * count
+    controller = {
+        "lb.tf": 'resource "helm_release" "lb" {\n  chart = "aws-load-balancer-controller" # karpenter\n}\n'
+    }
+    found = check(nodelint, tmp_path, controller, "cluster-security-group-tag")
+    assert [text[:7] for text in found] == ["warning"] * count
 
 
 def test_a_tag_that_a_script_may_set(nodelint: Run, tmp_path: Path) -> None:

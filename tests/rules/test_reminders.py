@@ -96,3 +96,22 @@ def test_another_processor_is_not_proposed_to_a_pool_that_names_its_own(check: C
     for name, found in (("general", True), ("intel-heavy", False), ("x86", False)):
         text = nodepool(*lines, name=name) + "---\n" + nodeclass()
         assert bool(check(text, select=["amd64-only"]).results) is found, name
+
+
+@pytest.mark.parametrize(("other", "count"), [("on-demand", 0), ("spot", 1)])
+def test_a_fallback_in_another_template_of_the_chart(nodelint: Run, tmp_path: Path, other: str, count: int) -> None:
+    """The names of both pools are values."""
+    files = {
+        "Chart.yaml": "apiVersion: v2\nname: pools\nversion: 0.1.0\n",
+        "values.yaml": "# karpenter\nspot: {name: cheap}\nother: {name: rest}\n",
+    }
+    for key, kind in (("spot", "spot"), ("other", other)):
+        line = f'key: karpenter.sh/capacity-type, operator: In, values: ["{kind}"]'
+        files[f"templates/{key}.yaml"] = nodepool(line, name=f"{{{{ .Values.{key}.name }}}}")
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    found = json.loads(nodelint("check", "--format", "json", "--select", "spot-only", str(tmp_path)).stdout)[
+        "findings"
+    ]
+    assert bool(found) is bool(count)

@@ -268,6 +268,16 @@ def test_the_role_of_a_node_group_given_to_the_module(nodelint: Run, tmp_path: P
     assert len(list_severities(nodelint, tmp_path, files, "refused-access-entry")) == count
 
 
+@pytest.mark.parametrize(("output", "count"), [("iam_role_name", 1), ("node_group_id", 0)])
+def test_an_entry_for_the_role_of_a_node_group_that_is_looked_up(
+    nodelint: Run, tmp_path: Path, output: str, count: int
+) -> None:
+    name = GROUP_ROLE.replace("iam_role_arn", output)
+    data = f'data "aws_iam_role" "group" {{\n  name = {name}\n}}\n'
+    files = {"main.tf": "# karpenter\n" + EKS + data + ENTRY % "data.aws_iam_role.group.arn"}
+    assert len(list_severities(nodelint, tmp_path, files, "refused-access-entry")) == count
+
+
 def install(version: str, given: str, values: str = "") -> str:
     """Return the chart with the module's roles, beside a call of a version of the module."""
     call = CALLS["eks"].replace("~> 20.31", version) % given

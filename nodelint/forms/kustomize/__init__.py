@@ -58,10 +58,11 @@ def list_read_with(path: str) -> Iterator[str]:
 
 
 def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
-    """Yield the folders and files that commands apply."""
-    from nodelint.forms.kustomize import commands
+    """Yield the folders and files that commands apply, and the charts that kustomizations inflate."""
+    from nodelint.forms.kustomize import charts, commands
 
-    return commands.list_applied_folders(files)
+    yield from commands.list_applied_folders(files)
+    yield from charts.list_applied_folders(files)
 
 
 def forget() -> None:
@@ -94,13 +95,6 @@ def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
     from nodelint.forms.kustomize import charts
 
     return charts.install_charts(root, tree)
-
-
-def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
-    """Yield the charts of the repository that kustomizations inflate."""
-    from nodelint.forms.kustomize import charts
-
-    return charts.list_applied_folders(files)
 
 
 def find_given_values(root: Node, charts: Collection[str]) -> Iterator[tuple[str, Node]]:

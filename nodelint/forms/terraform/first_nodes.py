@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nodelint.forms.terraform.terraform_trace import TerraformBlocks
     from nodelint.text import Node
 
-__all__ = ["FirstNodes", "find_first_nodes"]
+__all__ = ["FirstNodes", "GroupTaints", "find_first_nodes", "list_group_taints"]
 
 _GROUPS = ("eks_managed_node_groups", "self_managed_node_groups")
 _OTHERS = (
@@ -28,6 +28,8 @@ _OTHERS = (
     "eks_managed_node_group_defaults",
 )
 _ADDONS = ("addons", "cluster_addons")
+_TAINT = re.compile(r"(?m)^[ \t]*taint[ \t]*\{([^{}]*)\}")
+_KEEPS_AWAY = ("NO_SCHEDULE", "NO_EXECUTE", "NoSchedule", "NoExecute")
 _COMMENT = re.compile(r"(?m)(?:^|[ \t])(?:#|//)[^\n]*")
 _ON_FARGATE = re.compile(r"(?i)compute-?type\W{1,8}fargate")
 
@@ -45,6 +47,65 @@ class FirstNodes(NamedTuple):
     at: Span
     has_fargate: bool
     has_dns_on_nodes: bool
+    states_groups: bool
+    """Whether the cluster states its node groups, possibly none."""
+
+
+class GroupTaints(NamedTuple):
+    """A node group: where it is written, and the keys of the taints that keep pods away."""
+
+    at: Span
+    keys: tuple[str, ...]
+
+
+def list_group_taints(path: str, blocks: TerraformBlocks) -> list[GroupTaints] | None:
+    """Return the taints of all node groups in the root modules of a file.
+
+    None if the taints of a group are not known, or if something else may create nodes.
+    """
+    found: list[GroupTaints] = []
+    for block in blocks.list_beside_in_root(path):
+        if block.kind == "aws_eks_node_group":
+            keys = _keys_of_blocks(block.text)
+            groups = [GroupTaints(block.at, keys)] if keys is not None else None
+        elif block.address.startswith("module.") and MODULE.search(block.text):
+            groups = _list_taints_of_module(block, blocks)
+        else:
+            groups = None if OTHER_NODES.search(f"{block.kind} {block.text}") else []
+        if groups is None:
+            return None
+        found += groups
+    return found
+
+
+def _keys_of_blocks(group: str) -> tuple[str, ...] | None:
+    if 'dynamic "taint"' in group:
+        return None
+    written = [own_arguments(taint) for taint in _TAINT.findall(group)]
+    if any(not re.fullmatch(r'"[^"$]*"', taint.get(name, "")) for taint in written for name in ("key", "effect")):
+        return None
+    return tuple(taint["key"].strip('"') for taint in written if taint["effect"].strip('"') in _KEEPS_AWAY)
+
+
+def _list_taints_of_module(call: BlockText, blocks: TerraformBlocks) -> list[GroupTaints] | None:
+    given = own_arguments(call.text)
+    if any(name in given for name in (*_OTHERS, "fargate_profiles")):
+        return None
+    found = []
+    for value in (value for name in _GROUPS if name in given for value in blocks.argument_values(call, name)):
+        if value.value.value is UNKNOWN or value.value.kind != "mapping":
+            return None
+        for entry in value.value.entries:
+            taints = entry.value.get("taints")
+            items = [] if taints is None else taints.items or [inner.value for inner in taints.entries]
+            keys = [(item.get("key"), item.get("effect")) for item in items]
+            if (taints is not None and taints.value is UNKNOWN) or entry.value.kind != "mapping":
+                return None
+            if any(key is None or effect is None or UNKNOWN in (key.value, effect.value) for key, effect in keys):
+                return None
+            names = (str(key.value) for key, effect in keys if key and effect and str(effect.value) in _KEEPS_AWAY)
+            found.append(GroupTaints(value.at, tuple(names)))
+    return found
 
 
 def find_first_nodes(path: str, blocks: TerraformBlocks) -> FirstNodes | None:
@@ -66,7 +127,8 @@ def find_first_nodes(path: str, blocks: TerraformBlocks) -> FirstNodes | None:
     at = sizes[0][1] if len(sizes) == 1 else call.at
     dns = _COMMENT.sub("", "".join(given.get(name, "") for name in _ADDONS))
     has_fargate = given.get("fargate_profiles", "{}").replace(" ", "") != "{}"
-    return FirstNodes(total, at, has_fargate, "coredns" in dns and _ON_FARGATE.search(dns) is None)
+    has_dns_on_nodes = "coredns" in dns and _ON_FARGATE.search(dns) is None
+    return FirstNodes(total, at, has_fargate, has_dns_on_nodes, any(name in given for name in _GROUPS))
 
 
 def _may_create(block: BlockText) -> bool:
