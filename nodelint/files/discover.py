@@ -102,7 +102,8 @@ def _list_needed(found: Discovery, exclude: Excluded, include: Globs, block: _Bl
 def _list_related(found: Discovery, exclude: Excluded, include: Globs) -> Iterator[str]:
     """Yield the files elsewhere in the repository that use the requested ones, or that these use."""
     top = _find_whole(found)
-    requested = list(dict.fromkeys((*found.seen, *_list_module_inputs(found))))
+    glanced = (path for path in found.glanced if path.endswith(TABLE.related))
+    requested = list(dict.fromkeys((*found.seen, *glanced)))
     if top is not None and any(map(may_be_related, requested)):
         from nodelint.files.related import list_related
 

@@ -30,6 +30,16 @@ resource "kubectl_manifest" "p" {
 OF_FILE = ROOT.replace("var.cats", 'yamldecode(file("${path.module}/envs/a.yaml")).cats')
 OF_MODULE = 'variable "cats" {}\nmodule "pools" {\n  source = "./modules/pools"\n  cats   = var.cats\n}\n'
 POOL = nodepool("key: karpenter.k8s.aws/instance-category, operator: In, values: {{ toJson .Values.cats }}", name="a")
+UNIT = """\
+locals {
+  env = read_terragrunt_config("../envs/env.hcl")
+}
+terraform {
+  source = "../modules/pools"
+}
+inputs = { cats = local.env.locals.cats }
+"""
+TERRAGRUNT = {"live/terragrunt.hcl": UNIT, "modules/pools/main.tf": ROOT}
 CHART = {
     "charts/pools/Chart.yaml": "apiVersion: v2\nname: c\nversion: 0.1.0\n",
     "charts/pools/values.yaml": "cats: [c]\nother: 1\n",
@@ -42,6 +52,7 @@ FORMS = {
     "tfvars in JSON": ({"main.tf": ROOT}, "envs/a.tfvars.json", '{"cats": ["%s"]}\n'),
     "a root in a folder": ({"infra/main.tf": ROOT}, "infra/envs/a.tfvars", 'cats = ["%s"]\n'),
     "a module": ({"main.tf": OF_MODULE, "modules/pools/main.tf": ROOT}, "envs/a.tfvars", 'cats = ["%s"]\n'),
+    "terragrunt": (TERRAGRUNT, "envs/env.hcl", 'locals { cats = ["%s"] }\n'),
     "yamldecode": ({"main.tf": OF_FILE}, "envs/a.yaml", "cats: [%s]\n"),
     "values of a chart": (CHART, "envs/a.yaml", "cats: [%s]\n"),
 }
