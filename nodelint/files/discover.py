@@ -88,26 +88,32 @@ def _list_needed(found: Discovery, exclude: Excluded, include: Globs, block: _Bl
     """Yield the files that were not requested but are rendered with those that were. The caller reads them."""
     read: set[str] = set()
     for more in (
-        _list_read_with(found) if found.named else (),
+        _list_read_with(found) if found.named or found.folders else (),
         _list_users(found) if found.folders else (),
         _list_related(found, exclude, include),
     ):
         for file in more:
             read = read or {os.path.abspath(path) for path in found.seen}  # a path may be named in several ways
             if os.path.abspath(file) not in read and not exclude.match(file):
-                yield file
+                yield os.path.normpath(file)
         block.sort_in()
 
 
 def _list_related(found: Discovery, exclude: Excluded, include: Globs) -> Iterator[str]:
     """Yield the files elsewhere in the repository that use the requested ones, or that these use."""
     top = _find_whole(found)
-    # Values of modules are not in `seen` if a folder was requested: they hold no objects.
-    requested = [*found.seen, *(path for path in found.glanced if path.endswith(TABLE.module_inputs))]
+    glanced = (path for path in found.glanced if path.endswith(TABLE.related))
+    requested = list(dict.fromkeys((*found.seen, *glanced)))
     if top is not None and any(map(may_be_related, requested)):
         from nodelint.files.related import list_related
 
         yield from list_related(top, requested, found, exclude, include)
+
+
+def _list_module_inputs(found: Discovery) -> list[str]:
+    """Return the files with values of modules among the requested ones. Most of them are not in `seen`."""
+    endings = (*TABLE.module_inputs, *[f"{ending}.json" for ending in TABLE.module_inputs])
+    return sorted(path for path in (*found.glanced, *found.seen) if path.endswith(endings))
 
 
 def _find_whole(found: Discovery) -> str | None:
@@ -124,8 +130,13 @@ def _find_whole(found: Discovery) -> str | None:
 
 
 def _list_read_with(found: Discovery) -> Iterator[str]:
-    """Yield further files that are needed to render the files that were requested by path."""
+    """Yield further files that are needed to render the files that were requested by path.
+
+    The values of modules in a requested folder count as well: alone, they make no object.
+    """
     named = sorted(path for path in found.named if path in found.seen)
+    if found.folders and (inputs := _list_module_inputs(found)) and _find_whole(found) is not None:
+        named += [path for path in inputs if path not in found.named]
     # Most folders have nothing of any form above them, and are listed once for all forms.
     below = {folder: _is_below_form(TABLE, folder) for folder in {os.path.dirname(path) for path in named}}
     for row in TABLE.rows:

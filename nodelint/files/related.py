@@ -341,7 +341,8 @@ def _follow(files: _RepositoryFiles, requested: Sequence[str]) -> list[str]:
             needed.update(dict.fromkeys(files.list_given(user, to_chart=is_file)))
         pending = [path for path in more if path not in using]
         using.update(dict.fromkeys(pending))
-    pending = [path for path in using if path in requested or os.path.basename(path) in TABLE.names]
+    whole = (*TABLE.names, *[head for head in TABLE.heads if head.endswith(TABLE.naming)])
+    pending = [path for path in using if path in requested or os.path.basename(path) in whole]
     pending += [other for path in requested for other in files.list_beside(path)]
     reached = dict.fromkeys(pending)
     while pending:

@@ -165,10 +165,6 @@ def _list_remote_values(files: Sequence[Source], built: Sequence[Built]) -> tupl
     The code for this is loaded only if there may be such a file.
     """
     found: list[Gap] = []
-    if any(map(_may_name_paths, files)):
-        from nodelint.inventory.missing_sources import find_missing_sources
-
-        found += find_missing_sources(files)
     if any(
         "kind:" not in file.text or any(row.may_install(file.path, file.text) for row in TABLE.rows) for file in files
     ):
@@ -179,6 +175,12 @@ def _list_remote_values(files: Sequence[Source], built: Sequence[Built]) -> tupl
         if row.endings and any(file.path.endswith(row.endings) for file in files):
             with _noted(files, row):
                 found += row.load().find_remote_values(files)
+    if any(map(_may_name_paths, files)):
+        from nodelint.inventory.missing_sources import find_missing_sources
+
+        # Where the values hold the objects, a gap names them already.
+        named = {gap.path for gap in found}
+        found += [gap for gap in find_missing_sources(files) if gap.path not in named]
     return tuple(found)
 
 

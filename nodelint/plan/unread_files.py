@@ -37,7 +37,9 @@ def find_unread_files(was: Read, new: Read) -> UnreadFiles:
     inputs = sorted({path for side in sides for path in side.list_inputs()})
     for side, other in (sides, sides[::-1]):
         for path in (*side.list_broken(), *inputs):
-            if (side.number, path) not in unread and side.content(path) != other.content(path):
+            # A template that is the same on both sides may include another one that only one side has.
+            differs = side.content(path) != other.content(path) or path in side.unreadable - other.unreadable
+            if (side.number, path) not in unread and differs:
                 found = side.find_fault(path, other)
                 if found is not None:
                     unread[side.number, path] = found
@@ -81,6 +83,11 @@ class _Side:
         """Return the sources that were read, by their paths below the root."""
         return {self.below(source.path): source for source in self._read_sources}
 
+    @cached_property
+    def unreadable(self) -> set[str]:
+        """Return the paths that the run could not read, below the root."""
+        return {self.below(re.sub(r"(?::\d+){1,2}$", "", path)) for path, _ in self._read.found.unreadable}
+
     def below(self, path: str) -> str:
         """Return `path` relative to the root folder of this side."""
         absolute = os.path.abspath(path)
@@ -118,7 +125,7 @@ class _Side:
         """Yield the files with a problem that reading has found."""
         broken = [source for source in self._read_sources if source.problems or source.set_aside]
         yield from dict.fromkeys(self.below(source.path) for source in broken)
-        yield from (self.below(re.sub(r"(?::\d+){1,2}$", "", path)) for path, _ in self._read.found.unreadable)
+        yield from sorted(self.unreadable)
 
     def list_inputs(self) -> Iterator[str]:
         """Yield the input files of rendered manifests, and files of charts and modules that may be inputs."""

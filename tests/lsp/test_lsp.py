@@ -46,8 +46,11 @@ from nodelint.rule.context import Context
 from nodelint.rule.definition import Rule, bundled, load
 from nodelint.text import Source
 from tests.conftest import ROOT
+from tests.inventory.test_missing_sources import CHART
+from tests.inventory.test_missing_sources import HELM_RELEASE as FLUX_RELEASE
 from tests.manifests import nodepool
 from tests.plain_yaml import load_yaml
+from tests.repositories import write_files
 
 PATIENCE = 120
 """Seconds until a test gives up waiting for the server."""
@@ -355,6 +358,18 @@ def test_a_template_is_judged_with_the_values_of_its_chart(editor: Editor, repos
     assert editor.codes(other) == editor.codes(uri) == []
     editor.close(uri)
     editor.close(other)
+
+
+def test_a_values_file_that_is_no_yaml_is_told_where_it_is_open(editor: Editor, repository: Path) -> None:
+    write_files(
+        repository,
+        {**CHART, "hr.yaml": FLUX_RELEASE.replace("name: c,", "name: karpenter,"), "envs/prod.yaml": "cpu: [1"},
+    )
+    uri = editor.open(repository / "envs/prod.yaml")
+    assert editor.codes(uri)[0] == "yaml-syntax"
+    editor.replace(uri, "[1", '"1"')
+    assert "yaml-syntax" not in editor.codes(uri)
+    editor.close(uri)
 
 
 def test_a_finding_comes_as_one_types_and_goes_with_its_fix(editor: Editor, repository: Path) -> None:

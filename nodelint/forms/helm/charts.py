@@ -18,8 +18,9 @@ from nodelint.forms.lib.chart_places import (
     find_templates_folder,
 )
 from nodelint.forms.lib.gotemplate.expressions import ChartData, Definitions, NamedTemplate
-from nodelint.forms.lib.gotemplate.syntax import Action, BadTemplate, Definition, Part, Verbatim, parse
+from nodelint.forms.lib.gotemplate.syntax import Action, BadTemplate, Block, Code, Definition, Part, Verbatim, parse
 from nodelint.forms.lib.values import read
+from nodelint.model.messages import nearest_name
 from nodelint.text import UNKNOWN, Node, Source, SourceText
 from nodelint.text.limits import note_limit, note_more
 from nodelint.text.nodes import MappingEntry
@@ -266,12 +267,26 @@ def find_undefined_include(path: str, text: str, known: DefinedNames) -> tuple[i
     if defined is None:
         return None
     try:
-        # Code under a condition or in a loop may never run.
-        codes = [part.code for part in parse(text) if isinstance(part, Action)]
+        codes = list(_list_actions(parse(text)))
     except BadTemplate:
         return None
-    found = (re.compile(_INCLUDE).search(text, code.start, code.end) for code in codes)
-    return next(((match.start(), match[1]) for match in found if match is not None and match[1] not in defined), None)
+    for code, is_in_loop in codes:
+        match = re.compile(_INCLUDE).search(text, code.start, code.end)
+        if match is None or match[1] in defined:
+            continue
+        # A loop may have no items: there, only a name that is probably misspelled counts.
+        if not is_in_loop or nearest_name(match[1], defined, _ALIKE) is not None:
+            return match.start(), match[1]
+    return None
+
+
+def _list_actions(parts: Iterable[Part], is_in_loop: bool = False) -> Iterator[tuple[Code, bool]]:
+    """Yield the code of a template that runs, and whether it is in a loop. Code under a condition may never run."""
+    for part in parts:
+        if isinstance(part, Action):
+            yield part.code, is_in_loop
+        elif isinstance(part, Block) and part.branches[0].word == "range" and len(part.branches) == 1:
+            yield from _list_actions(part.branches[0].body, True)
 
 
 def _defined_names(top: str) -> frozenset[str]:
@@ -279,6 +294,8 @@ def _defined_names(top: str) -> frozenset[str]:
     return frozenset(name for text in texts for name in re.findall(_DEFINE, text))
 
 
+_ALIKE = 0.8
+"""How similar a missing name and a defined one are, as a ratio of difflib, if the name is misspelled."""
 _DEFINE = r"\{\{-?\s*(?:define|block)\s+[\"`]([^\"`\n]+)[\"`]"
 _INCLUDE = r"\b(?:include|template)\s+\"([^\"\n]+)\""
 

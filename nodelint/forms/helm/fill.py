@@ -19,7 +19,13 @@ from nodelint.text import Node, Source, SourceText, reread
 
 
 def fill_template(
-    template: Source, values: Source, uses: Uses, files: ChartFiles, root: Node | None = None, plain: bool = False
+    template: Source,
+    values: Source,
+    uses: Uses,
+    files: ChartFiles,
+    root: Node | None = None,
+    plain: bool = False,
+    is_complete: bool = False,
 ) -> tuple[Back, ...]:
     """Return a rendered template.
 
@@ -27,7 +33,7 @@ def fill_template(
 
     Empty if the template uses none of the values, or if its result cannot be read. `root` are the values if they are
     not those of the file `values`. With `plain`, a template that uses no values is returned as well, and objects that
-    the values leave out are kept as code.
+    the values leave out are kept as code. `is_complete` is as in `fill`.
     """
     if values.problems or values.code_masked or len(own_roots(values)) > 1:
         return ()
@@ -41,8 +47,12 @@ def fill_template(
     chart = files.data_for(template)
 
     def attempt(holes: Holes) -> Back | None:
-        filled = fill(template.text, parts, whole, holes, chart, values if root is not None else None)
-        return _read(template, values, filled, uses, files.sources, root) if filled.values or plain else None
+        defaults = values if root is not None else None
+        filled = fill(template.text, parts, whole, holes, chart, defaults, is_complete)
+        back = _read(template, values, filled, uses, files.sources) if filled.values or plain else None
+        if back is not None:
+            back.root, back.is_complete = root, is_complete
+        return back
 
     return _variants(template, attempt, "objects" if plain else "keys")
 
@@ -67,8 +77,7 @@ def _read(
     filled: Filled,
     uses: Uses,
     sources: Mapping[str, Source],
-    root: Node | None = None,
-) -> Back | None:
+) -> _ChartBack | None:
     """Return the rendered template. None if its text cannot be read."""
     result = Source.from_text(template.path, filled.text, template.also)
     result.part = template.part
@@ -77,9 +86,7 @@ def _read(
     for segment in filled.segments:
         if segment.node is not None and segment.code is not None and not isinstance(segment.node, CopiedText):
             uses.setdefault(id(segment.node), set()).add((id(template), segment.code.start))
-    back = _ChartBack(template, result, values, filled, uses, sources)
-    back.root = root
-    return back
+    return _ChartBack(template, result, values, filled, uses, sources)
 
 
 class _ChartBack(Back):
@@ -98,6 +105,7 @@ class _ChartBack(Back):
         self._sources = sources
         self.root: Node | None = None
         """All values, if they are not those of the chart's own file."""
+        self.is_complete = False
 
     def _comes_to(self, edits: Sequence[Edit], after: Source) -> bool:
         if self.root is not None:
@@ -106,7 +114,12 @@ class _ChartBack(Back):
         others = [edit for edit in edits if edit.source is self.defaults]
         template = reread(self.template, apply(self.template.text, own)) if own else self.template
         values = reread(self.defaults, apply(self.defaults.text, others)) if others else self.defaults
-        made = fill_template(template, values, {}, ChartFiles(self._sources)) if isinstance(values, Source) else ()
+        files = ChartFiles(self._sources)
+        made = (
+            fill_template(template, values, {}, files, is_complete=self.is_complete)
+            if isinstance(values, Source)
+            else ()
+        )
         if not made or len(own) + len(others) < len(edits):
             return False
         return _plain_roots(made[0].result) == _plain_roots(after)
@@ -115,7 +128,8 @@ class _ChartBack(Back):
         root_after, defaults = with_edits(root, edits), self.defaults
         if root_after is None or not isinstance(defaults, Source):
             return False
-        made = fill_template(self.template, defaults, {}, ChartFiles(self._sources), root_after)
+        files = ChartFiles(self._sources)
+        made = fill_template(self.template, defaults, {}, files, root_after, is_complete=self.is_complete)
         return bool(made) and _plain_roots(made[0].result) == _plain_roots(after)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.gate import gate
@@ -108,7 +109,8 @@ def _fill_releases(
     """Yield the templates of charts rendered with the values of each release."""
     for number, release in enumerate(release for release in releases if release.path in charts):
         values, templates = charts[release.path]
-        filled = list(_fill_all(templates, values, {}, files, release.root, each_release))
+        is_complete = _is_complete(release)
+        filled = list(_fill_all(templates, values, {}, files, release.root, each_release, is_complete))
         if not filled and release.unread is not None:  # what is not known must not take the release away
             filled = list(_fill_all(templates, values, {}, files, None, True))
         for variants in filled:
@@ -122,7 +124,7 @@ def _fill_defaults(
     """Yield the templates of charts for each release that gives them no values."""
     for number, release in enumerate(release for release in releases if release.path in charts):
         values, templates = charts[release.path]
-        for variants in _fill_all(templates, values, {}, files, None, True):
+        for variants in _fill_all(templates, values, {}, files, None, True, _is_complete(release)):
             made = make_built(variants, values, fixing=True)
             # Counted downwards: releases with values have the numbers from 0.
             yield made._replace(
@@ -136,7 +138,8 @@ def _fill_overlaid(
     """Yield the templates of charts rendered with the values of each release that an overlay creates."""
     for release in (release for release in releases if release.path in charts):
         values, templates = charts[release.path]
-        for variants in _fill_all(templates, values, {}, files, release.root, each_release):
+        is_complete = _is_complete(release)
+        for variants in _fill_all(templates, values, {}, files, release.root, each_release, is_complete):
             made = make_built(variants, values, release.given)
             made = made._replace(values=release.root, unread=release.unread, applied_by=release.by)
             yield lead_through(made, release.overlay)
@@ -184,32 +187,41 @@ def _fill_subcharts(charts: _Charts, files: ChartFiles, subcharts: Subcharts, ea
                 yield lead_through(whole, overlay) if overlay is not None else whole
 
 
+def _is_complete(release: ChartRelease | OverlayRelease) -> bool:
+    """Return whether an object or a command installs a release, and all its values are known."""
+    return release.by[1] != "" and release.unread is None
+
+
 def _fill_all(
-    templates: Sequence[Source], values: Source, uses: Uses, files: ChartFiles, root: Node | None, all_of_them: bool
+    templates: Sequence[Source],
+    values: Source,
+    uses: Uses,
+    files: ChartFiles,
+    root: Node | None,
+    all_of_them: bool,
+    is_complete: bool = False,
 ) -> Iterator[tuple[Back, ...]]:
     """Yield the rendered templates of a chart that use some of the values.
 
     With `all_of_them`, yield all templates if at least one uses some values, in a condition too, or if values may
-    disable the whole chart.
+    disable the whole chart. `is_complete`: no further values are set.
     """
-    found = [_fill(template, values, uses, files, root) for template in templates]
+
+    def filled(template: Source, plain: bool = False) -> tuple[Back, ...]:
+        if makes_other_kinds(template):
+            return ()
+        make = partial(fill_template, template, values, uses, files, root, plain, is_complete)
+        return tuple(guarded(template.path, make))
+
+    found = [filled(template) for template in templates]
     uses_values = any(found) or any(".Values" in template.text for template in templates)
     is_whole = all_of_them and (uses_values or os.path.abspath(values.path) in files.switched)
     for template, variants in zip(templates, found, strict=True):
         whole = variants
         if is_whole and (not variants or variants[0].leaves_out):
-            whole = _fill(template, values, uses, files, root, plain=True) or variants
+            whole = filled(template, plain=True) or variants
         if whole:
             yield whole
-
-
-def _fill(
-    template: Source, values: Source, uses: Uses, files: ChartFiles, root: Node | None = None, plain: bool = False
-) -> tuple[Back, ...]:
-    """Return a rendered template. Empty if that fails, or if it only creates objects of other kinds."""
-    if makes_other_kinds(template):
-        return ()
-    return tuple(guarded(template.path, lambda: fill_template(template, values, uses, files, root, plain)))
 
 
 def _list_holders(sources: Sequence[Source], overlays: Sequence[Built]) -> list[Source]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import islice
 
 from nodelint.base.tuples import NamedTuple
@@ -58,8 +59,13 @@ class RepositoryNames:
         folder = folder_of(source)
         outside = folder if os.path.isabs(source.path) else os.path.abspath(os.curdir)
         self.top = str(find_top(folder) or outside)
-        self._read = {os.path.abspath(other.path) for other in sources}
+        self._sources = sources
         self._holding: dict[str, bool] = {}
+
+    @cached_property
+    def _read(self) -> set[str]:
+        """Return the absolute paths of the sources. Only a path that is not on the disk is looked up in them."""
+        return {os.path.abspath(other.path) for other in self._sources}
 
     def _whole(self, path: str) -> str:
         return os.path.normpath(os.path.join(self.top, path.lstrip("/")))
@@ -67,14 +73,15 @@ class RepositoryNames:
     def names(self, path: str) -> set[str]:
         """Return the names in a folder. Empty if there is no such folder."""
         folder = self._whole(path)
+        if gate.is_folder(folder) and (found := set(gate.names(folder))):
+            return found
         below = (other[len(folder) + 1 :] for other in self._read if other.startswith(folder + os.sep))
-        found = {name.partition(os.sep)[0] for name in below}
-        return found.union(gate.names(folder)) if gate.is_folder(folder) else found
+        return {name.partition(os.sep)[0] for name in below}
 
     def exists(self, path: str) -> bool:
         """Return whether a file or folder exists. A path that may not be read counts as one that does."""
         whole = self._whole(path)
-        return whole in self._read or gate.exists(whole) or gate.refusal(whole) is not None or bool(self.names(path))
+        return gate.exists(whole) or gate.refusal(whole) is not None or whole in self._read or bool(self.names(path))
 
     def suggest(self, path: str) -> str:
         """Return the existing path that differs from a missing one in one name. Empty if there is none."""

@@ -15,7 +15,6 @@ from nodelint.files import safe_read
 from nodelint.files.gate import gate
 from nodelint.forms.lib.file_patterns import match_files
 from nodelint.forms.lib.made_nodes import scalar, sequence
-from nodelint.forms.lib.values import note_broken_text
 from nodelint.forms.terraform.constraints import assumed, converted, without_gaps
 from nodelint.forms.terraform.evaluate import EvaluationBudget, ExpressionEvaluator, NameScope
 from nodelint.forms.terraform.file_blocks import TerraformBlock, TerraformFile
@@ -24,14 +23,15 @@ from nodelint.forms.terraform.fill import explain_no_instance, instances
 from nodelint.forms.terraform.functions.table import call_function
 from nodelint.forms.terraform.hclexpr import read_file_template
 from nodelint.forms.terraform.hcltree import BadExpression, HclExpression
+from nodelint.forms.terraform.missing_files import decode_yaml, note_missing_file
 from nodelint.forms.terraform.modules import KeptUnits, ModuleFiles
-from nodelint.forms.terraform.nodes import EvaluationFailure, TextNode, empty_default, is_empty, unknown
+from nodelint.forms.terraform.nodes import TextNode, empty_default, is_empty, unknown
 from nodelint.forms.terraform.resources import MANIFESTS, manifest_resource
 from nodelint.forms.terraform.template import Evaluator
 from nodelint.forms.terraform.template_arguments import list_template_arguments
 from nodelint.forms.terraform.terragrunt import TerragruntCall, terragrunt_calls
 from nodelint.forms.terraform.variables import environment_files, read_variables
-from nodelint.text.limits import note_left_out, note_limit
+from nodelint.text.limits import note_limit
 from nodelint.text.nodes import Node
 
 if TYPE_CHECKING:
@@ -43,8 +43,6 @@ _MOST_COMPARED = 1_000
 """The most calls of a module that are compared with each other."""
 _MOST_PARTS = 100
 """The most parts of an argument that are compared between calls."""
-_TRIES = ("fileexists", "try(", "can(")
-"""Functions with which a file need not exist."""
 _DEEPEST = 10
 """The deepest nesting of module calls whose arguments are followed."""
 
@@ -223,7 +221,7 @@ class TerraformModule:
         if name == "fileset":
             return self._file_set(args, at)
         if name == "yamldecode":
-            return self._decode(args, at)
+            return decode_yaml(args, at)
         if name not in ("file", "templatefile"):
             return call_function(name, args, at)
         path = args[0].value if args else None
@@ -232,7 +230,7 @@ class TerraformModule:
         whole_path = os.path.normpath(os.path.join(self.folder, path))
         source = self.modules.source(whole_path)
         if source is None:
-            self._note_missing(name, whole_path, path, at)
+            note_missing_file(name, whole_path, path, at)
         if name == "file" or len(args) < 2:
             if source is None:
                 return unknown(at)
@@ -250,23 +248,6 @@ class TerraformModule:
         whole = HclExpression("template", 0, len(source.text), ("heredoc", pieces))
         found = self.template(source, names).strict(whole)
         return found if isinstance(found, TextNode) else unknown(at)
-
-    def _note_missing(self, function: str, path: str, written: str, at: Node) -> None:
-        """Record that a function reads a file that does not exist, if Terraform stops there."""
-        is_refused = gate.notes_refusal(path, written, at.source, at.start)
-        if is_refused or gate.exists(path) or any(word in at.source.text for word in _TRIES):
-            return
-        shown = os.path.relpath(path).replace(os.sep, "/")
-        reason = f"{function}() reads `{shown}`, which is not in the repository: what is in it is not known"
-        note_left_out(at.source.path, reason, at.source.position(at.start).line)
-
-    def _decode(self, args: list[Node], at: Node) -> Node:
-        """Return the value of a text of YAML. If it is a file with a syntax error, record the file."""
-        try:
-            return call_function("yamldecode", args, at)
-        except EvaluationFailure:
-            note_broken_text(args[0] if args else at)
-            raise
 
     def _file_set(self, args: list[Node], at: Node) -> Node:
         folder, pattern = (arg.value for arg in args) if len(args) == 2 else (None, None)

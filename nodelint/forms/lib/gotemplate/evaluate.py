@@ -91,13 +91,15 @@ def fill(
     holes: Holes,
     chart: ChartData = NO_CHART,
     defaults: SourceText | None = None,
+    is_complete: bool = False,
 ) -> Filled:
     """Render a parsed template. Raise `BudgetSpent`.
 
     `defaults` are the chart's own values if others are merged: then a list item from the others is complete.
+    `is_complete`: the values are all values of a release, and an empty text in a longer one is empty.
     """
     filler = _Filler(text, values, holes, chart, WorkBudget(size=_MOST))
-    filler.defaults = defaults
+    filler.defaults, filler.is_complete = defaults, is_complete
     filler.fill_parts(parts)
     segments = tuple(filler.segments)
     return Filled(
@@ -175,6 +177,8 @@ class _Filler(TemplateEvaluator):
             if action.expression is None:
                 raise Unresolved
             traced_text = printed(self.value(action.expression))
+            if self.is_complete and not str(traced_text).strip("\"'") and not self.is_within_text(code):
+                raise Unset
         except Unresolved:
             self.unresolved += 1
             self.verbatim(code.outer_start, code.outer_end)
@@ -188,6 +192,11 @@ class _Filler(TemplateEvaluator):
         self.printed += 1
         for text, node in traced_text.pieces:
             self.add(text, code.start, code, node)
+
+    def is_within_text(self, code: Code) -> bool:
+        """Return whether code prints only a part of a text, such as the prefix of a name."""
+        before, after = (self.out[-1][-1] if self.out else ""), self.text[code.outer_end : code.outer_end + 1]
+        return not (before.isspace() or before in "\"'") or not (after.isspace() or after in "\"'")
 
     def unset(self, code: Code) -> None:
         """Print a placeholder for a value that is not set.
@@ -364,6 +373,7 @@ class _Filler(TemplateEvaluator):
         inner.depth, inner.dot, inner.dollar, inner.changed = self.depth + 1, dot, dot, self.changed
         inner.included = self.included
         inner.left_out, inner.defaults, inner.whole = self.left_out, self.defaults, self.whole
+        inner.is_complete = self.is_complete
         inner.fill_parts(parts)
         self.left_out = inner.left_out
         self.left_out_objects += inner.left_out_objects

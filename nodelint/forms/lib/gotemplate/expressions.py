@@ -76,6 +76,7 @@ class TemplateEvaluator(ABC):
     - `changed`: maps that a function has changed, by id.
     - `broken`: code at which helm fails.
     - `included`: the files that hold only named templates, one of which was included.
+    - `is_complete`: nobody sets further values, so that an empty text is meant to be empty.
     """
 
     def __init__(self, values: Node | None, chart: ChartData, budget: WorkBudget) -> None:
@@ -92,6 +93,7 @@ class TemplateEvaluator(ABC):
         self.code: Code | None = None
         self.broken: list[tuple[Code, tuple[str, ...]]] = []
         self.included: set[str] = set()
+        self.is_complete = False
 
     @abstractmethod
     def rendered(self, text: str, parts: Iterable[Part], dot: object) -> tuple[list[OwnPiece], bool]:
@@ -126,6 +128,8 @@ class TemplateEvaluator(ABC):
             value = self.field(value, name)
         if value is OPEN or id(value) in self.changed:
             raise Unresolved
+        if self.is_complete and isinstance(value, Node) and value.kind == "scalar" and value.value == "":
+            return TracedText([("", value)])
         return value
 
     def called(self, name: str, args: tuple[Pipeline, ...]) -> object:
