@@ -7,7 +7,15 @@ import os
 from nodelint.base.budget import RUN
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.contents import concerns_karpenter, display_path, explain_packed, read_content
-from nodelint.files.file_keywords import FileKeywords, find_buffers, may_be_related, may_make_pods, may_state
+from nodelint.files.file_keywords import (
+    CONTROLLERS,
+    FileKeywords,
+    find_buffers,
+    holds_any,
+    may_be_related,
+    may_make_pods,
+    may_state,
+)
 from nodelint.files.folders import Discovery, list_files
 from nodelint.files.gate import gate
 from nodelint.files.globs import NOTHING, READ_ALL, Excluded, Globs
@@ -378,6 +386,7 @@ def stating(found: Discovery, exclude: Excluded = READ_ALL) -> list[Source]:
         for file in list_files(os.path.relpath(root), exclude, NOTHING, more):
             if os.path.abspath(file) not in seen:
                 _read_for_release(file, more)
+    found.deploying = more.deploying
     return [*found.stating, *more.stating]
 
 
@@ -394,7 +403,11 @@ def _read_for_release(file: str, found: Discovery) -> None:
     if any(source.path == display_path(file) for source in found.stating):
         return
     data = read_content(file, [])
-    if isinstance(data, bytes) and may_state(file, data, concerns_karpenter(data)):
+    if not isinstance(data, bytes):
+        return
+    if holds_any(data, CONTROLLERS):
+        found.deploying.append(file)
+    if may_state(file, data, concerns_karpenter(data)):
         from nodelint.text import Source
 
         found.stating.append(Source.from_bytes(display_path(file), data))

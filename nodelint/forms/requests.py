@@ -38,6 +38,7 @@ class FolderUse(NamedTuple):
     - `release_terms`: fields that matter for objects with the name or namespace of their release.
     - `deletes`: what deletes the applied objects after the object is removed, in words. Empty if nothing does.
     - `is_suspended`: changes of the folder are not applied for now.
+    - `prunes`: objects that are removed from the folder may be deleted.
     """
 
     name: str
@@ -47,7 +48,18 @@ class FolderUse(NamedTuple):
     release_terms: tuple[tuple[str, str], ...] = ()
     deletes: str = ""
     is_suspended: bool = False
+    prunes: bool = True
 
+    @property
+    def clusters(self) -> frozenset[str]:
+        """Return the names or addresses of the clusters to which it goes. Empty for the cluster of the object."""
+        texts = (text for field, text in self.terms if field in _OF_CLUSTER and text not in OWN_CLUSTER)
+        return frozenset(text for text in texts if "{{" not in text)
+
+
+OWN_CLUSTER = ("", "in-cluster", "https://kubernetes.default.svc")
+"""Destinations of an Application that lead to the cluster in which Argo CD runs."""
+_OF_CLUSTER = ("destination.name", "destination.server", "kubeConfig")
 
 _DEFAULT_BRANCHES = ("HEAD", "main", "master", "refs/heads/main", "refs/heads/master")
 

@@ -278,6 +278,7 @@ def list_appliers(side: Read) -> list[_Applier]:
         )
         for row in TABLE.rows
         for use in row.load().list_applied_folders(files)
+        if use.prunes
     ]
     for path in sorted(side.found.seen):
         if os.path.basename(path) in TABLE.names:

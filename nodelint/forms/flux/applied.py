@@ -19,19 +19,20 @@ _REPOSITORY = "GitRepository"
 
 
 def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
-    """Yield the folders of Kustomizations that prune removed objects, and the charts of HelmReleases."""
+    """Yield the folders of Kustomizations, and the charts of HelmReleases."""
     repositories = _Repositories(files)
     for root in list_kustomizations([*files.by_path.values()]):
         prune, folder = root.find("spec", "prune"), find_folder(root)
         is_suspended = _is_suspended(root)
-        if folder is not None and (is_suspended or prune is None or prune.value is not False):
+        if folder is not None:
             terms = (
                 *repositories.list_terms(root, root.find("spec", "sourceRef")),
                 *_list_fields(root, "kubeConfig"),
             )
             keeps = is_suspended or text_of(root.find("spec", "deletionPolicy")) == "Orphan"
             deletes = "" if keeps else "Flux deletes what a Kustomization with `prune` has applied once it is gone"
-            yield FolderUse(_name(root), folder, span_of(root), terms, (), deletes, is_suspended)
+            prunes = is_suspended or prune is None or prune.value is not False
+            yield FolderUse(_name(root), folder, span_of(root), terms, (), deletes, is_suspended, prunes)
     for source in [*files.by_path.values()]:
         if "HelmRelease" not in source.text or source.may_be_template:
             continue
