@@ -19,6 +19,7 @@ behaviour do not change within a major version; everything else in the package m
 | `fixes` | edits that several rules offer: `require`, `drop`, `pin` |
 | `comments` | the texts of comments next to a value |
 | `remedies` | suggestions that remove a refused part, if this is enough |
+| `pool_suggestions` | changes of requirements after which some instance types match |
 | `keys` | label keys by name: `keys.ARCH` |
 | `labels` | which label keys and values a release has |
 | `pool_requirements`, `taints` | requirements of a NodePool; which components set, remove and tolerate a taint |
@@ -40,6 +41,7 @@ behaviour do not change within a major version; everything else in the package m
 | `public_subnets` | public subnets that Terraform gives a tag |
 | `spot_groups` | Terraform managed node groups that only use spot capacity |
 | `role_policies` | policies that Terraform attaches to a role |
+| `aws_auth` | the rows of `aws-auth`: the IAM roles that may join a cluster |
 | `node_roles` | node roles that Terraform creates, and whether they have access to the cluster |
 | `expressions` | CEL in a class's kubelet settings |
 | `cluster_objects`, `fit` | workloads, and which NodePool accepts their pods |
@@ -119,7 +121,7 @@ if TYPE_CHECKING:
         support,
     )
     from nodelint.model.documents import objects
-    from nodelint.rule import comments, controller_permissions, fixes, remedies
+    from nodelint.rule import aws_auth, comments, controller_permissions, fixes, pool_suggestions, remedies
     from nodelint.rule.checks import RuleCheck, run_checks
     from nodelint.rule.suppressions import Suppression
     from nodelint.text.yaml import scalars
@@ -151,6 +153,7 @@ __all__ = [
     "Suppression",
     "TypeSet",
     "apiserver",
+    "aws_auth",
     "budgets",
     "catalog",
     "cluster_access",
@@ -181,6 +184,7 @@ __all__ = [
     "node_roles",
     "objects",
     "pool_requirements",
+    "pool_suggestions",
     "public_subnets",
     "quantities",
     "questions",
@@ -268,9 +272,11 @@ _MODULES = {
         "support",
     ),
     "nodelint.rule": (
+        "aws_auth",
         "comments",
         "controller_permissions",
         "fixes",
+        "pool_suggestions",
         "remedies",
     ),
     "nodelint.text.yaml": ("scalars",),

@@ -344,30 +344,32 @@ def _is_pattern(value: str) -> bool:
     return not value or value in ANY or "*" in value or "?" in value
 
 
+def _list_terms(node_class: EC2NodeClass) -> list[tuple[str, manifest.SelectorTerm]]:
+    """Return the terms that select subnets or security groups, each with what it selects."""
+    groups = [("security groups", term) for term in node_class.security_group_terms]
+    return [*(("subnets", term) for term in node_class.subnet_terms), *groups]
+
+
 def _check_any_value(node_class: EC2NodeClass, context: Context) -> Findings:
-    for what, terms in (
-        ("subnets", node_class.subnet_terms),
-        ("security groups", node_class.security_group_terms),
-    ):
-        for term in terms:
-            name = term.node.get("name")
-            if name is not None and isinstance(term.name, str) and term.name and not term.name.strip("*?"):
-                yield Finding(
-                    at=name,
-                    message=f"`name: {messages.short(term.name, 20)}` finds all {what} of the region",
-                    note=f"this includes {what} of other VPCs and other clusters",
-                    help=f"select by a tag that only this cluster's {what} have: `karpenter.sh/discovery: <cluster>`",
-                )
-            if not term.tags or term.id or term.name:
-                continue
-            if all(tag.value == "*" and isinstance(tag.key, str) and _is_common(tag.key) for tag in term.tags):
-                tag = term.tags[0]
-                yield Finding(
-                    at=tag.key_node,
-                    message=f"`{messages.short(str(tag.key), 30)}: *` finds all {what} of the region with this tag",
-                    note=f"this includes {what} of other VPCs and other clusters",
-                    help=f"select by a tag that only this cluster's {what} have: `karpenter.sh/discovery: <cluster>`",
-                )
+    for what, term in _list_terms(node_class):
+        name = term.node.get("name")
+        if name is not None and isinstance(term.name, str) and term.name and not term.name.strip("*?"):
+            yield Finding(
+                at=name,
+                message=f"`name: {messages.short(term.name, 20)}` finds all {what} of the region",
+                note=f"this includes {what} of other VPCs and other clusters",
+                help=f"select by a tag that only this cluster's {what} have: `karpenter.sh/discovery: <cluster>`",
+            )
+        if not term.tags or term.id or term.name:
+            continue
+        if all(tag.value == "*" and isinstance(tag.key, str) and _is_common(tag.key) for tag in term.tags):
+            tag = term.tags[0]
+            yield Finding(
+                at=tag.key_node,
+                message=f"`{messages.short(str(tag.key), 30)}: *` finds all {what} of the region with this tag",
+                note=f"this includes {what} of other VPCs and other clusters",
+                help=f"select by a tag that only this cluster's {what} have: `karpenter.sh/discovery: <cluster>`",
+            )
 
 
 def _is_common(key: str) -> bool:
@@ -376,23 +378,18 @@ def _is_common(key: str) -> bool:
 
 
 def _check_pattern(node_class: EC2NodeClass, context: Context) -> Findings:
-    for what, terms in (
-        ("subnets", node_class.subnet_terms),
-        ("security groups", node_class.security_group_terms),
-    ):
-        for term in terms:
-            # `${CLUSTER}-private-*` is a pattern whatever the placeholder stands for.
-            patterns = [tag for tag in term.tags if _is_open_pattern(tag.node.unquoted)]
-            if patterns and len(patterns) == len(term.tags):
-                key, value = patterns[0].key_node.unquoted, messages.short(patterns[0].node.unquoted, 30)
-                yield Finding(
-                    at=patterns[0].key_node,
-                    on_request=any(_is_specific(tag.node.unquoted) for tag in patterns),
-                    message=f"`{messages.short(key, 24)}: {value}` is a pattern: {what} created later may match it "
-                    "as well",
-                    help=f"select by a tag that only the right {what} have, such as `karpenter.sh/discovery: "
-                    "<cluster>`",
-                )
+    for what, term in _list_terms(node_class):
+        # `${CLUSTER}-private-*` is a pattern whatever the placeholder stands for.
+        patterns = [tag for tag in term.tags if _is_open_pattern(tag.node.unquoted)]
+        if patterns and len(patterns) == len(term.tags):
+            key, value = patterns[0].key_node.unquoted, messages.short(patterns[0].node.unquoted, 30)
+            yield Finding(
+                at=patterns[0].key_node,
+                on_request=any(_is_specific(tag.node.unquoted) for tag in patterns),
+                message=f"`{messages.short(key, 24)}: {value}` is a pattern: {what} created later may match it "
+                "as well",
+                help=f"select by a tag that only the right {what} have, such as `karpenter.sh/discovery: <cluster>`",
+            )
 
 
 def _is_open_pattern(value: str) -> bool:
@@ -416,30 +413,26 @@ ANY = ("true", "yes", "enabled", "shared", "1", "*")
 
 
 def _check_shared(node_class: EC2NodeClass, context: Context) -> Findings:
-    for what, terms in (
-        ("subnets", node_class.subnet_terms),
-        ("security groups", node_class.security_group_terms),
-    ):
-        for term in terms:
-            tags = [str(tag.key) for tag in term.tags if isinstance(tag.key, str)]
-            if not tags or len(tags) < len(term.tags) or term.id or term.name:
-                continue
-            why = _explain_breadth(tags, what)
-            first = term.tags[0]
-            if why is None and len(tags) == 1 and tags[0] == DISCOVERY and first.value in ANY:
-                yield Finding(
-                    at=first.node,
-                    message=f"`{DISCOVERY}: {first.value}` names no cluster: {what} of another cluster may have it "
-                    "as well",
-                    help=f"tag them with the name of the cluster: `{DISCOVERY}: <cluster>`",
-                )
-            elif why is not None:
-                yield Finding(
-                    at=first.key_node,
-                    once=f"{what} by {tags[0].partition('/')[0]}",
-                    message=f"`{messages.short(tags[0], 40)}` {why}",
-                    help="select by a tag that only this cluster uses: `karpenter.sh/discovery: <cluster>`",
-                )
+    for what, term in _list_terms(node_class):
+        tags = [str(tag.key) for tag in term.tags if isinstance(tag.key, str)]
+        if not tags or len(tags) < len(term.tags) or term.id or term.name:
+            continue
+        why = _explain_breadth(tags, what)
+        first = term.tags[0]
+        if why is None and len(tags) == 1 and tags[0] == DISCOVERY and first.value in ANY:
+            yield Finding(
+                at=first.node,
+                message=f"`{DISCOVERY}: {first.value}` names no cluster: {what} of another cluster may have it "
+                "as well",
+                help=f"tag them with the name of the cluster: `{DISCOVERY}: <cluster>`",
+            )
+        elif why is not None:
+            yield Finding(
+                at=first.key_node,
+                once=f"{what} by {tags[0].partition('/')[0]}",
+                message=f"`{messages.short(tags[0], 40)}` {why}",
+                help="select by a tag that only this cluster uses: `karpenter.sh/discovery: <cluster>`",
+            )
 
 
 def _explain_breadth(tags: list[str], what: str) -> str | None:

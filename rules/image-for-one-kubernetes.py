@@ -139,9 +139,13 @@ def _follows_cluster(node: Node, version: str, context: Context) -> bool:
         return False
     start += node.start
     origin = built.find_origin(Span(node.source, start, start + len(version)))
-    if origin is None or not origin.exact:
+    if origin is None:
         return False
     at = origin.at.source
+    if not origin.exact:  # a string of Terraform in which other values are filled in
+        written = at.text[origin.at.start : origin.at.end]
+        name = re.split(r"[ .]", stated.by)[-1]
+        return name in re.findall(r"\$\{\s*(?:var|local)\.([\w-]+)\s*\}", written)
     line = at.text.count("\n", 0, origin.at.start) + 1
     return (at.path, line) == (stated.path, stated.line)
 

@@ -81,7 +81,6 @@ from nodelint.api import (
     NodePool,
     RuleCheck,
     Skip,
-    Suggestion,
     controller,
     edits,
     keys,
@@ -89,12 +88,12 @@ from nodelint.api import (
     manifest,
     messages,
     pool_requirements,
+    pool_suggestions,
     requirement,
     resolve,
     rule,
     run_checks,
     selectors,
-    spelling,
 )
 
 
@@ -188,9 +187,8 @@ def _elsewhere(resolution: resolve.Resolution) -> Findings:
     first = next(line for line in lines if requirement.normalize(line.key) != requirement.normalize(lines[-1].key))
     yield Finding(
         at=_key(lines[-1]),
-        message=f"`{_render_effect(first, 40)}` and `{_render_effect(lines[-1], 40)}` exclude each other: "
-        "no zone is in the region",
-        also=[Also(_key(first), f"`{_render_effect(first, 60)}`")],
+        message=f"`{_render(first, 40)}` and `{_render(lines[-1], 40)}` exclude each other: no zone is in the region",
+        also=[Also(_key(first), f"`{_render(first, 60)}`")],
         covers=[line.at.node for line in lines],
         help="use zones of the cluster's region",
     )
@@ -243,34 +241,12 @@ def _alone(line: resolve.LineEffect, resolution: resolve.Resolution) -> Finding:
         hint = f"{labels.name_of(line.key)} is in {unit}"
     return Finding(
         at=_key(line),
-        message=f"`{_render_effect(line, 60)}` excludes every instance type{under}",
+        message=f"`{_render(line, 60)}` excludes every instance type{under}",
         severity="warning" if unlisted else None,
-        covers=[line.at.node, *_values(line)],
+        covers=[line.at.node, *pool_suggestions.list_value_nodes(line)],
         help=hint,
-        suggestions=_in_unit(line, unit),
+        suggestions=pool_suggestions.suggest_other_unit(line, unit),
     )
-
-
-def _in_unit(line: resolve.LineEffect, unit: str | None) -> list[Suggestion]:
-    """Return a suggestion to write a number in MiB if the number was probably meant in GiB.
-
-    Empty if the label has another unit, or the number is 1024 or more.
-    """
-    nodes = _values(line)
-    number = line.values[0] if len(line.values) == 1 else ""
-    if unit != "MiB" or len(nodes) != 1 or not number.isdigit() or not 0 < int(number) < 1024:
-        return []
-    meant = str(int(number) * 1024)
-    changes = edits.if_editable(edits.set_value, nodes[0], meant)
-    return [Suggestion(f"write `{meant}`: {number} GiB in {unit}", changes)] if changes else []
-
-
-def _values(line: resolve.LineEffect) -> list[Node]:
-    """Return the nodes of the values of a requirement. Empty for a label.
-
-    If the list is a YAML alias, the nodes are those of its anchor.
-    """
-    return [] if isinstance(line.at, manifest.Label) else [value.node for value in line.at.values]
 
 
 def _core(lines: list[resolve.LineEffect], resolution: resolve.Resolution) -> list[resolve.LineEffect]:
@@ -298,142 +274,38 @@ def _together(core: list[resolve.LineEffect], resolution: resolve.Resolution) ->
     if not others:
         return _alone(last, resolution)
     if len(others) == 1:
-        message = f"`{_render_effect(others[0], 40)}` and `{_render_effect(last, 40)}` exclude each other"
+        message = f"`{_render(others[0], 40)}` and `{_render(last, 40)}` exclude each other"
     else:
-        message = f"`{_render_effect(last, 50)}` excludes the last types that {len(others)} other requirements allow"
-    slip = _slip(core, resolution)
+        message = f"`{_render(last, 50)}` excludes the last types that {len(others)} other requirements allow"
+    slip = pool_suggestions.find_slip(core, resolution)
     count = len(last.without)
     remain = f"{messages.counted(count, 'instance type')} {'remains' if count == 1 else 'remain'}"
-    hint = f"without `{_render_effect(last, 40)}`, {remain}" if count else None
+    hint = f"without `{_render(last, 40)}`, {remain}" if count else None
     changes: list[Edit] = []
     if slip is not None:
         node, value = slip
         hint = f"with `{value}` in place of `{node.value}`, instance types remain"
         changes = edits.if_editable(edits.set_value, node, value)
-    ways = [] if changes else _ways(core, resolution)
-    if any(way.name.startswith(_TAKE_OUT) for way in ways):
+    ways = [] if changes else pool_suggestions.list_ways(core, resolution)
+    if any(way.name.startswith(pool_suggestions.TAKE_OUT) for way in ways):
         hint = None
     return Finding(
         at=_key(last),
         message=message,
         edits=changes,
-        also=[Also(_key(line), f"`{_render_effect(line, 60)}`") for line in others],
+        also=[Also(_key(line), f"`{_render(line, 60)}`") for line in others],
         covers=[line.at.node for line in core if any(map(labels.is_pattern, line.values))],
         help=hint,
         suggestions=ways,
     )
 
 
-_TAKE_OUT = "remove"
-
-
-def _ways(core: list[resolve.LineEffect], resolution: resolve.Resolution) -> list[Suggestion]:
-    """Return suggestions after which some instance types match: merge two lists, change the values, or remove a
-    requirement.
-    """
-    merged = _merged(core)
-    ways = merged or _with_other_values(core, resolution)
-    return [*ways, *_without_a_line(core, resolution)]
-
-
-def _merged(core: list[resolve.LineEffect]) -> list[Suggestion]:
-    """Return a suggestion that merges two `In` requirements for the same label into one with all values.
-
-    Empty if the two requirements are other ones.
-    """
-    first, second = (line.at for line in core[:2])
-    if len(core) != 2 or core[0].key != core[1].key or any(line.operator != "In" or not line.known for line in core):
-        return []
-    if not isinstance(first, manifest.RequirementLine) or not isinstance(second, manifest.RequirementLine):
-        return []
-    values, lines = list(dict.fromkeys((*core[0].values, *core[1].values))), second.node.parent
-    if lines is None or first.node.parent is not lines:
-        return []
-    left_lines = [
-        edits.plain_fields(item) | {"values": values} if item is first.node else item.plain()
-        for item in lines.items
-        if item is not second.node
-    ]
-    changes = edits.if_editable(edits.restructure, lines, left_lines)
-    name = f"one requirement: {labels.name_of(core[0].key)} {messages.short(', '.join(values), 40)}"
-    return [Suggestion(name, changes)] if changes else []
-
-
-def _with_other_values(core: list[resolve.LineEffect], resolution: resolve.Resolution) -> list[Suggestion]:
-    """Return suggestions of other values of a requirement, with which instance types match.
-
-    Empty if there are many such values.
-
-    For a label with few values at all (architecture, operating system, capacity type), the new values replace the
-    written ones; for other labels they are added.
-    """
-    found = []
-    for line in core:
-        at = line.at
-        if line.operator != "In" or not line.known or not isinstance(at, manifest.RequirementLine):
-            continue
-        left = resolution.left_without(line)
-        values = [value for value, bits in sorted(resolution.catalog.values(line.key).items()) if bits & left]
-        alone = line.key in (keys.ARCH, keys.OS, keys.CAPACITY_TYPE)
-        if len(values) > MOST_VALUES and line.key == keys.FAMILY:
-            values, alone = labels.find_sibling_families(line.values, left, resolution.catalog), True
-        if not 0 < len(values) <= max(MOST_VALUES, len(line.values)) or at.node.get("values") is None:
-            continue
-        changes = edits.if_editable(edits.set_values, at.values_node, values if alone else [*line.values, *values])
-        name = f"{labels.name_of(line.key)} {', '.join(values)}"
-        found += [Suggestion(f"{'require' if alone else 'add'} {name}", changes)] if changes else []
-    return found
-
-
-MOST_VALUES = 3
-"""The most values that a suggestion adds, unless the requirement itself has more."""
-
-
-def _without_a_line(core: list[resolve.LineEffect], resolution: resolve.Resolution) -> list[Suggestion]:
-    """Return suggestions that each remove one of two requirements that exclude each other, with the number of
-    instance types that then match.
-    """
-    found = []
-    for line in reversed(core) if len(core) == 2 else ():
-        count = len(resolution.left_without(line))
-        if not count or not isinstance(line.at, manifest.RequirementLine):
-            continue
-        changes = edits.if_editable(edits.remove, line.at.node)
-        name = f"{_TAKE_OUT} `{_render_effect(line, 40)}`: {messages.counted(count, 'instance type')} can launch"
-        found += [Suggestion(name, changes)] if changes else []
-    return found
-
-
-def _slip(core: list[resolve.LineEffect], resolution: resolve.Resolution) -> tuple[Node, str] | None:
-    """Return the node of the one value that differs by a typo from a value with which instance types match, and this
-    value. None if there is no such value, or more than one.
-
-    In a list of several values, values of the catalog do not count as typos.
-    """
-    found = []
-    for line in core:
-        if line.operator != "In" or not line.known:
-            continue
-        left = resolution.left_without(line)
-        at = line.at
-        nodes = [at.node] if isinstance(at, manifest.Label) else [value.node for value in at.values]
-        known = resolution.catalog.values(line.key)
-        for node, text in zip(nodes, line.values, strict=True):
-            if len(nodes) > 1 and text in known:
-                continue
-            found += [
-                (node, value) for value, types in known.items() if types & left and spelling.one_slip(text, value)
-            ]
-    return found[0] if len(found) == 1 else None
+def _render(line: resolve.LineEffect, most: int) -> str:
+    return pool_suggestions.render(line, most)
 
 
 def _key(line: resolve.LineEffect) -> Node:
     return line.at.key_node
-
-
-def _render_effect(line: resolve.LineEffect, most: int) -> str:
-    values = ", ".join(line.values)
-    return messages.short(f"{labels.name_of(line.key)} {line.operator} {values}".strip(), most)
 
 
 def _check_regions(pool: NodePool, context: Context) -> Findings:

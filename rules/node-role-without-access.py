@@ -47,7 +47,7 @@ resource "kubectl_manifest" "class" {
       role: ${aws_iam_role.node.name}
       amiSelectorTerms: [{alias: al2023@v20260714}]
       subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-      securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+      securityGroupSelectorTerms: [{id: sg-0f3a91c2b7d45e608}]
   YAML
 }
 ```
@@ -83,7 +83,7 @@ resource "kubectl_manifest" "class" {
       role: ${aws_iam_role.node.name}
       amiSelectorTerms: [{alias: al2023@v20260714}]
       subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-      securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+      securityGroupSelectorTerms: [{id: sg-0f3a91c2b7d45e608}]
   YAML
 }
 ```
@@ -107,7 +107,7 @@ spec:
   role: karpenter-nodes
   amiSelectorTerms: [{alias: al2023@v20260714}]
   subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{id: sg-0f3a91c2b7d45e608}]
 ```
 
 ```yaml good
@@ -129,15 +129,14 @@ spec:
   role: karpenter-nodes
   amiSelectorTerms: [{alias: al2023@v20260714}]
   subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{id: sg-0f3a91c2b7d45e608}]
 ```
 """
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
-from itertools import takewhile
 
 from nodelint.api import (
     UNKNOWN,
@@ -148,7 +147,7 @@ from nodelint.api import (
     Findings,
     Node,
     Source,
-    Span,
+    aws_auth,
     karpenter_calls,
     node_roles,
     rule,
@@ -160,13 +159,9 @@ _MODE = r'(?m)\bauthentication_mode\s*=\s*"API"'
 _OTHER_ACCESS = r"(?i)access[-_ ]?entr|identity[-_]?mapping|modules/karpenter\b|eks-blueprints-addon"
 _ONLY_MAP = r'(?m)\bauthentication_?[mM]ode["\']?\s*[=:]\s*["\']?CONFIG_MAP\b'
 _MODE_WITH_ENTRIES = r'(?m)\bauthentication_?[mM]ode["\']?\s*[=:]\s*["\']?API'
-_MAP = r"\bmapRoles\b|\baws_auth_roles\b"
-_ROW = r"""(?m)\brole_?arn["']?[ \t]*+[=:][ \t]*+([^\n,}]++)"""
-_LINE_START = r"(?m)^([ \t]*+)(?=[^\s#\-\]})])"
 _BY_ENTRY = r"(?i)EC2_(?:LINUX|WINDOWS)|create-access-entry"
 _ANY_ACCESS = rf"{_BY_ENTRY}|aws[-_]auth|map_?roles|identity[-_]?mapping"
 _AUTH_MODULE = r'(?m)^[ \t]*source[ \t]*=[ \t]*"\.[^"\n]*aws[-_]auth[^"\n]*"'
-_PLAIN_ARN = r"arn:aws[\w-]*:iam::\d+:role/(?:[\w+=,.@/-]+/)?([\w+=,.@-]+)"
 _WITH_ENTRIES = 20
 """The first major version of terraform-aws-modules/eks whose clusters accept access entries by default."""
 _NODE_GROUPS = ("aws_eks_node_group", "aws_eks_fargate_profile")
@@ -336,24 +331,21 @@ def _without_row(roles: Sequence[Node], context: Context) -> Findings:
     # Words alone are found quickly, and most runs have none of them.
     if not any(context.run_files.is_in_files(word, around=True) for word in ("mapRoles", "aws_auth_roles")):
         return
-    if not context.run_files.is_in_files(re.compile(_MAP), around=True) or context.run_files.is_in_files(
+    if not context.run_files.is_in_files(re.compile(aws_auth.MAP), around=True) or context.run_files.is_in_files(
         re.compile(_OTHER_ACCESS), around=True
     ):
         return
     blocks = context.run_files.terraform
-    holding = context.run_files.files_with(re.compile(_MAP), around=True)
-    every = [found for file in holding for found in file.once(_list_maps, partial(_list_maps, file))]
-    maps = _find_nearest(every, roles[0])
-    listed = _list_roles(maps)
-    # A list that a template fills may have any row.
-    filled = (at.source.once((_is_filled, text), partial(_is_filled, text)) for text, at in maps)
-    if None in listed or not any("system:nodes" in text for text, _ in maps) or any(filled):
+    holding = context.run_files.files_with(re.compile(aws_auth.MAP), around=True)
+    maps = aws_auth.find_nearest([found for file in holding for found in aws_auth.list_maps(file)], roles[0])
+    listed = aws_auth.list_roles(maps)
+    if None in listed or not any("system:nodes" in text for text, _ in maps) or aws_auth.is_filled(maps):
         return
     # A list with another class nearer to it is of that one's cluster.
     for obj in context.objects if len({os.path.dirname(at.source.path) for _, at in maps}) == 1 else ():
         other = obj.node.find("spec", "role") if isinstance(obj, EC2NodeClass) else None
         at, here = maps[0][1], roles[0]
-        if other is not None and _shared(other, at) > _shared(here, at):
+        if other is not None and aws_auth.count_shared_folders(other, at) > aws_auth.count_shared_folders(here, at):
             return
     only = _is_mode_stated(re.compile(_ONLY_MAP), context) and not _is_mode_stated(
         re.compile(_MODE_WITH_ENTRIES), context
@@ -393,71 +385,5 @@ def _is_in_blocks(file: Source, pattern: re.Pattern[str]) -> bool:
     return any(pattern.search(block.text) for block in terraform_blocks.find_blocks(file))
 
 
-def _find_nearest(maps: Sequence[tuple[str, Span]], near: Node) -> list[tuple[str, Span]]:
-    """Return the role lists that share the deepest folder with a class, because each cluster of a repository has its
-    own list.
-    """
-    depths = [_shared(at, near) for _, at in maps]
-    deepest = max(depths, default=0)
-    return [found for found, depth in zip(maps, depths, strict=True) if depth == deepest]
-
-
-def _shared(place: Node | Span, other: Node | Span) -> int:
-    """Return the number of folders that the paths of two places have in common, from the root."""
-    folders = [s.once(_list_folders, partial(_list_folders, s.path)) for s in (place.source, other.source)]
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(*folders, strict=False)))
-
-
-def _list_folders(path: str) -> list[str]:
-    return os.path.dirname(os.path.abspath(path)).split(os.sep)
-
-
-def _list_maps(file: Source) -> list[tuple[str, Span]]:
-    return list(_find_maps(file))
-
-
-def _list_roles(maps: Sequence[tuple[str, Span]]) -> set[str | None]:
-    return {name for text, at in maps for name in at.source.once((_list_names, text), partial(_list_names, text))}
-
-
-def _list_names(text: str) -> set[str | None]:
-    return {_find_role_name(row) for row in re.findall(_ROW, text)}
-
-
 def _admits(block: "terraform_trace.BlockText", role: str) -> bool:
     return (block.kind in _NODE_GROUPS or block.address.startswith("module.")) and f"{role}." in block.text
-
-
-def _find_maps(file: Source) -> Iterator[tuple[str, Span]]:
-    """Yield the text and the place of each role list of a file (`mapRoles`, `aws_auth_roles`)."""
-    for found in re.finditer(_MAP, file.text):
-        start = found.start()
-        line = file.text.rfind("\n", 0, start) + 1
-        indent = len(file.text[line:start])
-        end = len(file.text)
-        for after in re.compile(_LINE_START).finditer(file.text, file.text.find("\n", found.end()) + 1 or end):
-            if len(after[1]) <= indent:
-                end = after.start()
-                break
-        yield file.text[start:end], Span(file, start, found.end())
-
-
-def _is_filled(text: str) -> bool:
-    """Return whether a role list may contain other rows than the written ones, because a part of it is an expression.
-
-    Placeholders of aws-auth for instance names do not count.
-    """
-    plain = text.replace("{{EC2PrivateDNSName}}", "").replace("{{SessionName}}", "").replace("{{AccountID}}", "")
-    return (
-        re.search(r"\{\{|\bfor\b|\bconcat\b|\b(?:local|var|data|file\w*|templatefile)\b[.(]|%\{", plain) is not None
-    )
-
-
-def _find_role_name(row: str) -> str | None:
-    """Return the role of a row: its name, or its address in Terraform. None if the row has neither."""
-    text = row.strip().strip("\"'")
-    arn = re.fullmatch(_PLAIN_ARN, text)
-    if arn is not None:
-        return arn[1]
-    reference = re.fullmatch(r"(?:\$\{)?(aws_iam_role\.[\w-]+)\.arn\}?", text)
-    return reference[1] if reference is not None else None

@@ -5,8 +5,8 @@ never join the cluster. With a wrong queue the controller does not start. With a
 controller has no credentials.
 
 The rule reads the settings and the annotations of the service account: in values files, in `set` of Terraform, and in
-the objects of Argo CD, Flux and helmfile. It also reports the accounts of AWS's documentation, `111122223333` and
-`123456789012`. It ignores `${X}` and `{{ x }}`, which a tool replaces, files that are named as an example or
+the objects of Argo CD, Flux and helmfile. It also reports the accounts of AWS's documentation, such as `111122223333`
+and `123456789012`. It ignores `${X}` and `{{ x }}`, which a tool replaces, files that are named as an example or
 template, and the default values of a chart in the repository. If a script replaces the text with `sed`, add the
 comment `# nodelint: ignore[placeholder-in-values]`.
 
@@ -64,7 +64,7 @@ from nodelint.api import (
 )
 
 _READ = ("settings.", "serviceAccount.annotations.", "serviceAccount.name")
-_ACCOUNT = re.compile(r"\barn:aws[a-z-]*:iam::(111122223333|123456789012):")
+_ACCOUNT = re.compile(r"\barn:aws[a-z-]*:iam::(111122223333|444455556666|123456789012):")
 
 
 @rule(

@@ -7,7 +7,9 @@ without the cluster.
 Modules have names of their own. `terraform-aws-modules/eks/aws//modules/karpenter` calls the role
 `Karpenter-<cluster>` followed by a suffix that nobody can guess, unless `node_iam_role_name` is set and
 `node_iam_role_use_name_prefix` is `false`. `aws-ia/eks-blueprints-addons` calls it `karpenter-<cluster>` with such a
-suffix. Use the output of the module, or turn the suffix off.
+suffix. Use the output of the module, or turn the suffix off. `name_prefix` of an `aws_iam_role` adds such a suffix as
+well, and so does `iam_role_name` of a node group in `terraform-aws-modules/eks`, unless
+`iam_role_use_name_prefix` is `false`.
 
 The rule looks at a repository only if Terraform creates exactly one role for Karpenter's nodes, or modules create
 all of them, and no other file may create such a role (CloudFormation, a script). It follows names through locals,
@@ -119,6 +121,8 @@ _OF_NODES = r"(?i)karpenter[-_]?node"
 _MAY_HOLD_SUFFIX = r"(?i)role|iam|node|karpenter|suffix|random|\bid\b"
 _ROLE_NAME = r"[\w+=,.@-]+"
 _SUFFIX = r"-\d{18,26}"
+_FIXED = re.compile(r"[a-zA-Z]{4}")
+"""The part of a name without references that is enough to recognize the name."""
 
 
 def _may_make_node_roles(text: str) -> bool:
@@ -153,6 +157,19 @@ def check(source: Source, context: Context) -> Findings:
         return
     blocks = context.run_files.terraform
     calls = karpenter_calls.list_karpenter_calls(blocks)
+    prefixed = {id(role): _find_prefixed(role, calls, blocks, context) for role in roles}
+    for role in roles:
+        block = prefixed[id(role)]
+        if block is not None:
+            yield Finding(
+                at=role,
+                severity="error",
+                message=f"no file creates the role `{role.value}`: Terraform adds a random suffix to the name",
+                note="IAM adds the instance profile no role that does not exist: the EC2NodeClass is never ready",
+                also=[Also(block.at, "creates the role")],
+                help="use the name from Terraform's output, or give the role a full `name`",
+            )
+    roles = [role for role in roles if prefixed[id(role)] is None]
     plain = [role for role in roles if isinstance(role.value, str) and "karpenter" in role.value.lower()]
     plain = [role for role in plain if not _TO_CHANGE.search(role.source.text, role.end, _find_line_end(role))]
     if calls:
@@ -240,6 +257,48 @@ def _of_modules(
         )
 
 
+def _find_prefixed(
+    role: Node,
+    calls: "Sequence[karpenter_calls.KarpenterCall]",
+    blocks: "terraform_trace.TerraformBlocks",
+    context: Context,
+) -> "terraform_trace.BlockText | None":
+    """Return the block that creates a role whose name is the one in the class with a random suffix.
+
+    None if there is none, or if a file may create a role with the name in the class.
+    """
+    name = role.value
+    if not isinstance(name, str):
+        return None
+    found = [
+        block
+        for block in blocks.blocks
+        for prefix in _list_prefixes(block, blocks)
+        if _FIXED.search(re.sub(r"\$\{[^{}]*\}", "", prefix)) and terraform_trace.may_be_text(f'"{prefix}"', name)
+    ]
+    names = [_filled_name(block, blocks) for block in blocks.blocks if block.kind == "aws_iam_role"] if found else []
+    made = [call.node_role_name for call in calls]
+    is_made = (
+        any(other and terraform_trace.may_be_text(other, name) for other in names)
+        or any(other is None or _may_be(other[0], name, other[1]) for other in made)
+        or any(may_make_role(block) for block in blocks.blocks)
+    )
+    own = [block.source.path for block in found]
+    return found[0] if found and not is_made and not _is_elsewhere(name, context, own) else None
+
+
+def _list_prefixes(block: "terraform_trace.BlockText", blocks: "terraform_trace.TerraformBlocks") -> list[str]:
+    """Return the names, with known references filled in, of the roles to which a block adds a random suffix."""
+    if block.kind == "aws_iam_role":
+        written = terraform_trace.find_arguments(block.text, "name_prefix")[:1]
+    elif "/eks/aws" in block.text and "use_name_prefix" not in block.text and block.address.startswith("module."):
+        written = terraform_trace.find_arguments(block.text, "iam_role_name")
+    else:
+        return []
+    texts = (blocks.fill(text, block.source.path) for text in written)
+    return [text.strip('"').rstrip("-_.") for text in texts if text.startswith('"')]
+
+
 def _without_suffix(call: "karpenter_calls.KarpenterCall") -> str:
     if call.is_addons:
         return ", or set `iam_role_name`, and `iam_role_use_name_prefix` to `false`, in `karpenter_node`"
@@ -300,10 +359,14 @@ def _may_be(name: str, text: str, has_suffix: bool = False) -> bool:
     return found is not None and terraform_trace.may_be_text(name, plain[: found.start()])
 
 
-def _is_elsewhere(name: str, context: Context) -> bool:
-    """Return whether a file that is no manifest, or a role ARN in any file, names a role."""
+def _is_elsewhere(name: str, context: Context, own: Sequence[str] = ()) -> bool:
+    """Return whether a file that is no manifest, or a role ARN in any file, names a role.
+
+    The files at the paths `own` do not count.
+    """
     return any(
         f"role/{name}" in file.text
         or (name in file.text and "EC2NodeClass" not in file.text and not file.path.endswith(_MANIFESTS))
         for file in context.run_files.files_of_run
+        if file.path not in own
     )

@@ -5,7 +5,7 @@ Karpenter tries spot first and uses on-demand only if the NodePool, or another N
 it. For work that can wait, spot alone is fine.
 
 The strict profile shows nothing if a comment next to the requirement says that spot alone is meant: it contains
-"spot only", or names on-demand. `--select` and `--extend-select` show these NodePools as well.
+"spot only", or "no on-demand". `--select` and `--extend-select` show these NodePools as well.
 
 The rule reports nothing if the same folder holds a NodePool with the same taints and labels that allows on-demand
 capacity. If such a NodePool has fewer taints or other labels, only pods without a node selector for the spot pool can
@@ -51,6 +51,11 @@ from nodelint.api import (
     rule,
 )
 
+_REASON = re.compile(
+    r"\bspot[- ]only\b|\bonly spot\b|"
+    r"\b(?:no|not|never|without|instead of|than|over|avoid\w*|skip\w*) (?:use |using )?(?:any )?on[- ]demand\b"
+)
+
 
 @rule(
     on=NodePool,
@@ -82,6 +87,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     yield Finding(
         at=pool_requirements.values_at(spot),
         message="`spot` is the only capacity type: nothing starts while spot capacity is short",
+        once=True,
         on_request=isinstance(spot.at, RequirementLine) and _has_reason_for_spot_only(spot.at),
         help="add `on-demand` (Karpenter still tries spot first), or an on-demand NodePool of lower weight",
         suggestions=_ways(spot.at) if isinstance(spot.at, RequirementLine) else (),
@@ -91,7 +97,7 @@ def check(pool: NodePool, context: Context) -> Findings:
 def _has_reason_for_spot_only(line: RequirementLine) -> bool:
     """Return whether a comment shows that the author decided against on-demand capacity."""
     comment = comments.of_requirement(line).lower()
-    return re.search(r"\bspot[- ]only\b|\bonly spot\b|\bon[- ]demand\b", comment) is not None
+    return _REASON.search(comment) is not None
 
 
 def _labels(pool: NodePool) -> set[tuple[object, object]]:

@@ -5,6 +5,9 @@ CreateLaunchTemplate pass tags for what they create. TerminateInstances, DeleteL
 instance profiles pass none. Then the condition is not met, and the statement allows nothing: Karpenter launches nodes
 that it can never delete. For existing resources, use `aws:ResourceTag/...`.
 
+RunInstances also needs permission for what it uses: the launch template, the image, subnets and security groups. The
+request tags none of these, so a condition about `RequestTag` is not met for them, and AWS refuses each launch.
+
 A condition about `ResourceTag` is never met if no instance has the tag. Karpenter tags its instances with
 `karpenter.sh/nodepool`, `karpenter.k8s.aws/ec2nodeclass` and `kubernetes.io/cluster/<cluster>`. The tag `Name` is the
 name of the node (`ip-10-0-0-1...`), unless `tags` of the EC2NodeClass set it. Only the instances of a Provisioner, an
@@ -116,6 +119,7 @@ from nodelint.api import (
     Findings,
     Source,
     Span,
+    controller_permissions,
     iam_statements,
     rule,
     terraform_trace,
@@ -136,6 +140,7 @@ _WITHOUT_TAGS = (
 )
 """Actions that Karpenter calls without tags in the request."""
 _LONGEST = 20_000
+_RUN = "ec2:RunInstances"
 
 
 @rule(
@@ -154,6 +159,8 @@ _LONGEST = 20_000
 def check(source: Source, context: Context) -> Findings:
     if source.holds(":ResourceTag/"):
         yield from _about_resources(source, context)
+    if source.holds("aws:RequestTag") and source.holds("RunInstances"):
+        yield from _about_used_resources(source, context)
     statements = list(_find_statements(source))
     if not statements:
         return
@@ -180,6 +187,46 @@ def check(source: Source, context: Context) -> Findings:
             + ", ".join(f"`{name}`" for name in never)
             + " a statement of their own, with `aws:ResourceTag` as its condition",
         )
+
+
+_USED = ("launch-template", "image", "subnet", "security-group")
+"""Kinds of existing resources that RunInstances uses."""
+_WIDE = re.compile(r"AmazonEC2FullAccess|AdministratorAccess|PowerUserAccess|(?:source|override)_policy_documents")
+
+
+def _about_used_resources(source: Source, context: Context) -> Findings:
+    """Yield a finding if each statement that allows RunInstances for existing resources has a condition about the
+    tags of the request.
+    """
+    near = list(controller_permissions.list_statements_near(source, context))
+    launching = [statement for statement in near if statement.grants(_RUN) is not False]
+    files = {id(statement.at.source): statement.at.source for statement in near}
+    if any(_WIDE.search(file.text) for file in files.values()) or controller_permissions.is_policy_module_in_use(
+        context
+    ):
+        return
+    for kind in _USED:
+        allowing = [statement for statement in launching if statement.covers(kind) is not False]
+        if all(s.grants(_RUN) and s.covers(kind) and _needs_request_tag(s.text) for s in allowing):
+            for statement in allowing:
+                if statement.at.source.path == source.path:
+                    named = kind.replace("-", " ")
+                    yield Finding(
+                        at=Span(source, statement.at.start, statement.at.end),
+                        message=f"the condition on `aws:RequestTag` refuses each launch: it tags no {named}",
+                        help="allow it with `aws:ResourceTag` for launch templates, and without a tag condition for "
+                        "images, subnets and security groups",
+                    )
+                    return
+
+
+def _needs_request_tag(statement: str) -> bool:
+    """Return whether a statement allows nothing for a request without tags."""
+    for key in _KEY.finditer(statement):
+        operators = _OPERATOR.findall(statement[: key.start()])
+        if operators and operators[-1].startswith(("String", "Arn")) and "IfExists" not in operators[-1]:
+            return True
+    return False
 
 
 def _find_statements(source: Source) -> Iterator[tuple[Span, str]]:

@@ -20,7 +20,8 @@ spec.template.spec.requirements:
   - {key: karpenter.k8s.aws/instance-size, operator: In, values: [nano, micro, medium, large]}
 ```
 
-With `--select` or `--extend-select`, the rule also reports requirements that allow such sizes without listing them.
+In the strict profile, the rule also reports a NodePool that names the category `t` and restricts no sizes. With
+`--select` or `--extend-select`, it also reports other requirements that allow such sizes without listing them.
 
 Karpenter launches the cheapest type on which the waiting pods and the DaemonSets fit. For one small pod that is a
 small node, and the next pod gets another one. With a lower bound on CPUs or memory, a node has enough room for its
@@ -211,9 +212,11 @@ def _let_in(pool: NodePool, resolution: resolve.Resolution, few: int) -> Finding
         return
     category = pool_requirements.find_last_requirement(pool, keys.CATEGORY)
     shown, most = messages.short(", ".join(sorted(small)), 40), max(pods[name] for name in small)
+    names_burstable = category is not None and category.operator == "In" and "t" in category.texts
     yield Finding(
         at=fixes.visible_node(category.key_node) if category is not None else fixes.place(pool),
-        on_request=True,
+        on_request=not names_burstable,  # of other categories, only old generations have such sizes
+        once=True,
         message=f"the NodePool allows types that run only {most} pods, DaemonSets included: {shown}",
         help="require `instance-cpu Gt 1` and `instance-memory Gt 3000`, or exclude the sizes nano, micro and small",
     )

@@ -3,7 +3,8 @@
 Terraform reads all files of a folder together and refuses the configuration if a name is not declared. The first plan
 fails, so neither Karpenter's chart nor its roles are created. Most such names are slips: the module is
 called `eks`, and a value of the chart asks `module.eks_cluster`. The rule also reports outputs that a module of the
-repository, or the version of a public module, does not have.
+repository, or the version of a public module, does not have, and names in a template that the call of `templatefile`
+does not pass.
 
 The rule reports nothing if files may be missing: Terragrunt or another tool writes files into the folder, git ignores
 Terraform files, or many names are not declared, as in an excerpt for readers.
@@ -53,6 +54,49 @@ output "endpoint" {
   value = module.eks.cluster_endpoint
 }
 ```
+
+Terraform also refuses a template with a name that its call does not pass. A name that is passed and not used is
+allowed.
+
+```yaml bad
+# file: main.tf
+resource "kubectl_manifest" "pool" {
+  yaml_body = templatefile("${path.module}/pool.yaml.tftpl", { name = "web" })
+}
+# file: pool.yaml.tftpl
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: ${name}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      expireAfter: 720h
+      requirements:
+        - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
+        - {key: kubernetes.io/arch, operator: In, values: ["${arch}"]}
+```
+
+```yaml good
+# file: main.tf
+resource "kubectl_manifest" "pool" {
+  yaml_body = templatefile("${path.module}/pool.yaml.tftpl", { name = "web", arch = "amd64" })
+}
+# file: pool.yaml.tftpl
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: ${name}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      expireAfter: 720h
+      requirements:
+        - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
+        - {key: kubernetes.io/arch, operator: In, values: ["${arch}"]}
+```
 """
 
 from nodelint.api import Also, Context, Finding, Findings, Source, Span, module_folder, rule
@@ -69,10 +113,13 @@ _MOST = 3
         "https://developer.hashicorp.com/terraform/language/expressions/references",
         "https://developer.hashicorp.com/terraform/language/files",
     ],
-    mentions=['resource "', 'module "', "${var.", "${local."],
+    mentions=['resource "', 'module "', "templatefile(", "${"],
 )
 def check(source: Source, context: Context) -> Findings:
-    if source.built is not None or not source.path.endswith(module_folder.ENDS):
+    if source.built is not None:
+        return
+    if not source.path.endswith(module_folder.ENDS):
+        yield from _check_template(source, context)
         return
     folder = context.run_files.terraform.references_of(source.path)
     if folder is None:
@@ -104,6 +151,9 @@ def check(source: Source, context: Context) -> Findings:
             note=module.explain_output(found.attribute),
             help=f"write `{found.address}.{other}`" if other is not None else "use an output that the module has",
         )
+    for name in folder.find_missing_template_names(source.path):
+        also = [Also(use, "used here") for use in name.uses[:3]]
+        yield Finding(at=name.call, message=name.message, help=name.help, also=also)
     for block, before in folder.find_repeated(source.path):
         yield Finding(
             at=block,
@@ -111,3 +161,15 @@ def check(source: Source, context: Context) -> Findings:
             also=[Also(before, "this block has the same type and name")],
             help="rename or remove one of the blocks",
         )
+
+
+def _check_template(source: Source, context: Context) -> Findings:
+    """Yield the findings of a template whose call is in a file that the run does not judge."""
+    judged = {file.path for file in context.run_files.files_of_run}
+    for caller, folder in context.run_files.terraform.callers_of(source.path):
+        for name in folder.find_missing_template_names(caller) if caller not in judged else ():
+            if name.uses[0].source.path == source.path:
+                at = Span(source, name.uses[0].start, name.uses[0].end)
+                yield Finding(
+                    at=at, message=name.message, help=name.help, also=[Also(name.call, "the call that lacks it")]
+                )

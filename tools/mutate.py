@@ -1,7 +1,7 @@
 """Put slips into the code, one at a time, and say which of them no test notices.
 
     python tools/mutate.py --against origin/main            the lines that differ from a revision
-    python tools/mutate.py nodelint/drift/budgets.py        whole files
+    python tools/mutate.py nodelint/drift/hashes.py         whole files
     python tools/mutate.py --sample 60 --seed 3 nodelint rules
 
 A slip is what a tired developer writes: `<` for `<=`, `and` for `or`, a number that is one too large, a condition

@@ -113,3 +113,30 @@ def _known_shape(shape: SchemaNode, name: str) -> SchemaNode:
     found = shape.field(name)
     assert found is not None  # the name comes from the shape's own fields
     return found
+
+
+def drop_moved_fields(state: WalkState) -> None:
+    """Drop the reports of missing fields for which another problem reports the field at a wrong place."""
+    strays = [
+        f"{problem.belongs}.{name}"
+        for problem in state.found
+        if problem.layer == "unknown" and problem.belongs
+        for name in _brought_fields(problem)
+    ]
+    if strays:
+        state.found = [
+            problem
+            for problem in state.found
+            if not problem.missing or not any(f"{stray}.".startswith(f"{problem.path}.") for stray in strays)
+        ]
+
+
+def _brought_fields(problem: SchemaProblem) -> list[str]:
+    """Return the names of the fields that the object gets if the unknown field of a problem is moved to the place
+    to which it belongs: the field itself, or the fields in its value.
+    """
+    holder = problem.node.parent
+    value = holder.get(problem.node.text) if holder is not None else None
+    if value is not None and problem.path == f"{problem.belongs}.{schema_words.last(problem.path)}":
+        return [entry.name or "" for entry in value.entries]
+    return [schema_words.last(problem.path)]

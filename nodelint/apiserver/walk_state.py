@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+from nodelint.apiserver import problems as schema_words
 from nodelint.apiserver.problems import SchemaProblem
 from nodelint.apiserver.schema_node import SchemaNode, Written
 from nodelint.base.types import TYPE_CHECKING
@@ -65,6 +66,30 @@ class WalkState(ABC):
             self._headed = parent
             self._heads = {id(entry.value): entry.key for entry in reversed((*parent.entries, *parent.merges))}
         return self._heads.get(id(node), node)
+
+    def say(self, node: Node, path: str, message: str, **more: Any) -> None:
+        """Record a problem of structure."""
+        self.found.append(SchemaProblem("structure", node, path, schema_words.fit(message), **more))
+
+    def unsound(self, node: Node, path: str, message: str, **more: Any) -> Any:
+        """Record a problem that stops the API server from evaluating rules. Return the value that rules see in
+        place of the wrong one.
+        """
+        self.unknowns = True
+        self.say(node, path, message, **more)
+        return schema_words.UNSOUND
+
+    def outside(self, node: Node, path: str, what: str, since: Version | None, until: Version | None) -> bool:
+        """Record a problem if the target release lacks a field or value. Return whether it does."""
+        if since is not None and self.release < since:
+            message = schema_words.needs(what, since, self.release)
+        elif until is not None and self.release >= until:
+            message = f"{what} was removed in Karpenter {until}, the target is {self.release}"
+        else:
+            return False
+        message = schema_words.fit(message)
+        self.found.append(SchemaProblem("release", node, path, message, since=since, until=until))
+        return True
 
     @abstractmethod
     def tried(self, node: Node, shape: SchemaNode) -> list[SchemaProblem]:

@@ -10,14 +10,12 @@ import os
 import sys
 
 from nodelint.base.budget import RUN, BudgetSpent
-from nodelint.base.printable import printable
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands._console import (
     CLEAN,
     FOUND,
     INTERRUPTED,
     UNHEARD,
-    echo_file,
     say,
     stop,
     unusable,
@@ -222,101 +220,20 @@ def discovered(
         from nodelint.commands._values import take_values
 
         take_values(found, settings.values, paths)
-    return _take_stdin(found, named, filtering)
-
-
-def _take_stdin(found: Discovery, named: str | None, filtering: bool) -> Discovery:
-    """Return the discovery with the text of standard input.
-
-    End the run if it is empty: the command before the pipe failed.
-
-    An editor names the file whose text it pipes; such a text may be empty.
-    """
     if found.stdin is None:
         return found
-    if named is not None:
-        from nodelint.files.discover import name_stdin
+    from nodelint.commands._stdin import take_stdin
 
-        name_stdin(found, named)
-        return found
-    if not found.stdin.strip():
-        stop("standard input is empty: run the command in front of the pipe alone to see why it prints nothing")
-    piped = next((source for source in found.sources if source.path == "-"), None)
-    reason = _explain_failed_pipe(found.stdin, piped)
-    if reason is not None:
-        if filtering:
-            echo_file(found.stdin)
-        stop(reason)
-    from nodelint.text.joined_files import find_joined_line
-
-    line = find_joined_line(piped) if piped is not None else None
-    if line is not None:
-        where = f"a second file begins in line {line} of standard input, without a line `---` in front of it"
-        say(f"{where}: put one there, or name the files in place of the pipe")
-    return found
-
-
-def _explain_failed_pipe(data: bytes, piped: Source | None) -> str | None:
-    """Return why standard input contains no Kubernetes object, or not all, such as an error of kubectl.
-
-    None if nothing is wrong.
-    """
-    import re
-
-    from nodelint.model.kubectl_errors import explain_failure, explain_missing_objects, explain_status
-
-    if re.search(rb"apiVersion[\"']?\s*[:=]", data.replace(b"\0", b"")) is None:
-        text = data.decode("utf-8", "replace").removeprefix("\ufeff")
-        return f"standard input holds no Kubernetes object: {explain_missing_objects(text)}"
-    status = explain_status(data.decode("utf-8", "replace")) if b"Failure" in data else None
-    if status is not None:
-        return f"standard input holds an error in place of objects: {status}"
-    failure = explain_failure(piped.text) if piped is not None and piped.problems else None
-    return None if failure is None else f"not all objects are on standard input: {failure}"
+    return take_stdin(found, named, filtering)
 
 
 def stop_where_none_is_there(*paths: str) -> None:
     """End the run if none of the named paths exists."""
     missing = [path for path in paths if path != "-" and not os.path.lexists(path)]
     if missing and len(missing) == len(paths):
-        stop(*map(_missing_text, missing))
+        from nodelint.commands._missing_paths import describe_missing_path
 
-
-def _missing_text(path: str) -> str:
-    """Return the message about a path that does not exist, with the path that was probably meant."""
-    import re
-
-    if not path.strip():
-        return "an empty path: name a file or a folder"
-    if "*" in path or "?" in path:
-        folder = os.path.dirname(re.split(r"[*?]", path, maxsplit=1)[0]) or "."
-        hint = f"; it is a pattern that the shell matched with no file: name a folder, such as `{folder}`"
-    elif re.fullmatch(r"v?\d+\.\d+(\.\d+)?", path):
-        hint = "; a release is named by an option: --karpenter-version, or --from and --to of `nodelint upgrade`"
-    elif re.fullmatch(r"(pod|deployment|job|statefulset|daemonset|cronjob)s?/[\w.-]+", path, re.IGNORECASE):
-        hint = f"; an object is named by an option: `nodelint fit --workload {path}`"
-    else:
-        hint = _find_near_path(path)
-    return f"{path}: no such file or directory{hint}"
-
-
-def _find_near_path(path: str) -> str:
-    """Return the most similar existing path, or flag, as the end of a message; empty if there is none."""
-    from nodelint.model.messages import nearest_name
-
-    if path == "help":
-        return " (did you mean `--help`?)"
-    folder, rest = os.path.split(os.path.normpath(path))
-    while folder and not os.path.isdir(folder):
-        folder, name = os.path.split(folder)
-        rest = os.path.join(name, rest)
-    first, _, more = rest.partition(os.sep)
-    try:
-        near = nearest_name(first, os.listdir(folder or os.curdir), 0.75)
-    except OSError:
-        return ""
-    meant = os.path.join(folder, near or first, more) if more else os.path.join(folder, near or first)
-    return f" (did you mean `{printable(meant)}`?)" if near is not None and os.path.exists(meant) else ""
+        stop(*map(describe_missing_path, missing))
 
 
 def say_unknown(releases: Iterable[Version]) -> None:
@@ -413,7 +330,12 @@ def unreadable(found: Discovery, printed: Collection[tuple[str, str]] = ()) -> N
     for path, reason in found.unreadable:
         if (path, reason) in printed:
             continue
-        say(_missing_text(path) if reason == "no such file or directory" or not path else f"{path}: {reason}")
+        message = f"{path}: {reason}"
+        if reason == "no such file or directory" or not path:
+            from nodelint.commands._missing_paths import describe_missing_path
+
+            message = describe_missing_path(path)
+        say(message)
 
 
 def say_switched_off(objects: Sequence[Object], done: str) -> list[Object]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 import sys
 
-from nodelint.base.printable import has_codes, printable, screened
+from nodelint.base.printable import printable
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands import discovered, now, say_stated_for_files, say_unknown, settings_of, unreadable
-from nodelint.commands._console import CLEAN, FAULT, FOUND, LACKING, TRY_AGAIN, UNUSABLE, echo, echo_file, say, stop
+from nodelint.commands._check_fixes import print_diff, read_chosen, write_fixed
+from nodelint.commands._console import CLEAN, FAULT, FOUND, LACKING, TRY_AGAIN, UNUSABLE, echo, say, stop
 from nodelint.commands._flags import FactFlags
 from nodelint.commands._lint_setup import judge_of, judging, known, prover_of
 from nodelint.commands._output import Output, OutputOptions, outputs_of, printed
 from nodelint.commands._terminal import look
-from nodelint.files.safe_read import error_reason
 from nodelint.model.messages import PAIR, counted, say_nothing
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from nodelint.inventory.unread_forms import UnreadGroup
     from nodelint.lint.autofix import Fixed
     from nodelint.lint.baseline import KnownFinding
+    from nodelint.lint.chosen_edits import ChosenEdits
     from nodelint.lint.engine import Report, Result
     from nodelint.text import Source
 
@@ -53,6 +54,7 @@ def check(
     paths: Sequence[str],
     fixing: bool,
     unsafe_fixes: bool,
+    chosen: Sequence[str],
     diff: bool,
     outputs: Sequence[Output],
     output: str | None,
@@ -72,7 +74,7 @@ def check(
         _show_settings(flags)
     paths = _with_stdin(paths, stdin_filename)
     settings = settings_of(flags, paths)
-    writing = (fixing or unsafe_fixes) and not diff
+    writing = _is_writing(fixing or unsafe_fixes, chosen, diff)
     found = discovered(paths or (".",), settings, named=stdin_filename, filtering=writing)
     words = _with_streams(_read_words(quiet, verbose), settings, writing, paths)
     words = words._replace(statistics=statistics, show_fixes=show_fixes)
@@ -85,20 +87,26 @@ def check(
         _show_files(run, ready)
     run = _with_inventory(run, ready)
     entries = known(ready.session)
+    chosen_edits = read_chosen(chosen, ready)
     applied: Sequence[Result] = ()
     refused: Sequence[tuple[Result, str]] = ()
     if diff:
-        report, run = _compared(run, ready, unsafe_fixes)
+        report, run = _compared(run, ready, unsafe_fixes, chosen_edits)
     elif writing:
-        fixed = _fixed(run, ready, unsafe_fixes)
-        refused = fixed.refused
-        report, applied = _write_fixes(run, ready, fixed)
+        report, applied, refused = _write_fixes(run, ready, _fixed(run, ready, unsafe_fixes, chosen_edits))
     else:
         report, run = _judged(run, ready)
     if entries is not None:
         report, run = _less_known(report, run, entries, paths, ready)
     _tell(run, report, ready, applied, refused)
     _end(run, report)
+
+
+def _is_writing(all_fixes: bool, chosen: Sequence[str], diff: bool) -> bool:
+    """Return whether the run writes fixes. End the run if it would write both all fixes and chosen ones."""
+    if chosen and all_fixes:
+        stop("--apply writes only what it names: leave out --fix and --unsafe-fixes, or run twice")
+    return (all_fixes or bool(chosen)) and not diff
 
 
 def _with_stdin(paths: Sequence[str], name: str | None) -> Sequence[str]:
@@ -205,11 +213,11 @@ def _judged(run: _Run, ready: Judging) -> tuple[Report, _Run]:
     return report, run
 
 
-def _compared(run: _Run, ready: Judging, unsafe: bool) -> tuple[Report, _Run]:
+def _compared(run: _Run, ready: Judging, unsafe: bool, chosen: ChosenEdits | None) -> tuple[Report, _Run]:
     """Print the diff of the fixes. Return the report, and the run with the outputs that go to files."""
     report = judge_of(run.settings.jobs, ready.inventory)(run.found.sources, ready.request)
-    fixed = _fixed(run, ready, unsafe, report)
-    _print_diff(run.found.sources, fixed, report)
+    fixed = _fixed(run, ready, unsafe, chosen, report)
+    print_diff(run.found.sources, fixed, report, chosen is not None)
     if run.words.show_fixes:
         from nodelint.report.summary import fixed_lines
 
@@ -218,27 +226,39 @@ def _compared(run: _Run, ready: Judging, unsafe: bool) -> tuple[Report, _Run]:
     return report, run._replace(outputs=[output for output in run.outputs if output.path is not None])
 
 
-def _fixed(run: _Run, ready: Judging, unsafe: bool, report: Report | None = None) -> Fixed:
+def _fixed(
+    run: _Run, ready: Judging, unsafe: bool, chosen: ChosenEdits | None, report: Report | None = None
+) -> Fixed:
+    """Return the files with the fixes: the safe ones, with `unsafe` all, or those of `chosen`."""
     from nodelint.lint.autofix import fix
+    from nodelint.lint.chosen_edits import ChoiceError
 
-    return fix(
-        run.found.sources,
-        ready.request,
-        unsafe=unsafe,
-        judge=judge_of(run.settings.jobs, ready.inventory),
-        report=report,
-        prove=prover_of(ready),
-    )
+    try:
+        return fix(
+            run.found.sources,
+            ready.request,
+            unsafe=unsafe or chosen is not None,
+            judge=judge_of(run.settings.jobs, ready.inventory),
+            report=report,
+            prove=prover_of(ready),
+            chosen_edits=chosen,
+        )
+    except ChoiceError as error:
+        stop(f"--apply: {error}")
 
 
-def _write_fixes(run: _Run, ready: Judging, fixed: Fixed) -> tuple[Report, Sequence[Result]]:
-    """Write the fixes. Return the report after them, and the findings whose fixes are in the files."""
-    left = _write(run.found, fixed)
+def _write_fixes(
+    run: _Run, ready: Judging, fixed: Fixed
+) -> tuple[Report, Sequence[Result], Sequence[tuple[Result, str]]]:
+    """Write the fixes. Return the report after them, the findings whose fixes are in the files, and those whose fixes
+    are refused.
+    """
+    left = write_fixed(run.found, fixed)
     applied = [result for result in fixed.applied if result.span.source.path not in left]
     if not left:
-        return fixed.report, applied
+        return fixed.report, applied, fixed.refused
     sources = [o if o.path in left else n for o, n in zip(run.found.sources, fixed.sources, strict=True)]
-    return judge_of(run.settings.jobs)(sources, ready.request), applied
+    return judge_of(run.settings.jobs)(sources, ready.request), applied, fixed.refused
 
 
 def _less_known(
@@ -265,7 +285,7 @@ def _hint_at_chart(found: Discovery) -> str | None:
 def _nothing(run: _Run) -> NoReturn:
     """End a run without Karpenter objects, without loading the modules that judge."""
     if run.words.to_stderr:
-        _write(run.found, None)
+        write_fixed(run.found, None)
     if run.outputs == [Output("text")]:
         if run.words.quiet:
             unreadable(run.found)
@@ -398,46 +418,3 @@ def _unjudged(run: _Run, report: Report) -> bool:
     if text:
         say(f"not everything was judged: {text}")
     return bool(text)
-
-
-def _print_diff(sources: Sequence[Source], fixed: Fixed, report: Report) -> None:
-    from nodelint.report.unified_diff import coloured, unified, unsafe_notes
-
-    style = look().style
-    unsafe = [result for result in fixed.applied if result.safety == "unsafe"]
-    for old, new in zip(sources, fixed.sources, strict=True):
-        lines = "".join([*unsafe_notes(old, unsafe), *unified(old, new)])
-        echo(coloured(screened(lines, commands=True), style), nl=False, commands=True)
-        if has_codes(lines):
-            say(f"{new.path}: the diff shows control characters as escapes, so it does not apply; use --fix")
-    by_unsafe = f", {len(unsafe):,} of them by unsafe fixes" if unsafe else ""
-    later = _count_later(fixed.applied, report)
-    after_others = f", {later:,} of them once the others are fixed" if later else ""
-    echo(f"Would fix {counted(len(fixed.applied), 'finding')}{by_unsafe}{after_others}.", err=True)
-
-
-def _count_later(applied: Sequence[Result], report: Report) -> int:
-    """Return how many applied fixes became possible only after others: the report of a check does not count them."""
-    first = {(result.rule.name, result.finding.message) for result in report.places if result.fixable}
-    return sum((result.rule.name, result.finding.message) not in first for result in applied)
-
-
-def _write(found: Discovery, fixed: Fixed | None) -> set[str]:
-    """Write the changed files. Return the paths that could not be written, whose files are unchanged."""
-    from nodelint.files.atomic_write import replace
-
-    stdin, left = found.stdin, set()
-    for old, new in zip(list(found.sources), fixed.sources if fixed else (), strict=True):
-        if old.text == new.text:
-            continue
-        if new.path == found.stdin_path:
-            stdin = new.data
-            continue
-        try:
-            replace(new.path, new.data, before=old.data)
-        except OSError as error:
-            left.add(new.path)
-            found.unreadable.append((new.path, f"not written: {error_reason(error)}"))
-    if stdin is not None:
-        echo_file(stdin)
-    return left

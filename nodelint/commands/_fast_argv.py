@@ -75,7 +75,7 @@ def _find_syntax(command: str) -> Syntax | None:
         return Syntax(
             _CHECK_SWITCHES,
             _CHECK_VALUES,
-            {**_PATHS, **_RULES},
+            {**_PATHS, **_RULES, "--apply": "chosen"},
             {"--fail-on": ("error", "warning", "never"), "--profile": _PROFILES},
             FORMATS,
             {

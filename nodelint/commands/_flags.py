@@ -83,6 +83,7 @@ if TYPE_CHECKING:
         paths: Sequence[str]
         fixing: bool
         unsafe_fixes: bool
+        chosen: tuple[str, ...]
         diff: bool
         outputs: Sequence[Output]
         output: str | None

@@ -26,7 +26,17 @@ def say_gaps(
     from nodelint.inventory.gaps import list_gaps
 
     gaps = [gap for gap in list_gaps(found, inventory) if gap.object is None or gap.object.provider not in providers]
+    groups: dict[str, list[str]] = {}
     for gap in gaps:
         if not gap.fails and gap.path not in named_paths:
-            say(f"{gap.file_place}: {gap.sentence}")
+            groups.setdefault(gap.sentence, []).append(str(gap.file_place))
+    for sentence, places in groups.items():
+        if len(places) > _MOST_PLACES:
+            places = [f"{', '.join(places[:_MOST_PLACES])} and {len(places) - _MOST_PLACES:,} more"]
+        for place in places:
+            say(f"{place}: {sentence}")
     return gaps
+
+
+_MOST_PLACES = 5
+"""The most places with the same gap that are named. The others are counted."""

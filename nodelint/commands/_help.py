@@ -15,7 +15,7 @@ _READ, _JUDGED, _FACTS = "Input", "Releases and rules", "Facts from AWS and the 
 _WRITTEN, _OUTPUT, _END = "Fixes", "Output", "Exit code"
 
 _GROUPS: dict[str, tuple[str, ...]] = {
-    _WRITTEN: ("--fix", "--unsafe-fixes", "--diff"),
+    _WRITTEN: ("--fix", "--unsafe-fixes", "--apply", "--diff"),
     _READ: (
         "--values",
         "--include",
@@ -80,6 +80,8 @@ _MEANT = {
     "--level": "write `--fail-on`",
     "--rule": "write `--select`",
     "--only": "write `--select`",
+    "--suggestion": "write `--apply`",
+    "--apply-suggestion": "write `--apply`",
     "--skip": "write `--ignore`",
     "--strict": "write `--profile strict`",
     "--recursive": "a folder is read with everything below it",

@@ -38,7 +38,15 @@ Exit codes:
 @click.argument("paths", nargs=-1, metavar="[PATHS]...", shell_complete=files)
 @click.option("--fix", "fixing", is_flag=True, help="Write the safe fixes, which replace no running node.")
 @click.option("--unsafe-fixes", is_flag=True, help="Also write the unsafe fixes (implies --fix).")
-@click.option("--diff", is_flag=True, help="Write nothing; print what --fix would change as a unified diff.")
+@click.option(
+    "--apply",
+    "chosen",
+    multiple=True,
+    metavar="WHAT",
+    help="Write only the fix or suggestion that you choose: by rule, by place (pools.yaml:12), or by number if a"
+    " finding has several suggestions (pools.yaml:12=2). May be repeated.",
+)
+@click.option("--diff", is_flag=True, help="Write nothing; print what would change as a unified diff.")
 @output_options
 @click.option("--show-fixes", is_flag=True, help="List every finding that --fix fixes, or with --diff would fix.")
 @click.option("--statistics", is_flag=True, help="Print the number of findings of each rule, not the findings.")
@@ -96,6 +104,7 @@ def command(watch: bool, **options: Unpack[CheckFlags]) -> None:
     Examples:
       nodelint check clusters/ --karpenter-version 1.4 --kubernetes-version 1.32
       nodelint check --diff --unsafe-fixes pool.yaml
+      nodelint check --diff --apply pool.yaml:12 pool.yaml
       nodelint check --format text --format sarif=nodelint.sarif
       kubectl get nodepools,ec2nodeclasses -o yaml | nodelint check -
 

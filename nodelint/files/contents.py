@@ -10,6 +10,8 @@ from nodelint.files.safe_read import error_reason
 from nodelint.text.keywords import bytes_hold_keyword
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from nodelint.text import Source
 
 
@@ -21,6 +23,8 @@ _BEFORE_A_KEY = b"\xef\xbb\xbf{ \t\r\n"
 _LARGEST = 64 << 20
 _AT_MOST = "only files named `.yaml` or `.yml` are read at this size"
 _CHUNK = 1 << 16
+_GROUP = 1 << 14
+"""The bytes of files that are searched together."""
 _FOR_READING = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 
 
@@ -80,6 +84,27 @@ def _read_on(path: str, handle: int, chunks: list[bytes], unreadable: list[tuple
     if size <= _LARGEST:
         file_contents.keep(path, data)
     return data
+
+
+def join_contents(
+    contents: Iterable[tuple[str, bytes | Source | None]], largest: int = _LARGEST
+) -> Iterator[tuple[list[tuple[str, bytes]], bytes]]:
+    """Yield groups of files with their contents, and the joined contents of each group, for searches of many files.
+
+    Most words are in few files: a group without a word saves a search of each file. Larger files are left out.
+    """
+    group: list[tuple[str, bytes]] = []
+    size = 0
+    for path, data in contents:
+        if data.__class__ is not bytes or len(data) > largest:
+            continue
+        group.append((path, data))
+        size += len(data)
+        if size >= _GROUP:
+            yield group, b"\n".join([data for _, data in group])
+            group, size = [], 0
+    if group:
+        yield group, b"\n".join([data for _, data in group])
 
 
 def concerns_karpenter(data: bytes) -> bool:

@@ -6,9 +6,8 @@ import os
 
 from nodelint.base.budget import RUN
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.files.contents import concerns_karpenter, display_path, explain_packed, read_content
+from nodelint.files.contents import concerns_karpenter, display_path, explain_packed, join_contents, read_content
 from nodelint.files.file_keywords import (
-    CONTROLLERS,
     FileKeywords,
     find_buffers,
     holds_any,
@@ -30,6 +29,9 @@ if TYPE_CHECKING:
     from nodelint.forms.registry import FormRow, FormTable
     from nodelint.text import Source
 
+
+_CONTROLLERS = (b"toolkit.fluxcd.io", b"argoproj.io/")
+"""A file with an object that applies a folder or installs a chart of the repository contains one of these."""
 
 _HIGHEST = 6
 """The most folders between a file and the chart, kustomization or module that reads it."""
@@ -107,14 +109,15 @@ def _list_needed(found: Discovery, exclude: Excluded, include: Globs, block: _Bl
         block.sort_in()
 
 
-def _list_related(found: Discovery, exclude: Excluded, include: Globs) -> Iterable[str]:
-    """Return the files elsewhere in the repository that use the requested ones, or that these use."""
+def _list_related(found: Discovery, exclude: Excluded, include: Globs) -> Iterator[str]:
+    """Yield the files elsewhere in the repository that use the requested ones, or that these use."""
     top = _find_whole(found)
-    if top is None or not any(map(may_be_related, found.seen)):
-        return ()
-    from nodelint.files.related import list_related
+    # Values of modules are not in `seen` if a folder was requested: they hold no objects.
+    requested = [*found.seen, *(path for path in found.glanced if path.endswith(TABLE.module_inputs))]
+    if top is not None and any(map(may_be_related, requested)):
+        from nodelint.files.related import list_related
 
-    return list_related(top, found, exclude, include)
+        yield from list_related(top, requested, found, exclude, include)
 
 
 def _find_whole(found: Discovery) -> str | None:
@@ -294,6 +297,8 @@ class _Block:
             found.installing += [file for file, data in files if keywords.may_install_charts(file, data)]
         if keywords.applies:
             found.applying += [file for file, data in files if keywords.may_change_overlays(data)]
+        if keywords.patches:
+            found.patching += [file for file, data in files if keywords.may_patch(data)]
         if keywords.buffers:
             found.buffers += [file for file, data in files if keywords.may_hold_buffers(data)]
         if keywords.node_group_parts:
@@ -343,7 +348,7 @@ def _take_file(file: str, path: str, block: _Block, on_file: Callable[[int], Non
     found = block.found
     if found.glanced and file in found.glanced and file != os.path.normpath(path):
         block.sort_in()
-        _read_for_release(file, found)
+        _read_for_releases([file], found)
         return
     if file in found.seen:
         return
@@ -383,9 +388,11 @@ def stating(found: Discovery, exclude: Excluded = READ_ALL) -> list[Source]:
     seen = {os.path.abspath(path) for path in (*found.seen, *found.glanced)} if roots else set()
     more = Discovery()
     for root in roots:
-        for file in list_files(os.path.relpath(root), exclude, NOTHING, more):
-            if os.path.abspath(file) not in seen:
-                _read_for_release(file, more)
+        around = found.around.get((root, exclude.key))
+        if around is None:
+            listed = list_files(os.path.relpath(root), exclude, NOTHING, more)
+            around = {os.path.abspath(file): file for file in listed}
+        _read_for_releases([file for path, file in around.items() if path not in seen], more)
     found.deploying = more.deploying
     return [*found.stating, *more.stating]
 
@@ -394,23 +401,29 @@ def list_release_files(exclude: Excluded = READ_ALL) -> list[Source]:
     """Return the files of the repository around the working folder that may state a release. Empty outside of one."""
     root = repository(os.getcwd())
     found = Discovery()
-    for file in list_files(os.path.relpath(root), exclude, NOTHING, found) if root is not None else ():
-        _read_for_release(file, found)
+    if root is not None:
+        _read_for_releases(list_files(os.path.relpath(root), exclude, NOTHING, found), found)
     return found.stating
 
 
-def _read_for_release(file: str, found: Discovery) -> None:
-    if any(source.path == display_path(file) for source in found.stating):
-        return
-    data = read_content(file, [])
-    if not isinstance(data, bytes):
-        return
-    if holds_any(data, CONTROLLERS):
-        found.deploying.append(file)
-    if may_state(file, data, concerns_karpenter(data)):
+def _read_for_releases(files: Iterable[str], found: Discovery) -> None:
+    """Read the files that may state a release. Files that cannot be read are skipped."""
+    for group, joined in join_contents((file, read_content(file, [])) for file in files):
+        keywords = FileKeywords(joined, "\n".join([file for file, _ in group]))
+        if holds_any(joined, _CONTROLLERS):
+            found.deploying += [file for file, data in group if holds_any(data, _CONTROLLERS)]
+        if keywords.may_be_stated or bytes_hold_keyword(joined) or joined.find(b"\0") >= 0:
+            for file, data in group:
+                if keywords.may_state(file, data, concerns_karpenter(data)):
+                    _take_stating(file, data, found)
+
+
+def _take_stating(file: str, data: bytes, found: Discovery) -> None:
+    path = display_path(file)
+    if all(source.path != path for source in found.stating):
         from nodelint.text import Source
 
-        found.stating.append(Source.from_bytes(display_path(file), data))
+        found.stating.append(Source.from_bytes(path, data))
 
 
 def context(read: Discovery, exclude: Excluded = READ_ALL, include: Globs = NOTHING) -> list[Source]:

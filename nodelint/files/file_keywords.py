@@ -6,6 +6,7 @@ import os
 
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.contents import read_content
+from nodelint.files.file_kinds import SCRIPTS, TEMPLATES
 from nodelint.forms.registry import TABLE
 from nodelint.text.keywords import bytes_hold_keyword
 
@@ -34,6 +35,7 @@ _WORKLOADS = (
 )
 _CHART_KEY = b"chart:"
 _WORKLOADS_OF_BLOCKS = b'"kubernetes_'
+_PATCHED = b"/spec/"
 _BUFFERS, _BUFFER_GROUP = b"CapacityBuffer", b"autoscaling.x-k8s.io/v"
 # A file that declares nodes of other tools than Karpenter contains one of these. The common parts are searched first.
 NODE_GROUPS = (
@@ -41,9 +43,10 @@ NODE_GROUPS = (
     *(b"argateProfiles", b"fargate_profiles", b"NodegroupName", b"AWSManagedMachinePool", b"AWS::EKS::Nodegroup"),
 )
 NODE_GROUP_PARTS = (b"roup", b"argate", b"MachinePool")
-CONTROLLERS = (b"toolkit.fluxcd.io", b"argoproj.io/")
-"""A file with an object that applies a folder or installs a chart of the repository contains one of these."""
-_USES_OTHERS = (".tf", ".tofu", ".tf.json", ".hcl", ".tfvars", ".tpl")
+OBJECTS_WITH_VALUES = (
+    *(b"kind: ConfigMap", b"kind: Secret", b'"ConfigMap"', b'"Secret"', b"configMapGenerator", b"secretGenerator"),
+)
+"""A file with an object that may hold values for others contains one of these."""
 # These are below the key `settings` of the chart, also if a value is set by its path.
 _ABOVE_SETTINGS, _SETTINGS = (
     b"settings",
@@ -74,6 +77,8 @@ class FileKeywords:
         self.alone = find_keywords(block, _STATES_ALONE)
         self.settings = find_keywords(block, _SETTINGS) if block.find(_ABOVE_SETTINGS) >= 0 else ()
         self.buffers = block.find(_BUFFERS) >= 0
+        self.patches = block.find(_PATCHED) >= 0
+        """Whether a file may patch the spec of an object by path."""
         self.node_group_parts = find_keywords(block, NODE_GROUP_PARTS)
         self.may_be_stated = bool(self.alone or self.settings) or find_keywords(names, TABLE.stating_in_names) != ()
         """Whether a file that does not name Karpenter may state a release."""
@@ -93,6 +98,10 @@ class FileKeywords:
         # In a values file that does not name Karpenter, these keys are sufficient.
         keywords = _STATES if ours else self.settings
         return bool(keywords) and holds_any(data, keywords)
+
+    def may_patch(self, data: bytes) -> bool:
+        """Return whether a file may have a JSON6902 patch of the spec of an object."""
+        return self.patches and data.find(_PATCHED) >= 0
 
     def may_hold_buffers(self, data: bytes) -> bool:
         """Return whether a file may hold CapacityBuffers."""
@@ -154,11 +163,13 @@ def find_buffers(data: bytes) -> str | None:
 
 def may_be_related(path: str) -> bool:
     """Return whether a file may be rendered together with files of other folders."""
-    if path.endswith((*_USES_OTHERS, *TABLE.templates)) or os.path.basename(path) in TABLE.names:
+    if path.endswith((*TABLE.related, *TEMPLATES)) or os.path.basename(path) in TABLE.names:
         return True
-    data = read_content(path, []) if path.endswith((".yaml", ".yml")) else None
+    data = read_content(path, []) if path.endswith((".yaml", ".yml", *SCRIPTS)) else None
     if not isinstance(data, bytes):
         return False
+    if path.endswith(SCRIPTS):
+        return holds_any(data, TABLE.script_words)
     if data.find(b"apiVersion") < 0 and data.find(b"kind:") < 0:
         return True  # values
-    return bytes_hold_keyword(data) or holds_any(data, CONTROLLERS)
+    return bytes_hold_keyword(data) or holds_any(data, (*TABLE.controllers, *OBJECTS_WITH_VALUES))

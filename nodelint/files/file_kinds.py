@@ -16,11 +16,12 @@ TEMPLATES = (
 )
 _TAKEN = YAML_ENDINGS + TEMPLATES
 # Files without manifests that may state which release of Karpenter or Kubernetes runs.
-_STATING = (
+_STATING = (".env", ".envrc", ".toml", ".conf", ".ini", ".cfg")
+SCRIPTS = (
     *(".sh", ".bash", ".mk", "Makefile", "justfile", "Justfile"),
     *("Tiltfile", "Earthfile", "Jenkinsfile", "Dockerfile", "Containerfile"),
-    *(".env", ".envrc", ".toml", ".conf", ".ini", ".cfg"),
 )
+"""Endings of files with commands. They may state a release, too."""
 SET_ASIDE = tuple(f".{kind}.{word}" for kind in ("yaml", "yml") for word in ASIDE)
 """Endings of disabled manifests, which no tool applies. `TABLE.aside` has those of forms."""
 # Texts and programs that may hold manifests. They are read only if requested, or not at all.
@@ -65,7 +66,7 @@ def purpose_of(path: str, include: Globs) -> int:
         return READ
     if include and include.match(path):
         return READ
-    if path.endswith(_STATING) or is_readme(path):
+    if path.endswith(SCRIPTS) or path.endswith(_STATING) or is_readme(path):
         return GLANCE
     if path.endswith(TABLE.glanced) and not path.endswith(TABLE.not_glanced):
         return GLANCE

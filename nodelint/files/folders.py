@@ -29,6 +29,8 @@ class Discovery:
     - `glanced`: paths of files that were read only for the releases that they may state.
     - `unread`: paths of texts and programs in folders that may hold manifests, but were not opened.
     - `late`: the number of files that were not opened before the deadline.
+    - `around`: by a folder of which a part was requested, and what was left out, all files below it by absolute path.
+    - `unsearched`: the number of files that were searched for paths, if there are more. Else 0.
     - `named`: files that were requested by path; `values`: the files of `--values`, in order.
     - `read_with`: files that are read only because a requested file needs them.
     - `folders`: the requested folders; `hidden`: hidden folders in them, which are skipped.
@@ -40,6 +42,7 @@ class Discovery:
     - `installing`: paths of files that may install a chart with values.
     - `applying`: paths of files that may change the objects of a folder.
     - `deploying`: paths of files of both kinds in the rest of the repository, once it was searched for releases.
+    - `patching`: paths of files that may patch the spec of an object by path.
     """
 
     def __init__(self) -> None:
@@ -55,6 +58,8 @@ class Discovery:
         self.sources: list[Source] = []
         self.unreadable: list[tuple[str, str]] = []
         self.late = 0
+        self.around: dict[tuple[str, tuple[object, ...]], dict[str, str]] = {}
+        self.unsearched = 0
         self.files = 0
         self.stdin: bytes | None = None
         self.stdin_path = "-"
@@ -66,6 +71,7 @@ class Discovery:
         self.node_groups: list[str] = []
         self.applying: list[str] = []
         self.deploying: list[str] = []
+        self.patching: list[str] = []
 
 
 def list_files(path: str, exclude: Excluded, include: Globs, found: Discovery) -> Iterator[str]:

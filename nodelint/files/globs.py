@@ -67,6 +67,8 @@ class Excluded(Globs):
     ) -> None:
         super().__init__(patterns, root, seen_as)
         self.gitignore = gitignore
+        self.key = (self._patterns, root, seen_as, gitignore)
+        """What is equal for two that exclude the same paths."""
 
 
 NOTHING = Globs(())

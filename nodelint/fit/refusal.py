@@ -58,7 +58,7 @@ class PoolRefusal(NamedTuple):
         if self.reason == "taint" and taint:
             return f"the taint {short(taint, 50)} is not tolerated"
         text = self.message.removeprefix("incompatible requirements, ").partition(", resources=")[0]
-        return short(text, 70)
+        return short(text.replace("the scheduling requirements", "the requirements"), 70)
 
     @property
     def explanation(self) -> Explanation | None:

@@ -182,6 +182,12 @@ class Form(Protocol):
     def find_including_templates(self, sources: Sequence[Source], seen: Collection[str]) -> Iterable[Source]:
         """Yield the templates that include a named template of a source, but do not name Karpenter themselves."""
 
+    def find_given_texts(self, seen: Collection[str], installing: Collection[str]) -> Callable[[str], str | None]:
+        """Return a function that returns the texts which may contain values of a template, and None if it cannot.
+
+        `seen` are the requested files, and those of `installing` may install a chart.
+        """
+
     def list_related_folders(self, path: str, text: str, top: str | None) -> Iterator[str]:
         """Yield the folders whose files may be rendered together with a file of the form. `top` is the repository."""
 

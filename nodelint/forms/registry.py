@@ -19,6 +19,34 @@ ASIDE = ("backup", "bak", "disabled", "off", "old", "orig")
 """Words after the name of a file that somebody has disabled."""
 
 
+class PathsInTexts:
+    """How files of a form name other files.
+
+    - `endings`: endings of files in its own language with such paths; `words`: words in YAML files with them;
+      `script_words`: words in scripts with them.
+    - `keys`: keys whose values are paths; `from_top`: whether paths in YAML are first relative to the top.
+    - `module`: endings of files of which those in a folder are used together; `module_inputs`: those next to them.
+    - `chosen`: part of the names of files next to `FormRow.heads` that are used only where they are named.
+    - `object_words`: words in a file that names objects with values by their names.
+    """
+
+    def __init__(
+        self,
+        endings: tuple[str, ...] = (),
+        words: tuple[bytes, ...] = (),
+        script_words: tuple[bytes, ...] = (),
+        keys: tuple[str, ...] = (),
+        from_top: bool = False,
+        module: tuple[str, ...] = (),
+        module_inputs: tuple[str, ...] = (),
+        chosen: str = "",
+        object_words: tuple[bytes, ...] = (),
+    ) -> None:
+        self.endings, self.words, self.script_words, self.keys = endings, words, script_words, keys
+        self.from_top, self.chosen, self.object_words = from_top, chosen, object_words
+        self.module, self.module_inputs = module, module_inputs
+
+
 class FormRow:
     """The data about a form that is known before it is loaded. `module` is its package.
 
@@ -62,6 +90,8 @@ class FormRow:
     - `pods`: a pattern of code that creates pods.
     - `values_keys`: words; whatever installs a chart, with values or by the path of its folder, has one of them.
 
+    `paths`: how its files name others.
+
     Words for users:
 
     - `style`: how reports name the form.
@@ -101,6 +131,7 @@ class FormRow:
         pods: str = "",
         state_marks: tuple[bytes, ...] = (),
         values_keys: tuple[bytes, ...] = (),
+        paths: PathsInTexts | None = None,
         style: str = "",
         guide: tuple[str, str] | None = None,
     ) -> None:
@@ -114,7 +145,7 @@ class FormRow:
         self.installing_words, self.commands = installing_words, commands
         self.stating, self.stating_words, self.states = stating, stating_words, states
         self.uses, self.pods, self.state_marks, self.values_keys = uses, pods, state_marks, values_keys
-        self.style, self.guide = style, guide
+        self.style, self.guide, self.paths = style, guide, paths or PathsInTexts()
         self.language = (*endings, *stating, *[f"{ending}.json" for ending in inputs])
 
     def may_install(self, path: str, text: str) -> bool:
@@ -206,6 +237,17 @@ class FormTable:
         self.pods = tuple([row.pods for row in rows if row.pods])
         self.state_marks = tuple([mark for row in rows for mark in row.state_marks])
         self.values_keys = tuple([key for row in rows for key in row.values_keys])
+        paths = [row.paths for row in rows]
+        self.naming = _join([path.endings for path in paths])
+        self.controllers = tuple([word for path in paths if path.from_top for word in path.words])
+        self.naming_words = tuple([word for path in paths for word in path.words])
+        self.script_words = tuple([word for path in paths for word in path.script_words])
+        self.object_words = tuple([word for path in paths for word in path.object_words])
+        self.path_keys = tuple(dict.fromkeys(_join([path.keys for path in paths])))
+        self.module = _join([path.module for path in paths])
+        self.module_inputs = _join([path.module_inputs for path in paths])
+        self.chosen = tuple([path.chosen for path in paths if path.chosen])
+        self.related = (*self.naming, *self.module_inputs, *self.templates)
 
     def is_part(self, path: str) -> bool | None:
         """Return whether the objects of a file are parts of other objects. None if a form cannot tell."""
@@ -281,6 +323,7 @@ def _join(parts: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
 KUSTOMIZE = FormRow(
     "kustomize",
     names=("kustomization.yaml", "kustomization.yml", "Kustomization"),
+    paths=PathsInTexts(keys=("path",)),
     answers=("ApplyFolder",),
     style="Kustomize",
     installs=("helmCharts",),
@@ -288,9 +331,15 @@ KUSTOMIZE = FormRow(
 )
 FLUX = FormRow(
     "flux",
-    words=("kustomize.toolkit.fluxcd.io",),
+    words=("kustomize.toolkit.fluxcd.io", "helm.toolkit.fluxcd.io"),
     installs=("helm.toolkit.fluxcd.io/",),
     applies=(b"kustomize.toolkit.fluxcd.io",),
+    paths=PathsInTexts(
+        words=(b"toolkit.fluxcd.io",),
+        keys=("path", "chart"),
+        from_top=True,
+        object_words=(b"valuesFrom", b"substituteFrom"),
+    ),
     kinds=("HelmRelease",),
     style="values of Flux HelmReleases",
     guide=("Flux", "docs/ci/flux.md"),
@@ -302,12 +351,18 @@ ARGOCD = FormRow(
     installs=("argoproj.io/",),
     applies=(b"kustomize:", b"argoproj.io/"),
     values_keys=(b"path:",),
+    paths=PathsInTexts(words=(b"argoproj.io/",), keys=("path", "chart"), from_top=True),
     kinds=("Application", "ApplicationSet"),
     style="values of Argo CD Applications",
     guide=("Argo CD", "docs/ci/argo-cd.md"),
     installing_words=("Application",),
 )
-HELMFILE = FormRow("helmfile", installing_name="helmfile", installing_words=("releases:",))
+HELMFILE = FormRow(
+    "helmfile",
+    installing_name="helmfile",
+    installing_words=("releases:",),
+    paths=PathsInTexts(words=(b"releases:",), keys=("chart",)),
+)
 HELM = FormRow(
     "helm",
     fills=True,
@@ -325,6 +380,7 @@ HELM = FormRow(
     uses=("chart", "dependencies"),
     state_marks=(b"helm.sh/chart",),
     values_keys=(b"helm",),
+    paths=PathsInTexts(script_words=(b"helm ",), chosen="values"),
     style="a Helm chart",
 )
 TERRAFORM = FormRow(
@@ -343,6 +399,13 @@ TERRAFORM = FormRow(
     styles=("hcl", "hcl-blocks"),
     answers=("FillTemplate",),
     installing_words=("helm_release", "enable_karpenter", "argocd_application"),
+    paths=PathsInTexts(
+        endings=(".tf", ".tofu", ".tf.json", ".tofu.json", ".hcl"),
+        script_words=(b"-var-file",),
+        keys=("source", "chart"),
+        module=(".tf", ".tofu", ".tf.json", ".tofu.json"),
+        module_inputs=(".tfvars",),
+    ),
     stating=(".tf", ".tofu", ".tfvars", ".hcl", ".tf.json", ".tofu.json"),
     stating_words=(b"_version", b"-version", b"aws_eks_cluster", b"charts.karpenter.sh"),
     uses=("module", "helm_release", "terraform {"),

@@ -97,6 +97,10 @@ class FillTemplate(NamedTuple):
     variables: Mapping[str, Node]
 
 
+IS_ALWAYS = "is always"
+"""In the reason why a block has no instance: no value outside of the files can give it one."""
+
+
 class BlockAddress(NamedTuple):
     """The origin of objects: the absolute path of a file, and the type and name of a block (empty for a file)."""
 

@@ -14,7 +14,7 @@ from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.gate import gate
 from nodelint.forms.registry import TABLE
 from nodelint.model.gap import FilePlace, Gap
-from nodelint.text.limits import LeftOutNotes, note_left_out
+from nodelint.text.limits import LeftOutNotes, note_left_out, note_limit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -283,6 +283,8 @@ def _note_unread(found: Discovery, inventory: Inventory) -> None:
     if found.late:
         number = f"{found.late:,} file{'s' if found.late > 1 else ''}"
         note_left_out(os.path.relpath([*found.folders, os.curdir][0]), f"{number} not read: {RUN.late_reason}")
+    if found.unsearched:
+        note_limit(os.curdir, found.unsearched, "files below this folder, searched for paths of these files", 0)
     languages = [
         row for row in TABLE.rows if row.endings and any(s.path.endswith(row.endings) for s in found.sources)
     ]

@@ -171,9 +171,14 @@ def place_in(
 ) -> Span | None:
     """Return the span of a setting in a file: its node, or the installation if no judged file has the node.
 
-    None if the span is in another file. A rendered manifest has the path of its source file and other offsets.
+    None if the span is in another file. A rendered manifest has the path of its source file and other offsets. The
+    file with the installation also has the settings in files without a word of the controller, such as a `.tfvars`.
     """
     is_shown = node is not None and node.source.path in _shown_paths(source, files)
+    if node is not None and not is_shown and install.at.source.path == source.path:
+        file = next((file for file in files if file.path == node.source.path), None)
+        if file is not None and file.text == node.source.text:
+            return Span(file, node.start, node.end)
     at = node if node is not None and is_shown else install.at
     if at.source.path != source.path or at.source.text != source.text:
         return None

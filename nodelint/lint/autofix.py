@@ -9,8 +9,9 @@ from nodelint.base.budget import RUN
 from nodelint.base.tuples import NamedTuple
 from nodelint.edits import apply
 from nodelint.lint.broken_fixes import choose_compatible, edits_by_source, find_broken, make_edits, mark_fix
+from nodelint.lint.chosen_edits import ChosenEdits
 from nodelint.lint.engine import LintRequest, Report, lint
-from nodelint.lint.fix_trials import Name, key_of_finding
+from nodelint.lint.fix_trials import Name, count_reported, key_of_finding
 from nodelint.lint.proven_fixes import Prover
 from nodelint.lint.results import Result
 from nodelint.text import Source, reread
@@ -46,8 +47,11 @@ def fix(
     judge: Judge | None = None,
     report: Report | None = None,
     prove: Prover | None = None,
+    chosen_edits: ChosenEdits | None = None,
 ) -> Fixed:
     """Apply fixes until nothing changes. With `unsafe`, unsafe fixes follow after all safe ones.
+
+    With `chosen_edits`, only these fixes and suggestions are applied; ChoiceError is raised if there are none.
 
     A fix is applied completely or not at all. It is refused if the new text does not parse, or if it breaks the
     schema and the old text did not. `judge` replaces `lint`. `report` is the report on `sources`, if it was made
@@ -55,7 +59,7 @@ def fix(
     """
     judge = judge or lint
     report = report or judge(sources, request)
-    fixing = _Fixing(sources, prove(sources, report) if prove is not None else report)
+    fixing = _Fixing(sources, prove(sources, report) if prove is not None else report, prove, chosen_edits)
     for _ in range(_ROUNDS * (1 + unsafe)):
         chosen = fixing.choose()
         if not chosen and unsafe and not fixing.unsafe:
@@ -71,10 +75,11 @@ def fix(
             break  # what these fixes make was not judged
         harmed = prove.list_harmed(fixing.report, new, then, fixing.unsafe) if prove is not None else ()
         if harmed:
-            fixing.part(harmed)
+            fixing.part(harmed, then)
         elif not fixing.refuse_idle(then):
             fixing.take(new, prove(new, then) if prove is not None else then)
-    return Fixed(tuple(fixing.sources), fixing.report, tuple(fixing.applied), tuple(fixing.refused.values()))
+    refused = (*fixing.refused.values(), *(chosen_edits.left if chosen_edits is not None else ()))
+    return Fixed(tuple(fixing.sources), fixing.report, tuple(fixing.applied), refused)
 
 
 _Refused = dict[tuple[str, str, str], tuple[Result, str]]
@@ -83,9 +88,13 @@ _Refused = dict[tuple[str, str, str], tuple[Result, str]]
 class _Fixing:
     """The state of a fix run: the files, the applied fixes and the refused fixes."""
 
-    def __init__(self, sources: Sequence[Source], report: Report) -> None:
+    def __init__(
+        self, sources: Sequence[Source], report: Report, prove: Prover | None, chosen_edits: ChosenEdits | None
+    ) -> None:
         self.sources = list(sources)
         self.report = report
+        self._prove = prove
+        self._chosen_edits = chosen_edits
         self.applied: list[Result] = []
         self.refused: _Refused = {}
         self.unsafe = False  # whether unsafe fixes are chosen as well
@@ -94,16 +103,24 @@ class _Fixing:
         self._states: dict[tuple[str, ...], tuple[list[Source], Report, int]] = {}
         self._most: int | None = None  # of fixes in a round: fewer, where all that hold do not do so together
         self._held_back: set[tuple[str, str, str]] = set()  # until others are written
+        self._results: Sequence[Result] = ()
         self._chosen: list[Result] = []
 
     def choose(self) -> list[Result]:
         """Return the fixes of the next round; empty at the end."""
-        chosen = choose_compatible(self.report.results, self.sources, self.unsafe, self.refused)
+        results = self._results = self._list_results()
+        chosen = choose_compatible(results, self.sources, self.unsafe, self.refused)
         if not chosen and self._again:
             self._again = False
             self.refused = dict(self._undone)
-            chosen = choose_compatible(self.report.results, self.sources, self.unsafe, self.refused)
+            chosen = choose_compatible(results, self.sources, self.unsafe, self.refused)
         return chosen
+
+    def _list_results(self) -> Sequence[Result]:
+        """Return the findings that are fixed: all of the report, or those that the user chose."""
+        if self._chosen_edits is None:
+            return self.report.results
+        return self._chosen_edits.pick(self.report.results, self._prove.effects if self._prove is not None else {})
 
     def make(self, chosen: Sequence[Result], request: LintRequest) -> list[Source] | None:
         """Return the files with these fixes, without the fixes that would break a file.
@@ -132,13 +149,17 @@ class _Fixing:
         del self.applied[count:]
         return None
 
-    def part(self, harmed: Collection[Name]) -> None:
+    def part(self, harmed: Collection[Name], then: Report) -> None:
         """Try fewer fixes in the next round: those that harm no object, else half of them.
 
-        A single fix that does not work is refused.
+        A single fix that does not work is refused. `then` is the report on the files with the fixes.
         """
         if len(self._chosen) == 1:
-            self.refused[mark_fix(self._chosen[0])] = self._chosen[0], _TOGETHER
+            caused = _describe_harm(self.report, then, harmed)
+            self.refused[mark_fix(self._chosen[0])] = (
+                self._chosen[0],
+                f"it would cause {caused}" if caused else _TOGETHER,
+            )
         held_back = {mark_fix(result) for result in self._chosen if key_of_finding(result)[1] in harmed}
         if any(mark_fix(result) not in held_back for result in self._chosen) and held_back:
             self._held_back |= held_back
@@ -157,13 +178,21 @@ class _Fixing:
         # Objects that change together carry the same edits: what mends one mends the other.
         done = {tuple(r.finding.edits) for r in self._chosen}
         taken = {id(r) for r in self._chosen}
-        self.applied += [r for r in self.report.results if id(r) not in taken and tuple(r.finding.edits) in done]
+        self.applied += [r for r in self._results if id(r) not in taken and tuple(r.finding.edits) in done]
         self.sources, self.report, self._again, self._most = new, report, bool(self.refused), None
         self._held_back.clear()
 
 
 def _texts(sources: Sequence[Source]) -> tuple[str, ...]:
     return tuple(source.text for source in sources)
+
+
+def _describe_harm(before: Report, then: Report, harmed: Collection[Name]) -> str:
+    """Return the first finding that fixes add for the harmed objects. Empty if they add none."""
+    known, now = count_reported(before), count_reported(then)
+    keys = {key for key, count in now.items() if count > known[key] and key[1] in harmed}
+    first = next((result for result in then.places if key_of_finding(result) in keys), None)
+    return f"{first.rule.name}: {first.finding.message}" if first is not None else ""
 
 
 def _find_undone(results: Sequence[Result]) -> dict[tuple[str, str, str], tuple[Result, str]]:

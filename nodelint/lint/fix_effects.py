@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 _NOT_DERIVED = "nodelint cannot tell which running nodes it replaces"
 """The effect of edits with placeholders, and of edits that were tried only together with other edits."""
 
-_ANOTHER_FIX = "nodelint guessed what you meant; no running node is replaced"
+_NODES_STAY = "no running node is replaced"
+_ANOTHER_FIX = f"nodelint guessed what you meant; {_NODES_STAY}"
 """The effect of fixes that replace no node and are unsafe, because they guess which of two fields is wrong."""
 
 _CONVERTED = "Karpenter before 1.0 refuses the result"
@@ -59,6 +60,12 @@ def describe_unsafe_fix(result: Result) -> str:
         return _NOT_DERIVED
     several = len({name for labels in names.values() for name in labels}) > 1
     return "; ".join(f"{_name_objects(names[effect])}: {effect}" if several else effect for effect in names)
+
+
+def describe_chosen_edit(result: Result) -> str:
+    """Return what an edit that the user chose does to running nodes."""
+    effect = describe_unsafe_fix(result)
+    return _NODES_STAY if effect == _ANOTHER_FIX or result.safety == "safe" else effect
 
 
 def _name_objects(labels: Collection[str]) -> str:

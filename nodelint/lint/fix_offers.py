@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.lint.fix_bisection import find_document
@@ -40,6 +40,16 @@ class FixOffer(NamedTuple):
         """Return a message about the object of another offer, with the name of this offer's object."""
         ((_, old),), ((_, new),) = other.names, self.names
         return text.replace(f"`{old}`", f"`{new}`")
+
+
+class EditEffect(NamedTuple):
+    """The effect of edits that were tried alone: the changed objects, before and after, and whether nodes stay."""
+
+    changed: tuple[tuple[Object, Object | None], ...]
+    replaces_no_node: bool
+
+
+Effects = Mapping[tuple[Edit, ...], EditEffect]
 
 
 def list_offers(places: Sequence[Result], sources: Collection[int]) -> list[FixOffer]:
@@ -183,5 +193,5 @@ def attribute_changes(
     return {
         batch[index].edits: tuple((change.old, change.new) for change in changes if change.old is not None)
         for index, changes in found.items()
-        if index not in mixed and batch[index].messages is None
+        if index not in mixed
     }

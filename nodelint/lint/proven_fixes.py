@@ -10,7 +10,16 @@ from nodelint.inventory import Inventory, may_fill
 from nodelint.lint.broken_fixes import EditedTexts, applicable, choose_compatible, find_broken, make_edits
 from nodelint.lint.engine import LintRequest, Report
 from nodelint.lint.fix_causes import Alike, Causes, share_causes
-from nodelint.lint.fix_offers import FixOffer, attribute_changes, batches, find_suspects, list_offers, touches
+from nodelint.lint.fix_offers import (
+    EditEffect,
+    Effects,
+    FixOffer,
+    attribute_changes,
+    batches,
+    find_suspects,
+    list_offers,
+    touches,
+)
 from nodelint.lint.fix_trials import (
     Build,
     ChangedObject,
@@ -72,6 +81,8 @@ class Prover:
         self._inventory: Inventory | None = None
         self._known: list[int] = []
         self.edited = EditedTexts()
+        self.effects: Effects = {}
+        """The effects of the fixes and suggestions of the last report."""
         self.following: set[FindingKey] = set()
         """What follows fixes that are offered all the same: nothing that is as bad as what they put right."""
 
@@ -99,7 +110,11 @@ class Prover:
         if checking:
             report = applicable(sources, report, self.edited, causes.leave_firsts)
         trials = Trials(sources, self._request, inventory, self._build_changed, self.edited)
-        proven = _Run(self, trials, report, report.places).prove(causes) if _offers_any(report) else report
+        proven, self.effects = report, {}
+        if _offers_any(report):
+            run = _Run(self, trials, report, report.places)
+            proven = run.prove(causes)
+            self.effects = run.list_effects()
         self.edited = EditedTexts()
         return proven
 
@@ -202,6 +217,10 @@ class _Run:
         self._note_broken(self._make_report(), {id(edit.source) for offer in lost for edit in offer.edits})
         self._prover.edited.keep_only(keys)
         return self._make_report()
+
+    def list_effects(self) -> Effects:
+        """Return the effects of the edits that were tried."""
+        return {edits: EditEffect(pairs, edits in self._keeping) for edits, pairs in self._changed.items()}
 
     def _make_report(self) -> Report:
         return self._report._replace(results=tuple(once_in_a_run(map(self._proven, self._places))))

@@ -56,7 +56,20 @@ _DEMANDING = re.compile(
     r"|[{,\"][ \t]*\"?(?:nodeSelector|affinity|topologySpreadConstraints|runtimeClassName|resourceClaims|nodeName)\b"
     r"|topologyKey|olumeClaim|PersistentVolume|StorageClass|volume_claim|hostPort|host_port|hostNetwork|host_network|node_selector|node_affinity"
     r"|affinity {|topology_spread|runtime_class"
+    # HCL, and a value that is set by its path
+    r"|\b(?:nodeSelector|affinity|nodeAffinity|podAffinity|podAntiAffinity|topologySpreadConstraints|runtimeClassName"
+    r"|resourceClaims|nodeName|overhead)(?:\"?[ \t]*=[ \t]*(?!null\b|\{[ \t]*\}|\[[ \t]*\]|\"\")[^\s]|\.[\w\\])"
 )
+_FILLED = re.compile(
+    r"\b(nodeSelector|affinity|nodeAffinity|podAffinity|podAntiAffinity|topologySpreadConstraints|runtimeClassName"
+    r"|resourceClaims|nodeName|overhead|resources)[\"']?:\s*(?:\{\{-?\s*(?:with|if|range)\b[^{}]*\}\}\s*)?\{\{"
+    r"|\b(cpu|memory)[\"']?:[ \t]*[\"']?\{\{"
+)
+"""A field of a pod that template code fills."""
+_OPEN_AMOUNT = re.compile(
+    r"""\b(?:cpu|memory|replicas)["']?[ \t]*[:=][ \t]*["']?(?:\$|(?:var|local|each|module|data)\.|[a-z_]+\()"""
+)
+"""An amount that a variable or an expression fills."""
 _OTHER_WORDS = ("hugepages-", "ephemeral-storage")
 _OTHER_RESOURCES = re.compile(
     # behind the colon of a key is a blank, a quote before it; the tag of an image has neither
@@ -71,9 +84,24 @@ def requests_little(text: str, daemons: dict[str, int]) -> bool:
     written = _NOT_WRITTEN.sub("", text) if "{{" in text or " #" in text else text
     if holds_any(written, _DEMANDING_PARTS) and _DEMANDING.search(written) is not None:
         return False
-    if holds_any(written, _OTHER_WORDS) or _OTHER_RESOURCES.search(written) is not None:
+    if "{{" in text and _takes_other_names(text):
+        return False
+    if (
+        _OPEN_AMOUNT.search(written) is not None
+        or holds_any(written, _OTHER_WORDS)
+        or _OTHER_RESOURCES.search(written) is not None
+    ):
         return False
     return _are_little(tuple(_AMOUNTS.findall(written)), daemons["cpu"], daemons["memory"])
+
+
+def _takes_other_names(template: str) -> bool:
+    """Return whether a template fills a field that matters from a value whose key has another name.
+
+    A field that is filled from a value of its own name is found by this name in the values.
+    """
+    names = (match[1] or match[2] for match in _FILLED.finditer(template))
+    return any(re.search(rf"\.\s*{name}\b", template) is None for name in set(names))
 
 
 @cache

@@ -9,7 +9,7 @@ from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.safe_read import is_below, is_inside, repository
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from nodelint.files.folders import Discovery
     from nodelint.lint.engine import Selection
@@ -129,7 +129,7 @@ def _selecting_texts(
 
     known = {source.path: source for source in found.sources}
     buffers = set(found.buffers)
-    of_charts: dict[str, bool] = {}
+    values = _ValuesOfTemplates(found)
     passed_over: dict[str, str] = {}
     for path in dict.fromkeys((*found.workloads, *found.buffers)):
         source = known.get(path.replace(os.sep, "/"))
@@ -139,21 +139,23 @@ def _selecting_texts(
         text = source.text if source is not None else _text_of(path, found)
         if re.search(PATTERN, text) is None or (source is not None and not source.whole):
             continue
-        meant = bool(keys) and (_is_selecting(text, keys) or _is_filled_with(path, keys, of_charts))
+        meant = bool(keys) and (_is_selecting(text, keys) or values.may_hold(path, keys))
         if source is not None or whole or meant:
             yield path, text
         elif demanding:
             passed_over[path] = text
-    yield from _demanding_texts(passed_over, known.values())
+    yield from _demanding_texts(passed_over, known.values(), values)
 
 
 def _is_selecting(text: str, keys: Sequence[bytes]) -> bool:
     return any(key.decode() in text for key in keys) and any(mark in text for mark in _SELECTING)
 
 
-def _demanding_texts(texts: Mapping[str, str], sources: Iterable[Source]) -> Iterator[tuple[str, str]]:
+def _demanding_texts(
+    texts: Mapping[str, str], sources: Iterable[Source], values: _ValuesOfTemplates
+) -> Iterator[tuple[str, str]]:
     """Yield path and text of each file that has a DaemonSet, or whose pods request more than `requests_little`
-    allows.
+    allows. A template counts with its values.
     """
     from nodelint.lint.undemanding_pods import add_amounts, requests_little
 
@@ -161,15 +163,35 @@ def _demanding_texts(texts: Mapping[str, str], sources: Iterable[Source]) -> Ite
     yield from with_daemons.items()
     of_daemons = "\n".join([*with_daemons.values(), *(s.text for s in sources if _has_daemons(s.text))])
     taken = add_amounts(of_daemons)
-    values: dict[str, str] = {}
     for path, text in texts.items():
         if path in with_daemons:
             continue
-        folder, inside, _ = path.replace(os.sep, "/").rpartition("/templates/")
-        if inside and folder not in values:
-            values[folder] = _text_with(f"{folder}/values.yaml", None)
-        if not requests_little(f"{text}\n{values[folder]}" if inside else text, taken):
+        given = values.find(path)
+        if given is None or not requests_little(f"{text}\n{given}" if given else text, taken):
             yield path, text
+
+
+class _ValuesOfTemplates:
+    """The texts of a run that may contain the values of templates with workloads."""
+
+    def __init__(self, found: Discovery) -> None:
+        self._found = found
+        self._finders: list[Callable[[str], str | None]] | None = None
+
+    def find(self, path: str) -> str | None:
+        """Return the texts that may contain values of a template; empty for other files. None if not known."""
+        if self._finders is None:
+            from nodelint.forms.registry import TABLE
+
+            rows = [row.load() for row in TABLE.rows if row.folders]
+            self._finders = [form.find_given_texts(self._found.seen, self._found.installing) for form in rows]
+        texts = [find(path) for find in self._finders]
+        return None if None in texts else "".join(filter(None, texts))
+
+    def may_hold(self, path: str, keys: Sequence[bytes]) -> bool:
+        """Return whether the values of a template may contain one of the keys."""
+        given = self.find(path)
+        return given is None or any(key.decode() in given for key in keys)
 
 
 def _has_daemons(text: str) -> bool:
@@ -177,42 +199,38 @@ def _has_daemons(text: str) -> bool:
 
 
 def _texts_of_bases(found: Discovery, selecting: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield path and text of files below overlays with an object that one of the patches may change (same name).
+    """Yield path and text of files below overlays with an object that one of the patches may change.
 
-    The base and the overlay together decide where pods are scheduled.
+    A patch with a name changes objects of that name; a patch by path may change any object. The base and the overlay
+    together decide where pods are scheduled.
     """
     from nodelint.forms.registry import TABLE
     from nodelint.model.cluster_objects import PATTERN
 
-    if not selecting:
-        return
     folders = {os.path.dirname(path) for path in found.seen if os.path.basename(path) in TABLE.names}
-    if not folders:
+    any_name = any(_patches_pods(path) for path in (*found.patching, *found.applying))
+    if not any_name and (not selecting or not folders):
         return
     names = {name.encode() for text in selecting.values() for name in re.findall(_NAME, text)}
     known = {source.path for source in found.sources}
     for path in found.workloads:
-        below = any(is_below(path, folder) for folder in folders)
+        below = any_name or any(is_below(path, folder) for folder in folders)
         if path not in selecting and path.replace(os.sep, "/") not in known and below:
-            text = _text_with(path, sorted(names))
+            text = _text_with(path, None if any_name else sorted(names))
             if re.search(PATTERN, text) is not None:
                 yield path, text
 
 
+def _patches_pods(path: str) -> bool:
+    """Return whether a file may patch what decides where pods are scheduled, without the name of an object."""
+    text = _text_with(path, None)
+    return ("patch" in text and _PATCHED.search(text) is not None) or _PATCHED_BY_PATH.search(text) is not None
+
+
+_OF_PODS = r"nodeSelector|affinity|topologySpreadConstraints|runtimeClassName|nodeName|overhead|tolerations|resources"
+_PATCHED_BY_PATH = re.compile(rf"/(?:spec|containers/[0-9]+)(?:/(?:{_OF_PODS})\b|[\"']?[ \t]*$)", re.MULTILINE)
+_PATCHED = re.compile(rf"(?m)^[ \t]{{4,}}[\"']?(?:{_OF_PODS})[\"']?:")
 _NAME = r"""\bname["']?[ \t]*:[ \t]*["']?([\w.-]+)"""
-
-
-def _is_filled_with(path: str, keys: Sequence[bytes], of_charts: dict[str, bool]) -> bool:
-    """Return whether a file is a template of a chart whose values.yaml has one of the keys.
-
-    The result is cached in `of_charts`.
-    """
-    folder, inside, _ = path.replace(os.sep, "/").rpartition("/templates/")
-    if not inside:
-        return False
-    if folder not in of_charts:
-        of_charts[folder] = bool(_text_with(f"{folder}/values.yaml", keys))
-    return of_charts[folder]
 
 
 _SELECTING = ("nodeSelector", "nodeAffinity", "olerations", "node_selector", "node_affinity", "toleration {")

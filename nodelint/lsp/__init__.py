@@ -30,14 +30,14 @@ def serve(now: Callable[[], datetime], address: tuple[str, int] | None = None) -
     `address` is the host and port to listen on; None for standard input and output. Logs go to standard error. Raise
     ImportError without pygls, and OSError if the address cannot be used.
     """
-    from nodelint.lsp.server import Server
+    from nodelint.lsp.handlers import make_server
 
     # pygls logs each fault with a traceback, and what every editor does; what matters is reported by the server.
     logging.getLogger("pygls").setLevel(logging.CRITICAL)
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format=_FORMAT)
     for handler in logging.getLogger().handlers:
         handler.setFormatter(_Printable(_FORMAT))
-    server = Server(now)
+    server = make_server(now)
     if address is not None:
         server.start_tcp(*address)
     else:

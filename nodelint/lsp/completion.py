@@ -16,9 +16,10 @@ from nodelint.ec2.questions import alias_families
 from nodelint.karpenter.images import ami_family_of, ended, families, family_example, family_title, newest_known
 from nodelint.karpenter.labels import known_values, natural
 from nodelint.lsp.buffers import Buffer
+from nodelint.lsp.hcl_outline import find_spot
 from nodelint.lsp.hover import MEANINGS, label, releases_with, shape_at, size_of
 from nodelint.lsp.markdown import code
-from nodelint.lsp.outline import Spot, spot
+from nodelint.lsp.outline import Spot
 from nodelint.lsp.reached_fields import find_reached_spot
 from nodelint.lsp.skeletons import beginnings
 from nodelint.lsp.view import View
@@ -56,7 +57,7 @@ class CompletionOffer(NamedTuple):
 def complete(view: View, buffer: Buffer, offset: int) -> types.CompletionList:
     """Return the completions at an offset, in the order to show."""
     view = view.for_text(buffer)
-    found = spot(buffer.text, offset)
+    found = find_spot(buffer.path, buffer.text, offset)
     offers = list(_offers(view, found)) if found is not None else []
     if found is None and view.inventory.built:
         found = find_reached_spot(view, buffer, offset)
@@ -87,10 +88,11 @@ def _item(buffer: Buffer, found: Spot, offer: CompletionOffer, number: int, form
     text = offer.text
     quoted = buffer.text[found.start - 1 : found.start] in ("'", '"')
     if not quoted and not offer.bare:
-        text = f'"{text}"' if buffer.path.endswith(".json") else text if offer.key else _quoted(text)
-        text = form.format(text)
+        text = form.format(_write_text(text, offer, found, buffer.path))
     below = ""
-    if offer.key and not quoted and not re.match(r"[ \t]*:", buffer.text[found.end :]):
+    if offer.key and found.in_hcl:
+        text += "" if quoted or re.match(r"[ \t]*[=:]", buffer.text[found.end :]) else " = "
+    elif offer.key and not quoted and not re.match(r"[ \t]*:", buffer.text[found.end :]):
         below = _line_break(buffer, found, offer.holds)
         text += f":{below}" if below else ": "
     return types.CompletionItem(
@@ -106,6 +108,13 @@ def _item(buffer: Buffer, found: Spot, offer: CompletionOffer, number: int, form
         # The indentation is in the text: an editor that adds that of the line would do so twice.
         insert_text_mode=types.InsertTextMode.AsIs if below else None,
     )
+
+
+def _write_text(text: str, offer: CompletionOffer, found: Spot, path: str) -> str:
+    """Return a text as it is written in the language of the file, with quotes where they are needed."""
+    if path.endswith(".json") or (found.in_hcl and not (offer.key and text.isidentifier())):
+        return f'"{text}"'
+    return text if offer.key else _quoted(text)
 
 
 def _line_break(buffer: Buffer, found: Spot, holds: str) -> str:

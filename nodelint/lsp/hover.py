@@ -15,8 +15,9 @@ from nodelint.karpenter.resolve import LineEffect, Resolution
 from nodelint.karpenter.resolve.offers import OWN_DOMAINS
 from nodelint.lint.fingerprints import relative
 from nodelint.lsp.buffers import Buffer
+from nodelint.lsp.hcl_outline import find_spot
 from nodelint.lsp.markdown import code, escape_markdown
-from nodelint.lsp.outline import Spot, spot
+from nodelint.lsp.outline import Spot
 from nodelint.lsp.view import View
 from nodelint.model.finding import Span, span_of
 from nodelint.model.keys import ARCH, INSTANCE_TYPE
@@ -344,7 +345,7 @@ def _of_alias(view: View, node_class: EC2NodeClass, term: SelectorTerm, written:
 
 def _of_field(view: View, buffer: Buffer, offset: int) -> Hover | None:
     """Return the schema's description of the field under the cursor; None if there is none."""
-    found = spot(buffer.text, offset)
+    found = find_spot(buffer.path, buffer.text, offset)
     if found is None or found.place == "value":
         return None
     start = found.end

@@ -26,7 +26,7 @@ class Spot(NamedTuple):
     `path` are the keys from the object's root, `-` for an entry of a list; for a value, its key is the last one.
     `place` is `open` if it may become a key or a value. A completion replaces `start` to `end`. `around` is the text
     of the mapping with the last key of the path, without the word at the cursor; `present` are the keys of the
-    mapping.
+    mapping. `in_hcl`: the object is written in HCL.
     """
 
     kind: str
@@ -37,6 +37,7 @@ class Spot(NamedTuple):
     end: int
     around: str
     present: frozenset[str]
+    in_hcl: bool = False
 
     def beside(self, key: str) -> str | None:
         """Return the scalar of a key in the surrounding mapping; None if there is none."""
@@ -209,7 +210,7 @@ def _in_block(
 ) -> Spot | None:
     levels = [(index, level) for index, level in enumerate(stack) if level.name != "-"]
     for index, level in [*levels, *([(len(stack), here)] if here is not None else [])]:
-        owner = _owner(_keys_at_level(lines, level))
+        owner = find_owner(_keys_at_level(lines, level))
         if owner is None:
             continue
         start = offset - len(word.lstrip("\"'"))
@@ -228,12 +229,12 @@ def _in_flow(
 ) -> Spot | None:
     owner, path = None, list[str]()
     for index, level in enumerate(stack):
-        if level.name != "-" and (owner := _owner(_keys_at_level(lines, level))) is not None:
+        if level.name != "-" and (owner := find_owner(_keys_at_level(lines, level))) is not None:
             path = [level.name for level in stack[index:]]
             break
     for bracket in brackets:
         if owner is None and bracket.mark == "{":
-            owner = _owner(bracket.fields)
+            owner = find_owner(bracket.fields)
             path = []
         path += ["-"] if bracket.mark == "[" else [bracket.key] if bracket.key is not None else []
     if owner is None:
@@ -349,7 +350,7 @@ def _span(lines: Sequence[_Line], level: _Level) -> tuple[int, int]:
     return lines[first].start, lines[last - 1].start + len(lines[last - 1].text)
 
 
-def _owner(named: dict[str, str]) -> tuple[str, str] | None:
+def find_owner(named: dict[str, str]) -> tuple[str, str] | None:
     """Return the kind and API version of a mapping with these keys; None if it is no Karpenter object."""
     kind = named.get("kind", "")
     group = GROUPS.get(kind)

@@ -42,7 +42,8 @@ _GROUPS = {
     "ScaledObject": ("keda.sh",),
 }
 
-_WRITTEN_KIND = r"\bkind[\"']?[ \t]*[:=][ \t]*[\"']?"
+_WRITTEN_KIND = r"\bkind[\"']?[ \t]*[:=][ \t]*[\"']?(?:\{\{[^\n]{0,200}\b)?"
+"""A kind may be one of several in a template: `kind: {{ if .Values.x }}StatefulSet{{ else }}Deployment{{ end }}`."""
 PATTERN = "|".join(
     (rf"{_WRITTEN_KIND}(?:{'|'.join(kind for kind in _GROUPS if kind not in SCALER_KINDS)})\b", *TABLE.pods)
 )

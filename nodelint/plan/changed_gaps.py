@@ -71,7 +71,7 @@ def _find_changed_texts(was: Read, new: Read, has_objects: bool) -> Iterator[tup
         if changed or not has_objects:
             source = Source(path, texts[1] or texts[0] or "")
             reason = f"the {kind} holds NodePools or EC2NodeClasses, which are not read"
-            yield place, uncompared(Span(source, 0, 0), os.path.basename(place), reason, changed)
+            yield place, uncompared(Span(source, 0, 0), place, reason, changed)
 
 
 def _list_sourced(side: Read, place: str) -> list[str]:

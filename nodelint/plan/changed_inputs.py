@@ -31,16 +31,16 @@ def find_changed_inputs(was: Read, new: Read, plan: Plan) -> Iterator[Gap]:
     """Yield a gap for each pool or class with an unknown value that counts for drift, if an input of the value
     changes.
 
-    Objects whose nodes are certainly replaced, and those that the plan reports as not compared, are skipped. A gap of
-    the kind `module` is about an instance of the module that is gone.
+    Objects whose nodes are certainly replaced, those whose update is refused, and those that the plan reports as not
+    compared, are skipped. A gap of the kind `module` is about an instance of the module that is gone.
     """
     named = {place.subject for place in plan.uncompared if place.decides}
-    replaced = find_replaced(plan)
+    settled = find_replaced(plan) | _find_refused(plan)
     shared = _list_instances(new, plan)
     made = Counter(map(_find_place, was.inventory.objects()))
     finders: list[_InputFinder] = []
     for pair in (*(pool.pair for pool in plan.pools), *plan.classes):
-        if pair.old is None or pair.new is None or id(pair.new) in replaced:
+        if pair.old is None or pair.new is None or id(pair.new) in settled:
             continue
         both = [plan.written.get(id(obj), obj) for obj in (pair.old, pair.new)]
         is_shared = id(pair.new) in shared
@@ -67,6 +67,16 @@ def find_replaced(plan: Plan) -> set[int]:
         if any(reason.reason == "NodeClassDrift" and reason.covered == "all" for reason in pool.verdict.reasons):
             found.update(pool.parts[1:])
     return found
+
+
+def _find_refused(plan: Plan) -> set[int]:
+    """Return the ids of the new pools and classes whose update is refused: the cluster keeps the old ones."""
+    refused = [pool for pool in plan.pools if pool.refused]
+    held_ids = {id(pool.pair.old) for pool in refused if any(reason.kind == "NodePool" for reason in pool.refused)}
+    held_ids |= {id(pool.after.node_class) for pool in refused if pool.after is not None}
+    held_ids |= {id(changed.pair.old) for changed in plan.class_plans if changed.refused}
+    pairs = (*(pool.pair for pool in refused), *(pair for pair in plan.classes if pair.change == "changed"))
+    return {id(pair.new) for pair in pairs if id(pair.old) in held_ids}
 
 
 def _list_instances(new: Read, plan: Plan) -> set[int]:

@@ -35,7 +35,8 @@ def find_changed_overlays(was: Read, new: Read) -> Iterator[Gap]:
         )
         path = next(changed, None)
         if path is not None:
-            source = Source(os.path.join(new.root, path), files[1].get(path, ""))
+            shown = os.path.relpath(os.path.join(new.root, path)).replace(os.sep, "/")
+            source = Source(shown, files[1].get(path, ""))
             reason = f"{path} of it changes, and the overlay is not built: {after[folder].reason}"
             yield uncompared(Span(source, 0, 0), os.path.basename(folder) or folder, reason, True)
 

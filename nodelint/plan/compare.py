@@ -8,6 +8,7 @@ from nodelint.apiserver import Schemas
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.registry import TABLE
+from nodelint.forms.requests import IS_ALWAYS
 from nodelint.model.finding import span_of
 from nodelint.plan.each_release import make_each
 from nodelint.plan.outcome import Absorbed, Findings, PlanOptions
@@ -15,6 +16,7 @@ from nodelint.plan.read_side import Read, applied, renamed
 from nodelint.plan.reasons import absorbs
 from nodelint.plan.releases import StatedLines, karpenter_moves, kubernetes_move
 from nodelint.plan.sides import Side
+from nodelint.plan.uncompared import uncompared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -68,7 +70,7 @@ def compare(was: Read, new: Read, request: PlanRequest) -> tuple[Plan, Findings]
     chosen = old_session.choose(was.found), lint.target.choose
     named = settings.karpenter_named, settings.kubernetes is not None
     unread = find_unread_files(was, new)
-    switched_off = _list_switched_off(was, new)
+    *switched_off, never_created = _list_switched_off(was, new)
     lines = StatedLines(was, new)
     plan = make_each(
         _side(was, new, switched_off[0]),
@@ -90,7 +92,7 @@ def compare(was: Read, new: Read, request: PlanRequest) -> tuple[Plan, Findings]
     before, after = _judge_sides(was, new, (then, lint), request.judge_of)
     unread_gaps = list(unread_places((before, after), (was, new), plan.uncompared, unread))
     plan, gaps = delete_gone(plan, _find_gaps(was, new, settings, plan, unread))
-    places = (*unread_gaps, *gaps)
+    places = (*never_created, *unread_gaps, *gaps)
     named_places = [*plan.uncompared, *places]
     places = (*places, *list_one_sided((was, new), named_places))
     plan, findings = note_suspended(new, plan.with_places(places)), _compared((before, after), (was, new), unread)
@@ -241,17 +243,17 @@ def _side(read: Read, other: Read, switched_off: frozenset[int]) -> Side:
     return Side(applied(read, other), read.beside, read.root, switched_off)
 
 
-def _list_switched_off(was: Read, new: Read) -> tuple[frozenset[int], frozenset[int]]:
+def _list_switched_off(was: Read, new: Read) -> tuple[frozenset[int], frozenset[int], list[Gap]]:
     """Return, for each side, the ids of objects that a Terraform block or a chart creates on the other side, and not
-    there.
+    there, and of objects of blocks with a literal `count` of 0. Return also gaps for the latter.
 
-    Objects that are disabled on both sides are compared: whoever applies the files may enable them.
+    Other objects that are disabled on both sides are compared: whoever applies the files may enable them.
     """
     rows = TABLE.of_languages((*was.found.seen, *new.found.seen))
     if any(built.values is not None for side in (was, new) for built in side.inventory.built):
         rows += [row for row in TABLE.rows if row.folders and row not in rows]
     if not rows:
-        return frozenset(), frozenset()
+        return frozenset(), frozenset(), []
 
     def place(side: Read, address: BlockAddress) -> BlockAddress:
         return address._replace(path=os.path.relpath(address.path, side.root)) if side.root else address
@@ -267,10 +269,15 @@ def _list_switched_off(was: Read, new: Read) -> tuple[frozenset[int], frozenset[
     ]
     made = [{address for _, address, is_off in found if not is_off} for found in sides]
     before, after = (
-        frozenset(id(obj) for obj, address, is_off in ours if is_off and address in others)
+        frozenset(id(obj) for obj, address, is_off in ours if is_off and (address in others or IS_ALWAYS in is_off))
         for ours, others in zip(sides, reversed(made), strict=True)
     )
-    return before, after
+    never = {obj.label: (obj, is_off) for found in sides for obj, _, is_off in found if IS_ALWAYS in is_off}
+    gaps = [
+        uncompared(obj.name_node, label, f"Terraform does not create it: {reason}", False)
+        for label, (obj, reason) in never.items()
+    ]
+    return before, after, gaps
 
 
 def _compared(reports: tuple[Report, Report], sides: tuple[Read, Read], unread: UnreadFiles) -> Findings:

@@ -227,14 +227,14 @@ class PoolPlan(NamedTuple):
 
     @property
     def rank(self) -> int:
-        """Return the position of the pool in the report: pools that are deleted, refused or cannot launch first, then
-        replaced nodes, then fields that act at once, then unknown outcomes.
+        """Return the position of the pool in the report: pools that are deleted, cannot launch or are refused first,
+        then replaced nodes, then fields that act at once, then unknown outcomes.
         """
         if self.deleted:
             return 0
-        if self.refused and self.replaced not in ("all", "some"):
-            return 1
         if self.launches_nothing or (self.change == "added" and self.stopped is not None):
+            return 1
+        if self.refused and self.replaced not in ("all", "some"):
             return 2
         if self.deleted_nodes:
             return 3

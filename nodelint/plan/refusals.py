@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 
 
 class Refusal(NamedTuple):
-    """A reason for which the API server does not store an object."""
+    """A reason for which the API server does not store an object of a kind."""
 
     at: Node | Span
     field: str
     message: str
+    kind: str
 
 
 def refusals(old: Object | None, new: Object, release: Version, schemas: Schemas) -> list[Refusal]:
@@ -40,7 +41,7 @@ def refusals(old: Object | None, new: Object, release: Version, schemas: Schemas
         else set()
     )
     found = [
-        Refusal(problem.node, problem.path, problem.message)
+        Refusal(problem.node, problem.path, problem.message, new.kind)
         for problem in find_faults(new, release, schemas)
         if (problem.path, problem.message) not in known
     ]
@@ -81,7 +82,7 @@ def _transitions(old: Object, new: Object, release: Version) -> Iterator[Refusal
         was, now = _value(old, steps), _value(new, steps)
         if _BROKEN[rule["rule"]](was, now, old, new):
             at = new.node.find(*steps) or _nearest(new, steps)
-            yield Refusal(at, rule["field"], rule["message"])
+            yield Refusal(at, rule["field"], rule["message"], new.kind)
 
 
 def _nearest(obj: Object, steps: list[str]) -> Node:

@@ -77,13 +77,14 @@ def karpenter_moves(both: Iterable[tuple[Chosen, Chosen]], lines: StatedLines) -
     """Yield the changes to other Karpenter releases, with a note whether they replace nodes by themselves."""
     for old, new in both:
         stated = new.karpenter_from
+        before = old.karpenter_from or next(iter(old.passed_over), None)  # a release that does not serve the objects
         was, now = old.karpenter.last, new.karpenter.last
-        if stated is None or old.karpenter_from is None or was == now:
+        if stated is None or before is None or was == now:
             continue
-        if lines.is_reassigned(old.karpenter_from, stated):
+        if lines.is_reassigned(before, stated):
             continue
         # A release from before v1 is judged as the oldest one that is known; what it hashed is of another API.
-        stated_before = old.karpenter_from.karpenter
+        stated_before = before.karpenter
         start = stated_before if stated_before < OLDEST else was
         yield ReleaseMove("Karpenter", str(start), str(now), stated.path, stated.line, _note(start, now))
 

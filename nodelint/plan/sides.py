@@ -166,7 +166,22 @@ def as_stored(side: Side, options: PlanOptions) -> StoredObjects:
     both = list(zip(converted.objects[: len(requested)], requested, strict=True))
     stored = [was if isinstance(was, Retired) else now for now, was in both]
     written = {id(now): was for now, was in both if now is not was and was.version == "v1beta1"}
+    for now, was in both:
+        if now is not was:
+            _keep_rendering(now.source, was.source, converted.find_origin)
     return StoredObjects(stored, converted.find_origin, written)
+
+
+def _keep_rendering(
+    converted: SourceText, written: SourceText, find_origin: Callable[[Node | Span], Node | Span]
+) -> None:
+    """Record the environment and the rendering of a text for its converted text: a pool uses the class of its own
+    environment, and is paired with the pool of the same environment.
+    """
+    built = written.built
+    converted.cluster = written.cluster
+    if built is not None:
+        converted.built = built._replace(find_origin=lambda at: built.find_origin(find_origin(at)))
 
 
 _HOP_LIMIT = ("spec", "metadataOptions", "httpPutResponseHopLimit")

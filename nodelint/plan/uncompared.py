@@ -11,6 +11,7 @@ from nodelint.model.gvk import GROUPS
 from nodelint.model.manifest import EC2NodeClass, NodePool, Retired, served
 from nodelint.model.releases import FIRST_SERVING
 from nodelint.plan.matching import is_same, written_name
+from nodelint.plan.values import json_value
 from nodelint.text import UNKNOWN
 
 _QUIET_FIELDS = ("limits", "weight", "disruption")
@@ -171,8 +172,8 @@ def unserved(old: Sequence[Object], new: Sequence[Object], release: Version) -> 
     before, after = (_by_name(objs) for objs in (old, new))
     for key in dict.fromkeys((*after, *before)):
         olds, news = before.get(key, []), after.get(key, [])
-        fresh = [obj for obj in news if not any(is_same(other, obj) for other in olds)]
-        gone = [obj for obj in olds if not any(is_same(obj, other) for other in news)]
+        fresh = [obj for obj in news if not any(_is_same_spec(other, obj) for other in olds)]
+        gone = [obj for obj in olds if not any(_is_same_spec(obj, other) for other in news)]
         differ = fresh or gone or olds[len(news) :] or news[len(olds) :]
         for obj in differ or news[-1:]:
             reason = f"Karpenter {release} does not serve `{obj.api_version}`"
@@ -181,6 +182,18 @@ def unserved(old: Sequence[Object], new: Sequence[Object], release: Version) -> 
                 refused = "the API server refuses it, so no node is of it"
                 reason = f"no release of Karpenter serves `{obj.api_version}`: {refused}"
             yield uncompared(obj.name_node, _label(obj), reason, bool(differ) and not is_refused)
+
+
+def _is_same_spec(old: Object, new: Object) -> bool:
+    """Return whether two objects of one name have the same API and the same spec: no label of an object itself
+    replaces a node.
+    """
+    if is_same(old, new):
+        return True
+    before, after = (obj.node.get("spec") for obj in (old, new))
+    if before is None or after is None or old.api_version != new.api_version:
+        return False
+    return json_value(before) == json_value(after)
 
 
 def _by_name(objs: Sequence[Object]) -> dict[tuple[str, str | None], list[Object]]:

@@ -98,7 +98,8 @@ def change_between(old: Node | None, new: Node | None) -> ValueChange | None:
     """Return a value before and after. None if both are written in the same way."""
     was, now = (text_of(node) if node is not None else None for node in (old, new))
     before, after = (_entries(node) if node is not None else None for node in (old, new))
-    if before is None or after is None or _asks(old) != _asks(new):
+    is_bound = (_asks(new) or ("", ""))[1] in ("Gt", "Lt", "Gte", "Lte")  # of one value
+    if before is None or after is None or is_bound or _asks(old) != _asks(new):
         return None if was == now else ValueChange(was, now)
     gone, come = Counter(before) - Counter(after), Counter(after) - Counter(before)
     if was == now and not gone and not come:
@@ -130,7 +131,7 @@ def _entries(node: Node) -> list[str] | None:
             return None
         return [*map(text_of, values.items), *([f"(minValues {text_of(least)})"] if least is not None else [])]
     lines = node.value.strip().split("\n") if isinstance(node.value, str) else []
-    return [line.strip() for line in lines] if len(lines) > 1 else None
+    return [stripped for line in lines if (stripped := line.strip())] if len(lines) > 1 else None
 
 
 def text_of(node: Node) -> str:

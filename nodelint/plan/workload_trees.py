@@ -67,10 +67,12 @@ def workload_changes(
     old_tree, new_tree = trees
     places: dict[int, str] = {}
     stopped = _list_stopped(plan)
+    refused = (pool.pair.new for pool in plan.pools if pool.refused and pool.pair.old is not None)
+    held_ids = frozenset(id(plan.written.get(id(pool), pool)) for pool in refused)
     for side, tree in zip(sides, trees, strict=True):
         places |= {id(obj): place_below(obj, side.root) for obj in tree.workloads}
         places |= {id(pool.pool): place_below(pool.pool, side.root) for pool in tree.pools}
-    return tuple(find_workload_changes(old_tree, new_tree, lambda obj: places[id(obj)], stopped))
+    return tuple(find_workload_changes(old_tree, new_tree, lambda obj: places[id(obj)], stopped, held_ids))
 
 
 def _list_stopped(plan: Plan) -> frozenset[int]:

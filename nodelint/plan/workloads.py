@@ -65,13 +65,18 @@ class WorkloadChange(NamedTuple):
 
 
 def find_workload_changes(
-    old: Tree, new: Tree, place: Callable[[Object], str], stopped: Set[int] = frozenset()
+    old: Tree,
+    new: Tree,
+    place: Callable[[Object], str],
+    stopped: Set[int] = frozenset(),
+    held_ids: Set[int] = frozenset(),
 ) -> Iterator[WorkloadChange]:
     """Yield the workloads of both sides that lose a pool, first those without any pool now.
 
     Nodes with such pods drift or are deleted, and their pods cannot be scheduled again. Changes that are not certain
     are left out. `place` returns the path of an object's file below the root of its side: several pools, and several
-    workloads, may have one name. `stopped` are the ids of new pools that can launch nothing.
+    workloads, may have one name. `stopped` are the ids of new pools that can launch nothing, `held_ids` of those that
+    stay as they were because an update is refused.
     """
     pools = [[pool.pool for pool in tree.pools] for tree in (old, new)]
     pairs = match_objects(pools[0], pools[1], place)
@@ -81,7 +86,7 @@ def find_workload_changes(
     changes = []
     for was, workload in _pair_workloads(old, new, place):
         if not workload.partial and not was.partial:
-            change = _compare(old.fit(was), new.fit(workload), became, stopped)
+            change = _compare(old.fit(was), new.fit(workload), became, stopped, held_ids)
             if change is not None:
                 changes.append(change._replace(shared_names=shared))
     yield from sorted(changes, key=lambda change: not change.stranded)
@@ -100,7 +105,7 @@ def _pair_workloads(old: Tree, new: Tree, place: Callable[[Object], str]) -> Ite
 
 
 def _compare(
-    was: WorkloadFit, now: WorkloadFit, became: Mapping[int, int], stopped: Set[int]
+    was: WorkloadFit, now: WorkloadFit, became: Mapping[int, int], stopped: Set[int], held_ids: Set[int]
 ) -> WorkloadChange | None:
     """Return the pools that a workload loses. None if it loses none. `became` maps the ids of pools before to those
     after.
@@ -109,12 +114,15 @@ def _compare(
         return None
     taking = [verdict.pool.pool for verdict in was.verdicts if verdict.fits]
     taken = {became.get(id(pool)) for pool in taking}
+    accepting = taken & held_ids
     still = now._replace(verdicts=tuple(v for v in now.verdicts if id(v.pool.pool) not in stopped))
-    left = tuple(verdict.pool.pool for verdict in still.verdicts if verdict.fits)
+    left = tuple(v.pool.pool for v in still.verdicts if v.fits or id(v.pool.pool) in accepting)
     lost = tuple(
-        v for v in now.verdicts if id(v.pool.pool) in taken and v.refusal is not None and v.refusal.for_certain
+        v
+        for v in now.verdicts
+        if id(v.pool.pool) in taken - held_ids and v.refusal is not None and v.refusal.for_certain
     )
     gone = tuple(pool for pool in taking if id(pool) not in became)
     if not (lost or gone):
         return None
-    return WorkloadChange(now.workload, lost, gone, left, not still.possible)
+    return WorkloadChange(now.workload, lost, gone, left, not (still.possible or accepting))

@@ -268,19 +268,32 @@ class _Total(NamedTuple):
 _TOTALS = (
     _Total(lambda pool: pool.deleted, "deleted with all its nodes", "{n} deleted with all nodes"),
     _Total(
-        lambda pool: bool(pool.refused) and pool.replaced not in ("all", "some"),
-        "the update is refused",
-        "{n} refused",
-    ),
-    _Total(
         lambda pool: pool.launches_nothing,
         "it can no longer launch nodes; running nodes stay",
         "{n} can no longer launch nodes",
     ),
     _Total(
+        lambda pool: pool.change == "added" and pool.stopped is not None and not pool.refused,
+        "new, but it can launch nothing",
+        "{n} new that can launch nothing",
+        False,
+    ),
+    _Total(
+        lambda pool: bool(pool.refused) and pool.replaced not in ("all", "some"),
+        "the update is refused",
+        "{n} refused",
+    ),
+    _Total(
         lambda pool: bool(pool.deleted_nodes),
         "{nodes} deleted at once",
         "{nodes} deleted at once ({n} NodePools)",
+    ),
+    _Total(lambda pool: _replaces(pool, "all"), "all its nodes are replaced", "all nodes of {n} are replaced"),
+    _Total(lambda pool: _replaces(pool, "some"), "some of its nodes are replaced", "some nodes of {n} are replaced"),
+    _Total(
+        lambda pool: pool.needs_class is not None,
+        "its nodes drift; whether they are replaced is not known",
+        "nodes of {n} drift, and whether they are replaced is not known",
     ),
     _Total(
         lambda pool: pool.hold_reason is not None,
@@ -288,23 +301,9 @@ _TOTALS = (
         "nodes of {n} drift, but none is replaced",
     ),
     _Total(
-        lambda pool: pool.needs_class is not None,
-        "its nodes drift; whether they are replaced is not known",
-        "nodes of {n} drift, and whether they are replaced is not known",
-    ),
-    _Total(lambda pool: pool.replaced == "all", "all its nodes are replaced", "all nodes of {n} are replaced"),
-    _Total(lambda pool: pool.replaced == "some", "some of its nodes are replaced", "some nodes of {n} are replaced"),
-    _Total(
-        lambda pool: pool.change == "added" and pool.stopped is not None,
-        "new, but it can launch nothing",
-        "{n} new that can launch nothing",
-        False,
-    ),
-    _Total(lambda pool: pool.change == "added", "new", "{n} new", False),
-    _Total(
-        lambda pool: pool.never_stored is not None and pool.replaced == "none",
+        lambda pool: pool.never_stored is not None and pool.change != "added" and pool.replaced == "none",
         "no node of it runs",
-        "{n} of which no node runs",
+        "{n} without nodes",
         False,
     ),
     _Total(
@@ -314,11 +313,17 @@ _TOTALS = (
         False,
     ),
     _Total(lambda pool: pool.replaced == "unknown", "its nodes may be replaced", "nodes of {n} may be replaced"),
+    _Total(lambda pool: pool.change == "added", "new", "{n} new", False),
     _Total(lambda pool: bool(pool.verdict.reasons), "it has no nodes", "{n} without nodes", False),
     _Total(concerns, "other types or images for new nodes", "{n} with other types or images", False),
     _Total(lambda pool: True, "not changed", "{n} unchanged", False),
 )
-"""The totals, the most severe first: refused, replaced, immediate actions, unknown, unchanged."""
+"""The totals, the most severe first: what stops, is replaced, acts at once, is not known, is unchanged."""
+
+
+def _replaces(pool: PoolPlan, covered: Covered) -> bool:
+    """Return whether nodes that drift are replaced, as far as the files show it."""
+    return pool.replaced == covered and pool.hold_reason is None and pool.needs_class is None
 
 
 def totals(plan: Plan) -> Iterator[str]:
@@ -373,9 +378,18 @@ def closing(findings: Findings) -> Iterator[str]:
 
 
 def other_places(plan: Plan) -> list[Gap]:
-    """Return the places that were not compared, without those that the block of a pool mentions."""
-    reported = {_identity(pool.uncompared) for pool in plan.pools if pool.uncompared is not None and concerns(pool)}
-    return [place for place in plan.uncompared if _identity(place) not in reported]
+    """Return the places that were not compared, without those that the block of a pool mentions, and without further
+    reasons why the outcome of such a pool is not known.
+    """
+    shown = [pool for pool in plan.pools if concerns(pool)]
+    reported = {_identity(pool.uncompared) for pool in shown if pool.uncompared is not None}
+    open_pools = [pool for pool in shown if pool.replaced != "none"]
+    unknown = {(f"NodePool {pool.name}", span_of(pool.at).source.path) for pool in open_pools}
+    return [
+        place
+        for place in plan.uncompared
+        if _identity(place) not in reported and (place.subject, span_of(place.at).source.path) not in unknown
+    ]
 
 
 def _identity(place: Gap) -> tuple[str, str, str]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from nodelint.report.run_info import Run, SnapshotSummary
 
 
-def _left_out(refused: Sequence[tuple[Result, str]]) -> Iterator[str]:
+def not_fixed_lines(refused: Sequence[tuple[Result, str]]) -> Iterator[str]:
     """Yield a line for each fix that was not applied, with the reason."""
     if refused:
         from nodelint.report.text import place  # here: a run that finds nothing shows no findings
@@ -68,7 +68,7 @@ def summary_text(
     With `verbose`, it names all gaps and every rule that lacks facts. At most `most_fixes` applied fixes are listed;
     None lists all.
     """
-    lines = list(_left_out(run.refused))
+    lines = list(not_fixed_lines(run.refused))
     if run.applied:
         lines.append(f"Fixed {counted(len(run.applied), 'finding')}:")
         lines += fixed_lines(run.applied, most_fixes)
@@ -132,7 +132,10 @@ def _fixable(results: Sequence[Result]) -> str:
     safe, unsafe = safeties.count("safe"), safeties.count("unsafe")
     ways = [f"{safe:,} fixable with --fix"] if safe else []
     if unsafe:
-        ways.append(f"{unsafe:,} {'more' if safe else 'fixable'} with --unsafe-fixes")
+        ways.append(f"{unsafe:,} {'more' if ways else 'fixable'} with --unsafe-fixes")
+    chosen = sum(bool(result.finding.suggestions) and not result.finding.edits for result in results)
+    if chosen:
+        ways.append(f"{chosen:,} {'more' if ways else 'fixable'} with --apply FILE:LINE")
     return ", ".join(ways)
 
 

@@ -26,19 +26,21 @@ def unified(old: Source, new: Source) -> Iterator[str]:
             yield shown if shown.endswith("\n") else f"{shown}\n\\ No newline at end of file\n"
 
 
-def unsafe_notes(old: Source, results: Sequence[Result]) -> Iterator[str]:
-    """Yield lines above the diff of a file that name its unsafe fixes and their effect on nodes.
+def effect_notes(old: Source, results: Sequence[Result], chosen: bool = False) -> Iterator[str]:
+    """Yield lines above the diff of a file that name its unsafe or chosen fixes and their effect on nodes.
 
     git and patch ignore these lines.
     """
-    from nodelint.lint.fix_effects import describe_unsafe_fix
+    from nodelint.lint.fix_effects import describe_chosen_edit, describe_unsafe_fix
+
+    word, describe = ("chosen", describe_chosen_edit) if chosen else ("unsafe", describe_unsafe_fix)
 
     for result in results:
         edits = [edit for edit in result.finding.edits if edit.source.path == old.path]
         if edits:
             first = min(edits, key=lambda edit: edit.start)
             line = _find_old_line(old, first.source.text, first.source.position(first.start).line)
-            yield f"# unsafe: {result.rule.name}, line {line}: {printable(describe_unsafe_fix(result))}\n"
+            yield f"# {word}: {result.rule.name}, line {line}: {printable(describe(result))}\n"
 
 
 def _find_old_line(old: Source, text: str, line: int) -> int:
@@ -64,6 +66,7 @@ _COLOURS: tuple[tuple[str, dict[str, object]], ...] = (
     ("---", {"bold": True}),
     ("+++", {"bold": True}),
     ("# unsafe", {"fg": "yellow"}),
+    ("# chosen", {"fg": "yellow"}),
     ("@@", {"fg": "cyan"}),
     ("-", {"fg": "red"}),
     ("+", {"fg": "green"}),

@@ -240,7 +240,7 @@ LIMITS = {
         lint/proven_fixes.py:_MOST_STEPS lint/proven_fixes.py:_MOST_JUDGED plan/gone_appliers.py:_MOST_NAMED
         forms/kustomize/resources.py:_MOST_TRIES karpenter/userdata/reading.py:LONGEST
         forms/argocd/application_sets.py:_MOST_STEPS
-        report/summary.py:MOST_FIXES files/standard_input.py:_LARGEST
+        report/summary.py:MOST_FIXES files/standard_input.py:_LARGEST files/related.py:_MOST_OUTSIDE
     """,
     # a value is not known, and is shown as one that is not
     UNKNOWN: """
@@ -264,6 +264,7 @@ LIMITS = {
         inventory/__init__.py:_LARGEST forms/helm/filled_charts.py:_LARGEST forms/flux/kustomizations.py:_LARGEST
         forms/helm/command_releases.py:_LARGEST
         forms/helm/including_templates.py:_LARGEST forms/helm/kindless_templates.py:_LARGEST
+        forms/helm/values_of_workloads.py:_LARGEST
         forms/kustomize/overlays.py:_LARGEST
         commands/_detect_setup.py:_LARGEST inventory/unread_forms.py:_LARGEST
         forms/terraform/statements.py:_LARGEST files/git_index.py:_LARGEST files/gitignore.py:_LARGEST
@@ -283,9 +284,10 @@ LIMITS = {
         report/why_html.py:_MOST_NODES report/why_markdown.py:_MOST_NODES report/why_text.py:_MOST_NODES
         migrate/__init__.py:_MOST_LEFT migrate/steps.py:_LONGEST
         report/html.py:_PLACES mcp/server.py:_MOST_NOTES commands/_values.py:_SHOWN model/finding.py:_LONGEST_CODE
-        apiserver/walk.py:_MOST_OFFERED forms/lib/chart_places.py:_LONGEST
+        apiserver/scalars.py:MOST_OFFERED forms/lib/chart_places.py:_LONGEST
         commands/_refused.py:_MOST rule/remedies.py:MOST_OFFERED rule/remedies.py:MOST_TRIED
         rule/remedies.py:MOST_COMPARED lsp/completion.py:_MOST lsp/diagnostics.py:MOST lsp/hover.py:_SHOWN
+        commands/_gaps.py:_MOST_PLACES rule/pool_suggestions.py:MOST_VALUES lsp/hcl_outline.py:_LONGEST
         lsp/protocol.py:_MOST lsp/summary.py:_MOST lsp/titles.py:_NAMED model/messages.py:LONGEST_MESSAGE
         plan/values.py:LONGEST report/coverage.py:_MOST_LINES report/coverage.py:_MOST_FIELDS
         report/coverage.py:_MOST_LETTERS report/explain.py:_MOST_LINES
@@ -326,11 +328,12 @@ LIMITS = {
         lsp/around.py:_MOST_OVERLAYS model/evidence.py:_FURTHER
         forms/kustomize/kustomizations.py:_HIGHEST forms/kustomize/kustomizations.py:_MOST_FOLDERS
         forms/terraform/modules.py:_LEVELS forms/terraform/modules.py:_LEVELS_BELOW
+        forms/terraform/terraform_trace.py:_LEVELS_ABOVE
         forms/terraform/variables.py:_DEEPEST forms/flux/charts.py:_MOST_BESIDE
         forms/terraform/named_files.py:_DEEPEST forms/terraform/named_files.py:_MOST
         forms/helm/named_files.py:_DEEPEST forms/helm/named_files.py:_MOST_FOLDERS
         forms/kustomize/kustomizations.py:_DEEPEST files/discover.py:_HIGHEST
-        files/related.py:_MOST_OUTSIDE files/related.py:_MOST_BASES
+        files/related.py:_MOST_BASES
         commands/_values.py:_MOST_CHARACTERS
         fit/several_changes.py:_MOST_CHANGES
         releases/siblings.py:_MOST_FILES
@@ -345,7 +348,7 @@ LIMITS = {
         apiserver/schema_node.py:_MOST_KEPT karpenter/resolve/node_size.py:_MOST_SHARED lint/incremental.py:_FEW
         lint/judging.py:_FEW lint/workers.py:_FIRST lint/workers.py:_MOST lsp/server.py:_LONGEST_QUIET
         model/manifest.py:_MOST_KNOWN base/kept.py:_MOST plan/same_workloads.py:_MOST_FILES
-        karpenter/resolve/allocatable.py:_MOST_SHARED lint/fix_trials.py:_FEW_POOLS
+        karpenter/resolve/allocatable.py:_MOST_SHARED lint/fix_trials.py:_FEW_POOLS files/related.py:_FEW
     """,
 }
 """Every limit of the code, by how it says what it leaves out."""

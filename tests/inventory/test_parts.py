@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -63,6 +64,17 @@ metadata: {name: pools, namespace: kube-system}
 spec:
   chart: {spec: {chart: ./charts/pools, sourceRef: {kind: GitRepository, name: all}}}
   values: {arch: ARCH}
+"""
+RELEASE_WITH_VALUES_FROM = RELEASE.replace(
+    "  values: {arch: ARCH}\n", "  valuesFrom: [{kind: ConfigMap, name: values-of-pools}]\n"
+)
+VALUES = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: values-of-pools, namespace: kube-system}
+data:
+  values.yaml: |
+    arch: ARCH
 """
 APPLICATION = """\
 apiVersion: argoproj.io/v1alpha1
@@ -146,6 +158,16 @@ FORMS: dict[str, tuple[dict[str, str], str, str]] = {
         FLUX,
     ),
     "HelmRelease": (CHART, "apps/eu/pools.yaml", RELEASE),
+    "ConfigMap of a HelmRelease": (
+        CHART | {"apps/eu/pools.yaml": RELEASE_WITH_VALUES_FROM},
+        "values/eu.yaml",
+        VALUES,
+    ),
+    "values file in a script": (
+        CHART | {"deploy.sh": "helm upgrade --install pools ./charts/pools -f envs/eu/pools.yaml\n"},
+        "envs/eu/pools.yaml",
+        "arch: ARCH\n",
+    ),
     "Application with values": (CHART, "apps/eu/pools.yaml", APPLICATION.replace("VALUES", 'values: "arch: ARCH"')),
     "values file of an Application": (
         CHART | {"apps/pools.yaml": APPLICATION.replace("VALUES", "valueFiles: [../../envs/eu.yaml]")},
@@ -227,3 +249,21 @@ def test_a_plan_of_a_part_replaces_the_nodes_of_the_plan_of_the_whole(nodelint: 
 def _list_replaced(done: subprocess.CompletedProcess[str]) -> tuple[int, list[tuple[str, str, str]]]:
     pools = json.loads(done.stdout)["nodePools"]
     return done.returncode, sorted((pool["name"], pool["path"], pool["replaced"]) for pool in pools)
+
+
+def test_a_variables_file_that_a_script_names_is_not_said_to_concern_nothing(nodelint: Run) -> None:
+    files, _, text = FORMS["variables file"]
+    script = "apply:\n\tcd live && terraform apply -var-file=../envs/eu.tfvars\n"
+    write_files(Path(), {**files, "Makefile": script, "envs/eu.tfvars": text.replace("ARCH", WRONG)})
+    for part in (".", "envs", "envs/eu.tfvars", "Makefile"):
+        assert "1 pool not judged in full" in nodelint("check", part).stdout, part
+
+
+def test_files_that_are_not_searched_outside_of_a_repository_are_named(
+    nodelint: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.rmtree(".git")
+    write_files(Path(), {"pool.yaml": _pool(RIGHT), **{f"apps/{n}.yaml": "a: 1\n" for n in range(4)}})
+    assert "searched for paths" not in nodelint("check", "pool.yaml").stdout
+    monkeypatch.setattr("nodelint.files.related._MOST_OUTSIDE", 3)
+    assert "more than 3 files below this folder, searched for paths" in nodelint("check", "pool.yaml").stdout

@@ -281,7 +281,7 @@ EVALUATORS: dict[str, dict[str, tuple[Files, str]]] = {
             "class.yaml",
         ),
     },
-    "drift/budgets.py": {
+    "drift/budgets/active.py": {
         "cron": (
             {
                 "a.yaml": nodepool(

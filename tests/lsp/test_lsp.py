@@ -588,6 +588,41 @@ def test_a_comment_at_a_variable_of_terraform_silences_the_rule(editor: Editor, 
     assert '  default = "amd46"  # nodelint: ignore[unknown-value]\n' in editor.texts[uri]
 
 
+HELM_RELEASE = """resource "helm_release" "karpenter" {
+  name       = "karpenter"
+  repository = "oci://public.ecr.aws/karpenter"
+  chart      = "karpenter"
+  version    = "1.14.1"
+  values = [yamlencode({
+    settings       = { clusterName = "main", interruptionQueue = "main" }
+    serviceAccount = { annotations = { "eks.amazonaws.com/role-arn" = var.role_arn } }
+  })]
+}
+variable "role_arn" {}
+"""
+
+
+def test_the_comment_of_the_editor_in_a_file_of_variables_silences_the_command(
+    editor: Editor, repository: Path
+) -> None:
+    (repository / "main.tf").write_text(HELM_RELEASE, encoding="utf-8")
+    variables = repository / "prod.tfvars"
+    text = 'role_arn = "arn:aws:iam::111122223333:role/karpenter"\n'
+    variables.write_text(text, encoding="utf-8")
+    check = [sys.executable, "-m", "nodelint", "check", "--format", "concise", "."]
+    before = subprocess.run(check, cwd=repository, capture_output=True, text=True).stdout
+    assert "prod.tfvars:1:12: warning[placeholder-in-values]" in before
+    uri = editor.open(variables, text)
+    assert editor.codes(uri) == ["placeholder-in-values"]
+    (ignore,) = (action for action in editor.actions(uri) if action.title == "Ignore placeholder-in-values here")
+    editor.apply(ignore)
+    assert editor.codes(uri) == []
+    assert editor.texts[uri] == f"{text[:-1]}  # nodelint: ignore[placeholder-in-values]\n"
+    variables.write_text(editor.texts[uri], encoding="utf-8")
+    after = subprocess.run(check, cwd=repository, capture_output=True, text=True).stdout
+    assert "placeholder-in-values" not in after and "unused-suppression" not in after
+
+
 TERRAFORM_POOL = """resource "kubectl_manifest" "pool" {
   yaml_body = yamlencode({
     apiVersion = "karpenter.sh/v1"
@@ -853,6 +888,79 @@ def test_a_completion_is_written_as_its_type_and_file_want_it(editor: Editor, re
     uri = editor.open(repository / "pool.json", text)
     item = next(item for item in editor.complete(uri, len(text)).items if item.label == "kubernetes.io/arch")
     assert isinstance(item.text_edit, types.TextEdit) and item.text_edit.new_text == '"kubernetes.io/arch"'
+
+
+HCL = """\
+resource "kubectl_manifest" "pool" {
+  yaml_body = yamlencode({
+    apiVersion = "karpenter.sh/v1"
+    kind       = "NodePool" # of all teams
+    metadata   = { name = each.key }
+    spec = {
+      WHERE
+    }
+  })
+}
+"""
+REQUIREMENT = 'template = { spec = { requirements = [{ key = "kubernetes.io/arch", '
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "none"),
+    [
+        ("|", ["template", "disruption", "limits"], ["consolidationPolicy", "role"]),
+        ("weight = 1\n      dis|\n      limits = {}", ["disruption"], ["weight", "limits"]),
+        ('disruption = { consolidationPolicy = "|" }', ["WhenEmpty", "Balanced"], ["spot"]),
+        ("disruption = {\n        con|\n      }", ["consolidateAfter", "consolidationPolicy"], ["template"]),
+        (f'{REQUIREMENT}operator = "|"', ["In", "Gt"], ["amd64"]),
+        (f'{REQUIREMENT}values = ["amd64", "|"] }}] }} }}', ["arm64"], ["amd64"]),
+        (f"{REQUIREMENT}|", ["operator", "values"], ["key"]),
+        ("template = { spec = { requirements = [{ key = |", ["karpenter.sh/capacity-type"], ["spot"]),
+        ('disruption = { consolidationPolicy = "WhenEmpty" } # |', [], ["template"]),
+        ("  })\n}\nresource {\n  |", [], ["template"]),
+    ],
+)
+def test_completion_in_an_object_of_terraform(
+    text: str, names: list[str], none: list[str], editor: Editor, repository: Path
+) -> None:
+    uri = editor.open(repository / "main.tf", "")
+    offered = editor.offered(uri, HCL.replace("WHERE", text))
+    assert set(names) <= set(offered) and not set(none) & set(offered), offered
+
+
+@pytest.mark.parametrize(
+    ("text", "word", "wanted"),
+    [
+        ("dis|", "disruption", "disruption = "),
+        ("dis| = {}", "disruption", "disruption = {}"),
+        (
+            "disruption = { consolidationPolicy = | }",
+            "WhenEmpty",
+            'disruption = { consolidationPolicy = "WhenEmpty" }',
+        ),
+        (f"{REQUIREMENT}values = |", "arm64", f'{REQUIREMENT}values = ["arm64"]'),
+        ('template = { metadata = { labels = { "kub|" } } }', "kubernetes.io/arch", ""),
+        (
+            "template = { metadata = { labels = { | } } }",
+            "kubernetes.io/arch",
+            'template = { metadata = { labels = { "kubernetes.io/arch" =  } } }',
+        ),
+    ],
+)
+def test_a_completion_is_written_in_hcl(text: str, word: str, wanted: str, editor: Editor, repository: Path) -> None:
+    uri = editor.open(repository / "main.tf", HCL.replace("WHERE", text.replace("|", "")))
+    item = next(i for i in editor.complete(uri, HCL.replace("WHERE", text).index("|")).items if i.label == word)
+    assert isinstance(item.text_edit, types.TextEdit)
+    now = editor.texts[uri]
+    start, end = (editor.offset(now, value) for value in (item.text_edit.range.start, item.text_edit.range.end))
+    new = f"{now[:start]}{item.text_edit.new_text}{now[end:]}"
+    assert new == HCL.replace("WHERE", wanted or text.replace("kub|", word))
+
+
+def test_hover_in_an_object_of_terraform_says_what_a_field_is_for(editor: Editor, repository: Path) -> None:
+    uri = editor.open(repository / "main.tf", HCL.replace("WHERE", 'template = { spec = { expireAfter = "720h" } }'))
+    assert editor.hover(uri, "expireAfter").startswith("**expireAfter** *string*")
+    assert editor.hover(uri, "spec = { exp").startswith("**spec** *object*")
 
 
 def test_other_sides_of_a_comparison_and_texts_without_a_name(editor: Editor, repository: Path) -> None:

@@ -26,9 +26,9 @@ from nodelint.lint.incremental import ResultCaches
 from nodelint.lint.recording_context import Beginning, RecordingContext
 from nodelint.lsp.buffers import Buffer, State
 from nodelint.lsp.diagnostics import diagnostics, of_trouble
+from nodelint.lsp.handlers import make_server
 from nodelint.lsp.project import Project
 from nodelint.lsp.protocol import Protocol
-from nodelint.lsp.server import Server
 from nodelint.model.cluster_objects import PATTERN
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit, Finding
@@ -241,7 +241,7 @@ def test_a_source_that_moves_is_the_source_of_its_new_text(documents: list[str],
 def test_diagnostics_are_sent_as_pygls_would_send_them(tmp_path: Path) -> None:
     texts = {f"{n}.yaml": text for n, text in enumerate([*EXAMPLES, POOL + CLASS + "\n---\n{"])}
     (view,) = Project(lambda: NOW).views(state_of(tmp_path, texts, 1))
-    server, sent = Server(lambda: NOW), list[bytes]()
+    server, sent = make_server(lambda: NOW), list[bytes]()
     server.protocol.set_writer(SimpleNamespace(write=sent.append))
     assert isinstance(server.protocol, Protocol)
     found = [PublishDiagnosticsParams(b.uri, diagnostics(view, b), b.version) for b in view.buffers]

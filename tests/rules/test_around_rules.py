@@ -173,13 +173,13 @@ def test_a_role_for_the_service_account_of_another_namespace(nodelint: Run, tmp_
 STATEMENT = {
     "json": """{
   "Statement": [{"Sid": "karpenter", "Effect": "Allow", "Resource": "*",
-    "Action": ["ec2:RunInstances", "ec2:TerminateInstances"],
+    "Action": ["ec2:CreateFleet", "ec2:TerminateInstances"],
     "Condition": {"%s": {"aws:RequestTag/karpenter.sh/nodepool": "*x"}}}%s]
 }
 """,
     "tf": """resource "aws_iam_policy" "karpenter" {
   policy = jsonencode({
-    Statement = [{ Effect = "Allow", Resource = "*", Action = ["ec2:RunInstances", "ec2:TerminateInstances"],
+    Statement = [{ Effect = "Allow", Resource = "*", Action = ["ec2:CreateFleet", "ec2:TerminateInstances"],
       Condition = { %s = { "aws:RequestTag/karpenter.sh/nodepool" = "*x" } } }%s]
   })
 }
@@ -198,6 +198,65 @@ def test_a_condition_about_tags_that_no_request_carries(nodelint: Run, tmp_path:
     ):
         files = {f"policy.{form}": STATEMENT[form] % (operator, more)}
         assert len(check(nodelint, tmp_path / str(n), files, "tag-condition-never-met")) == count
+
+
+LAUNCH = {
+    "json": """{{
+  "Statement": [
+    {{"Effect": "Allow", "Action": ["ec2:RunInstances", "ec2:CreateFleet"],
+     "Resource": ["arn:aws:ec2:*:*:image/*", "arn:aws:ec2:*:*:subnet/*", "arn:aws:ec2:*:*:security-group/*"]}},
+    {{"Sid": "karpenter", "Effect": "Allow", "Action": ["ec2:RunInstances", "ec2:CreateFleet"],
+     "Resource": "arn:aws:ec2:*:*:{0}/*",
+     "Condition": {{"StringEquals": {{"aws:{1}/kubernetes.io/cluster/main": "owned"}}}}}}
+  ]
+}}
+""",
+    "tf": """data "aws_iam_policy_document" "karpenter" {{
+  statement {{
+    actions   = ["ec2:RunInstances", "ec2:CreateFleet"]
+    resources = ["arn:aws:ec2:*:*:image/*", "arn:aws:ec2:*:*:subnet/*", "arn:aws:ec2:*:*:security-group/*"]
+  }}
+  statement {{
+    actions   = ["ec2:RunInstances", "ec2:CreateFleet"]
+    resources = ["arn:aws:ec2:*:*:{0}/*"]
+    condition {{
+      test     = "StringEquals"
+      variable = "aws:{1}/kubernetes.io/cluster/${{var.name}}"
+      values   = ["owned"]
+    }}
+  }}
+}}
+""",
+    "yaml": """PolicyDocument:
+  Statement:
+    - Effect: Allow  # karpenter
+      Action: [ec2:RunInstances, ec2:CreateFleet]
+      Resource: ["arn:aws:ec2:*:*:image/*", "arn:aws:ec2:*:*:subnet/*", "arn:aws:ec2:*:*:security-group/*"]
+    - Effect: Allow
+      Action: [ec2:RunInstances, ec2:CreateFleet]
+      Resource: "arn:aws:ec2:*:*:{0}/*"
+      Condition:
+        StringEquals:
+          aws:{1}/kubernetes.io/cluster/main: owned
+""",
+}
+
+
+@pytest.mark.parametrize("form", LAUNCH)
+@pytest.mark.parametrize(
+    ("kind", "key", "count"),
+    [
+        ("launch-template", "RequestTag", 1),
+        ("launch-template", "ResourceTag", 0),
+        ("instance", "RequestTag", 0),
+        ("*", "RequestTag", 1),
+    ],
+)
+def test_a_request_tag_for_what_exists(
+    nodelint: Run, tmp_path: Path, form: str, kind: str, key: str, count: int
+) -> None:
+    files = {f"policy.{form}": LAUNCH[form].format(kind, key)}
+    assert len(check(nodelint, tmp_path, files, "tag-condition-never-met")) == count
 
 
 CRDS = """\

@@ -69,6 +69,37 @@ def test_an_image_that_follows_the_version_of_the_cluster(
     )
 
 
+OBJECT = """variable "image_version" {{ default = "1.33" }}
+variable "eks_version" {{ default = "1.33" }}
+resource "aws_eks_cluster" "this" {{
+  name    = "main"
+  version = var.eks_version
+}}
+resource "kubectl_manifest" "class" {{
+  yaml_body = yamlencode({{
+    apiVersion = "karpenter.k8s.aws/v1"
+    kind       = "EC2NodeClass"
+    metadata   = {{ name = "default" }}
+    spec = {{
+      amiFamily                  = "AL2023"
+      role                       = "nodes"
+      amiSelectorTerms           = [{{ name = "amazon-eks-node-al2023-x86_64-standard-${{var.{0}}}-*" }}]
+      subnetSelectorTerms        = [{{ tags = {{ "karpenter.sh/discovery" = "main" }} }}]
+      securityGroupSelectorTerms = [{{ tags = {{ "karpenter.sh/discovery" = "main" }} }}]
+    }}
+  }})
+}}
+"""
+
+
+@pytest.mark.parametrize(("variable", "count"), [("eks_version", 0), ("image_version", 1)])
+def test_an_image_of_an_object_that_follows_the_cluster(
+    nodelint: Run, tmp_path: Path, variable: str, count: int
+) -> None:
+    files = {"main.tf": OBJECT.format(variable)}
+    assert len(findings_of(nodelint, tmp_path, files, "--select", "image-for-one-kubernetes")) == count
+
+
 CHART = """resource "helm_release" "karpenter" {{
   name       = "karpenter"
   repository = "oci://public.ecr.aws/karpenter"

@@ -104,6 +104,47 @@ def test_a_tag_whose_value_may_be_another(nodelint: Run, tmp_path: Path, more: M
     assert check(nodelint, tmp_path, files, "tag-of-another-value") == []
 
 
+EKS = 'module "eks" {{\n  source = "terraform-aws-modules/eks/aws"\n  name = "main"\n{0}}}\n'
+SUBNET = 'resource "aws_subnet" "a" {{\n  tags = {0}\n}}\n'
+
+
+@pytest.mark.parametrize("form", CLASSES)
+@pytest.mark.parametrize(
+    ("terraform", "count"),
+    [
+        (VPC.format('{ Name = "a" }'), 1),
+        (SUBNET.format("{ Name = var.name }"), 1),
+        (SUBNET.format("local.tags") + 'locals {\n  tags = { Name = "a" }\n}\n', 1),
+        (VPC.format('{ "karpenter.sh/discovery" = "main" }'), 0),
+        (SUBNET.format("local.tags") + 'locals {\n  tags = { "karpenter.sh/discovery" = "main" }\n}\n', 0),
+        (SUBNET.format("var.tags"), 0),
+        (SUBNET.format('{ "karpenter.sh/${var.kind}" = "main" }'), 0),
+        (VPC.format("{}") + 'module "tags" {\n  source = "git::https://example.com/tags"\n}\n', 0),
+        (VPC.format("{}") + 'data "aws_subnets" "shared" {\n  tags = { tier = "private" }\n}\n', 0),
+        (EKS.format(""), 1),
+        (EKS.format('  tags = { "karpenter.sh/discovery" = "main" }\n'), 0),
+        ('resource "aws_eks_cluster" "main" {\n  tags = { "karpenter.sh/discovery" = "main" }\n}\n', 1),
+        (EKS.format("") + 'data "aws_security_groups" "shared" {\n  tags = { tier = "nodes" }\n}\n', 0),
+    ],
+)
+def test_a_tag_that_terraform_does_not_set(
+    nodelint: Run, tmp_path: Path, form: str, terraform: str, count: int
+) -> None:
+    files = {**CLASSES[form]("main"), "main.tf": f"# karpenter\n{terraform}"}
+    found = check(nodelint, tmp_path, files, "missing-discovery-tag")
+    assert len(found) == count
+
+
+def test_a_tag_that_a_script_may_set(nodelint: Run, tmp_path: Path) -> None:
+    files = {"class.yaml": CLASS.format("main"), "vpc.tf": "# karpenter\n" + VPC.format("{}")}
+    assert len(check(nodelint, tmp_path, files, "missing-discovery-tag")) == 1
+    script = (
+        "aws ec2 create-tags --tags Key=karpenter.sh/discovery,Value=main\n"
+        "helm upgrade --install karpenter oci://public.ecr.aws/karpenter/karpenter --version 1.14.3\n"
+    )
+    assert check(nodelint, tmp_path, {"tag.sh": script}, "missing-discovery-tag") == []
+
+
 def test_variable_files_decide_which_value_the_tag_has(nodelint: Run, tmp_path: Path) -> None:
     vpc = VPC.format('{ "karpenter.sh/discovery" = var.name }')
     files = {"class.yaml": CLASS.format("main"), "vpc.tf": f'variable "name" {{\n  default = "demo"\n}}\n{vpc}'}

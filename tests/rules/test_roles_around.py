@@ -86,6 +86,37 @@ def test_a_role_that_terraform_fills_in(nodelint: Run, tmp_path: Path, role: str
     assert len(list_severities(nodelint, tmp_path, files, "role-of-another-name")) == count
 
 
+NODE_GROUP = (
+    'module "eks" {{\n  source = "terraform-aws-modules/eks/aws"\n  eks_managed_node_groups = {{\n    system = {{\n'
+    '      iam_role_name = "{0}"\n{1}    }}\n  }}\n}}\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("made", "count"),
+    [
+        ('resource "aws_iam_role" "node" {\n  name_prefix = "main-node-"\n}\n', 1),
+        ('resource "aws_iam_role" "node" {\n  name_prefix = "${var.cluster}-node-"\n}\n', 1),
+        ('resource "aws_iam_role" "node" {\n  name_prefix = "${var.cluster}-"\n}\n', 0),
+        ('resource "aws_iam_role" "node" {\n  name_prefix = "other-node-"\n}\n', 0),
+        ('resource "aws_iam_role" "node" {\n  name = "main-node"\n}\n', 0),
+        (
+            'resource "aws_iam_role" "a" {\n  name_prefix = "main-node-"\n}\n'
+            'resource "aws_iam_role" "b" {\n  name = var.node_role\n}\n',
+            0,
+        ),
+        (NODE_GROUP.format("main-node", ""), 1),
+        (NODE_GROUP.format("main-node", "      iam_role_use_name_prefix = false\n"), 0),
+    ],
+)
+def test_a_role_whose_name_has_a_random_suffix(nodelint: Run, tmp_path: Path, made: str, count: int) -> None:
+    for form, files in forms("main-node").items():
+        found = list_severities(
+            nodelint, tmp_path / form, {"iam.tf": f"# karpenter\n{made}", **files}, "role-of-another-name"
+        )
+        assert found == ["error"] * count, form
+
+
 def test_a_role_that_a_comment_asks_to_change(nodelint: Run, tmp_path: Path) -> None:
     written = nodeclass(role="KarpenterNodeRole-main")
     for comment, count in (("# <- change this", 0), ("# of the nodes", 1)):

@@ -226,3 +226,35 @@ def test_pools_that_flux_applies_with_their_crds(
     nodelint: Run, tmp_path: Path, files: Mapping[str, str], count: int
 ) -> None:
     assert len(check(nodelint, tmp_path, files, "flux-before-crds")) == count
+
+
+PATH = '"${path.module}/pool.yaml.tftpl"'
+TEMPLATE = nodepool('key: kubernetes.io/arch, operator: In, values: ["${arch}"]') + (
+    "      taints:\n%{ for name, taint in taints ~}\n"
+    "        - {key: ${name}, effect: ${taint.effect}}\n%{ endfor ~}\n"
+)
+PASSED = "{{arch = var.arch, {0} = {{}}, unused = 1}}"
+
+
+@pytest.mark.parametrize(
+    ("call", "missing"),
+    [
+        (f"templatefile({PATH}, {PASSED.format('taints')})", []),
+        (f"templatefile({PATH}, {PASSED.format('taint')})", ["taints"]),
+        (f"yamldecode(templatefile({PATH}, {{}}))", ["arch", "taints"]),
+        (f"var.on ? templatefile({PATH}, {{arch = 1}}) : null", ["taints"]),
+        (f"templatefile({PATH}, merge(var.names, {{}}))", []),
+        (f"templatefile({PATH}, {{(var.name) = 1}})", []),
+        (f'try(templatefile({PATH}, {{}}), "")', []),
+        ('templatefile("${path.module}/${var.file}", {})', []),
+    ],
+)
+def test_a_name_of_a_template_that_its_call_does_not_pass(
+    nodelint: Run, tmp_path: Path, call: str, missing: list[str]
+) -> None:
+    main = f'resource "kubectl_manifest" "pool" {{\n  yaml_body = {call}\n}}\n'
+    variables = "".join(f'variable "{name}" {{}}\n' for name in ("arch", "on", "names", "name", "file"))
+    files = {"main.tf": main + variables, "pool.yaml.tftpl": TEMPLATE}
+    messages = check(nodelint, tmp_path, files, "undeclared-reference")
+    assert [message.split("`")[1] for message in messages] == missing
+    assert all("pool.yaml.tftpl uses: Terraform refuses the plan" in message for message in messages)

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 def read_needed_files(run: FormRun) -> None:
-    """Read the ConfigMaps from which Kustomizations take variables."""
-    from nodelint.forms.flux.kustomizations import read_config_maps
+    """Read the ConfigMaps and Secrets from which Kustomizations take variables, and HelmReleases values."""
+    from nodelint.forms.flux.kustomizations import read_objects_with_values
 
-    run.sources += read_config_maps(run.sources, run.seen)
+    run.sources += read_objects_with_values(run.sources, run.seen)
 
 
 def render(run: FormRun) -> None:

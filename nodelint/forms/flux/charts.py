@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 
 from nodelint.files.gate import gate
@@ -24,6 +24,7 @@ from nodelint.text.missing import items_of, text_of
 from nodelint.text.reading import nodes_of
 
 HELM_GROUP = "helm.toolkit.fluxcd.io/"
+_VALUES_FROM = "valuesFrom"
 
 
 def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
@@ -54,7 +55,7 @@ def flux_layers(root: Node, tree: RepositoryTree) -> list[ValuesLayer] | None:
             return None
         # These files replace the chart's own values.yaml, which is used only if it is one of them.
         layers.append(ValuesLayer(found.source, partial(_instead, found)) if number == 0 else merge_layer(found))
-    references = root.find("spec", "valuesFrom")
+    references = root.find("spec", _VALUES_FROM)
     for reference in references.items if references is not None else ():
         node = _find_config_value(reference, root, tree)
         target = text_of(reference.get("targetPath"))
@@ -75,6 +76,13 @@ def flux_layers(root: Node, tree: RepositoryTree) -> list[ValuesLayer] | None:
 
 def _instead(values: Node, whole: Node) -> Node:
     return values
+
+
+def list_values_objects(sources: Sequence[Source]) -> set[str]:
+    """Return the names of the ConfigMaps and Secrets from which HelmReleases in some files take values."""
+    texts = [source for source in sources if _VALUES_FROM in source.text and not source.may_be_template]
+    roots = [root for source in texts for root in nodes_of(source) if is_helm_release(root)]
+    return {text_of(item.get("name")) for root in roots for item in items_of(root.find("spec", _VALUES_FROM))} - {""}
 
 
 def find_referenced_values(reference: Node, release: Node, sources: Mapping[str, Source]) -> Node | None:
@@ -188,7 +196,7 @@ def find_hidden_values(root: Node, charts: Collection[str], sources: Mapping[str
     """
     if not is_helm_release(root) or _chart_folder(root) not in charts:
         return
-    for reference in items_of(root.find("spec", "valuesFrom")):
+    for reference in items_of(root.find("spec", _VALUES_FROM)):
         if find_referenced_values(reference, root, sources) is None:
             name = f"{text_of(reference.get('kind'))} `{text_of(reference.get('name'))}`"
             line = reference.source.position(reference.start).line

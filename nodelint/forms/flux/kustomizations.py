@@ -14,7 +14,9 @@ from nodelint.base.tuples import NamedTuple
 from nodelint.edits import NotEditable, find_steps, member_at, set_value
 from nodelint.edits.collections import members_of, root_of
 from nodelint.files import safe_read
+from nodelint.files.file_keywords import OBJECTS_WITH_VALUES, holds_any
 from nodelint.files.gate import gate
+from nodelint.forms.flux.charts import list_values_objects
 from nodelint.forms.interface import FormRun
 from nodelint.forms.lib.gotemplate.evaluate import Filled, Segment
 from nodelint.forms.lib.gotemplate.syntax import Code
@@ -75,8 +77,8 @@ class FluxKustomization(NamedTuple):
         return tuple({id(s): s for s in (self.node.source, *(node.source for node in self.values.values()))}.values())
 
 
-def read_config_maps(sources: Sequence[Source], seen: set[str]) -> list[Source]:
-    """Return the files with ConfigMaps from which Kustomizations take variables.
+def read_objects_with_values(sources: Sequence[Source], seen: set[str]) -> list[Source]:
+    """Return the files with the ConfigMaps and Secrets from which Flux objects take variables and values.
 
     `seen` are the paths of all requested files.
     """
@@ -84,6 +86,7 @@ def read_config_maps(sources: Sequence[Source], seen: set[str]) -> list[Source]:
     names = {
         name.encode() for object_root in list_kustomizations(sources) for _, name in _list_config_maps(object_root)
     }
+    names.update(name.encode() for name in list_values_objects(sources))
     found = []
     for path in sorted(seen) if names else ():
         if path.endswith((".yaml", ".yml")) and os.path.abspath(path) not in have:
@@ -91,7 +94,7 @@ def read_config_maps(sources: Sequence[Source], seen: set[str]) -> list[Source]:
                 data = gate.read_listed(path, _LARGEST)
             except OSError:
                 continue
-            if b"ConfigMap" in data and any(name in data for name in names):
+            if holds_any(data, OBJECTS_WITH_VALUES) and holds_any(data, names):
                 found.append(Source.from_bytes(path.replace(os.sep, "/"), data))
     return found
 

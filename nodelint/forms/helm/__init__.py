@@ -14,7 +14,7 @@ import re
 from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from nodelint.forms.helm.chart_inputs import ChartInputs
     from nodelint.forms.input_text import InputText, RemoteUse
@@ -74,6 +74,13 @@ def find_kindless_templates(sources: Sequence[Source], seen: Collection[str]) ->
     from nodelint.forms.helm import kindless_templates
 
     return kindless_templates.find_kindless_templates(sources, seen)
+
+
+def find_given_texts(seen: Collection[str], installing: Collection[str]) -> Callable[[str], str | None]:
+    """Return a function that returns the texts with values of a chart's template (see `GivenTexts.find`)."""
+    from nodelint.forms.helm.values_of_workloads import GivenTexts
+
+    return GivenTexts(seen, installing).find
 
 
 def find_including_templates(sources: Sequence[Source], seen: Collection[str]) -> Iterable[Source]:

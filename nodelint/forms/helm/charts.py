@@ -166,7 +166,7 @@ class ChartFiles:
 def _definitions_in(top: str, absolute: bool, sources: Mapping[str, Source]) -> Definitions:
     found: dict[str, NamedTemplate] = {}
     twice: set[str] = set()
-    for file, text in (file for place in (top, *_local_charts(top)) for file in _texts(place, _may_define)):
+    for file, text in (file for place in (top, *list_local_charts(top)) for file in _texts(place, _may_define)):
         shown = (file if absolute else os.path.relpath(file)).replace(os.sep, "/")
         source = sources.get(os.path.abspath(file)) or SourceText(shown, text)
         text = source.text
@@ -215,7 +215,7 @@ def find_undefined_include(path: str, text: str, known: DefinedNames) -> tuple[i
 
 
 def _defined_names(top: str) -> frozenset[str]:
-    texts = (text for place in (top, *_local_charts(top)) for _, text in _texts(place, _may_define))
+    texts = (text for place in (top, *list_local_charts(top)) for _, text in _texts(place, _may_define))
     return frozenset(name for text in texts for name in re.findall(_DEFINE, text))
 
 
@@ -229,7 +229,7 @@ def _has_dependencies(chart: str) -> bool:
     listed = root.get("dependencies") if root is not None else None
     if root is None or gate.is_file(os.path.join(chart, "requirements.yaml")):
         return False
-    local = {os.path.basename(folder) for folder in _local_charts(chart)}
+    local = {os.path.basename(folder) for folder in list_local_charts(chart)}
     names = [_name(node) for node in (listed.items if listed is not None else ())]
     vendored = os.path.join(chart, "charts")
     return all(name in local or gate.is_file(os.path.join(vendored, name, CHART)) for name in names)
@@ -244,11 +244,13 @@ def find_users(chart: str, paths: Iterable[str]) -> list[str]:
     """
     around = find_outer_chart(chart)
     named = [os.path.dirname(path) for path in paths if os.path.basename(path) == CHART]
-    dependants = [folder for folder in named if os.path.abspath(chart) in map(os.path.abspath, _local_charts(folder))]
+    dependants = [
+        folder for folder in named if os.path.abspath(chart) in map(os.path.abspath, list_local_charts(folder))
+    ]
     return [*([around] if around is not None else []), *dependants]
 
 
-def _local_charts(chart: str) -> list[str]:
+def list_local_charts(chart: str) -> list[str]:
     """Return the folders of the local charts on which a chart depends by `file://`."""
     root = _root(os.path.join(chart, CHART))
     listed = root.get("dependencies") if root is not None else None

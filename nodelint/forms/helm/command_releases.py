@@ -39,12 +39,12 @@ def install_known_charts(charts: Mapping[str, Source], sources: Sequence[Source]
     by_top: dict[str, list[str]] = {}
     for path in charts:
         folder = os.path.dirname(path)
-        top = find_top(folder) or _find_outer_folder(folder)
+        top = find_scripts_top(folder)
         by_top.setdefault(top, []).append(folder)
     by_path = {os.path.abspath(source.path): source for source in sources}
     for top, folders in by_top.items():
         counts = dict.fromkeys(folders, 0)
-        for source in _list_scripts(top):
+        for source in list_scripts(top):
             if "upgrade" in source.text or "install" in source.text or "template" in source.text:
                 for release in read_script(source, folders, RepositoryTree(top, by_path, False, [])):
                     counts[release.folder] += 1
@@ -52,14 +52,17 @@ def install_known_charts(charts: Mapping[str, Source], sources: Sequence[Source]
                         yield release
 
 
-def _find_outer_folder(folder: str) -> str:
-    """Return the outermost folder around a chart that may be read, for a chart outside of a repository."""
+def find_scripts_top(folder: str) -> str:
+    """Return the folder below which scripts may install a chart: its repository, or the outermost readable folder."""
+    top = find_top(folder)
+    if top is not None:
+        return top
     while gate.is_folder(os.path.dirname(folder)) and os.path.dirname(folder) != folder:
         folder = os.path.dirname(folder)
     return folder
 
 
-def _list_scripts(top: str) -> Iterator[Source]:
+def list_scripts(top: str) -> Iterator[Source]:
     """Yield the scripts, Makefiles, workflows and provisioners below a folder that mention helm."""
     for count, (folder, folders, names) in enumerate(gate.walk(top)):
         if count >= _MOST_FOLDERS:

@@ -26,6 +26,7 @@ def find_including_templates(sources: Sequence[Source], seen: Iterable[str]) -> 
     `seen` are the requested files. Indirect includes also count.
     """
     named = {chart: names for chart, names in _list_definitions(sources).items() if names}
+    also = next((source.also for source in sources if source.also is not None), None)
     if not named:
         return []
     shown = {os.path.abspath(path): path for path in seen}
@@ -33,7 +34,7 @@ def find_including_templates(sources: Sequence[Source], seen: Iterable[str]) -> 
     found: dict[str, Source] = {}
     for chart, names in named.items():
         for user in [chart, *find_users(chart, shown)]:
-            found.update((path, s) for path, s in _including(user, names, shown) if path not in have)
+            found.update((path, s) for path, s in _including(user, names, shown, also) if path not in have)
     return [found[path] for path in sorted(found)]
 
 
@@ -48,8 +49,11 @@ def _list_definitions(sources: Sequence[Source]) -> dict[str, set[str]]:
     return found
 
 
-def _including(chart: str, names: set[str], shown: dict[str, str]) -> Iterator[tuple[str, Source]]:
-    """Yield path and source of each template of a chart that includes one of the names, directly or indirectly."""
+def _including(chart: str, names: set[str], shown: dict[str, str], also: str | None) -> Iterator[tuple[str, Source]]:
+    """Yield path and source of each template of a chart that includes one of the names, directly or indirectly.
+
+    `also` is the pattern of further objects for which the sources are read (see `Source.also`).
+    """
     folder = os.path.join(chart, "templates", "")
     texts: dict[str, str] = {}
     paths = [path for path in shown if path.startswith(folder) and path.endswith(_ENDINGS)]
@@ -67,4 +71,4 @@ def _including(chart: str, names: set[str], shown: dict[str, str]) -> Iterator[t
             break
         known |= more
     for path in including:
-        yield path, Source.from_text(shown[path].replace(os.sep, "/"), texts[path])
+        yield path, Source.from_text(shown[path].replace(os.sep, "/"), texts[path], also)

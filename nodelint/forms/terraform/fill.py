@@ -12,6 +12,7 @@ from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.lib.gotemplate.evaluate import Filled, Segment
 from nodelint.forms.lib.gotemplate.syntax import Code
 from nodelint.forms.lib.made_nodes import UNSET, mapping, scalar, sequence
+from nodelint.forms.requests import IS_ALWAYS
 from nodelint.forms.terraform.encode import json_pieces
 from nodelint.forms.terraform.file_blocks import TerraformBlock, TerraformFile
 from nodelint.forms.terraform.hclexpr import read_file_template
@@ -33,6 +34,8 @@ MOST_INSTANCES = 400
 _GROUPS = ("karpenter.", "eks.amazonaws.com/")
 """The beginnings of the apiVersion of objects that are read."""
 _ENCODERS = ("yamlencode", "jsonencode")
+_NOTHING = re.compile(r"\s*(?:0|\[\s*\]|\{\s*\}|toset\(\s*\[\s*\]\s*\))\s*")
+"""A literal `count` or `for_each` of no instance, which nothing outside of the file can change."""
 _UNKNOWN = "unknown"
 _TRAVERSAL = r"[A-Za-z_][\w.-]*(?:\[[\w.\"]+\][\w.]*)*"
 _LEFT = ("file", "templatefile", "yamldecode")
@@ -392,7 +395,8 @@ def explain_no_instance(outer: Mapping[str, HclExpression], evaluator: Evaluator
         value = evaluator.value(written)
         is_none = items_of(value) == [] if name == "for_each" else value.value == 0 and value.value is not False
         source = evaluator.scope.source
-        return f"`{name}` is {nothing} ({source.path}:{source.position(written.start).line})" if is_none else ""
+        how = IS_ALWAYS if _NOTHING.fullmatch(source.text, written.start, written.end) else "is"
+        return f"`{name}` {how} {nothing} ({source.path}:{source.position(written.start).line})" if is_none else ""
     return ""
 
 

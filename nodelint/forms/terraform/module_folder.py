@@ -19,6 +19,7 @@ from nodelint.forms.terraform.references import (
     list_references,
     local_folder,
 )
+from nodelint.forms.terraform.template_names import find_missing_names
 from nodelint.forms.terraform.terraform_blocks import registry_source
 from nodelint.model.finding import Span
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from nodelint.forms.terraform.file_blocks import TerraformBlock, TerraformFile
     from nodelint.forms.terraform.hcltree import HclExpression
     from nodelint.forms.terraform.modules import ModuleFiles
+    from nodelint.forms.terraform.template_names import MissingName
 
 ENDS = (".tf", ".tofu")
 """Endings of the files whose references are checked."""
@@ -225,6 +227,12 @@ class ModuleFolder:
                 call = self._call(found.address) if found.attribute and found.address.startswith("module.") else None
                 if call is not None and not call.is_missing and not call.has_output(found.attribute):
                     yield found, call
+
+    def find_missing_template_names(self, path: str) -> Iterator[MissingName]:
+        """Yield the names that templates use and that the calls of `templatefile` in a file do not pass."""
+        for file in self._files:
+            if file.source.path == path:
+                yield from find_missing_names(file, self._folder, self._modules)
 
     def find_repeated(self, path: str) -> Iterator[tuple[Span, Span]]:
         """Yield (place, place of the first block) for each block that repeats another block of the folder."""

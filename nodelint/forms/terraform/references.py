@@ -108,7 +108,7 @@ def _walk(expression: HclExpression, names: frozenset[str]) -> Iterator[Terrafor
             parts += [(value.over, names)]
             parts += [(part, of_loop) for part in (value.key, value.item, value.test) if part is not None]
         elif expression.kind == "template" and isinstance(value, tuple):
-            parts += _list_template_parts(value[1], names)
+            parts += list_template_parts(value[1], names)
         pending += reversed(parts)
 
 
@@ -130,7 +130,7 @@ def _read_path(
     return found, inner
 
 
-def _list_template_parts(
+def list_template_parts(
     pieces: Sequence[TemplatePiece], names: frozenset[str]
 ) -> list[tuple[HclExpression, frozenset[str]]]:
     """Return the expressions in a template, each with the loop variables around it."""

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
+from nodelint.files.safe_read import find_top
 from nodelint.forms.terraform.karpenter_roots import TerraformRoot, find_karpenter_roots
 from nodelint.forms.terraform.modules import ModuleFiles
 from nodelint.forms.terraform.terraform_blocks import (
@@ -21,7 +22,7 @@ from nodelint.forms.terraform.terraform_blocks import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
     from nodelint.forms.terraform.argument_values import ArgumentValue
@@ -44,6 +45,10 @@ _NAME = r"(?:local|var)\.[\w-]+|(?:module\.[\w-]+\.cluster|aws_eks_cluster\.[\w-
 """A reference that often occurs in names: a local, a variable, or the name of a cluster."""
 _PIECE = re.compile(rf"\$\{{\s*({_NAME})\s*\}}")
 _VALUE_OF_CHART = re.compile(r"\{\{-?\s*\.Values\.([\w.]+)(?:\s*\|\s*(?:quote|trim))?\s*-?\}\}")
+
+
+_LEVELS_ABOVE = 2
+"""The number of folders above a template in which its calls are looked for: `modules/pools/templates`."""
 
 
 class BlockReference(NamedTuple):
@@ -104,6 +109,18 @@ class TerraformBlocks:
 
             self._folders[folder] = ModuleFolder(folder, self.module_files)
         return self._folders[folder] if path.endswith((".tf", ".tofu")) else None
+
+    def callers_of(self, template: str) -> Iterator[tuple[str, ModuleFolder]]:
+        """Yield the files in and above the folder of a template that call it, each with its module."""
+        folder, name = folder_of(template), os.path.basename(template)
+        for _ in range(_LEVELS_ABOVE + 1):
+            for file in self.module_files.read_texts(folder):
+                module = self.references_of(file.path) if "templatefile" in file.text and name in file.text else None
+                if module is not None:
+                    yield file.path, module
+            if folder == find_top(folder) or find_top(folder) is None:
+                return
+            folder = os.path.dirname(folder)
 
     def tag_values(self, key: str, settled: bool) -> list[TagValue]:
         """Return the values that the files set for a tag.

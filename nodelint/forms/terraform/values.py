@@ -365,11 +365,12 @@ class Modules(ModuleFiles):
         label = f"module.{'.'.join(block.names)} of {around}"
         for caller in self.variants(home, depth + 1):
             evaluator = caller.evaluator(file.source)
+            own = f", {os.path.relpath(caller.own.path, caller.root)}" if caller.own is not None else ""
             is_off = caller.is_off or explain_no_instance(given, evaluator)
             for names in instances(given, evaluator):
                 inside = evaluator.inside(names)
                 args = {name: inside.value(value) for name, value in given.items()}
-                made = TerraformModule(self, folder, args, caller.root, label, caller.own, is_off)
+                made = TerraformModule(self, folder, args, caller.root, label + own, caller.own, is_off)
                 made.needs_values = caller.needs_values
                 yield made
 

@@ -305,9 +305,7 @@ class _Composer:
             if tag is not None:
                 _tagged(node, tag, text, is_key)
             return node
-        if not self.live and (
-            holds_placeholder(text.replace("$", "") if self.literal else text) or (self.replaced and replaced(text))
-        ):
+        if not self.live and self.holds_placeholder(text, style):
             node.value = UNKNOWN
             node.tag = tag
             return node
@@ -324,6 +322,14 @@ class _Composer:
             if value is None and start == end and self.code_ahead(start):
                 node.value = UNKNOWN
         return node
+
+    def holds_placeholder(self, text: str, style: Style) -> bool:
+        """Return whether a text in one line contains a placeholder. In a script, `$NAME` is the script's variable."""
+        if style != "plain" and "\n" in text.strip():
+            return self.masked and (MASK in text or any(mark in text for mark in CODE))
+        return holds_placeholder(text.replace("$", "") if self.literal else text) or (
+            self.replaced and replaced(text)
+        )
 
     def refuse_byte_order_marks(self) -> None:
         if self.byte_order_marks:

@@ -118,9 +118,9 @@ def test_a_pool_that_is_switched_goes_or_comes(nodelint: Run, tmp_path: Path, na
     assert [entry["change"] for entry in found["nodePools"]] == ["removed" if goes else "added"]
 
 
-def test_what_is_off_on_both_sides_is_compared(nodelint: Run, tmp_path: Path) -> None:
-    old = {"main.tf": pool("count = 0")}
-    new = {"main.tf": old["main.tf"].replace("amd64", "arm64")}
+def test_what_a_default_disables_on_both_sides_is_compared(nodelint: Run, tmp_path: Path) -> None:
+    old = {"main.tf": pool("count = var.n"), "v.tf": 'variable "n" { default = 0 }\n'}
+    new = {**old, "main.tf": old["main.tf"].replace("amd64", "arm64")}
     assert old != new
     found = plan(nodelint, tmp_path, old, new)
     assert [entry["change"] for entry in found["nodePools"]] == ["changed"]
@@ -134,7 +134,7 @@ def test_other_commands_name_what_terraform_does_not_create(command: str, nodeli
     for count in (0, 1):
         write_files(tmp_path, {"main.tf": pool(f"count = {count}")})
         notes = nodelint(command, ".", cwd=tmp_path).stderr
-        message = "anyway: NodePool/default (main.tf:5): `count` is 0 (main.tf:2)"
+        message = "anyway: NodePool/default (main.tf:5): `count` is always 0 (main.tf:2)"
         assert (message in notes) == (not count), notes
 
 
@@ -195,6 +195,9 @@ def test_check_judges_what_is_switched_off_and_says_so(name: str, nodelint: Run,
         kinds = [entry["object"].partition("/")[0] for entry in report["coverage"]["switchedOff"]]
         assert kinds == (["NodePool"] if number else []), "its name may be that of an instance"
         reasons = [entry["reason"] for entry in report["coverage"]["switchedOff"]]
-        assert all(re.fullmatch(r"`(count` is 0|for_each` is empty) \(main\.tf:\d\)", reason) for reason in reasons)
+        assert all(
+            re.fullmatch(r"`(count` is (always )?0|for_each` is (always )?empty) \(main\.tf:\d\)", reason)
+            for reason in reasons
+        )
         text = nodelint("check", ".", cwd=folder).stdout
         assert ("Not created by Terraform, judged anyway: NodePool" in text) == bool(number)

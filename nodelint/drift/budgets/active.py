@@ -10,20 +10,17 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import chain, pairwise, product
 
 from nodelint.base.budget import RUN, BudgetSpent
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.data import table
 from nodelint.drift import go_values
 from nodelint.karpenter.controller.cron import DESCRIPTORS, CronError, Schedule, parse
 from nodelint.model.gap import line_of
 from nodelint.model.manifest import NodePool
-from nodelint.model.messages import counted
-from nodelint.model.releases import NEWEST, Version, behaves
 from nodelint.text import Node, UnknownValue
 from nodelint.text.limits import note_left_out
 
@@ -42,9 +39,9 @@ UNHEALTHY = "Unhealthy"
 
 WEEK = timedelta(days=7)
 
-_MONDAY = datetime(2024, 1, 1, tzinfo=UTC)
-_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-_DAY = timedelta(days=1)
+MONDAY = datetime(2024, 1, 1, tzinfo=UTC)
+"""The begin of a week that stands for all weeks."""
+
 _LONGEST_PAUSE = timedelta(days=9 * 366)
 """A longer pause between two dates of a schedule is impossible: two 29 February are at most eight years apart."""
 
@@ -65,8 +62,8 @@ class Budget(NamedTuple):
     def limit(self, nodes: int) -> int:
         """Return how many of `nodes` nodes the budget allows to be disrupted. A percentage is rounded up."""
         if self.nodes.endswith("%"):
-            return -(-_count(self.nodes[:-1]) * nodes // 100)
-        return _count(self.nodes)
+            return -(-count_nodes(self.nodes[:-1]) * nodes // 100)
+        return count_nodes(self.nodes)
 
     def windows(self, start: datetime, end: datetime) -> Iterator[tuple[datetime, datetime]]:
         """Yield the times between two moments in which the budget is active, in order. Adjacent times are joined."""
@@ -114,7 +111,7 @@ def budgets(stored: dict[str, Any], reason: str = DRIFTED) -> tuple[Budget, ...]
     for entry in entries if isinstance(entries, list) else ():
         if not isinstance(entry, dict):
             continue
-        budget = _read(entry)
+        budget = read_budget(entry)
         reasons = entry.get("reasons")
         if budget.broken or reasons is None or (isinstance(reasons, list) and reason in reasons):
             found.append(budget)
@@ -134,7 +131,7 @@ def _meanings(entries: list[Any]) -> set[tuple[object, ...]] | None:
     for entry in entries:
         if not isinstance(entry, dict) or any(isinstance(value, UnknownValue) for value in entry.values()):
             return None
-        budget, reasons = _read(entry), entry.get("reasons")
+        budget, reasons = read_budget(entry), entry.get("reasons")
         if budget.broken is not None or not (reasons is None or isinstance(reasons, list)):
             return None
         if reasons is not None and any(not isinstance(reason, str) for reason in reasons):
@@ -151,122 +148,23 @@ def of_entry(entry: Node) -> Budget | None:
     if any(isinstance(node.value, UnknownValue) for node in entry.walk() if node.kind == "scalar"):
         return None
     plain = entry.plain()
-    budget = _read(plain) if isinstance(plain, dict) and plain.get("schedule") and plain.get("duration") else None
-    return budget if budget is not None and budget.schedule is not None and budget.broken is None else None
-
-
-class RedundantBudget(NamedTuple):
-    """A budget without effect, and the other budget that causes this: the other one is active at the same times and
-    allows no more nodes.
-
-    `allows_more` is true if the budget without effect allows more nodes than the other one.
-    """
-
-    entry: Node
-    budget: Budget
-    smaller: Node
-    counts: Budget
-    allows_more: bool
-
-
-def without_effect(
-    node: Node, conditional: Set[int] = frozenset(), release: Version = NEWEST
-) -> Iterator[RedundantBudget]:
-    """Yield the entries of a list of budgets without effect, for any number of nodes. Of two equal ones, the later is
-    yielded.
-
-    All of them can be removed together. `conditional` are entries, by the id of their nodes, that a template may
-    omit: no other entry is without effect because of them. Nothing is yielded if the controller cannot read a budget.
-    """
-    every = REASONS | {UNHEALTHY} if behaves("graceful-repair", release) else REASONS
-    known = [(item, budget, reasons) for item in node.items for budget, reasons in _read_known_budget(item, every)]
-    if any(budget.broken for _, budget, _ in known):
-        return  # nothing may be disrupted at all
-    counting = [known_budget for known_budget in known if id(known_budget[0]) not in conditional]
-    for known_budget in reversed(known):
-        entry, budget, reasons = known_budget
-        others = [counted for counted in counting if counted is not known_budget]
-        by = [_first(others, reason, budget) for reason in sorted(reasons)]
-        found = [covering for covering in by if covering is not None]
-        if found and len(found) == len(by):
-            more = [idle for idle in found if not _at_most(budget, idle[1])]
-            yield RedundantBudget(entry, budget, *(more or found)[0], bool(more))
-            counting = others
-
-
-_Known = tuple[Node, Budget, frozenset[str]]
-
-
-def _first(others: Iterable[_Known], reason: str, budget: Budget) -> tuple[Node, Budget] | None:
-    """Return the first entry for `reason` that is active whenever `budget` is, and allows no more nodes than it.
-
-    None if there is none.
-    """
-    return next(
-        ((entry, other) for entry, other, its in others if reason in its and _covers(other, budget)),
-        None,
+    budget = (
+        read_budget(plain) if isinstance(plain, dict) and plain.get("schedule") and plain.get("duration") else None
     )
-
-
-def _read_known_budget(item: Node, every: frozenset[str]) -> Iterator[tuple[Budget, frozenset[str]]]:
-    """Yield a budget as the controller reads it, with the reasons that it concerns. Nothing for placeholders."""
-    if item.kind != "mapping" or any(isinstance(e.value, UnknownValue) for e in item.walk() if e.kind == "scalar"):
-        return
-    plain = item.plain()
-    reasons = plain.get("reasons") if isinstance(plain, dict) else ()
-    if isinstance(plain, dict) and (reasons is None or isinstance(reasons, list)):
-        yield _read(plain), every if reasons is None else frozenset(str(reason) for reason in reasons) & every
-
-
-def _covers(budget: Budget, other: Budget) -> bool:
-    """Return whether `budget` is active whenever `other` is, and then allows no more nodes."""
-    if not _at_most(budget, other):
-        return False
-    if budget.schedule is None or (budget.schedule == other.schedule and budget.duration >= other.duration):
-        return True
-    if other.schedule is None or not (_is_weekly(budget.schedule) and _is_weekly(other.schedule)):
-        return False
-    ours, theirs = (list(budget.windows(_MONDAY, _MONDAY + 2 * WEEK)) for budget in (budget, other))
-    return all(any(start <= begin and end <= finish for start, finish in ours) for begin, end in theirs)
-
-
-def _is_weekly(schedule: Schedule) -> bool:
-    return schedule.any_day and len(schedule.months) == 12 and len(schedule.days) == 31
-
-
-def _at_most(budget: Budget, other: Budget) -> bool:
-    """Return whether `budget` allows no more nodes than `other`, for any number of nodes."""
-    a, b = (_count(budget.nodes.removesuffix("%")) for budget in (budget, other))
-    shares = budget.nodes.endswith("%"), other.nodes.endswith("%")
-    if a == 0 or (shares[1] and b == 100):
-        return True
-    return a <= b if shares[0] == shares[1] else not shares[0] and a == 1 and b > 0
+    return budget if budget is not None and budget.schedule is not None and budget.broken is None else None
 
 
 def starts_again(budget: Budget) -> bool:
     """Return whether a schedule begins again before the duration of its previous window is over, so that the windows
     overlap.
     """
-    hits = _hits(budget.schedule, _MONDAY, _MONDAY + WEEK) if budget.schedule is not None else ()
+    hits = _hits(budget.schedule, MONDAY, MONDAY + WEEK) if budget.schedule is not None else ()
     return any(later - before < budget.duration for before, later in pairwise(hits))
 
 
 def typical_of(budget: Budget) -> tuple[Interval, ...]:
     """Return a week from Monday 00:00 UTC on under one budget."""
-    return tuple(week([budget], _MONDAY))
-
-
-def local_hours(budget: Budget, region: str) -> tuple[str, bool] | None:
-    """Return begin and end of a budget's window in a region's standard time, such as `18:00-02:00`, and whether
-    summer time moves them by an hour.
-
-    None if the budget has no window, if the window begins at several times of the day, or if the region is not known.
-    """
-    offset, schedule = table("regions")["offsets"].get(region), budget.schedule
-    if offset is None or schedule is None or len(schedule.hours) * len(schedule.minutes) != 1:
-        return None
-    begin = _MONDAY.replace(hour=min(schedule.hours), minute=min(schedule.minutes)) + timedelta(minutes=offset[0])
-    return f"{begin:%H:%M}-{begin + budget.duration:%H:%M}", bool(offset[1])
+    return tuple(week([budget], MONDAY))
 
 
 def inside(stored: dict[str, Any], *steps: str) -> dict[str, Any]:
@@ -318,7 +216,7 @@ def typical_week(pool: NodePool, reason: str = DRIFTED) -> tuple[Interval, ...] 
     elif pool.partial:
         return None
     try:
-        return tuple(week(budgets({"spec": {"disruption": {"budgets": entries}}}, reason), _MONDAY))
+        return tuple(week(budgets({"spec": {"disruption": {"budgets": entries}}}, reason), MONDAY))
     except BudgetSpent as limit:
         note_left_out(pool.source.path, str(limit), line_of(pool.name_node).line)
         return None
@@ -334,73 +232,8 @@ def always_closed(pool: NodePool, reason: str) -> bool:
     return bool(stretches) and all(stretch.closed for stretch in stretches or ())
 
 
-def describe_budget(stretches: Sequence[Interval]) -> str:
-    """Return the limits over a week as text: `Mon-Fri 09:00-17:00 UTC: nothing; otherwise 10 %`."""
-    used = list(dict.fromkeys(budget for interval in stretches for budget in interval.budgets))
-    always = [budget for budget in used if all(budget in interval.budgets for interval in stretches)]
-    times = [f"{describe_times(b, stretches)}: {_least([*always, b])}" for b in used if b not in always]
-    base = _least(always) if always else "no limit"
-    return "; ".join([*times, f"otherwise {base}"] if times else [base])
-
-
-def _least(active: Sequence[Budget]) -> str:
-    """Return the smallest limits of budgets that are active together, as text."""
-    if any(budget.broken or budget.nodes in ("0", "0%") for budget in active):
-        return "nothing"
-    shares = [_count(budget.nodes[:-1]) for budget in active if budget.nodes.endswith("%")]
-    numbers = [_count(budget.nodes) for budget in active if not budget.nodes.endswith("%")]
-    shown = [f"{min(shares)} %"] if shares else []
-    return " or ".join([*shown, counted(min(numbers), "node")] if numbers else shown)
-
-
-def describe_times(budget: Budget, stretches: Sequence[Interval]) -> str:
-    """Return the times at which a budget is active: by weekday if all windows are equal, else one by one."""
-    start, end = stretches[0].start, stretches[-1].end
-    windows = list(budget.windows(start, end))
-    whole = [window for window in windows if window[0] > start and window[1] < end]
-    shapes = {(begin.time(), finish - begin) for begin, finish in whole}
-    if len(shapes) == 1:
-        ((time, length),) = shapes
-        days = sorted({begin.weekday() for begin, _ in _restore_cut_windows(windows, time, length)})
-        ends = (datetime.combine(start, time) + length).time()
-        until = f"{ends:%H:%M}" if length <= _DAY else f"for {_hours(length)}"
-        joined = f"{time:%H:%M}-{until}" if length <= _DAY else f"from {time:%H:%M} {until}"
-        return f"{_days(days)} {joined} UTC"
-    shown = [f"{begin:%a %d %b %H:%M} to {finish:%a %d %b %H:%M}" for begin, finish in windows[:4]]
-    more = [f"and {len(windows) - 4:,} times more"] if len(windows) > 4 else []
-    return f"{', '.join([*shown, *more])} UTC"
-
-
-def _restore_cut_windows(
-    windows: Sequence[tuple[datetime, datetime]], time: Any, length: timedelta
-) -> Iterator[tuple[datetime, datetime]]:
-    """Yield the windows in full length, including those that the begin or end of the week cuts."""
-    for begin, finish in windows:
-        whole = begin if begin.time() == time else finish - length
-        yield whole, whole + length
-
-
-def _days(days: Sequence[int]) -> str:
-    """Return days of the week as text: `Mon-Fri`, `Sat, Sun`, `every day`."""
-    if len(days) == len(_DAYS):
-        return "every day"
-    runs: list[list[int]] = []
-    for day in days:
-        if runs and runs[-1][-1] == day - 1:
-            runs[-1].append(day)
-        else:
-            runs.append([day])
-    return ", ".join(
-        f"{_DAYS[run[0]]}-{_DAYS[run[-1]]}" if len(run) > 2 else ", ".join(_DAYS[day] for day in run) for run in runs
-    )
-
-
-def _hours(length: timedelta) -> str:
-    hours, rest = divmod(int(length.total_seconds()) // 60, 60)
-    return f"{hours}h{rest}m" if rest else f"{hours}h"
-
-
-def _read(entry: dict[str, Any]) -> Budget:
+def read_budget(entry: dict[str, Any]) -> Budget:
+    """Return an entry of `spec.disruption.budgets` as the controller reads it."""
     nodes, schedule, duration = (entry.get(key) for key in ("nodes", "schedule", "duration"))
     shown = nodes if isinstance(nodes, str) else "10%" if nodes is None else str(nodes)
     text = schedule if isinstance(schedule, str) else None
@@ -408,9 +241,7 @@ def _read(entry: dict[str, Any]) -> Budget:
     if text is None and duration is None:
         return Budget(shown, None, None, timedelta(), broken)
     try:
-        length = (
-            timedelta(microseconds=go_values.duration(duration) // 1000) if isinstance(duration, str) else timedelta()
-        )
+        length = _length(duration) if isinstance(duration, str) else timedelta()
         parsed = parse(DESCRIPTORS.get(text or "", text or ""))
         if isinstance(parsed, str):
             return _every(shown, parsed, length, broken)
@@ -472,7 +303,7 @@ def _includes_day(schedule: Schedule, day: datetime) -> bool:
     return dated and named if schedule.any_day else dated or named
 
 
-def _count(digits: str) -> int:
+def count_nodes(digits: str) -> int:
     """Return a number of nodes. A number with very many digits becomes one that no cluster reaches."""
     return int(digits) if len(digits) < _DIGITS else 10**_DIGITS
 

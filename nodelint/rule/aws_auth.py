@@ -1,0 +1,96 @@
+"""The rows of `aws-auth`, in a ConfigMap or in Terraform: the IAM roles that may join a cluster."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import takewhile
+
+from nodelint.model.finding import Span
+from nodelint.text import Node, Source
+
+MAP = r"\bmapRoles\b|\baws_auth_roles\b"
+"""A regular expression for the key of a role list."""
+
+_ROW = r"""(?m)\brole_?arn["']?[ \t]*+[=:][ \t]*+([^\n,}]++)"""
+_LINE_START = r"(?m)^([ \t]*+)(?=[^\s#\-\]})])"
+_PLAIN_ARN = r"arn:aws[\w-]*:iam::\d+:role/(?:[\w+=,.@/-]+/)?([\w+=,.@-]+)"
+
+RoleList = tuple[str, Span]
+"""The text of a list of rows, and the place of its key."""
+
+
+def list_maps(file: Source) -> list[RoleList]:
+    """Return the role lists of a file (`mapRoles`, `aws_auth_roles`)."""
+    found: list[RoleList] = file.once(list_maps, lambda: list(_find_maps(file)))
+    return found
+
+
+def _find_maps(file: Source) -> Iterator[RoleList]:
+    """Yield the text and the place of each role list of a file (`mapRoles`, `aws_auth_roles`)."""
+    for found in re.finditer(MAP, file.text):
+        start = found.start()
+        line = file.text.rfind("\n", 0, start) + 1
+        indent = len(file.text[line:start])
+        end = len(file.text)
+        for after in re.compile(_LINE_START).finditer(file.text, file.text.find("\n", found.end()) + 1 or end):
+            if len(after[1]) <= indent:
+                end = after.start()
+                break
+        yield file.text[start:end], Span(file, start, found.end())
+
+
+def find_nearest(maps: Sequence[RoleList], near: Node) -> list[RoleList]:
+    """Return the role lists that share the deepest folder with a class, because each cluster of a repository has its
+    own list.
+    """
+    depths = [count_shared_folders(at, near) for _, at in maps]
+    deepest = max(depths, default=0)
+    return [found for found, depth in zip(maps, depths, strict=True) if depth == deepest]
+
+
+def count_shared_folders(place: Node | Span, other: Node | Span) -> int:
+    """Return the number of folders that the paths of two places have in common, from the root."""
+    folders = [s.once(_list_folders, partial(_list_folders, s.path)) for s in (place.source, other.source)]
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(*folders, strict=False)))
+
+
+def _list_folders(path: str) -> list[str]:
+    return os.path.dirname(os.path.abspath(path)).split(os.sep)
+
+
+def list_roles(maps: Sequence[RoleList]) -> set[str | None]:
+    """Return the roles of the rows, each by its name or its address in Terraform; None for a row with neither."""
+    return {name for text, at in maps for name in at.source.once((_list_names, text), partial(_list_names, text))}
+
+
+def _list_names(text: str) -> set[str | None]:
+    return {_find_role_name(row) for row in re.findall(_ROW, text)}
+
+
+def _find_role_name(row: str) -> str | None:
+    """Return the role of a row: its name, or its address in Terraform. None if the row has neither."""
+    text = row.strip().strip("\"'")
+    arn = re.fullmatch(_PLAIN_ARN, text)
+    if arn is not None:
+        return arn[1]
+    reference = re.fullmatch(r"(?:\$\{)?(aws_iam_role\.[\w-]+)\.arn\}?", text)
+    return reference[1] if reference is not None else None
+
+
+def is_filled(maps: Sequence[RoleList]) -> bool:
+    """Return whether a template may add rows to one of the role lists."""
+    return any(at.source.once((_is_filled, text), partial(_is_filled, text)) for text, at in maps)
+
+
+def _is_filled(text: str) -> bool:
+    """Return whether a role list may contain other rows than the written ones, because a part of it is an expression.
+
+    Placeholders of aws-auth for instance names do not count.
+    """
+    plain = text.replace("{{EC2PrivateDNSName}}", "").replace("{{SessionName}}", "").replace("{{AccountID}}", "")
+    return (
+        re.search(r"\{\{|\bfor\b|\bconcat\b|\b(?:local|var|data|file\w*|templatefile)\b[.(]|%\{", plain) is not None
+    )
