@@ -76,7 +76,7 @@ def survey(folder: str) -> Survey:
 
 def _stating(stated: Stated, about: About, obj: Object) -> tuple[Evidence, ...]:
     if about == "kubernetes":
-        return stated.list_kubernetes_of_root(obj.source.path, None)
+        return stated.list_kubernetes_of_root(obj.source.path)
     return stated.for_path(about, obj.source.path, FIRST_SERVING.get(obj.version))
 
 

@@ -215,10 +215,10 @@ def _tree(
     from nodelint.model.documents import objects
     from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, served
 
-    inventory = read_inventory(found)
+    session = session_of(settings, runs_rules=False)
+    inventory = session.keep_requested(read_inventory(found), found)
     judged, of_auto_mode = list(inventory.objects()), list(inventory.auto_mode_objects())
     written = [o for o in (*judged, *of_auto_mode) if isinstance(o, NodePool)]
-    session = session_of(settings, runs_rules=False)
     context_objects = [obj for source in session.beside(judged, found) for obj in objects(source)]
     choose = session.choose(found)
     target = session.target(choose=choose)

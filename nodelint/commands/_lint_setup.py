@@ -158,14 +158,21 @@ class Judging(NamedTuple):
         return sorted(all_names(rules, (name for name, rule in rules.items() if is_meant(rule))))
 
 
-def judging(found: Discovery, fact_flags: FactFlags, settings: Settings, paths: Sequence[str]) -> Judging:
-    """Return the input to judge the discovered files; end the run if rules, CRDs or a snapshot cannot be used."""
+def judging(
+    found: Discovery, fact_flags: FactFlags, settings: Settings, paths: Sequence[str], only_requested: bool = False
+) -> Judging:
+    """Return the input to judge the discovered files; end the run if rules, CRDs or a snapshot cannot be used.
+
+    With `only_requested`, objects of other clusters that are rendered from the same files are left out.
+    """
     from nodelint.inventory import read_inventory
 
     session = session_of(settings)
     from nodelint.lint.workloads import add_workloads
 
     inventory = read_inventory(found, lambda objects: add_workloads(found, session.rules, session.selection, objects))
+    if only_requested:
+        inventory = session.keep_requested(inventory, found)
     return judging_of(inventory, found, fact_flags, session, paths)
 
 

@@ -140,11 +140,14 @@ def _known(run: _Run, objects: DumpObjects, found: Discovery | None) -> Known:
     pools = _manifest_pools(found) if found is not None else []
     if not run.settings.karpenter_named:
         stated = stated_release(run.dump)
-        of_files = _release_of(run, found, pools) if stated is None else None
+        of_files = _releases_of(run, found, pools) if stated is None else []
         if stated is not None:
             release, source = stated, "the Deployment in the dump"
-        elif of_files is not None:
-            release, source = of_files, "the manifests"
+        elif of_files:
+            release, source = of_files[-1], "the manifests"
+            if len(of_files) > 1:
+                others = " and ".join(map(str, of_files[:-1]))
+                source = f"the newest in the manifests, which also state {others}; name one by --karpenter-version"
         else:
             source = "nothing states it: the newest known"
     facts = controller_facts(objects, release) or _facts_of_files(run, found, pools, release)
@@ -164,18 +167,19 @@ def _manifest_pools(found: Discovery) -> list[NodePool]:
     from nodelint.inventory import read_inventory
     from nodelint.model.manifest import NodePool
 
-    inventory = read_inventory(found)
+    inventory = run.session.keep_requested(read_inventory(found), found)
     say_gaps(found, inventory)
     return [o for o in inventory.objects() if isinstance(o, NodePool) and isinstance(o.name, str)]
 
 
-def _release_of(run: _Run, found: Discovery | None, pools: Sequence[NodePool]) -> Version | None:
-    """Return the newest release that files state for the pools. None if no file states one."""
+def _releases_of(run: _Run, found: Discovery | None, pools: Sequence[NodePool]) -> list[Version]:
+    """Return the releases that files state for the pools of the dump, the oldest first."""
     if found is None or not pools:
-        return None
+        return []
+    there = {name for _, name in run.dump.objects_of("NodePool")}
+    ours = [pool for pool in pools if pool.name in there] or pools
     target = run.session.target(choose=run.session.choose(found))
-    stated = [chosen.karpenter for pool in pools for chosen in target.for_object(pool) if not chosen.assumed]
-    return max(stated, default=None)
+    return sorted({chosen.karpenter for pool in ours for chosen in target.for_object(pool) if not chosen.assumed})
 
 
 def _facts_of_files(

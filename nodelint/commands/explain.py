@@ -98,22 +98,22 @@ def command(
     from nodelint.model.manifest import EC2NodeClass, NodePool, served
     from nodelint.rule.context import Context
 
-    inventory, session = read_inventory(found), session_of(settings, runs_rules=False)
+    session = session_of(settings, runs_rules=False)
+    inventory = session.keep_requested(read_inventory(found), found)
     found.unreadable += unread(found, "not explained")
     judged = list(inventory.objects())
     context_objects = [obj for source in session.beside(judged, found) for obj in objects(source)]
     of_auto_mode = list(inventory.auto_mode_objects())
     gaps = say_gaps(found, inventory, providers=("auto-mode",))
     say_switched_off(judged, "explained anyway")
-    choose = session.choose(found)
-    target = session.target(choose=choose)
+    target = session.target(choose=(choose := session.choose(found)))
     pools_read = (o for o in (*judged, *of_auto_mode) if isinstance(o, NodePool) and not _is_replaced(o))
     newest = {o: targets[-1] for o in pools_read if (targets := target.for_object(o))}  # an explanation is of one
     pools = [pool for pool, chosen in newest.items() if served(pool, chosen.karpenter)]
     pools = pools if nodepool is None else _called(nodepool, pools, found)
-    classes = [o for o in (*judged, *context_objects) if isinstance(o, EC2NodeClass)]
-    facts, _ = facts_for(fact_flags, session, paths, classes, choose)
     run_objects = [*judged, *context_objects, *_list_overlays(inventory)]
+    classes = [o for o in run_objects if isinstance(o, EC2NodeClass)]
+    facts, _ = facts_for(fact_flags, session, paths, classes, choose)
     releases = {chosen.releases: chosen._replace(facts=facts) for chosen in newest.values()}
     contexts = {name: Context(run_objects, chosen, foreign=of_auto_mode) for name, chosen in releases.items()}
     resolutions = [_resolve(pool, contexts[newest[pool].releases]) for pool in pools]

@@ -85,7 +85,7 @@ def command(paths: Sequence[str], live: str | None, form: str, **flags: Unpack[H
     from nodelint.inventory import read_inventory
     from nodelint.report.hash_text import hashes_json, hashes_text
 
-    inventory = read_inventory(found)
+    inventory = session.keep_requested(read_inventory(found), found)
     gaps = say_gaps(found, inventory)
     say_switched_off(list(inventory.objects()), "hashed anyway")
     rows = list_hashes(inventory.objects(), target, cluster)

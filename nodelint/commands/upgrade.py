@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from typing import NoReturn, Unpack
 
     from nodelint.commands._flags import UpgradeFlags
+    from nodelint.commands._lint_setup import Judging
     from nodelint.config.settings import Settings
     from nodelint.files.folders import Discovery
     from nodelint.model.releases import KubernetesVersion, Version
@@ -101,10 +102,10 @@ def command(
     settings = read_settings_for({**flags, "karpenter_version": _name_start(old, start)}, paths)
     after = _release("--to", new)
     found = discovered(paths or (".",), settings)
-    before, kubernetes = _stated(settings, found)
+    ready = judging(found, fact_flags, settings._replace(release=after), paths, only_requested=True)
+    before, kubernetes = _stated(settings, ready)
     if start is None and after <= before:
         _stop_at_no_upgrade(before, after)
-    ready = judging(found, fact_flags, settings._replace(release=after), paths)
     from nodelint.upgrade import upgrade
 
     # Each object is judged release by release.
@@ -123,18 +124,16 @@ def command(
     sys.exit(FOUND if settings.fail_on != "never" and result.at_or_above(settings.fail_on) else CLEAN)
 
 
-def _stated(settings: Settings, found: Discovery) -> tuple[Version, KubernetesVersion | None]:
+def _stated(settings: Settings, ready: Judging) -> tuple[Version, KubernetesVersion | None]:
     """Return the release to upgrade from, and the cluster's Kubernetes version if it is the same for all objects.
 
     End the run if no release is known, or several are.
     """
     if settings.karpenter_named and settings.kubernetes is not None:
         return settings.karpenter, settings.kubernetes
-    from nodelint.config.session import Session
-    from nodelint.model.documents import objects
-
-    choose = Session(settings).choose(found)
-    each_of = [choose(obj) for source in found.sources for obj in objects(source)] if choose is not None else []
+    # What overlays, charts and modules are rendered to has the release of its cluster; their files may have several.
+    choose = ready.target.choose
+    each_of = [choose(obj) for obj in ready.inventory.objects() if not obj.partial] if choose is not None else []
     chosen = [choice for choices in each_of if not isinstance(choices, str) for choice in choices]
     clusters = {choice.kubernetes: choice.kubernetes_from for choice in chosen}
     kubernetes = next(iter(clusters)) if len(clusters) == 1 else settings.kubernetes

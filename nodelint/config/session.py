@@ -15,10 +15,10 @@ from nodelint.config.file import ConfigError, PackageMissing
 from nodelint.config.options import option_values
 from nodelint.config.settings import BUNDLED, Settings, no_rule, selection
 from nodelint.files.gate import read_bounded
-from nodelint.files.safe_read import error_reason
+from nodelint.files.safe_read import error_reason, find_top
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime, timedelta
     from typing import Any
 
@@ -27,11 +27,14 @@ if TYPE_CHECKING:
     from nodelint.ec2.facts import AwsFacts
     from nodelint.ec2.questions import ClassesAt
     from nodelint.files.folders import Discovery
+    from nodelint.forms.requests import FolderUse
+    from nodelint.inventory import Inventory
     from nodelint.lint.baseline import KnownFinding
     from nodelint.lint.engine import Selection, Target
     from nodelint.model.controller_settings import ControllerInstall
     from nodelint.model.fact_kinds import FactKind
     from nodelint.model.manifest import EC2NodeClass
+    from nodelint.releases.deployers import Deployers
     from nodelint.releases.settings import StatedSettings
     from nodelint.rule.definition import Rule
     from nodelint.text import Source
@@ -52,6 +55,7 @@ class Session:
         # A caching reader serves configurations of several regions, so it reads the snapshot of every region.
         self._region = settings.region if read is None else None
         self._found: Discovery | None = None
+        self._deployers: tuple[Discovery, Deployers] | None = None
         self.today: int | None = None
 
     def for_old_side(self, settings: Settings) -> Session:
@@ -230,7 +234,20 @@ class Session:
             return None
         from nodelint.config.release_selection import chooser
 
-        return chooser(settings, stating)
+        return chooser(settings, stating, self._find_deployers(found))
+
+    def _find_deployers(self, found: Discovery) -> Deployers:
+        if self._deployers is None or self._deployers[0] is not found:
+            from nodelint.releases.deployers import Deployers
+
+            self._deployers = found, Deployers(lambda: _list_deployed_folders(found))
+        return self._deployers[1]
+
+    def keep_requested(self, inventory: Inventory, found: Discovery) -> Inventory:
+        """Return an inventory without the objects of other clusters than the requested files."""
+        from nodelint.releases.requested import keep_requested
+
+        return keep_requested(inventory, found, self._find_deployers(found))
 
     def classes_at(self, classes: Iterable[EC2NodeClass], choose: Choose | None) -> list[ClassesAt]:
         """Return classes in groups by the releases for which they are judged: the questions to AWS depend on
@@ -281,6 +298,23 @@ class Session:
         judged = {source.path for source in found.sources}
         others = [source for source in found.stating if source.path not in judged]
         return StatedSettings(find, others, (*found.sources, *others), read_stating)
+
+
+def _list_deployed_folders(found: Discovery) -> Iterator[FolderUse]:
+    """Yield the folders that objects in the files of a run, and of the repositories around it, deploy."""
+    paths = {os.path.abspath(path) for path in (*found.installing, *found.applying, *found.deploying)}
+    if not paths:
+        return
+    from nodelint.forms.lib.unread_inputs import UnreadInputs
+    from nodelint.forms.lib.values import read
+    from nodelint.forms.registry import TABLE
+
+    known = {os.path.abspath(source.path): source for source in (*found.stating, *found.sources)}
+    sources = [source for path in sorted(paths) if (source := known.get(path) or read(path)) is not None]
+    top = find_top(os.path.dirname(min(paths))) or os.getcwd()
+    files = UnreadInputs(sources, (), top)
+    for row in TABLE.rows:
+        yield from row.load().list_applied_folders(files)
 
 
 def _bundled() -> dict[str, Rule]:

@@ -7,7 +7,14 @@ import os
 from nodelint.base.budget import RUN
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.contents import concerns_karpenter, display_path, explain_packed, join_contents, read_content
-from nodelint.files.file_keywords import FileKeywords, find_buffers, may_be_related, may_make_pods, may_state
+from nodelint.files.file_keywords import (
+    FileKeywords,
+    find_buffers,
+    holds_any,
+    may_be_related,
+    may_make_pods,
+    may_state,
+)
 from nodelint.files.folders import Discovery, list_files
 from nodelint.files.gate import gate
 from nodelint.files.globs import NOTHING, READ_ALL, Excluded, Globs
@@ -22,6 +29,9 @@ if TYPE_CHECKING:
     from nodelint.forms.registry import FormRow, FormTable
     from nodelint.text import Source
 
+
+_CONTROLLERS = (b"toolkit.fluxcd.io", b"argoproj.io/")
+"""A file with an object that applies a folder or installs a chart of the repository contains one of these."""
 
 _HIGHEST = 6
 """The most folders between a file and the chart, kustomization or module that reads it."""
@@ -394,6 +404,7 @@ def stating(found: Discovery, exclude: Excluded = READ_ALL) -> list[Source]:
             listed = list_files(os.path.relpath(root), exclude, NOTHING, more)
             around = {os.path.abspath(file): file for file in listed}
         _read_for_releases([file for path, file in around.items() if path not in seen], more)
+    found.deploying = more.deploying
     return [*found.stating, *more.stating]
 
 
@@ -410,6 +421,8 @@ def _read_for_releases(files: Iterable[str], found: Discovery) -> None:
     """Read the files that may state a release. Files that cannot be read are skipped."""
     for group, joined in join_contents((file, read_content(file, [])) for file in files):
         keywords = FileKeywords(joined, "\n".join([file for file, _ in group]))
+        if holds_any(joined, _CONTROLLERS):
+            found.deploying += [file for file, data in group if holds_any(data, _CONTROLLERS)]
         if keywords.may_be_stated or bytes_hold_keyword(joined) or joined.find(b"\0") >= 0:
             for file, data in group:
                 if keywords.may_state(file, data, concerns_karpenter(data)):

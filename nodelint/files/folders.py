@@ -41,6 +41,7 @@ class Discovery:
     - `node_groups`: paths of files that may declare nodes of other tools than Karpenter.
     - `installing`: paths of files that may install a chart with values.
     - `applying`: paths of files that may change the objects of a folder.
+    - `deploying`: paths of files of both kinds in the rest of the repository, once it was searched for releases.
     - `patching`: paths of files that may patch the spec of an object by path.
     """
 
@@ -69,6 +70,7 @@ class Discovery:
         self.installing: list[str] = []
         self.node_groups: list[str] = []
         self.applying: list[str] = []
+        self.deploying: list[str] = []
         self.patching: list[str] = []
 
 

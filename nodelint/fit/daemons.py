@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import itertools
 import os
-import re
 from collections.abc import Iterable, Sequence
 
 from nodelint.data import table
 from nodelint.fit.pods import Daemon, pod_of
 from nodelint.fit.pools import EmptyPool
 from nodelint.model.cluster_objects import Workload
-from nodelint.model.folders import REGION, path_in_repository
+from nodelint.model.folders import list_environments, path_in_repository
 from nodelint.text import SourceText
 
 _STDIN = "-"
@@ -109,11 +108,4 @@ def _are_of_two_clusters(path: Sequence[str], other: Sequence[str], common: int)
     for parts in (path[:-1], other[:-1]):
         if any(part in examples for part in parts[max(common - 1, 0) :]):
             return True
-    return _stages(path[common:]) != _stages(other[common:])
-
-
-def _stages(parts: Sequence[str]) -> set[str]:
-    """Return the environments and regions that the parts of a path name."""
-    text = "/".join(parts)
-    words = set(re.split(r"[^a-z0-9]+", text))
-    return words.intersection(table("vocabulary")["environments"]).union(re.findall(REGION, text))
+    return list_environments(path[common:]) != list_environments(other[common:])

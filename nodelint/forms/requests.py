@@ -50,6 +50,16 @@ class FolderUse(NamedTuple):
     is_suspended: bool = False
     keeps: bool = False
 
+    @property
+    def clusters(self) -> frozenset[str]:
+        """Return the names or addresses of the clusters to which it goes. Empty for the cluster of the object."""
+        texts = (text for field, text in self.terms if field in _OF_CLUSTER and text not in OWN_CLUSTER)
+        return frozenset(text for text in texts if "{{" not in text)
+
+
+OWN_CLUSTER = ("", "in-cluster", "https://kubernetes.default.svc")
+"""Destinations of an Application that lead to the cluster in which Argo CD runs."""
+_OF_CLUSTER = ("destination.name", "destination.server", "kubeConfig")
 
 _DEFAULT_BRANCHES = ("HEAD", "main", "master", "refs/heads/main", "refs/heads/master")
 

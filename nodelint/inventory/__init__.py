@@ -117,7 +117,18 @@ def _render(files: Sequence[Source], folder_files: Sequence[str], each_release: 
         for text in built_text.texts:
             text.cluster, text.built, text.node_groups = built_text.cluster, built_text, node_groups
             text.unread_keys = unread_keys
+    _note_uses(files, built)
     return Inventory(files, tuple(built), (*unbuilt, *_list_remote_values(files, built)), tuple(folder_files))
+
+
+def _note_uses(files: Sequence[Source], built: Sequence[Built]) -> None:
+    """Record for each file the manifests that are rendered from it."""
+    using: dict[str, list[Built]] = {}
+    for built_text in built:
+        for part in built_text.parts:
+            using.setdefault(part, []).append(built_text)
+    for source in files:
+        source.built_in = tuple(using.get(os.path.abspath(source.path), ())) if using else ()
 
 
 class _noted:

@@ -60,6 +60,8 @@ class Evidence(NamedTuple):
     - `by`: what states it, such as `the HelmRelease`.
     - `weight`: STATED to OVERRIDDEN.
     - `of_image`: it is the tag of the controller's image, not of a chart.
+    - `clusters`: the names or addresses of the clusters in which an Argo CD Application or Flux object installs it.
+      Empty if that is the cluster of the object itself.
     """
 
     about: About
@@ -69,6 +71,7 @@ class Evidence(NamedTuple):
     by: str
     weight: int = STATED
     of_image: bool = False
+    clusters: tuple[str, ...] = ()
 
     @property
     def place(self) -> str:

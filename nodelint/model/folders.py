@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from functools import cache
 
 from nodelint.data import table
@@ -65,6 +66,13 @@ def is_named_for_environment(path: str) -> bool:
     words = table("vocabulary")["environments"]
     name = os.path.basename(path).lower()
     return holds_any(name, words) and any(word in words for word in re.split(r"[^a-z0-9]+", name))
+
+
+def list_environments(parts: Iterable[str]) -> set[str]:
+    """Return the environments and regions that the parts of a path name."""
+    text = "/".join(parts).lower()
+    words = set(re.split(r"[^a-z0-9]+", text))
+    return words.intersection(table("vocabulary")["environments"]).union(re.findall(REGION, text))
 
 
 def nearness(path: str, other: str) -> int:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 from nodelint.files.file_kinds import is_readme
 from nodelint.forms.registry import TABLE, FormRow
 from nodelint.model.evidence import FOR_READERS, NO_RELEASE, NOT_KNOWN, OVERRIDDEN, About, Evidence
 from nodelint.model.folders import SET_ASIDE
 from nodelint.model.releases import OLDEST, Version, serves_v1
+from nodelint.releases.deployers import Deployers, folders_of
 from nodelint.text import Source
 
-__all__ = ["Evidence", "Stated", "evidence_of"]
+__all__ = ["Evidence", "Stated", "evidence_of", "folders_of"]
 
 _FOR_READERS = (".md", ".mdx", ".markdown", ".txt")
 
@@ -32,7 +33,7 @@ _VARIABLE = r"`(?:\"?\$\{?)?(?:var\.)?[A-Za-z_]\w*\}?\"?`"
 class Stated:
     """All statements of releases in the files, with look-up by path."""
 
-    def __init__(self, evidence: Iterable[Evidence]) -> None:
+    def __init__(self, evidence: Iterable[Evidence], deployers: Deployers | None = None) -> None:
         unique: dict[tuple[About, str, int, str], Evidence] = {}
         for item in evidence:
             key = (item.about, item.path, item.line, item.version)
@@ -45,11 +46,46 @@ class Stated:
         self._found: dict[tuple[About, str, Version | None], tuple[Evidence, ...]] = {}
         self._beside: dict[tuple[str, tuple[Evidence, ...]], tuple[Evidence, ...]] = {}
         self._roots: dict[tuple[str, ...], tuple[str, ...] | None] = {}
+        self.deployers = deployers or Deployers()
         self._too_old: dict[Version | None, tuple[Evidence, ...]] = {}
 
     def __bool__(self) -> bool:
         """Return whether any statement was found, even of a version that Karpenter never had."""
         return bool(self.all or self._no_release or self._not_known)
+
+    def in_folder(
+        self, about: About, folder: str, least: Version | None, counts: Callable[[Evidence], bool]
+    ) -> tuple[Evidence, ...]:
+        """Return the statements in the files of a folder, and in what these deploy. `counts` says which count."""
+        folders = tuple(folder.split(os.sep))
+        found = [
+            evidence
+            for evidence in self._inside.get((about, folders), ())
+            if evidence.installs and _is_served(evidence, least) and counts(evidence)
+        ]
+        return self._choose(found, len(folders), ()) if found else ()
+
+    def nearest(
+        self,
+        about: About,
+        paths: Sequence[str],
+        least: Version | None,
+        counts: Callable[[Evidence], bool],
+        installed: Sequence[Evidence] = (),
+    ) -> tuple[Evidence, ...]:
+        """Return the statements that are nearest to one of some paths, of those that count.
+
+        `installed` are statements of Karpenter releases: of equally near statements, those next to them count.
+        """
+        roots = [self._folders[evidence] for evidence in installed]
+        found: dict[tuple[bool, int, int], tuple[Evidence, ...]] = {}
+        for number, path in enumerate(paths):
+            folders = folders_of(path)
+            nearest = self._nearest(about, folders, least, counts, roots)
+            if nearest:
+                shared = _shared(folders, self._folders[nearest[0]])
+                found[nearest[0].weight == FOR_READERS, -shared, number] = nearest
+        return found[min(found)] if found else ()
 
     def for_path(self, about: About, path: str, least: Version | None = None) -> tuple[Evidence, ...]:
         """Return the statements that apply to a file, one for each release. Several are returned if they contradict
@@ -107,7 +143,9 @@ class Stated:
             self._too_old[least] = (*(e for e in self._no_release if e.about == "karpenter"), *old)
         return self._too_old[least]
 
-    def find_not_known(self, path: str, chosen: Sequence[Evidence]) -> Evidence | None:
+    def find_not_known(
+        self, path: str, chosen: Sequence[Evidence], counts: Callable[[Evidence], bool]
+    ) -> Evidence | None:
         """Return the statement for a file whose release cannot be evaluated, if it counts there. None otherwise.
 
         It counts if only a README states a release, and if it is nearer than all other statements. A variable may
@@ -119,29 +157,29 @@ class Stated:
         found = []
         for evidence in self._not_known if path != "-" else ():
             shared = self._shared(folders, evidence)
-            if shared is not None and shared > least and not (known and re.search(_VARIABLE, evidence.by)):
+            if shared is None or shared <= least or (known and re.search(_VARIABLE, evidence.by)):
+                continue
+            if counts(evidence):
                 found.append((-shared, evidence.path, evidence.line, evidence))
         return min(found)[-1] if found else None
 
-    def list_kubernetes_of_root(self, path: str, karpenter: Evidence | None) -> tuple[Evidence, ...]:
-        """Return the Kubernetes statements of the Terraform root that installs the Karpenter used by this file.
+    def is_of_root(self, evidence: Evidence, installed: Sequence[Evidence]) -> bool:
+        """Return whether a statement is in the Terraform root that installs some Karpenter releases, or in none.
 
-        `karpenter` is the statement that was chosen for the file, None if no statement was. A different root with its
-        own Karpenter states the version of another cluster. So does a statement next to the root, if the root states
-        a version itself.
+        A different root with its own Karpenter states the Kubernetes version of another cluster.
         """
-        installed = (karpenter,) if karpenter is not None else self.for_path("karpenter", path)
+        root = self._root(self._folders[evidence])
+        return root is None or any(self._folders[other][: len(root)] == root for other in installed)
+
+    def list_kubernetes_of_root(self, path: str) -> tuple[Evidence, ...]:
+        """Return the Kubernetes statements of the Terraform root that installs the Karpenter used by a file."""
+        installed = self.for_path("karpenter", path)
         if path == "-" or not installed:
             return self.for_path("kubernetes", path)
         key = (os.path.dirname(path), installed)
         if key not in self._beside:
-            own = [self._folders[evidence] for evidence in installed]
-
-            def same_root(evidence: Evidence) -> bool:
-                root = self._root(self._folders[evidence])
-                return root is None or any(folders[: len(root)] == root for folders in own)
-
-            self._beside[key] = self._nearest("kubernetes", folders_of(path), None, same_root, own)
+            counts = partial(self.is_of_root, installed=installed)
+            self._beside[key] = self.nearest("kubernetes", [path], None, counts, installed)
         return self._beside[key]
 
     def _root(self, folders: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -218,6 +256,16 @@ class Stated:
         return [evidence for evidence in around if id(evidence) not in nearer]
 
     @cached_property
+    def _inside(self) -> dict[tuple[About, tuple[str, ...]], list[Evidence]]:
+        """Return the statements by folder: that of their file, and those of the objects that deploy their file."""
+        found: dict[tuple[About, tuple[str, ...]], list[Evidence]] = {}
+        for evidence in self.all:
+            deploying = (tuple(by.folder.split(os.sep)) for by in self.deployers.of_file(evidence.path))
+            for folders in {self._folders[evidence], *deploying}:
+                found.setdefault((evidence.about, folders), []).append(evidence)
+        return found
+
+    @cached_property
     def _below(self) -> dict[tuple[About, tuple[str, ...]], list[Evidence]]:
         """Return the statements below each folder."""
         found: dict[tuple[About, tuple[str, ...]], list[Evidence]] = {}
@@ -236,17 +284,15 @@ def _is_served(evidence: Evidence, least: Version | None) -> bool:
     return least is None or evidence.karpenter >= least or (least == OLDEST and serves_v1(evidence.karpenter))
 
 
-def folders_of(path: str) -> tuple[str, ...]:
-    """Return the folders of a file's path, from the root of the file system on."""
-    return tuple(os.path.dirname(os.path.abspath(path)).split(os.sep))
-
-
 def _shared(a: tuple[str, ...], b: tuple[str, ...]) -> int:
     return next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
 
 
-def evidence_of(sources: Iterable[Source]) -> Stated:
-    """Return the statements of releases in files. Statements that refer to others are resolved at the end."""
+def evidence_of(sources: Iterable[Source], deployers: Deployers | None = None) -> Stated:
+    """Return the statements of releases in files. Statements that refer to others are resolved at the end.
+
+    `deployers` are the objects that deploy the files of the repository.
+    """
     sources = list(sources)
     found: list[Evidence] = []
     references: dict[FormRow, list[object]] = {}
@@ -263,4 +309,4 @@ def evidence_of(sources: Iterable[Source]) -> Stated:
     for row, found_references in references.items():
         found += row.load().resolve_releases(sources, found_references, found)
     overridden = {(item.about, item.place) for item in found if item.weight == OVERRIDDEN}
-    return Stated([item for item in found if (item.about, item.place) not in overridden])
+    return Stated([item for item in found if (item.about, item.place) not in overridden], deployers)

@@ -295,6 +295,7 @@ class SourceText:
     - `derived`: the cache of `once`.
     - `held`: the cache of `model.manifest`, which reads the objects of a source once.
     - `cluster`, `built`: for a rendered text, the environment and the rendered manifest (see `forms.rendered`).
+    - `built_in`: for a file, the manifests that are rendered from it.
     - `roots`: the Terraform root modules, or the variable files, with which a file is rendered.
     - `is_named`: the command line names the file.
     - `values_order`: its number among the files of `--values`.
@@ -306,6 +307,7 @@ class SourceText:
         "_roots",
         "also",
         "built",
+        "built_in",
         "cluster",
         "derived",
         "documents",
@@ -360,6 +362,7 @@ class SourceText:
         self.unread_keys: frozenset[str] | None = None
         self.cluster = ""
         self.roots: tuple[str, ...] = ()
+        self.built_in: tuple[Any, ...] = ()
         self.built: Any = None
         self.held: tuple[object, Any] | None = None
         self._lines: Lines | None = None

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from nodelint.forms.helm.charts import default_values, more_values
+from nodelint.forms.lib.unread_inputs import in_one_line
+from nodelint.forms.requests import OWN_CLUSTER
 from nodelint.model.evidence import DEFAULT, STATED, Evidence, match_chart, not_known, stated
 from nodelint.text import Node, Source
 from nodelint.text.syntax_errors import Unreadable
@@ -36,7 +38,7 @@ def evidence(source: Source) -> Iterator[Evidence]:
             weight = DEFAULT if about_crds or elsewhere else STATED
             at = node.source.position(node.start).line
             if found := stated("karpenter", version, node.source.path, at, by, weight):
-                yield found._replace(of_image=by == _BY_IMAGE)
+                yield found._replace(of_image=by == _BY_IMAGE, clusters=_list_clusters(root, node))
             elif not about_crds and by != _BY_IMAGE and re.search(_CODE, version):
                 yield not_known(node.source.path, at, by, version)
         yield from _kubernetes(root)
@@ -172,6 +174,24 @@ def _called(root: Node) -> str:
     if root.get("dependencies") is not None:
         return "the chart's dependency"
     return "a chart's version"
+
+
+def _list_clusters(root: Node, version: Node) -> tuple[str, ...]:
+    """Return the clusters in which an Application or HelmRelease installs a version: their names or addresses.
+
+    Those of an ApplicationSet are among the values of the element that has the version.
+    """
+    generators = root.find("spec", "generators") if word(root, "kind") == "ApplicationSet" else None
+    for below in generators.walk() if generators is not None else ():
+        if below.kind == "mapping" and any(entry.value is version for entry in below.entries):
+            texts = (_node_text(entry.value) for entry in below.entries if entry.value.kind == "scalar")
+            return tuple(text for text in texts if text not in OWN_CLUSTER)
+    access = root.find("spec", "kubeConfig")
+    spec = root.find("spec", "template", "spec") if generators is not None else root.get("spec")
+    destination = spec.get("destination") if spec is not None else None
+    found = [in_one_line(access)] if access is not None else []
+    found += [word(destination, key) or "" for key in ("name", "server")]
+    return tuple(text for text in found if text not in OWN_CLUSTER and re.search(_CODE, text) is None)
 
 
 def _kubernetes(root: Node) -> Iterator[Evidence]:
