@@ -137,7 +137,7 @@ def _known(run: _Run, objects: DumpObjects, found: Discovery | None) -> Known:
     from nodelint.why.places import Places
 
     release, source = run.settings.karpenter, "the flag or the configuration"
-    pools = _manifest_pools(found) if found is not None else []
+    pools = _manifest_pools(run, found) if found is not None else []
     if not run.settings.karpenter_named:
         stated = stated_release(run.dump)
         of_files = _releases_of(run, found, pools) if stated is None else []
@@ -162,7 +162,7 @@ def _known(run: _Run, objects: DumpObjects, found: Discovery | None) -> Known:
     )
 
 
-def _manifest_pools(found: Discovery) -> list[NodePool]:
+def _manifest_pools(run: _Run, found: Discovery) -> list[NodePool]:
     """Return the NodePools of the manifests, and print the gaps."""
     from nodelint.inventory import read_inventory
     from nodelint.model.manifest import NodePool
