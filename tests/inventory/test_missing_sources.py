@@ -258,6 +258,17 @@ def test_a_path_of_another_repository_is_not_known(nodelint: Run, tmp_path: Path
     assert any(line.startswith("r.yaml:7:14: error[missing-source]") for line in lines_of(nodelint))
 
 
+def test_a_submodule_that_is_not_checked_out_is_not_missing(nodelint: Run, tmp_path: Path) -> None:
+    """git keeps no empty folder: its files are in another repository."""
+    text = RELEASE.replace("./chart", "./deploy/karpenter")
+    write_files(tmp_path, {".git/HEAD": "", **CHART, "r.yaml": text, "s.yaml": RELEASE})
+    assert any("missing-source" in line for line in lines_of(nodelint))
+    (tmp_path / "deploy").mkdir()
+    lines = lines_of(nodelint)
+    assert not any("missing-source" in line for line in lines)
+    assert any(line.startswith("Skipped: r.yaml:7: the folder `./deploy/karpenter` is not checked") for line in lines)
+
+
 @pytest.mark.parametrize(
     ("code", "count"),
     [("{{.env}}", 0), ("{{.other}}", 1), ("{{ if .other }}1{{ end }}", 0), ("{{ default 1 .other }}", 0)],

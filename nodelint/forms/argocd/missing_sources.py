@@ -51,6 +51,7 @@ def list_missing(source: Source, sources: Sequence[Source]) -> Iterator[MissingS
                 own = {origin for file in sources for origin in _list_own(file, tree)} if own is None else own
                 is_newest = all(revision == "" for _, revision in origins)
                 is_certain = origins <= own or (is_newest and tree.is_misspelled(text_of(node)))
+                is_certain &= not tree.is_not_checked_out(text_of(node))
                 is_values = all(node is not part.get("path") for part in parts)
                 yield MissingSource(node, reason, _EFFECT, is_certain, by, " ".join(by[1].split()[:2]), is_values)
 

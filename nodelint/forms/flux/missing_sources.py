@@ -30,6 +30,7 @@ def list_missing(source: Source, sources: Sequence[Source]) -> Iterator[MissingS
         for node, reason in _check(root, tree):
             own = {name for file in sources for name in _list_own(file, tree)} if own is None else own
             is_certain = _name_repository(root) in own or tree.is_misspelled(text_of(node))
+            is_certain &= not tree.is_not_checked_out(text_of(node))
             effect = _APPLIES_NOTHING if is_kustomization(root) else _KEEPS_RELEASE
             name = f"{text_of(root.get('kind'))} {text_of(root.find('metadata', 'name'))}"
             is_values = node is not _find_path(root)

@@ -24,7 +24,8 @@ def list_missing(source: Source, sources: Sequence[Source]) -> Iterator[MissingS
         for release in items_of(root.get("releases")):
             by = os.path.abspath(source.path), f"release {text_of(release.get('name'))}"
             for node, reason in _check(release, folder, tree):
-                yield MissingSource(node, reason, _EFFECT, True, by, by[1], node is not release.get("chart"))
+                is_certain = not tree.is_not_checked_out(os.path.join(folder, text_of(node)))
+                yield MissingSource(node, reason, _EFFECT, is_certain, by, by[1], node is not release.get("chart"))
 
 
 def _check(release: Node, folder: str, tree: RepositoryNames) -> Iterator[tuple[Node, str]]:

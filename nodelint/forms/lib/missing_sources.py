@@ -83,6 +83,13 @@ class RepositoryNames:
         whole = self._whole(path)
         return gate.exists(whole) or gate.refusal(whole) is not None or whole in self._read or bool(self.names(path))
 
+    def is_not_checked_out(self, path: str) -> bool:
+        """Return whether a path leads into an empty folder. git has none, except for a submodule."""
+        folder = self._whole(path)
+        while folder != self.top and not gate.is_folder(folder) and folder != os.path.dirname(folder):
+            folder = os.path.dirname(folder)
+        return folder != self.top and gate.is_folder(folder) and not gate.names(folder)
+
     def suggest(self, path: str) -> str:
         """Return the existing path that differs from a missing one in one name. Empty if there is none."""
         steps = os.path.normpath(path.strip("/")).split("/")
@@ -122,13 +129,15 @@ class RepositoryNames:
         near = "" if names else self.suggest(path)
         if not (concerns_karpenter(text) or self.holds_karpenter(near or path)):
             return ""
+        if self.is_not_checked_out(path):
+            return f"the folder `{path}` is not checked out"
         if names:
             return f"`{path}` has no {needs[0]}"
         return f"the repository has no folder `{path}`{f' (did you mean `{near}`?)' if near else ''}"
 
     def explain_file(self, path: str, written: str) -> str:
         """Return that a values file does not exist, with a suggestion. Empty if it exists."""
-        if self.exists(path):
+        if self.exists(path) or self.is_not_checked_out(path):
             return ""
         near = self.suggest(path)
         return f"the repository has no values file `{written}`{f' (did you mean `{near}`?)' if near else ''}"
