@@ -96,6 +96,8 @@ from nodelint.api import (
     selectors,
 )
 
+_NAMES = frozenset((keys.CATEGORY, keys.FAMILY, keys.GENERATION, keys.INSTANCE_TYPE, keys.SIZE))
+
 
 @rule(
     on=NodePool,
@@ -146,6 +148,8 @@ def _check_pool(pool: NodePool, context: Context) -> Findings:
         return
     lines = [line for line in resolution.lines if line.requirement is not None]
     dead = [line for line in lines if not line.kept & resolution.alive]
+    # A newer type may meet a requirement on names, and does not change what the others exclude.
+    dead = [line for line in dead if requirement.normalize(line.key) not in _NAMES] or dead
     for line in dead:
         yield _alone(line, resolution)
     if not dead:
