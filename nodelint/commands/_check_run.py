@@ -138,31 +138,8 @@ def _with_streams(words: OutputOptions, settings: Settings, writing: bool, paths
     return words._replace(karpenter_named=settings.karpenter_named, writing=writing, to_stderr=to_stderr)
 
 
-_TEMPLATE_MARKS = ("{{", "{%", "<%", "${")
-
-
-def _list_broken(found: Discovery) -> list[tuple[str, str]]:
-    """Return the named YAML files that no tool can read, each with its syntax error.
-
-    Errors in documents of Karpenter are findings of a rule. A file that a folder holds may be a template of any tool.
-    """
-    broken = []
-    for source in found.sources if found.named else ():
-        if source.path not in found.named or not source.path.endswith((".yaml", ".yml")) or source.masked:
-            continue
-        is_whole = any(document.root for document in source.documents)
-        if is_whole or not source.problems or any(mark in source.text for mark in _TEMPLATE_MARKS):
-            continue
-        problem = source.problems[0]
-        if not source.concerns_karpenter(problem.offset):
-            at = source.position(problem.offset)
-            broken.append((source.path, f"line {at.line}, column {at.column} is not YAML: {problem.message}"))
-    return broken
-
-
 def _with_inventory(run: _Run, ready: Judging) -> _Run:
-    """Return the run with its rendered manifests. Named files that are not YAML are noted as unreadable."""
-    run.found.unreadable += _list_broken(run.found)
+    """Return the run with its rendered manifests."""
     unbuilt = frozenset(overlay.subject for overlay in ready.inventory.unbuilt)
     return run._replace(unbuilt=unbuilt, built=ready.inventory.built)
 

@@ -74,17 +74,16 @@ def test_two_folders_of_a_plan_are_not_compared_with_each_other(nodelint: Run, t
 @pytest.mark.parametrize(
     ("text", "place"),
     [
-        ("karpenter: [\n", "line 2, column 1 is not YAML: expected a value here"),
-        ("karpenter:\n  a: b\n c: d\n", "line 3, column 2 is not YAML: `c` begins in column 2"),
-        ("karpenter: {{ .Values.karpenter }\n  - [\n", ""),
+        ("karpenter: [\n", "values.yaml:2:1: error[yaml-syntax]: expected a value here"),
+        ("karpenter:\n  a: b\n c: d\n", "values.yaml:3:2: error[yaml-syntax]: `c` begins in column 2"),
         ("karpenter: {}\n", ""),
     ],
 )
 def test_a_named_file_that_is_no_yaml_is_an_error(nodelint: Run, tmp_path: Path, text: str, place: str) -> None:
     put(tmp_path, {"values.yaml": text})
-    done = nodelint("check", "values.yaml")
-    assert done.returncode == (2 if place else 0)
-    assert place in done.stderr and bool(done.stderr) is bool(place)
+    done = nodelint("check", "values.yaml", "--format", "concise")
+    assert done.returncode == (1 if place else 0)
+    assert place in done.stdout
     assert nodelint("check", ".").returncode == 0  # another tool's file, which nobody asked about
 
 
