@@ -101,7 +101,7 @@ def test_neither_changes_where_one_cannot(pool: str, node: str, why: str, repo: 
     write_pair(repo, pool=pool, node=node)
     before = nodelint("check", ".", cwd=repo)
     assert why in " ".join(before.stdout.split())
-    assert "fixable" not in before.stdout
+    assert "fixable with --fix" not in before.stdout and "--unsafe-fixes" not in before.stdout
     nodelint(*FIX, ".", cwd=repo)
     assert kinds(repo) == ["AWSNodeTemplate", "Provisioner"]
 
@@ -112,7 +112,7 @@ def test_a_class_that_is_nowhere_is_said_and_the_pool_alone_is_only_suggested(re
     output = " ".join(done.stdout.split())
     assert "the AWSNodeTemplate batch that it names is not among the files" in output
     assert "suggestion: convert only this object" in output
-    assert "fixable" not in output
+    assert "fixable with --fix" not in output and "--unsafe-fixes" not in output
 
 
 def test_a_class_that_is_v1_already_holds_nothing_up(repo: Path, nodelint: Run) -> None:
