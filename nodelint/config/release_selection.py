@@ -84,7 +84,7 @@ class _Targets:
         self.settings = settings
         self.stated = stated
         self.deployers = deployers
-        self.read_folder = cache(objects_in)
+        self.read_folder, self.close_folder = cache(objects_in), cache(_close_folder)
         self.globs = [
             (Globs((glob,), settings.root, settings.seen_as), named)
             for glob, named in settings.per_path_versions.items()
@@ -110,16 +110,15 @@ class _Targets:
         source = obj.source
         roots = _module_roots(obj)
         if roots or foreign or not self.stated:
-            return (_Place(_close_folder(source.path), roots),)
+            return (_Place(self.close_folder(source.path) if source.built is not None else source.path, roots),)
         if source.built is not None:
             builds: Sequence[Built] = (source.built,)
         else:
             builds = [built for built in source.built_in if not built.by_default] or source.built_in
         if not builds:
-            path, deployers = _close_folder(source.path), self.deployers.of_file(source.path)
-            return tuple(_Place(path, (), deployer) for deployer in deployers or (None,))
+            return tuple(_Place(source.path, (), by) for by in self.deployers.of_file(source.path) or (None,))
         found = (
-            _Place(_close_folder(built.source.path), (), deployer)
+            _Place(self.close_folder(built.source.path), (), deployer)
             for built in builds
             for deployer in self.deployers.of_built(built) or (None,)
         )
@@ -129,7 +128,7 @@ class _Targets:
         self, path: str, api: str, foreign: bool, names: _Names, places: tuple[_Place, ...]
     ) -> tuple[Chosen, ...] | str:
         """Return the releases of all clusters to which an object is deployed."""
-        path = _close_folder(path)
+        path = self.close_folder(path)
         named = [versions for globs, versions in self.globs if globs.match(path)]
         found: dict[Chosen, Chosen] = {}
         for place in places:

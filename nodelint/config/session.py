@@ -8,7 +8,7 @@ an unusable setting raises ConfigError.
 from __future__ import annotations
 
 import os
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.config.file import ConfigError, PackageMissing
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from nodelint.model.fact_kinds import FactKind
     from nodelint.model.manifest import EC2NodeClass
     from nodelint.releases.deployers import Deployers
+    from nodelint.releases.release_choice import Chosen
     from nodelint.releases.settings import StatedSettings
     from nodelint.rule.definition import Rule
     from nodelint.text import Source
@@ -275,7 +276,8 @@ class Session:
         # With releases in an option, the end of their support is not checked.
         today = None if choose is None else self.today
         target = Target(settings.karpenter, settings.kubernetes, self.schemas, known, choose, stated, today)
-        return target._replace(assumed=not settings.karpenter_named, day=self.today)
+        alone = None if choose is None or found is None or settings.karpenter_named else partial(_list_alone, found)
+        return target._replace(assumed=not settings.karpenter_named, day=self.today, list_alone=alone)
 
     def _stated(self, found: Discovery) -> StatedSettings:
         from nodelint.releases.settings import INSTALLING, StatedSettings
@@ -298,6 +300,22 @@ class Session:
         judged = {source.path for source in found.sources}
         others = [source for source in found.stating if source.path not in judged]
         return StatedSettings(find, others, (*found.sources, *others), read_stating)
+
+
+def _list_alone(found: Discovery) -> list[Chosen]:
+    """Return the releases of Karpenter that requested files state, each with its statement."""
+    from nodelint.model.ranges import only
+    from nodelint.model.releases import OLDEST
+    from nodelint.releases import evidence_of
+    from nodelint.releases.release_choice import Chosen
+
+    read_with = {os.path.abspath(path) for path in found.read_with}
+    stated = evidence_of([source for source in found.stating if os.path.abspath(source.path) not in read_with])
+    return [
+        Chosen(only(evidence.karpenter), None, evidence)
+        for evidence in stated.all
+        if evidence.about == "karpenter" and evidence.installs and evidence.karpenter >= OLDEST
+    ]
 
 
 def _list_deployed_folders(found: Discovery) -> Iterator[FolderUse]:

@@ -205,7 +205,7 @@ def lint(
         skipped = [*replacement.kept_skips(skipped, rules), *more.skipped]
         raw = _with_plain_workloads(setup, built, sources, context_sources, more.reported, pause)
         requested, chosen, faults = more.objects, {**chosen, **more.chosen}, [*faults, *more.faults]
-    stating = _read_stating(target, raw)
+    stating = _read_stating(target, raw := [*raw, *_judge_stated(request, setup, requested)])
     raw = point_to_statements(raw, (*stating, *sources))
     by_comments = _list_suppressing((*sources, *setup.files_of_roots), stating, raw, request)
     parts = apply_suppressions(raw, by_comments, setup.running, setup.reporting, made.context)
@@ -215,6 +215,15 @@ def lint(
     things = shown, tuple(dict.fromkeys(skipped)), ours, target, tuple(dict.fromkeys(faults))
     unbuilt = tuple(dict.fromkeys(problem for text in built for problem in text.problems))
     return Report(*things, chosen, len(unread) + _count_broken(sources), seen, unbuilt, hidden)
+
+
+def _judge_stated(request: LintRequest, setup: RuleSetup, judged: Sequence[Object]) -> Sequence[Result]:
+    """Return the findings about releases that the files of a part of a repository state, if it has no NodePool."""
+    if not request.is_part or request.target.choose is None:
+        return ()
+    from nodelint.lint.stated_alone import judge_alone
+
+    return judge_alone(setup, judged)
 
 
 def _read_stating(target: Target, results: Sequence[Result]) -> Sequence[Source]:

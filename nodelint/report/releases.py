@@ -121,7 +121,7 @@ def target_lines(report: Report) -> list[str]:
             text += f"; Kubernetes {_listed(versions)}, by {by}"
         line = f"Target of {counted(len(group.objects), 'object')}: Karpenter {text}"
         if len({choice.karpenter for choice in group.chosen if choice.karpenter_from}) > 1:
-            line += "; these are equally near and differ, so each is judged"
+            line += "; they differ, and each may be that of these objects, so each is judged"
         if older and any(choice.later for choice in group.chosen):
             line += f"; {_cite_older(older)}: they are judged as converted to v1"
         elif older:

@@ -8,7 +8,7 @@ from nodelint.ec2.facts import NOTHING, AwsFacts
 from nodelint.model.releases import KubernetesVersion, Version
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from nodelint.apiserver import Schemas
     from nodelint.model.manifest import Object
@@ -36,6 +36,8 @@ class Target(NamedTuple):
     assumed: bool = False
     """True if no option and no file states the release, so that the newest known release is used."""
     day: int | None = None
+    list_alone: Callable[[], Sequence[Chosen]] | None = None
+    """Returns the releases that the requested files state, each with its statement."""
 
     @property
     def releases(self) -> tuple[Version, KubernetesVersion | None]:

@@ -340,3 +340,31 @@ def test_values_of_one_cluster_bring_no_finding_of_another(nodelint: Run, write:
         }
     )
     assert "1.8.1" not in nodelint("check", "envs/staging.yaml").stdout
+
+
+def test_the_file_that_installs_karpenter_has_its_finding_alone_too(
+    nodelint: Run, write: Callable[..., None]
+) -> None:
+    write(LAYOUTS[CLUSTERS[0]][0])
+    message = "info[out-of-support]: Karpenter 1.6.2 is out of support since"
+    for paths in (["clusters/staging/karpenter.yaml"], ["clusters/staging"], []):
+        assert nodelint("check", *paths).stdout.count(message) == 1, paths
+
+
+_DUMP = """\
+apiVersion: v1
+kind: Node
+metadata: {name: n, labels: {karpenter.sh/nodepool: staging-general}}
+---
+"""
+
+
+def test_why_takes_the_release_of_the_pools_in_the_dump(
+    tmp_path: Path, nodelint: Run, write: Callable[..., None]
+) -> None:
+    write(LAYOUTS[CLUSTERS[0]][0])
+    (tmp_path / "dump.txt").write_text(_DUMP + _pool("staging-general"), encoding="utf-8")
+    assert "Karpenter 1.6.2" in nodelint("why", "dump.txt", "--manifests", ".").stdout
+    (tmp_path / "dump.txt").write_text(_DUMP + _pool("another"), encoding="utf-8")
+    assert "1.9.0" in (output := nodelint("why", "dump.txt", "--manifests", ".").stdout)
+    assert "which also state 1.6.2 and 1.8.1; name one by --karpenter-version" in " ".join(output.split())
