@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from nodelint.text import Source
 
 
-_CONTROLLERS = (b"toolkit.fluxcd.io", b"argoproj.io/")
+_CONTROLLERS = tuple(
+    dict.fromkeys(word.encode() for row in TABLE.rows if row.kinds for word in (*row.words, *row.installs))
+)
 """A file with an object that applies a folder or installs a chart of the repository contains one of these."""
 
 _HIGHEST = 6

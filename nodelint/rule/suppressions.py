@@ -23,10 +23,10 @@ from nodelint.text import Document, Node, SourceText
 _COMMENT = r"(?m)(?:(?<=[\s\ufeff])|^)#[ \t]*nodelint:[ \t]*ignore\b[ \t]*(?:\[([^\]\n]*)\])?[^\n\r]*"
 
 
-_NAMES = r"[ \t]*nodelint:[ \t]*ignore\b[ \t]*(?:\[([^\]\n]*)\])?"
+_NAMES = r"[ \t]{0,40}nodelint:[ \t]{0,40}ignore\b[ \t]{0,40}(?:\[([^\]\n]{0,300})\])?"
 _SLASHES = rf"(?m)(?:(?<=\s)|^)//{_NAMES}[^\n\r]*"
-_ENCLOSED = rf"(?m)(?:(?<=\s)|^)/\*{_NAMES}(?:(?!\*/)[^\n\r])*\*/"
-_OF_TEMPLATE = rf"(?m)\{{\{{-?[ \t]*/\*{_NAMES}(?:(?!\*/)[^\n\r])*\*/[ \t]*-?\}}\}}"
+_ENCLOSED = rf"(?m)(?:(?<=\s)|^)/\*{_NAMES}(?:(?!\*/)[^\n\r]){{0,300}}\*/"
+_OF_TEMPLATE = rf"(?m)\{{\{{-?[ \t]*/\*{_NAMES}(?:(?!\*/)[^\n\r]){{0,300}}\*/[ \t]*-?\}}\}}"
 
 _TEXTS = ("patch", "values")
 """Keys whose block scalar is a text of YAML, with comments of its own: patches, and values of a chart."""

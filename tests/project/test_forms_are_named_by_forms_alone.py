@@ -37,6 +37,7 @@ ALLOWED = {
     "plan/recreated_objects.py": _WORDS,
     "plan/suspended.py": _WORDS,
     "plan/sides.py": "the endings of files with values, by which an environment is known on both sides",
+    "releases/deployers.py": "words in the names of folders that are for several clusters",
     "releases/settings.py": _PROMISED,
     "karpenter/dummy_values.py": "the endings of files that are templates",
     "karpenter/userdata/family_mismatch.py": _WORDS,
