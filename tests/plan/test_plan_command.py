@@ -703,16 +703,6 @@ module "addons" {
   }
 }
 """,
-    "kubernetes_manifest.pools": """\
-resource "kubernetes_manifest" "pools" {
-  manifest = {
-    apiVersion = "argoproj.io/v1alpha1"
-    kind       = "Application"
-    metadata   = { name = "pools", version = "1.16.3", other = "arch: none" }
-    spec       = { source = { path = "charts/pools", helm = { valuesObject = { arch = "amd64" } } } }
-  }
-}
-""",
     "helm_release.pools": """\
 resource "helm_release" "pools" {
   name    = "pools"
@@ -748,6 +738,27 @@ def test_values_that_terraform_gives_and_nothing_reads_are_not_called_unchanged(
     changed = plan(RELEASES[name].replace("amd64", "arm64"))
     assert f"~ {name}  new/main.tf:" in changed and "1 place, 1 of which changed" in changed
     assert f"~ {name}  old/main.tf:" in plan(""), "nothing says what the chart is installed with now"
+
+
+APPLICATION = """\
+resource "kubernetes_manifest" "pools" {
+  manifest = {
+    apiVersion = "argoproj.io/v1alpha1"
+    kind       = "Application"
+    metadata   = { name = "pools", version = "1.16.3", other = "arch: none" }
+    spec       = { source = { path = "charts/pools", helm = { valuesObject = { arch = "amd64" } } } }
+  }
+}
+"""
+
+
+def test_an_application_in_terraform_gives_a_chart_known_values(nodelint: Run, tmp_path: Path) -> None:
+    for side, arch in (("old", "amd64"), ("new", "arm64"), ("alike", "amd64")):
+        put_chart(tmp_path / side / "charts" / "pools", "", LINE.replace("amd64", "{{ .Values.arch }}"))
+        put(tmp_path / side / "charts" / "pools" / "values.yaml", "arch: amd64\n")
+        put(tmp_path / side / "main.tf", APPLICATION.replace("amd64", arch))
+    assert "1 NodePool: all its nodes are replaced." in nodelint("plan", "--old", "old", "new", cwd=tmp_path).stdout
+    assert "No node is replaced." in nodelint("plan", "--old", "old", "alike", cwd=tmp_path).stdout
 
 
 def test_markdown_names_fifty_findings_and_counts_the_others(tmp_path: Path, nodelint: Run) -> None:

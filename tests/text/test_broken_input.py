@@ -95,7 +95,7 @@ def test_what_cannot_be_read_is_said_once_with_its_place(name: str, rules: dict[
     assert line == 0 or (at.line, at.column) == (line, column)
     assert by_place(finding_text(message)).startswith(f"broken.yaml:{at.line}:{at.column}: error[yaml-syntax]: ")
     assert fix([source], LintRequest(Target(NEWEST), rules), unsafe=True).sources[0].text == source.text
-    assert time.process_time() - start < 2
+    assert time.process_time() - start < 5
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_large_input_takes_bounded_time(name: str, rules: dict[str, Rule]) -> No
     report = lint([Source.from_text("large.yaml", LARGE[name])], LintRequest(Target(NEWEST), rules))
     assert report.results
     assert len([finding_text(result) for result in report.results]) < 10_000
-    assert time.process_time() - start < 2
+    assert time.process_time() - start < 5
 
 
 @pytest.mark.slow

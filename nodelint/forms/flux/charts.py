@@ -112,7 +112,7 @@ def _find_config_value(reference: Node, release: Node, tree: RepositoryTree) -> 
         return None
     namespace = text_of(release.find("metadata", "namespace"))
     around = folder_of(release.source)
-    for files in (tree.sources.items(), _list_other_files(around, tree)):
+    for files in (list(tree.sources.items()), _list_other_files(around, tree)):
         found: dict[int, list[Node]] = {}
         for path, source in files:
             if name not in source.text or not is_inside(path, tree.home) or source.may_be_template:

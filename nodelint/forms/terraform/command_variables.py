@@ -13,7 +13,7 @@ from nodelint.model.finding import Span
 from nodelint.text import Source
 
 _VALUE = r"(\"[^\"\n]{0,400}\"|'[^'\n]{0,400}'|\$\{\{[^}\n]{0,400}\}\}|[^\s,;}#\"'\\]*)"
-_ENVIRONMENT = re.compile(rf"\bTF_VAR_([A-Za-z_][\w-]{0,100})[\"']?[ \t]{0,20}[:=][ \t]{0,20}{_VALUE}")
+_ENVIRONMENT = re.compile(rf"\bTF_VAR_([A-Za-z_][\w-]{{0,100}})[\"']?[ \t]{{0,20}}[:=][ \t]{{0,20}}{_VALUE}")
 _OPTION = re.compile(rf"[ \t]--?var[ =]+[\"']?([A-Za-z_][\w-]*)={_VALUE}")
 _FILE = re.compile(r"--?var-file[ =]+[\"']?([^\s\"'\\]+)")
 _FILES = "-var-file"
