@@ -70,7 +70,9 @@ _OBJECTS = re.compile("argoproj[.]io/|toolkit[.]fluxcd[.]io/")
     tags=["syntax"],
 )
 def check(source: Source, context: Context) -> Findings:
-    others = context.run_files.files_with(_OBJECTS, around=True)
+    run_files = context.run_files
+    # The folder of an unsaved file exists in the run alone.
+    others = list(dict.fromkeys((*run_files.files_with(_OBJECTS, around=True), *run_files.files_of_run)))
     found = {(m.node.start, m.reason): m for m in missing_sources.list_missing(source, others)}
     for missing in found.values():
         if missing.is_certain:

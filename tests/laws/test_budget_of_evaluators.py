@@ -259,12 +259,6 @@ EVALUATORS: dict[str, dict[str, tuple[Files, str]]] = {
             application_set(matrix(*(matrix(elements(90, f"a{n}"), elements(90, f"b{n}")) for n in range(2)))),
             "a.yaml",
         ),
-        "merge": (
-            application_set(
-                f"{{merge: {{mergeKeys: [a0], generators: [{elements(90, 'a0')}, {elements(90, 'a0')}]}}}}"
-            ),
-            "a.yaml",
-        ),
         "long values": (
             application_set(elements(900, "a0"), "\n".join(f"b{n}: '{{{{.a0}}}}'" for n in range(900))),
             "a.yaml",

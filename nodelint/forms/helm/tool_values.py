@@ -25,7 +25,8 @@ from nodelint.text.source import YAML_NAMES
 _NAMES = re.compile(r"(?i)chart|path|ref\Z")
 """A key whose value may be the folder of a chart."""
 _FIELD = re.compile(
-    r"(?i:chart|path|ref)[\w-]{0,40}[\"']?[ \t]{0,20}[:=][ \t]{0,20}[\"']?(?:[^\s\"']{0,200}/)?([\w.-]{1,100})/?(?=[\"',}]|\s|\Z)"
+    r"(?i:chart|path|ref)[\w-]{0,40}[\"']?[ \t]{0,20}[:=][ \t]{0,20}[\"']?"
+    r"(?:[^\s\"']{0,200}/)?([\w.-]{1,100})/?(?=[\"',}]|\s|\Z)"
 )
 """A field that may be the folder of a chart. The group is the name of the folder."""
 _GIVES = re.compile(r"(?i)val|\Aset|overrid|param|arg")
