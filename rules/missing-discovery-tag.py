@@ -119,6 +119,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         folders = {terraform_trace.folder_of(block.source.path) for block in makers}
         if (
             len(folders) != 1
+            or _is_of_other_cluster(node_class, terms, blocks, context)
             or _TO_CHANGE.search(_line_of(key))
             or _may_have_tag(what, key.unquoted, blocks, makers, context)
         ):
@@ -164,6 +165,28 @@ def _list_blocks(path: str, context: Context) -> "Sequence[terraform_trace.Block
     terraform = context.run_files.terraform
     is_terraform = path.endswith(terraform_trace.ENDINGS)
     return terraform.list_beside_in_root(path) if is_terraform else terraform.blocks
+
+
+def _is_of_other_cluster(
+    node_class: EC2NodeClass,
+    terms: Sequence[manifest.SelectorTerm],
+    blocks: "Sequence[terraform_trace.BlockText]",
+    context: Context,
+) -> bool:
+    """Return whether a class outside of Terraform selects by another name than those of Terraform's clusters."""
+    if node_class.source.path.endswith(terraform_trace.ENDINGS):
+        return False
+    clusters = [
+        block for block in blocks if _creates(block, "security groups") and block.kind != "aws_security_group"
+    ]
+    names = [
+        value.value.value
+        for block in clusters
+        for argument in ("cluster_name", "name")
+        for value in context.run_files.terraform.argument_values(block, argument)
+    ]
+    known = {name for name in names if isinstance(name, str)}
+    return bool(known) and known.isdisjoint(str(tag.value) for term in terms for tag in term.tags)
 
 
 def _creates(block: "terraform_trace.BlockText", what: str) -> bool:

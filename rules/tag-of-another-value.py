@@ -53,7 +53,18 @@ spec:
 import re
 from collections.abc import Sequence
 
-from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, manifest, messages, rule
+from nodelint.api import (
+    Also,
+    Context,
+    EC2NodeClass,
+    Finding,
+    Findings,
+    manifest,
+    messages,
+    rule,
+    selectors,
+    terraform_trace,
+)
 
 _KEY = re.compile(r"(?i)karpenter|discovery")
 _PLACEHOLDER = re.compile(r"^[A-Z][A-Z0-9_]++$|[<>$%{}]|\b(?:your|example|change|replace)\b")
@@ -90,6 +101,10 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         selected = {tag.value for term in listed if (tag := _find_tag(term)) is not None}
         if values & selected or any(tag is None or tag.value in values for tag in tags):
             continue
+        if not node_class.source.path.endswith(terraform_trace.ENDINGS) and selectors.name_other_environments(
+            str(first.value), map(str, values)
+        ):
+            continue  # the class of another cluster
         settled = context.run_files.terraform.tag_values(key, settled=True)
         is_certain = all(tag.value is not None for tag in settled) and any(
             block.kind in ("aws_vpc", "aws_subnet") or '"terraform-aws-modules/vpc/aws"' in block.text

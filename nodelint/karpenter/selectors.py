@@ -23,6 +23,7 @@ from nodelint.ec2.questions import (
 from nodelint.ec2.snapshot import CapacityReservation, PlacementGroup, Question, SecurityGroup, Subnet
 from nodelint.karpenter.pool_requirements import PoolRequirement, find_last_requirement, requirements_of
 from nodelint.model.fact_kinds import FactKind
+from nodelint.model.folders import list_environments
 from nodelint.model.gap import Skip
 from nodelint.model.keys import REGION, ZONE, ZONE_ID
 from nodelint.model.manifest import EC2NodeClass, NodePool
@@ -248,6 +249,16 @@ def allows_place(requirement: Requirement) -> bool:
     """Return whether a requirement on a region, a zone or a zone id allows a text of the form of such a name."""
     form = table("vocabulary")["forms"][requirement.key]
     return requirement.complement or any(re.fullmatch(form, value) is not None for value in requirement.values)
+
+
+def name_other_environments(value: str, others: Iterable[str]) -> bool:
+    """Return whether a tag's value names an environment or a region, and each of some other names another one.
+
+    `fleet-prod` is of another cluster than `fleet-dev`. False if there is no other name.
+    """
+    own = list_environments([value])
+    theirs = [list_environments([other]) for other in others]
+    return bool(own and theirs) and all(named and named.isdisjoint(own) for named in theirs)
 
 
 def zones_left(pool: NodePool, subnets: Iterable[Subnet]) -> dict[str, str]:

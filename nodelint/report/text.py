@@ -157,7 +157,7 @@ def _suggestions(result: Result, look: TextStyle) -> Iterator[str]:
     """Yield the suggestions of a finding, each with the lines that it changes."""
     for suggestion in result.finding.suggestions:
         yield from wrap_labelled("suggestion", suggestion.name, look, fg="magenta")
-        yield from fix_lines(suggestion.edits, result.span.source, look, "tried and shown by --format json")
+        yield from fix_lines(suggestion.edits, result.span.source, look, "shown by --format json")
 
 
 def _word(result: Result, look: TextStyle) -> str:

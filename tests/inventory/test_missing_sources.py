@@ -276,6 +276,31 @@ def test_a_submodule_that_is_not_checked_out_is_not_missing(nodelint: Run, tmp_p
 def test_a_parameter_that_only_some_elements_have(nodelint: Run, tmp_path: Path, code: str, count: int) -> None:
     text = SET.replace("{env: prod}", "{env: prod, other: 1}, {env: dev}").replace("'{{.env}}'", f"'{code}'")
     write_files(tmp_path, {".git/HEAD": "", **CHART, "r.yaml": text})
-    assert len([line for line in lines_of(nodelint) if "no generator gives" in line]) == count
+    assert len([line for line in lines_of(nodelint) if "not every element of the generators gives" in line]) == count
     write_files(tmp_path, {"r.yaml": text.replace("{list:", "{clusters: {}}, {list:")})
-    assert not any("no generator gives" in line for line in lines_of(nodelint)), "a cluster may give it"
+    assert not any("of the generators gives" in line for line in lines_of(nodelint)), "a cluster may give it"
+
+
+@pytest.mark.parametrize(("path", "is_error"), [("charts", False), ("deploy/charts", True)])
+def test_a_name_at_the_top_may_be_one_of_another_repository(
+    nodelint: Run, tmp_path: Path, path: str, is_error: bool
+) -> None:
+    chart = path.removesuffix("s")
+    application = (
+        "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: nodes, namespace: argocd}\nspec:\n"
+        f"  source: {{repoURL: 'https://git.example.com/others.git', path: {path}}}\n"
+    )
+    write_files(
+        tmp_path,
+        {
+            "app.yaml": application,
+            f"{chart}/Chart.yaml": "apiVersion: v2\nname: nodes\nversion: 1.0.0\n",
+            f"{chart}/values.yaml": "family: m7i\n",
+            f"{chart}/templates/pool.yaml": nodepool(
+                "key: karpenter.k8s.aws/instance-family, operator: In, values: ['{{ .Values.family }}']"
+            ),
+        },
+    )
+    done = nodelint("check", ".", "--format", "concise")
+    assert ("error[missing-source]" in done.stdout) is is_error
+    assert f"the repository has no folder `{path}`" in done.stdout + done.stderr

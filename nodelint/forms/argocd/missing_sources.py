@@ -84,8 +84,10 @@ def _explain_unset(root: Node) -> tuple[dict[int, list[tuple[Node, str]]], str]:
     generators = root.find("spec", "generators")
     keys = {entry.name or "" for node in generators.walk() for entry in node.entries} if generators else set()
     for number, node, name in list_unset_parameters(root, read):
-        near = did_you_mean(name, keys, 0.75)
-        found.setdefault(number, []).append((node, f"no generator gives the parameter `{name}` a value{near}"))
+        reason = f"no generator gives the parameter `{name}` a value{did_you_mean(name, keys, 0.75)}"
+        if name in keys:
+            reason = f"not every element of the generators gives the parameter `{name}` a value"
+        found.setdefault(number, []).append((node, reason))
     is_error = "missingkey=error" in map(text_of, items_of(root.find("spec", "goTemplateOptions")))
     go = root.find("spec", "goTemplate")
     if is_error:

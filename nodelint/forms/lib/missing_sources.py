@@ -103,12 +103,14 @@ class RepositoryNames:
         return ""
 
     def is_misspelled(self, path: str) -> bool:
-        """Return whether a missing path has a letter too many or too few.
+        """Return whether a missing path has a letter too many or too few, in a folder that this repository has.
 
-        Names of equal length, such as `eu-west-1` and `us-west-1`, may be those of other environments elsewhere.
+        Names of equal length, such as `eu-west-1` and `us-west-1`, may be those of other environments elsewhere. A
+        name at the top, such as `charts`, may be one of another repository.
         """
-        near = self.suggest(path)
-        return near != "" and len(near) != len(os.path.normpath(path.strip("/")))
+        near, written = self.suggest(path), os.path.normpath(path.strip("/"))
+        above = os.path.dirname(written)
+        return near != "" and len(near) != len(written) and above != "" and bool(self.names(above))
 
     def holds_karpenter(self, path: str) -> bool:
         """Return whether a file in a folder names Karpenter, or one in the folders that its kustomization uses."""
