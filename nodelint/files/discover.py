@@ -385,7 +385,7 @@ def _take_file(file: str, path: str, block: _Block, on_file: Callable[[int], Non
 
 
 def list_roots_around(found: Discovery) -> list[str]:
-    """Return the repositories of which the run reads only a part."""
+    """Return the repositories that the run reads only in part."""
     # An overlay whose base is elsewhere may have no file about Karpenter of its own.
     folders = {*(os.path.dirname(source.path) for source in found.sources if source.path != "-"), *found.folders}
     roots = sorted({root for folder in map(os.path.abspath, folders) if (root := repository(folder)) is not None})

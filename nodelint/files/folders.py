@@ -29,7 +29,8 @@ class Discovery:
     - `glanced`: paths of files that were read only for the releases that they may state.
     - `unread`: paths of texts and programs in folders that may hold manifests, but were not opened.
     - `late`: the number of files that were not opened before the deadline.
-    - `around`: by a folder of which a part was requested, and what was left out, all files below it by absolute path.
+    - `around`: the absolute paths of all files below a folder that was requested only in part. The key is the folder
+      with what was left out.
     - `unsearched`: the number of files that were searched for paths, if there are more. Else 0.
     - `named`: files that were requested by path; `values`: the files of `--values`, in order.
     - `read_with`: files that are read only because a requested file needs them.

@@ -25,7 +25,7 @@ class PathsInTexts:
     - `endings`: endings of files in its own language with such paths; `words`: words in YAML files with them;
       `script_words`: words in scripts with them.
     - `keys`: keys whose values are paths; `from_top`: whether paths in YAML are first relative to the top.
-    - `module`: endings of files of which those in a folder are used together; `module_inputs`: those next to them.
+    - `module`: endings of the files that form a module together in a folder; `module_inputs`: those of its inputs.
     - `chosen`: part of the names of files next to `FormRow.heads` that are used only where they are named.
     - `object_words`: words in a file that names objects with values by their names.
     """

@@ -61,7 +61,7 @@ class EditChoice(NamedTuple):
 
 
 class ChosenEdits:
-    """The edits that the user chose. They are found in the first report; later rounds apply what is left of them.
+    """The edits that the user chose. The first report names them; a later round applies those that still remain.
 
     `left` are chosen findings with several suggestions, each with the choices for them.
     """

@@ -35,8 +35,9 @@ from nodelint.lint.fix_trials import (
 from nodelint.lint.fixes_together import find_conflicting
 from nodelint.lint.results import Result, each_place, once_in_a_run
 from nodelint.lint.rule_reach import name_words, reads_other_objects
+from nodelint.lint.trial_verdicts import describe_finding, explain_withheld, is_lesser, share_out
 from nodelint.model.documents import objects
-from nodelint.model.finding import Edit, Withheld, written_place
+from nodelint.model.finding import Edit, Withheld
 from nodelint.model.manifest import NodePool, Object, RequirementLine
 from nodelint.rule.suppressions import Suppression
 from nodelint.text import Source
@@ -324,9 +325,9 @@ class _Run:
             offers, alike, self._proven_batches, self._trials, self._find_bad, self._can_try
         ):
             own = [finding_key for finding_key in bad if finding_key[1] in offer.names] or bad
-            text = f"there is {_describe(own[0], tried)}" if own else tried.unread[0]
+            text = f"there is {describe_finding(own[0], tried)}" if own else tried.unread[0]
             self._conflicts[offer.edits] = f"once the other fixes are made as well, {text}"
-            if own and _is_lesser(offer, own, tried):
+            if own and is_lesser(offer, own, tried):
                 self._prover.following.update(own)
 
     def _try(self, batch: Sequence[FixOffer]) -> None:
@@ -353,12 +354,12 @@ class _Run:
             self._proven_batches.append({offer.edits for offer in batch})
         if len(batch) == 1:
             self._bad[batch[0].edits] = bad
-            if bad and not tried.unread and _is_lesser(batch[0], bad, tried):
+            if bad and not tried.unread and is_lesser(batch[0], bad, tried):
                 self._note_following(batch[0], bad, tried)
             elif bad or tried.unread:
-                self._why[batch[0].edits] = _withhold(batch[0], bad, tried)
+                self._why[batch[0].edits] = explain_withheld(batch[0], bad, tried)
             return
-        following = _share_out(suspects, bad, tried)
+        following = share_out(suspects, bad, tried)
         for offer, marks in following:
             self._note_following(offer, marks, tried)
         if following:
@@ -372,7 +373,7 @@ class _Run:
                 self._try([offer])
 
     def _note_following(self, offer: FixOffer, marks: Sequence[FindingKey], tried: Tried) -> None:
-        self._consequences[offer.edits] = _describe(marks[0], tried)
+        self._consequences[offer.edits] = describe_finding(marks[0], tried)
         self._prover.following.update(marks)
 
     def _list_keeping(self, batch: Sequence[FixOffer], tried: Tried) -> Iterator[tuple[Edit, ...]]:
@@ -451,56 +452,3 @@ def _changes_requirements(change: ChangedObject) -> bool:
 
 def _content(line: RequirementLine) -> tuple[object, ...]:
     return line.key, line.operator, line.texts, line.min_values, line.known
-
-
-def _share_out(
-    suspects: Sequence[FixOffer], bad: Sequence[FindingKey], tried: Tried
-) -> list[tuple[FixOffer, list[FindingKey]]]:
-    """Return the less severe findings that each suspect causes for its own object.
-
-    Empty if a finding is severe, or about an object of no suspect or of two: then each offer is tried alone.
-    """
-    own = [(offer, [mark for mark in bad if mark[1] in offer.names]) for offer in suspects]
-    if tried.unread or sum(len(marks) for _, marks in own) != len(bad):
-        return []
-    return own if all(marks and _is_lesser(offer, marks, tried) for offer, marks in own) else []
-
-
-def _is_lesser(offer: FixOffer, bad: Sequence[FindingKey], tried: Tried) -> bool:
-    """Return whether a fix of errors causes only less severe findings: infos, and warnings about the same object.
-
-    The errors hid these findings. Such a fix is offered as unsafe, with these findings in its help.
-    """
-    if not offer.of_errors or offer.messages is not None:
-        return False
-    own = {wanted[1] for wanted in offer.wants}
-    return all(
-        finding_key not in offer.wants
-        and finding_key not in tried.errors
-        and (tried.first[finding_key].severity == "info" or finding_key[1] in own)
-        for finding_key in bad
-    )
-
-
-def _describe(finding_key: FindingKey, tried: Tried) -> str:
-    return f"{finding_key[0]}: {tried.first[finding_key].finding.message}"
-
-
-def _withhold(offer: FixOffer, bad: Sequence[FindingKey], tried: Tried) -> Withheld:
-    """Return why edits are not offered, by the findings that they cause."""
-    if tried.unread:
-        return Withheld("not-editable", detail=tried.unread[0])
-    finding_key = next((finding_key for finding_key in bad if finding_key not in offer.wants), bad[0])
-    result = tried.first[finding_key]
-    text = _describe(finding_key, tried)
-    own = {wanted[1] for wanted in offer.wants}
-    if finding_key in offer.wants:
-        return Withheld("finding-stays")
-    if finding_key[1] not in own and result.object is not None:
-        label = f"{finding_key[1][0]} `{finding_key[1][1]}`"
-        changed = {change.name for change in tried.changed if change.old is not None}
-        verb = "reads the value too and would have" if finding_key[1] in changed else "would have"
-        reader = next((change.old for change in tried.changed if change.name == finding_key[1]), None)
-        place = written_place(reader.name_node) if reader is not None else None
-        return Withheld("shared", place, f"{label} {verb} {text}")
-    return Withheld("new-finding", detail=f"it would make {text}")

@@ -57,7 +57,7 @@ def fix_lines(edits: Sequence[Edit], home: SourceText, look: TextStyle, rest: st
 
 
 def list_shown_edits(edits: Sequence[Edit], home: SourceText) -> list[Edit]:
-    """Return the edits in the files of which `fix_lines` shows lines."""
+    """Return the edits in the files whose lines `fix_lines` shows."""
     return [edit for group in _group_edits(edits, home)[:FILES] for edit in group]
 
 

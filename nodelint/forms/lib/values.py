@@ -82,7 +82,7 @@ def read_broken(source: Source) -> SyntaxProblem | None:
 
 
 def note_broken_text(value: Node) -> None:
-    """Record the file of which a value is the whole text, if it has a syntax error: what needs it stops."""
+    """Record a syntax error in a file whose whole text is the value: a tool that needs the file stops."""
     source = value.source
     is_file = value.value == source.text and source.path.endswith((".yaml", ".yml"))
     if isinstance(source, Source) and is_file and read_broken(source) is not None:
