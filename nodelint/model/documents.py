@@ -143,7 +143,7 @@ def _object(identity: Identity, document: Document) -> _FoundObjects:
     cls = _KINDS.get(kind)
     group = api_version.rpartition("/")[0]
     if cls is not None and (group in (CORE_GROUP, AWS_GROUP) or _is_misspelt_group(group)):
-        hidden = document.templated and may_lack(node, document)
+        hidden = may_lack(node, document)
         obj = cls(node, document, api_version, kind, partial=hidden or is_part(node, kind, document))
         yield obj, f"another branch of the template, for `{instead}`, is judged" if instead else None
     elif cls is not None and (not group or "karpenter" in group.lower()):
@@ -151,7 +151,7 @@ def _object(identity: Identity, document: Document) -> _FoundObjects:
         yield cls(node, document, api_version, kind), f"`{api_version}` has no {kind}{known}"
     elif (more := _further_kind(api_version, kind)) is not None:
         name = OVERLAY_KIND if more is NodeOverlay else AUTO_MODE_KIND
-        hidden = document.templated and may_lack(node, document)
+        hidden = may_lack(node, document)
         yield more(node, document, api_version, name, partial=hidden or is_part(node, name, document)), None
     elif group in (CORE_GROUP, AWS_GROUP) and kind.removesuffix("List") not in EVER_SERVED:
         yield UnknownKind(node, document, api_version, kind, partial=True), None

@@ -128,6 +128,11 @@ CONTROL = r"[ \t]*(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(?:if|unless|with|range|for|end\w
 
 
 def may_lack(node: Node, document: Document) -> bool:
+    """Return whether template code may add fields to an object's `spec`, or omit some."""
+    return (document.templated and _may_lines_add(node, document)) or _holds_code_entries(node)
+
+
+def _may_lines_add(node: Node, document: Document) -> bool:
     """Return whether lines of template code may add fields to an object's `spec`, or omit some.
 
     They do not if they are around the whole object, in its metadata, or form a loop that fills the values of a
@@ -145,6 +150,17 @@ def may_lack(node: Node, document: Document) -> bool:
         if not (re.match(_ENDS, line[0]) and line.start() > entry.value.end):
             return True
     return False
+
+
+_CODE_IN_BRACES = r"[{,][ \t]*(?:\{\{|\{%|%\{|<%|\$\{)"
+
+
+def _holds_code_entries(node: Node) -> bool:
+    """Return whether template code prints whole entries into braces: `{ {{ include "tags" . }} }`."""
+    if not node.source.masked or not re.compile(_CODE_IN_BRACES).search(node.source.text, node.start, node.end):
+        return False
+    entries = (entry for below in node.walk() for entry in below.entries)
+    return any(entry.name is None and entry.value.start == entry.value.end for entry in entries)
 
 
 def may_gain(mapping: Node) -> bool:

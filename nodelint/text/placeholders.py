@@ -180,16 +180,21 @@ def _expressions(text: str) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     unclosed: set[str] = set()
     at = 0
-    opens = re.compile(_OPENS)
+    opens, lone_brace = re.compile(_OPENS), re.compile(_LONE_BRACE)
     while (match := opens.search(text, at)) is not None:
         kind, at = match.group(), match.end()
         close = -1 if kind in unclosed else text.find(_CLOSES[kind], at)
         if close < 0:
             unclosed.add(kind)  # searched once only, so that a file of opening brackets costs no more than its length
             continue
-        at = close + len(_CLOSES[kind])
+        lone = lone_brace.match(text, at, close) if kind == "{{" and "\n" in text[at:close] else None
+        at = close + len(_CLOSES[kind]) if lone is None else lone.end()
         found.append((match.start(), at))
     return found
+
+
+_LONE_BRACE = r"[^{}\n\"`']*\}(?=[ \t]*\r?\n)"
+"""The rest of a line of code that ends with one brace: the second one is missing."""
 
 
 def template_end(text: str, at: int, end: int) -> int:

@@ -6,11 +6,12 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 
+from nodelint.data import table
 from nodelint.files.gate import gate
 from nodelint.forms.helm.charts import DefinedNames, find_undefined_include
 from nodelint.forms.helm.other_kinds import makes_other_kinds
 from nodelint.forms.lib.chart_places import OTHER_VALUES, chart_of, find_templates_folder
-from nodelint.forms.lib.gotemplate.syntax import BadTemplate, parse
+from nodelint.forms.lib.gotemplate.mistakes import find_mistake
 from nodelint.forms.registry import HELM
 from nodelint.forms.rendered import Built
 from nodelint.forms.syntax_check import is_mapping
@@ -66,14 +67,10 @@ def find_root_fault(roots: Sequence[Node | None]) -> SyntaxProblem | None:
 
 
 def _find_template_fault(text: str) -> SyntaxProblem | None:
-    opened = text.rfind("{{")
-    if opened > text.rfind("}}"):
-        return SyntaxProblem(opened, "could not find the `}}` of what begins here")
-    try:
-        parse(text)
-    except BadTemplate:
-        return SyntaxProblem(0, "a block of the template has no `end`, or one too many")
-    return None
+    if "{{" not in text:
+        return None
+    mistake = find_mistake(text, frozenset(table("templates")["functions"]))
+    return SyntaxProblem(mistake.offset, mistake.message, mistake.length) if mistake is not None else None
 
 
 def _find_lacking(roots: Sequence[Node | None]) -> str | None:

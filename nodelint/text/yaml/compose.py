@@ -226,6 +226,8 @@ class _Composer:
         """Add a key with its value to the mapping."""
         mapping, value_of_key = frame.node, key.value
         value.parent, frame.key = mapping, None
+        if value_of_key is UNKNOWN and value.value is None and value.kind == "scalar" and value.start == value.end:
+            value.value = UNKNOWN  # `{ {{ include "tags" . }} }`: the code prints whole entries
         if value_of_key == "<<" and key.style == "plain" and key.tag in _MERGES:
             if not mapping.merges:
                 mapping.merges = []

@@ -96,7 +96,8 @@ def fill(
     """Render a parsed template. Raise `BudgetSpent`.
 
     `defaults` are the chart's own values if others are merged: then a list item from the others is complete.
-    `is_complete`: the values are all values of a release, and an empty text in a longer one is empty.
+    `is_complete`: the values are all values of a release. An empty text in a longer one is empty, and a block whose
+    value is empty prints nothing.
     """
     filler = _Filler(text, values, holes, chart, WorkBudget(size=_MOST))
     filler.defaults, filler.is_complete = defaults, is_complete
@@ -340,6 +341,8 @@ class _Filler(TemplateEvaluator):
             if self.holes == "objects":
                 self.open(block, 0)  # other values may enable it
                 return
+        elif self.is_complete:
+            return  # helm prints nothing here either
         self.left_out += 1
         if self.holes in ("nothing", "as helm") or (self.holes == "some keys" and self.left_out % 2):
             return

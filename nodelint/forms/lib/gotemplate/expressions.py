@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from nodelint.base.budget import WorkBudget
 from nodelint.base.tuples import NamedTuple
@@ -76,7 +76,7 @@ class TemplateEvaluator(ABC):
     - `changed`: maps that a function has changed, by id.
     - `broken`: code at which helm fails.
     - `included`: the files that hold only named templates, one of which was included.
-    - `is_complete`: nobody sets further values, so that an empty text is meant to be empty.
+    - `is_complete`: nobody sets further values, so that an empty value is meant to be empty.
     """
 
     def __init__(self, values: Node | None, chart: ChartData, budget: WorkBudget) -> None:
@@ -201,9 +201,10 @@ class TemplateEvaluator(ABC):
         if isinstance(target, dict):
             target.update({entry.name: entry.value for entry in made.entries if entry.name is not None})
         elif isinstance(target, MadeNode):
-            same = {id(node) for node in made.walk()}
+            # Go changes maps in place, and replaces lists and texts: a list of the values stays as it is.
+            same = {id(node) for node in _nested_maps(made)}
             self.changed.update(
-                (id(node), node) for node in target.walk() if type(node) is Node and id(node) not in same
+                (id(node), node) for node in _nested_maps(target) if type(node) is Node and id(node) not in same
             )
             target.entries = made.entries
         return target if isinstance(target, dict | MadeNode) else made
@@ -275,6 +276,14 @@ class TemplateEvaluator(ABC):
             if name in scope:
                 return scope[name]
         raise Unresolved
+
+
+def _nested_maps(node: Node) -> Iterator[Node]:
+    """Yield a map and the maps that are values in it, at all levels. Maps in lists are left out."""
+    if node.kind == "mapping":
+        yield node
+        for entry in node.entries:
+            yield from _nested_maps(entry.value)
 
 
 def _holds(value: object, wanted: object) -> bool:
