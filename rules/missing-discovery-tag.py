@@ -119,7 +119,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         folders = {terraform_trace.folder_of(block.source.path) for block in makers}
         if (
             len(folders) != 1
-            or _is_of_other_cluster(node_class, terms, blocks, context)
+            or _is_of_other_cluster(node_class, blocks, context)
             or _TO_CHANGE.search(_line_of(key))
             or _may_have_tag(what, key.unquoted, blocks, makers, context)
         ):
@@ -168,12 +168,9 @@ def _list_blocks(path: str, context: Context) -> "Sequence[terraform_trace.Block
 
 
 def _is_of_other_cluster(
-    node_class: EC2NodeClass,
-    terms: Sequence[manifest.SelectorTerm],
-    blocks: "Sequence[terraform_trace.BlockText]",
-    context: Context,
+    node_class: EC2NodeClass, blocks: "Sequence[terraform_trace.BlockText]", context: Context
 ) -> bool:
-    """Return whether a class outside of Terraform selects by another name than those of Terraform's clusters."""
+    """Return whether a class outside of Terraform selects only by other names than those of Terraform's clusters."""
     if node_class.source.path.endswith(terraform_trace.ENDINGS):
         return False
     clusters = [
@@ -186,6 +183,7 @@ def _is_of_other_cluster(
         for value in context.run_files.terraform.argument_values(block, argument)
     ]
     known = {name for name in names if isinstance(name, str)}
+    terms = (*node_class.subnet_terms, *node_class.security_group_terms)
     return bool(known) and known.isdisjoint(str(tag.value) for term in terms for tag in term.tags)
 
 

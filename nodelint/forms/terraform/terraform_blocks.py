@@ -19,7 +19,10 @@ ENDINGS = (".tf", ".tofu", _TERRAGRUNT)
 """Endings of Terraform files, and of Terragrunt files that call a module."""
 
 _REST = r"[ \t]*(?:(?:#|//)[^\n]*)?\r?$"
-_BLOCK = re.compile(rf'(?m)^(resource|module|data)[ \t]+("[^"\n]*")(?:[ \t]+"([^"\n]*)")?[ \t]*\{{{_REST}')
+_BLOCK = re.compile(
+    r'(?m)^(resource|module|data)[ \t]+("[^"\n]*")(?:[ \t]+"([^"\n]*)")?[ \t]*'
+    rf"\{{(?:{_REST}|(?P<line>[^\n]*)\}}{_REST})"
+)
 _LOCALS = re.compile(rf"(?m)^locals[ \t]*\{{(?:{_REST}|(?P<line>[^\n]*)\}}{_REST})")
 _OUTPUT = re.compile(rf'(?m)^output[ \t]+"([^"\n]+)"[ \t]*\{{(?:{_REST}|(?P<line>[^\n]*)\}}{_REST})')
 _SOURCE = re.compile(r'(?m)^([ \t]*source[ \t]*=[ \t]*)("([^"\n]*)")')
@@ -56,8 +59,12 @@ def find_blocks(source: Source) -> Sequence[BlockText]:
 
 def _find_blocks(source: Source) -> Iterator[BlockText]:
     at, text = 0, source.text
-    while (begun := _BLOCK.search(text, at)) is not None and (at := text.find("\n}", begun.end())) >= 0:
-        sort, label, name = begun.groups()
+    while (begun := _BLOCK.search(text, at)) is not None:
+        at = text.find("\n}", begun.end()) if begun["line"] is None else begun.end()
+        if at < 0:
+            break
+        sort, label, name = begun.groups()[:3]
+        body = text[begun.end() : at] if begun["line"] is None else begun["line"]
         kind = label[1:-1]
         address = f"module.{kind}" if sort == "module" else f"{kind}.{name}"
         address = f"data.{address}" if sort == "data" else address
@@ -66,7 +73,7 @@ def _find_blocks(source: Source) -> Iterator[BlockText]:
             kind if sort == "resource" else "",
             address,
             Span(source, *begun.span(2)),
-            text[begun.end() : at] if sort != "module" else _with_registry_source(text[begun.end() : at]),
+            body if sort != "module" else _with_registry_source(body),
         )
     called = _SOURCE.search(text) if source.path.endswith(_TERRAGRUNT) else None
     if called is not None:
