@@ -100,7 +100,7 @@ def check(source: Source, context: Context) -> Findings:
         if is_prefixed and not found["twice"]:
             yield Finding(
                 at=at[0],
-                message=f"Argo CD does not find `{chart}` here: with `oci://` it ignores `chart`",
+                message="with `oci://`, Argo CD ignores `chart`, and it finds no chart at this address",
                 help=f"write `{repository.removeprefix('oci://').rstrip('/')}`",
             )
         elif is_prefixed:

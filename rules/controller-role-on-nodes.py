@@ -13,6 +13,8 @@ The rule follows an output through locals, module variables, `templatefile` and 
 compares the class with the annotation `eks.amazonaws.com/role-arn` in the values of Karpenter's chart, and reads the
 trust policy of a role in the same folder.
 
+There is no fix: only the author knows which role is for nodes.
+
 ```yaml bad
 # file: main.tf
 module "karpenter" {

@@ -213,7 +213,9 @@ def check(source: Source, context: Context) -> Findings:
 
 def _without_annotation(source: Source, context: Context) -> Findings:
     """Yield a finding for a role that trusts the controller's service account, if nothing annotates the account."""
-    role = next((block for block in context.run_files.terraform.find_in(source.path) if _trusts(block, context)), None)
+    role = next(
+        (block for block in context.run_files.terraform.find_in(source.path) if _trusts(block, context)), None
+    )
     if role is None or not all(_gives_no_role(install) for install in context.run_files.installs):
         return
     blocks, files = context.run_files.terraform, context.run_files
@@ -258,7 +260,9 @@ def _gives_no_role(install: "controller_settings.ControllerInstall") -> bool:
         return False
     account, env = values.get("serviceAccount"), values.find("controller", "env")
     is_made = account is None or (account.get("annotations") is None and account.get("create") is None)
-    return is_made and env is None and not any(setting.name.startswith("serviceAccount") for setting in install.settings)
+    return (
+        is_made and env is None and not any(setting.name.startswith("serviceAccount") for setting in install.settings)
+    )
 
 
 def _without_association(call: "karpenter_calls.KarpenterCall", context: Context) -> Findings:

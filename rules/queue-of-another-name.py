@@ -124,12 +124,14 @@ def _find_text(setting: "controller_settings.WrittenSetting", context: Context) 
 
 
 def _find_written(setting: "controller_settings.WrittenSetting") -> str:
-    """Return the value of a setting as it is written: an expression or template code. Empty if it has another form."""
+    """Return the value of a setting as it is written, such as an expression. Empty if it has another form."""
     found = _VALUE.match(setting.node.source.text, setting.node.end)
     return found[1].strip() if found is not None else ""
 
 
-def _is_named_for_cluster(setting: "controller_settings.WrittenSetting", install: "controller_settings.ControllerInstall") -> bool:
+def _is_named_for_cluster(
+    setting: "controller_settings.WrittenSetting", install: "controller_settings.ControllerInstall"
+) -> bool:
     """Return whether template code gives the queue the name of the cluster."""
     clusters = install.find("CLUSTER_NAME")
     written = _find_written(setting)
@@ -168,7 +170,7 @@ def _find_queues(context: Context) -> "Iterator[tuple[str | None, Span]]":
             if written:
                 yield _quoted(blocks.fill(written[0], path)), block.at
             else:
-                inner = f'${{{cluster[0]}}}' if cluster and not cluster[0].startswith('"') else ""
+                inner = f"${{{cluster[0]}}}" if cluster and not cluster[0].startswith('"') else ""
                 inner = inner or (cluster[0].strip('"') if cluster else "")
                 yield (_quoted(blocks.fill(f'"Karpenter-{inner}"', path)) if inner else None), block.at
 

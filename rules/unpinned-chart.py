@@ -2,7 +2,8 @@
 
 Without a version, or with a range such as `*` or `>=1.6.0`, Terraform, Argo CD and Flux take the newest chart that
 exists when they run. A minor release of Karpenter can refuse fields, need new permissions, or drift nodes for another
-reason. Helm does not upgrade the CRDs in the chart with it. No commit shows the change, and a revert does not undo it.
+reason. Helm does not upgrade the CRDs in the chart with it. No commit shows the change, and no
+revert undoes it.
 
 Pin a version, and let Renovate or a similar tool open a pull request for the next one. A range of one minor release,
 such as `1.14.x`, brings fixes only: the rule does not report it. It does not report a command in a script either,
@@ -115,7 +116,11 @@ def _has_no_version(install: "controller_settings.ControllerInstall", context: C
         chart = root.find("spec", "chart", "spec")
         listed = root.get("releases")
         release = next(
-            (node for node in (listed.items if listed is not None else ()) if node.start <= install.at.start < node.end),
+            (
+                node
+                for node in (listed.items if listed is not None else ())
+                if node.start <= install.at.start < node.end
+            ),
             chart,
         )
         return release is not None and release.get("version") is None and "{{" not in install.at.source.text

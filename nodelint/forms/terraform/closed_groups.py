@@ -51,7 +51,9 @@ def find_closed_group(tag: Label, key: str, blocks: TerraformBlocks) -> ClosedGr
     clusters = list_clusters(blocks)
     # A cluster with groups of its own may have this one, so that its rule admits the control plane.
     is_apart = bool(clusters) and not any(_GIVEN.search(cluster.text) for cluster in clusters)
-    return ClosedGroup(block, True) if is_apart and not any(_RULES.search(file.text) for file in blocks.files) else None
+    return (
+        ClosedGroup(block, True) if is_apart and not any(_RULES.search(file.text) for file in blocks.files) else None
+    )
 
 
 def _find_group(tag: Label, key: str, blocks: TerraformBlocks) -> BlockText | None:

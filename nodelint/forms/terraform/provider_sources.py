@@ -23,6 +23,8 @@ _REQUIRED = re.compile(r"(?m)^[ \t]*required_providers[ \t]*\{")
 _ENTRY = re.compile(r'(?m)(?:^|\{)[ \t]*([\w-]+)[ \t]*=[ \t]*(?:\{([^{}]*)\}|"([^"\n]*)")')
 _SOURCE = re.compile(r'\bsource[ \t]*=[ \t]*"([^"\n]*)"')
 _COMMENT = re.compile(r"(?m)^([ \t]*)(#|//)([^\n]*)$")
+_COMPLETE = re.compile(r'(?m)^(?:[ \t]*required_providers[ \t]*\{|provider[ \t]+"(?:kubectl|aws)")')
+"""A pattern of files that belong to a whole module."""
 _DEFAULT = "hashicorp"
 _REGISTRIES = ("registry.terraform.io/", "registry.opentofu.org/")
 _ENDINGS = (".tf", ".tofu")
@@ -78,12 +80,16 @@ def _find_end(text: str, at: int) -> int:
 def find_default_providers(path: str, names: tuple[str, ...], blocks: TerraformBlocks) -> Iterator[ProviderSource]:
     """Yield the providers of these names that a file uses and that no file of its folder requires.
 
-    Terraform gets them from the namespace `hashicorp`. Nothing is yielded if a file in JSON syntax or a generated
-    file may require them. Only the first file of the folder that uses a provider counts.
+    Terraform gets them from the namespace `hashicorp`. Nothing is yielded if a file in JSON syntax may require them,
+    or if the folder may be an excerpt: nothing calls it, and it has no provider. Only the first file of the folder
+    that uses a provider counts.
     """
     folder = folder_of(path)
     files = blocks.module_files.read_texts(folder)
     if any(not file.path.endswith(_ENDINGS) and "required_providers" in file.text for file in files):
+        return
+    is_module = bool(blocks.calls_of(folder)) or any(_COMPLETE.search(file.text) for file in files)
+    if not is_module:
         return
     required = {found.name for file in files for found in find_written_providers(file)}
     for name in names:

@@ -76,7 +76,9 @@ def find_silent_queues(path: str, blocks: TerraformBlocks) -> Iterator[SilentQue
 
 def _find_rule_without_target(blocks: TerraformBlocks) -> BlockText | None:
     """Return a rule of EventBridge about interruptions, if no block of the files creates a target."""
-    if any(block.kind == "aws_cloudwatch_event_target" or _EVENT_MODULE.search(block.text) for block in blocks.blocks):
+    if any(
+        block.kind == "aws_cloudwatch_event_target" or _EVENT_MODULE.search(block.text) for block in blocks.blocks
+    ):
         return None
     rules = (block for block in blocks.blocks if block.kind == "aws_cloudwatch_event_rule")
     return next((rule for rule in rules if _INTERRUPTIONS.search(rule.text)), None)
