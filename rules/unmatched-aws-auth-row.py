@@ -83,6 +83,7 @@ _ROOT = ('"/"', "null")
     group="correctness",
     subject="security",
     mentions=["mapRoles", "aws_auth_roles"],
+    tags=["root-module"],
     source=[
         "https://docs.aws.amazon.com/eks/latest/userguide/auth-configmap.html",
         "https://github.com/kubernetes-sigs/aws-iam-authenticator/issues/268",

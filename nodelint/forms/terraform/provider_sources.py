@@ -7,6 +7,8 @@ import re
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
+from nodelint.files.gate import gate
+from nodelint.files.safe_read import find_top
 from nodelint.forms.terraform.terraform_blocks import find_blocks, own_arguments
 from nodelint.forms.terraform.terraform_trace import folder_of
 from nodelint.model.finding import Span
@@ -25,6 +27,7 @@ _SOURCE = re.compile(r'\bsource[ \t]*=[ \t]*"([^"\n]*)"')
 _COMMENT = re.compile(r"(?m)^([ \t]*)(#|//)([^\n]*)$")
 _COMPLETE = re.compile(r'(?m)^(?:[ \t]*required_providers[ \t]*\{|provider[ \t]+"(?:kubectl|aws)")')
 """A pattern of files that belong to a whole module."""
+_LOCK = ".terraform.lock.hcl"
 _DEFAULT = "hashicorp"
 _REGISTRIES = ("registry.terraform.io/", "registry.opentofu.org/")
 _ENDINGS = (".tf", ".tofu")
@@ -88,6 +91,8 @@ def find_default_providers(path: str, names: tuple[str, ...], blocks: TerraformB
     files = blocks.module_files.read_texts(folder)
     if any(not file.path.endswith(_ENDINGS) and "required_providers" in file.text for file in files):
         return
+    if _may_be_generated(folder):
+        return
     is_module = bool(blocks.calls_of(folder)) or any(_COMPLETE.search(file.text) for file in files)
     if not is_module:
         return
@@ -100,6 +105,16 @@ def find_default_providers(path: str, names: tuple[str, ...], blocks: TerraformB
         at = _find_use(own, name) if own is not None and using and using[0] == own.path else None
         if at is not None:
             yield ProviderSource(name, f"{_DEFAULT}/{name}", at)
+
+
+def _may_be_generated(folder: str) -> bool:
+    """Return whether Terragrunt may write files into a folder: there is a file of Terragrunt in it or above."""
+    top = find_top(folder)
+    while top is not None and folder.startswith(top):
+        if any(name.endswith(".hcl") and name != _LOCK for name in gate.names(folder)):
+            return True
+        folder = os.path.dirname(folder)
+    return False
 
 
 def _find_use(file: Source, name: str) -> Span | None:
