@@ -172,7 +172,7 @@ _PROFILES = re.compile(r"(?m)^[ \t]*fargate_profiles[ \t]*=")
 _SELECTED = re.compile(r'\bnamespace\s*=\s*"([^"\n]*)"')
 _ANY_ANNOTATION = re.compile(r"role-arn|iamserviceaccount|addServiceAccount|karpenter_irsa_role")
 _KEYS = re.compile(r"AWS_ACCESS_KEY_ID|AWS_ROLE_ARN|AWS_WEB_IDENTITY")
-_ACCOUNT = re.compile(r'system:serviceaccount:[^"\n]*karpenter')
+_ACCOUNT = re.compile(r'system:serviceaccount:[^"\n]{0,200}karpenter')
 _OF_IRSA = re.compile(r"\battach_karpenter_controller_policy[ \t]*=[ \t]*true")
 _ANNOTATION = "eks.amazonaws.com/role-arn"
 

@@ -65,7 +65,8 @@ from nodelint.api import (
 
 _MODULE = re.compile(r'(?m)^[ \t]*source\s*=\s*"[^"\n]*eks(?:/aws)?(?:\.git)?//modules/karpenter\b')
 _VALUE = re.compile(
-    r'["\']?\s*[=:,]?\s*(?:value\s*[=:]\s*)?(["\']?\{\{[^{}\n]*\}\}["\']?|"[^"\n]*"|(?:[\w.-]|\[[^\]\n]*\])+)'
+    r'["\']?+\s*+(?:[=:,]\s*+)?+(?:value\s*+[=:]\s*+)?+'
+    r'(["\']?+\{\{[^{}\n]{0,300}\}\}["\']?|"[^"\n]{0,300}"|(?:[\w.-]|\[[^\]\n]{0,100}\]){1,300}+)'
 )
 _OF_KARPENTER = re.compile(r"(?i)karpenter|interruption|terminat")
 _OFF = re.compile(r"(?m)^[ \t]*(?:create|enable_spot_termination)\s*=\s*false")
