@@ -491,3 +491,41 @@ def test_escaped_dots_in_a_script(nodelint: Run, tmp_path: Path, quote: str, cou
     )
     files = {"install.sh": f"#!/bin/sh\n{text}\n", "class.yaml": CLASS}
     assert len(check(nodelint, tmp_path, files, "unread-chart-value")) == count
+
+
+VPC = """\
+resource "aws_vpc" "main" {
+  cidr_block = "10.0.0.0/16"
+}
+resource "aws_subnet" "private" {
+  vpc_id     = aws_vpc.main.id
+  cidr_block = "10.0.0.0/20"
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "count"),
+    [
+        ("", 1),
+        ('resource "aws_route_table" "private" {\n  vpc_id = aws_vpc.main.id\n}\n', 0),
+        ('resource "aws_vpc_endpoint" "s3" {\n  vpc_id = aws_vpc.main.id\n}\n', 0),
+        ('module "routes" {\n  source = "example/routes/aws"\n}\n', 0),
+        ('resource "aws_vpc" "other" {\n  cidr_block = "10.1.0.0/16"\n}\n', 0),
+    ],
+)
+def test_a_vpc_without_routes(nodelint: Run, tmp_path: Path, more: str, count: int) -> None:
+    cluster = CLUSTER[CLUSTER.index('module "eks"') :]
+    files = {"main.tf": VPC + cluster + more, "class.yaml": CLASS}
+    assert len(check(nodelint, tmp_path, files, "subnets-without-route")) == count
+
+
+@pytest.mark.parametrize(("name", "count"), [("main", 1), ("other", 0)])
+def test_a_class_that_names_the_cluster_in_one_term(nodelint: Run, tmp_path: Path, name: str, count: int) -> None:
+    """The subnets are selected by the name of the project, and no subnet has the tag."""
+    text = CLUSTER.replace('  private_subnet_tags = { "karpenter.sh/discovery" = "main" }\n', "")
+    pair = CLASS.replace("main}}]\n  securityGroup", "project}}]\n  securityGroup").replace(": main", f": {name}")
+    helper = 'module "tools" {\n  source = "./tools"\n}\n'
+    files = {"infra/main.tf": text + helper, "infra/tools/main.tf": 'resource "aws_ecr_repository" "a" {\n}\n'}
+    found = check(nodelint, tmp_path, {**files, "k8s/class.yaml": pair}, "missing-discovery-tag")
+    assert len(found) == count
