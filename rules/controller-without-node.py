@@ -5,7 +5,8 @@ starts two replicas, unless `replicas` is set. If the cluster has one node, the 
 while the node is replaced, nothing launches nodes. If it has none, nor Fargate, the controller never starts.
 
 The chart tolerates the taint `CriticalAddonsOnly`, and no other one. If all node groups have other taints, and the
-values set no `tolerations`, the controller never starts either.
+values set no `tolerations`, the controller never starts either. Nor does it start if no group has a label of the
+chart's `nodeSelector`, or if Argo CD or Flux installs the chart and does not tolerate the taint of all nodes.
 
 Only the strict profile shows that the second replica has no node.
 
@@ -66,6 +67,7 @@ from nodelint.api import (
     messages,
     node_roles,
     rule,
+    terraform_blocks,
     terraform_trace,
 )
 
@@ -75,6 +77,8 @@ _TOLERATED = {"CriticalAddonsOnly"}
 _WELL_KNOWN = re.compile(r"(?:^|[./])(?:kubernetes\.io|k8s\.io|eks\.amazonaws\.com|karpenter\.sh|k8s\.aws)/")
 _LABELS_NODES = re.compile(r"\bkubectl\s+label\s+(?:node|no\b)|--node-labels")
 """A pattern of commands that give labels to nodes."""
+_INSTALLERS = {"argo-cd": "the chart of Argo CD", "flux2": "the chart of Flux", "flux-operator": "the chart of Flux"}
+_BY_OBJECTS = ("the Application", "the ApplicationSet", "the HelmRelease")
 _OTHER_SCALER = re.compile(r"(?i)cluster[-_]?autoscaler")
 
 
@@ -90,6 +94,7 @@ _OTHER_SCALER = re.compile(r"(?i)cluster[-_]?autoscaler")
 def check(source: Source, context: Context) -> Findings:
     if source.built is not None or not context.run_files.has_terraform:
         return
+    yield from _check_installer(source, context)
     for install in context.run_files.installs_in(source):
         if install.at.source.path != source.path or install.values is None or install.has_gaps:
             continue
@@ -117,6 +122,29 @@ def check(source: Source, context: Context) -> Findings:
                 also=[Also(nodes.at, "the nodes of the controller")],
                 note="each replica needs a node that Karpenter did not launch",
                 help=f"create {wanted} nodes" if nodes.total else "create a node group or a Fargate profile",
+            )
+
+
+def _check_installer(source: Source, context: Context) -> Findings:
+    """Yield a finding for a release of Argo CD or Flux that installs Karpenter and fits no node group."""
+    blocks, installs = context.run_files.terraform, context.run_files.installs
+    if not installs or any(install.by not in _BY_OBJECTS for install in installs):
+        return
+    for block in blocks.find_in(source.path):
+        given = terraform_blocks.own_arguments(block.text) if block.kind == "helm_release" else {}
+        chart = _INSTALLERS.get(given.get("chart", "").strip('"').rpartition("/")[2])
+        if chart is None or re.search(r"(?i)toleration|\bfile\(|templatefile|\bvar\.|\blocal\.", block.text):
+            continue
+        groups = first_nodes.list_group_taints(source.path, blocks)
+        if groups and all(group.keys for group in groups):
+            yield Finding(
+                at=block.at,
+                message=f"{chart} does not tolerate the taint `{messages.short(groups[0].keys[0], 40)}` of all nodes,"
+                " and it installs Karpenter",
+                severity="warning",
+                note=f"{chart} waits for a node, and nothing launches one",
+                also=[Also(group.at, "creates nodes with a taint") for group in groups[:2]],
+                help="add tolerations to the values of the chart, or a group without the taint",
             )
 
 

@@ -529,3 +529,71 @@ def test_a_class_that_names_the_cluster_in_one_term(nodelint: Run, tmp_path: Pat
     files = {"infra/main.tf": text + helper, "infra/tools/main.tf": 'resource "aws_ecr_repository" "a" {\n}\n'}
     found = check(nodelint, tmp_path, {**files, "k8s/class.yaml": pair}, "missing-discovery-tag")
     assert len(found) == count
+
+
+@pytest.mark.parametrize(
+    ("taints", "values", "count"),
+    [
+        ('taints = { a = { key = "CriticalAddonsOnly", effect = "NO_SCHEDULE" } }', "{}", 1),
+        ('taints = { a = { key = "CriticalAddonsOnly", effect = "PREFER_NO_SCHEDULE" } }', "{}", 0),
+        ('taints = { a = { key = "CriticalAddonsOnly", effect = "NO_SCHEDULE" } }', "{ tolerations = [] }", 0),
+        ("labels = {}", "{}", 0),
+    ],
+)
+def test_argocd_that_installs_karpenter(nodelint: Run, tmp_path: Path, taints: str, values: str, count: int) -> None:
+    """If Argo CD has no node, nothing installs Karpenter, which would launch one."""
+    release = 'resource "helm_release" "argocd" {\n  chart  = "argo-cd"\n  values = [yamlencode(VALUES)]\n}\n'
+    cluster = CLUSTER.replace("desired_size = 2", f"desired_size = 2, {taints}")
+    text = cluster + MODULE + release.replace("VALUES", values)
+    files = {"main.tf": text, "app.yaml": APPLICATION}
+    assert len(check(nodelint, tmp_path, files, "controller-without-node")) == count
+    # The chart of Karpenter, which Terraform installs, tolerates the taint.
+    del files["app.yaml"]
+    files["main.tf"] += chart()
+    assert check(nodelint, tmp_path, files, "controller-without-node") == []
+
+
+class TestTrust:
+    """The OIDC provider of another cluster, in each place where a role names it."""
+
+    OTHER = CLUSTER[CLUSTER.index('module "eks"') :].replace('module "eks"', 'module "other"')
+
+    @pytest.mark.parametrize(
+        ("old", "new", "count"),
+        [
+            ("", "", 0),
+            ("module.eks.oidc", "module.other.oidc", 1),  # both places
+            ("module.eks.oidc_provider_arn", "module.other.oidc_provider_arn", 1),
+            ("module.eks.oidc_provider_arn", "var.provider_arn", 0),
+            (
+                "module.eks.oidc_provider_arn }",
+                "module.other.oidc_provider_arn, Federated = module.eks.oidc_arn }",
+                1,
+            ),
+        ],
+    )
+    def test_references(self, nodelint: Run, tmp_path: Path, old: str, new: str, count: int) -> None:
+        files = {"main.tf": CLUSTER + self.OTHER, "karpenter.tf": IRSA.replace(old, new) + chart('"main"')}
+        assert len(check(nodelint, tmp_path, files, "trust-of-another-cluster")) == count
+
+    @pytest.mark.parametrize(("version", "count"), [("module.eks", 0), ("module.other", 1)])
+    def test_a_call_of_the_module(self, nodelint: Run, tmp_path: Path, version: str, count: int) -> None:
+        more = f'"20.37.0"\n  enable_irsa = true\n  irsa_oidc_provider_arn = {version}.oidc_provider_arn'
+        text = CLUSTER + self.OTHER + MODULE.replace('"21.9.0"', more)
+        assert len(check(nodelint, tmp_path, {"main.tf": text}, "trust-of-another-cluster")) == count
+
+    @pytest.mark.parametrize(("end", "count"), [("0", 0), ("1", 1)])
+    @pytest.mark.parametrize("form", ["script", "terraform"])
+    def test_ids(self, nodelint: Run, tmp_path: Path, form: str, end: str, count: int) -> None:
+        issuer = "oidc.eks.eu-west-1.amazonaws.com/id/" + "A" * 31
+        account = "system:serviceaccount:kube-system:karpenter"
+        sub, provider = f"{issuer}{end}:sub", f"arn:aws:iam::111122223333:oidc-provider/{issuer}0"
+        install = "helm upgrade --install karpenter oci://public.ecr.aws/karpenter/karpenter --version 1.14.3"
+        statement = f'{{"Federated": "{provider}", "StringEquals": {{"{sub}": "{account}"}}}}'
+        texts = {
+            "script": f"cat > trust.json <<E\n{statement}\nE\n{install}\n",
+            "terraform": f"locals {{\n  trust = {statement}\n}}\n",
+        }
+        path = "trust.sh" if form == "script" else "trust.tf"
+        found = check(nodelint, tmp_path, {path: texts[form], "class.yaml": CLASS}, "trust-of-another-cluster")
+        assert len(found) == count
