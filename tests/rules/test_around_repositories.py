@@ -565,11 +565,7 @@ class TestTrust:
             ("module.eks.oidc", "module.other.oidc", 1),  # both places
             ("module.eks.oidc_provider_arn", "module.other.oidc_provider_arn", 1),
             ("module.eks.oidc_provider_arn", "var.provider_arn", 0),
-            (
-                "module.eks.oidc_provider_arn }",
-                "module.other.oidc_provider_arn, Federated = module.eks.oidc_arn }",
-                1,
-            ),
+            ("module.eks.oidc_provider_arn", "[module.eks.oidc_provider_arn, module.other.oidc_provider_arn]", 0),
         ],
     )
     def test_references(self, nodelint: Run, tmp_path: Path, old: str, new: str, count: int) -> None:
