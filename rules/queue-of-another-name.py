@@ -149,7 +149,7 @@ def _may_be_equal(name: str, text: str) -> bool:
 
 
 def _terraform_files(context: Context) -> Iterator[Source]:
-    return (file for file in context.files if file.path.endswith((".tf", ".tofu")))
+    return (file for file in context.files if file.path.endswith(terraform_trace.ENDINGS))
 
 
 def _find_queues(context: Context) -> "Iterator[tuple[str | None, Span]]":

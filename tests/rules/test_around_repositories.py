@@ -593,3 +593,45 @@ class TestTrust:
         path = "trust.sh" if form == "script" else "trust.tf"
         found = check(nodelint, tmp_path, {path: texts[form], "class.yaml": CLASS}, "trust-of-another-cluster")
         assert len(found) == count
+
+
+class TestTerragrunt:
+    """The inputs of units give tags and names, as arguments of modules do."""
+
+    UNIT = 'terraform {\n  source = "tfr:///terraform-aws-modules/%s"\n}\ninputs = {\n%s\n}\n'
+    TAG = '{ "karpenter.sh/discovery" = "main" }'
+
+    @pytest.mark.parametrize(
+        ("old", "new", "rule"),
+        [
+            ("", "", None),
+            (
+                'private_subnet_tags = { "karpenter.sh/discovery"',
+                'private_subnet_tags = { "a"',
+                "missing-discovery-tag",
+            ),
+            ("private_subnet_tags", "public_subnet_tags", "public-subnet-tag"),
+            ('"main" }\n  enable', '"other" }\n  enable', "tag-of-another-value"),
+            ("Karpenter-main", "main", "queue-of-another-name"),
+        ],
+    )
+    def test_units(self, nodelint: Run, tmp_path: Path, old: str, new: str, rule: str | None) -> None:
+        vpc = (
+            f'  private_subnets = ["10.0.0.0/20"]\n  public_subnets = ["10.0.48.0/24"]\n'
+            f"  private_subnet_tags = {self.TAG}\n  enable_nat_gateway = true"
+        )
+        queue = "  cluster_name = dependency.eks.outputs.cluster_name"
+        texts = {
+            "live/vpc/terragrunt.hcl": self.UNIT % ("vpc/aws?version=6.6.0", vpc),
+            "live/eks/terragrunt.hcl": self.UNIT
+            % ("eks/aws?version=21.9.0", f'  name = "main"\n  node_security_group_tags = {self.TAG}'),
+            "live/karpenter/terragrunt.hcl": self.UNIT % ("eks/aws//modules/karpenter?version=21.9.0", queue),
+            "k8s/class.yaml": CLASS,
+            "k8s/app.yaml": APPLICATION,
+        }
+        files = {path: text.replace(old, new) if old else text for path, text in texts.items()}
+        rules = "missing-discovery-tag,public-subnet-tag,tag-of-another-value,queue-of-another-name"
+        write_files(tmp_path, {".git/HEAD": "ref: refs/heads/main\n", **files})
+        done = nodelint("check", str(tmp_path), "--format", "json", "--select", rules)
+        found = {finding["rule"] for finding in json.loads(done.stdout)["findings"]}
+        assert found == ({rule} if rule is not None else set())
