@@ -35,9 +35,11 @@ behaviour do not change within a major version; everything else in the package m
 | `missing_sources` | paths in objects of Argo CD, Flux, helmfile and kustomize that the repository does not have |
 | `module_folder` | a Terraform folder: its declarations, and the modules that it calls |
 | `resource_arguments` | missing and unknown arguments of Terraform resources around Karpenter |
+| `closed_groups` | security groups of Terraform that shut out the control plane |
 | `cluster_access` | Terraform clusters whose creator gets no access |
 | `karpenter_calls` | resources that public Terraform modules create for Karpenter, such as roles and access |
 | `queue_events` | interruption queues of Terraform that get no events |
+| `provider_sources` | the addresses from which Terraform modules get their providers |
 | `public_subnets` | public subnets that Terraform gives a tag |
 | `spot_groups` | Terraform managed node groups that only use spot capacity |
 | `first_nodes` | nodes that Terraform creates for a cluster before Karpenter launches any |
@@ -80,11 +82,13 @@ if TYPE_CHECKING:
     from nodelint.ec2.facts import AwsFacts, Missing
     from nodelint.ec2.type_set import TypeSet
     from nodelint.forms.terraform import (
+        closed_groups,
         cluster_access,
         first_nodes,
         karpenter_calls,
         module_folder,
         node_roles,
+        provider_sources,
         public_subnets,
         queue_events,
         resource_arguments,
@@ -158,6 +162,7 @@ __all__ = [
     "aws_auth",
     "budgets",
     "catalog",
+    "closed_groups",
     "cluster_access",
     "cluster_objects",
     "comments",
@@ -188,6 +193,7 @@ __all__ = [
     "objects",
     "pool_requirements",
     "pool_suggestions",
+    "provider_sources",
     "public_subnets",
     "quantities",
     "questions",
@@ -233,11 +239,13 @@ _MODULES = {
         "type_set",
     ),
     "nodelint.forms.terraform": (
+        "closed_groups",
         "cluster_access",
         "first_nodes",
         "karpenter_calls",
         "module_folder",
         "node_roles",
+        "provider_sources",
         "public_subnets",
         "queue_events",
         "resource_arguments",

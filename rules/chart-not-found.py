@@ -4,6 +4,9 @@ The charts are `oci://public.ecr.aws/karpenter/karpenter` and `karpenter-crd`. T
 to the repository `oci://public.ecr.aws/karpenter`, Argo CD to `public.ecr.aws/karpenter`. Since 0.35, versions have
 no `v`: Helm looks for the tag `v1.6.0` as it is written and does not find it.
 
+For Argo CD, `oci://` begins the address of one artifact: it ignores `chart` and looks for a chart that is named like
+the repository. Releases before 3.1 refuse the address. A chart has versions, not branches: there is no `HEAD`.
+
 There is no fix: the value is often written elsewhere, such as in the default of a variable.
 
 ```yaml bad
@@ -29,6 +32,36 @@ resource "helm_release" "karpenter" {
   values     = [yamlencode({ settings = { clusterName = "main", interruptionQueue = "main" } })]
 }
 ```
+
+```yaml bad
+# file: karpenter.yaml
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: karpenter, namespace: argocd}
+spec:
+  project: default
+  source:
+    repoURL: oci://public.ecr.aws/karpenter
+    chart: karpenter
+    targetRevision: 1.14.3
+    helm: {valuesObject: {settings: {clusterName: main, interruptionQueue: main}}}
+  destination: {server: https://kubernetes.default.svc, namespace: kube-system}
+```
+
+```yaml good
+# file: karpenter.yaml
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: karpenter, namespace: argocd}
+spec:
+  project: default
+  source:
+    repoURL: public.ecr.aws/karpenter
+    chart: karpenter
+    targetRevision: 1.14.3
+    helm: {valuesObject: {settings: {clusterName: main, interruptionQueue: main}}}
+  destination: {server: https://kubernetes.default.svc, namespace: kube-system}
+```
 """
 
 import re
@@ -38,6 +71,7 @@ from nodelint.api import Context, Finding, Findings, Node, Source, Span, rule, t
 
 _REGISTRY = re.compile(r"(?:oci://)?public\.ecr\.aws/karpenter(?P<twice>/karpenter(?:-crd)?)?/?")
 _NAMES = ("karpenter", "karpenter-crd")
+_BRANCHES = ("HEAD", "main", "master")
 _WITH_V = re.compile(r"v(?:0\.(?:3[5-9])|[1-9]\d*\.\d+)\.\d+")
 
 
@@ -49,16 +83,29 @@ _WITH_V = re.compile(r"v(?:0\.(?:3[5-9])|[1-9]\d*\.\d+)\.\d+")
     source=[
         "https://karpenter.sh/docs/upgrading/upgrade-guide/#upgrading-to-0350",
         "https://github.com/aws/karpenter-provider-aws/issues/8718",
+        "https://github.com/argoproj/argo-cd/issues/10823",
+        "https://argo-cd.readthedocs.io/en/stable/user-guide/oci/",
     ],
 )
 def check(source: Source, context: Context) -> Findings:
     if source.built is not None:
         return
-    for repository, chart, version, at in (*_list_releases(source, context), *_list_sources(source)):
+    listed = [(False, chart) for chart in _list_releases(source, context)]
+    listed += [(True, chart) for chart in _list_sources(source)]
+    for is_argocd, (repository, chart, version, at) in listed:
         found = _REGISTRY.fullmatch(repository)
         if found is None or chart not in _NAMES:
             continue
-        if found["twice"]:
+        is_prefixed = is_argocd and repository.startswith("oci://")
+        if is_prefixed and not found["twice"]:
+            yield Finding(
+                at=at[0],
+                message="with `oci://`, Argo CD ignores `chart`, and it finds no chart at this address",
+                help=f"write `{repository.removeprefix('oci://').rstrip('/')}`",
+            )
+        elif is_prefixed:
+            continue  # newer releases of Argo CD take the address as it is
+        elif found["twice"]:
             yield Finding(
                 at=at[0],
                 message=f"the registry has no chart `{repository.removeprefix('oci://').rstrip('/')}/{chart}`",
@@ -70,6 +117,12 @@ def check(source: Source, context: Context) -> Findings:
                 at=at[1],
                 message=f"the registry has no version `{version}` of the chart: since 0.35 they have no `v`",
                 help=f"write `{version[1:]}`",
+            )
+        elif is_argocd and version in _BRANCHES:
+            yield Finding(
+                at=at[1],
+                message=f"the chart has no version `{version}`: Argo CD takes a version, or a range of versions",
+                help="write a version of the chart, such as `1.14.3`",
             )
 
 
@@ -96,16 +149,15 @@ def _list_releases(source: Source, context: Context) -> Iterator[_Chart]:
 
 
 def _list_sources(source: Source) -> Iterator[_Chart]:
-    """Yield the charts of the sources of Argo CD Applications."""
-    for document in source.documents if "argoproj.io/" in source.text and not source.may_be_template else ():
+    """Yield the charts of the sources of Argo CD Applications, also in ApplicationSets and templates of Helm."""
+    for document in source.documents if "argoproj.io/" in source.text else ():
         root = document.root
-        spec = root.get("spec") if root is not None else None
+        spec = root.find("spec", "template", "spec") or root.get("spec") if root is not None else None
         listed = spec.get("sources") if spec is not None else None
         single = spec.get("source") if spec is not None else None
         for part in (*(listed.items if listed is not None else ()), *((single,) if single is not None else ())):
             found = [part.get(name) for name in ("repoURL", "chart", "targetRevision")]
             texts = [node.value for node in found if node is not None and isinstance(node.value, str)]
-            # With `oci://`, newer releases of Argo CD take the address as it is, and ignore the chart.
-            if len(texts) == len(found) and not str(texts[0]).startswith("oci://"):
+            if len(texts) == len(found):
                 places = [Span(source, node.start, node.end) for node in found if isinstance(node, Node)]
                 yield str(texts[0]), str(texts[1]), str(texts[2]), (places[0], places[2])

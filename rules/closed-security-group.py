@@ -8,6 +8,10 @@ Usually the tag is on the group that the cluster gets by `vpc_config.security_gr
 the control plane and not to nodes. Select the group that EKS creates (`aws:eks:cluster-name`), or a group for nodes
 that admits the cluster.
 
+A group that admits only its own members (`self = true`) is closed to the control plane as well, unless the cluster
+has the group, too: `kubectl logs` and webhooks fail, and pods do not reach CoreDNS on nodes of another group. The
+rule reports such a group if the files create the cluster.
+
 The rule reports nothing if a file has rules for security groups that may be for this one.
 
 There is no fix: only the author knows which group is for the nodes.
@@ -58,14 +62,72 @@ spec:
   subnetSelectorTerms: [{tags: {Name: main-private}}]
   securityGroupSelectorTerms: [{tags: {aws:eks:cluster-name: main}}]
 ```
+
+```yaml bad
+# file: main.tf
+resource "aws_eks_cluster" "main" {
+  name     = "main"
+  role_arn = "arn:aws:iam::111122223333:role/cluster"
+  vpc_config {
+    subnet_ids = ["subnet-0f3a91c2b7d45e608", "subnet-0a3a91c2b7d45e608"]
+  }
+}
+resource "aws_security_group" "nodes" {
+  name   = "nodes"
+  vpc_id = "vpc-0f3a91c2b7d45e608"
+  tags   = { "karpenter.sh/discovery" = "main" }
+  ingress {
+    from_port = 0
+    to_port   = 0
+    protocol  = "-1"
+    self      = true
+  }
+}
+# file: class.yaml
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: default}
+spec:
+  role: node
+  amiSelectorTerms: [{alias: al2023@v20260714}]
+  subnetSelectorTerms: [{tags: {Name: main-private}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good
+# file: main.tf
+resource "aws_eks_cluster" "main" {
+  name     = "main"
+  role_arn = "arn:aws:iam::111122223333:role/cluster"
+  vpc_config {
+    subnet_ids = ["subnet-0f3a91c2b7d45e608", "subnet-0a3a91c2b7d45e608"]
+  }
+}
+resource "aws_security_group" "nodes" {
+  name   = "nodes"
+  vpc_id = "vpc-0f3a91c2b7d45e608"
+  tags   = { "karpenter.sh/discovery" = "main" }
+  ingress {
+    from_port       = 0
+    to_port         = 0
+    protocol        = "-1"
+    self            = true
+    security_groups = [aws_eks_cluster.main.vpc_config[0].cluster_security_group_id]
+  }
+}
+# file: class.yaml
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: default}
+spec:
+  role: node
+  amiSelectorTerms: [{alias: al2023@v20260714}]
+  subnetSelectorTerms: [{tags: {Name: main-private}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
 """
 
-import re
-
-from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, rule
-
-_ADMITS = re.compile(r'(?m)^[ \t]*(?:dynamic[ \t]+"ingress"|ingress[ \t]*[={])')
-_RULES = re.compile(r"\baws_security_group_rule\b|\baws_vpc_security_group_ingress_rule\b|\bsecurity-group/aws\b")
+from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, closed_groups, rule
 
 
 @rule(
@@ -84,23 +146,25 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     tag = terms[0].tags[0] if len(terms) == 1 and len(terms[0].tags) == 1 else None
     if tag is None or terms[0].id or terms[0].name or not context.run_files.has_terraform:
         return
-    key, value = tag.key, tag.value
-    if not isinstance(key, str) or not isinstance(value, str) or "karpenter" not in key:
+    if not isinstance(tag.key, str) or "karpenter" not in tag.key:
         return
-    blocks = context.run_files.terraform
-    made = [found for found in blocks.tag_values(key, settled=False) if "security groups" in found.on]
-    same = {found.address for found in made if found.value == value}
-    if len(same) != 1 or any(found.value is None for found in made):
+    found = closed_groups.find_closed_group(tag, tag.key, context.run_files.terraform)
+    if found is None:
         return
-    group = [block for block in blocks.blocks if block.kind == "aws_security_group" and block.address in same]
-    if len(group) != 1 or _ADMITS.search(group[0].text) or blocks.has_text_near(group[0].source.path, _RULES):
-        return
-    if any(f"tag:{key}" in file.text for file in blocks.files):
+    if found.admits_members:
+        yield Finding(
+            at=tag.node,
+            message="the one security group with this tag admits only its own members: the control plane is shut out",
+            severity="warning",
+            also=[Also(found.block.at, "admits its own members only")],
+            note="logs and webhooks fail, and pods there do not reach CoreDNS on other nodes",
+            help="select the group that EKS creates, by the tag `aws:eks:cluster-name`, or admit its members, too",
+        )
         return
     yield Finding(
         at=tag.node,
         message="the one security group with this tag admits no traffic: nothing reaches the nodes and their pods",
-        also=[Also(group[0].at, "has no rule for incoming traffic")],
+        also=[Also(found.block.at, "has no rule for incoming traffic")],
         note="nodes get no other group; if the private endpoint of the API server is on, they never join",
         help="select the group that EKS creates, by the tag `aws:eks:cluster-name`, or tag a group for nodes",
     )

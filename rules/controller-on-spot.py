@@ -23,8 +23,9 @@ resource "aws_eks_node_group" "system" {
   }
 }
 resource "helm_release" "karpenter" {
-  name  = "karpenter"
-  chart = "oci://public.ecr.aws/karpenter/karpenter"
+  name    = "karpenter"
+  chart   = "oci://public.ecr.aws/karpenter/karpenter"
+  version = "1.14.1"
 }
 ```
 
@@ -42,8 +43,9 @@ resource "aws_eks_node_group" "system" {
   }
 }
 resource "helm_release" "karpenter" {
-  name  = "karpenter"
-  chart = "oci://public.ecr.aws/karpenter/karpenter"
+  name    = "karpenter"
+  chart   = "oci://public.ecr.aws/karpenter/karpenter"
+  version = "1.14.1"
 }
 ```
 """

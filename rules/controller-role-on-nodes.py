@@ -6,9 +6,14 @@ is the role of the controller. The controller's role trusts its service account,
 refuses to give it to an instance, or the node may not register. The name of an instance profile or of a service
 account is not a role.
 
+An `instanceProfile` has a role of its own, which must be one for nodes as well. The name of a role is not an instance
+profile, unless somebody creates a profile with this name.
+
 The rule follows an output through locals, module variables, `templatefile` and the values of a chart. It also
 compares the class with the annotation `eks.amazonaws.com/role-arn` in the values of Karpenter's chart, and reads the
 trust policy of a role in the same folder.
+
+There is no fix: only the author knows which role is for nodes.
 
 ```yaml bad
 # file: main.tf
@@ -103,11 +108,65 @@ spec:
   subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
   securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
 ```
+
+```yaml bad
+# file: main.tf
+resource "aws_iam_role" "nodes" {
+  name = "karpenter-nodes"
+  assume_role_policy = jsonencode({
+    Statement = [{ Effect = "Allow", Action = "sts:AssumeRole", Principal = { Service = "ec2.amazonaws.com" } }]
+  })
+}
+# file: class.yaml
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: default}
+spec:
+  instanceProfile: karpenter-nodes
+  amiSelectorTerms: [{alias: al2023@v20260714}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good
+# file: main.tf
+resource "aws_iam_role" "nodes" {
+  name = "karpenter-nodes"
+  assume_role_policy = jsonencode({
+    Statement = [{ Effect = "Allow", Action = "sts:AssumeRole", Principal = { Service = "ec2.amazonaws.com" } }]
+  })
+}
+resource "aws_iam_instance_profile" "nodes" {
+  name = "karpenter-nodes"
+  role = aws_iam_role.nodes.name
+}
+# file: class.yaml
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: default}
+spec:
+  instanceProfile: karpenter-nodes
+  amiSelectorTerms: [{alias: al2023@v20260714}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
 """
 
 import re
 
-from nodelint.api import UNKNOWN, Also, Context, Finding, Findings, Node, Source, node_roles, rule, terraform_trace
+from nodelint.api import (
+    UNKNOWN,
+    Also,
+    Context,
+    Finding,
+    Findings,
+    Node,
+    Source,
+    messages,
+    node_roles,
+    rule,
+    terraform_trace,
+)
 
 _MODULE = r'(?m)^[ \t]*source\s*=\s*"[^"\n]*(?:eks(?:/aws)?(?:\.git)?//modules/karpenter\b|eks-blueprints-addons?\b)'
 _OUTPUTS = {
@@ -120,6 +179,8 @@ _TRUSTS_PODS = ("pods.eks.amazonaws.com", "sts:AssumeRoleWithWebIdentity")
 _SERVICE = r'"([a-z][\w-]*\.amazonaws\.com)"'
 _MORE_TRUST = r"\b(?:var|local|module|each)\.|\bfile\w*\(|source_policy_documents"
 """A pattern of expressions that may add principals to a trust policy."""
+_OTHER_PROFILES = r"create-instance-profile|AWS::IAM::InstanceProfile|\bInstanceProfile\(|create_instance_profile"
+"""A pattern of texts that create instance profiles in another way."""
 _ROLE_ARN = "eks.amazonaws.com/role-arn"
 
 
@@ -135,12 +196,9 @@ _ROLE_ARN = "eks.amazonaws.com/role-arn"
     ],
 )
 def check(source: Source, context: Context) -> Findings:
-    roles = [
-        role for obj in context.run_files.classes_of(source) if (role := obj.node.find("spec", "role")) is not None
-    ]
-    if not roles:
-        return
-    of_controller = _controller_roles(context)
+    specs = [spec for obj in context.run_files.classes_of(source) if (spec := obj.node.get("spec")) is not None]
+    roles = [role for spec in specs if (role := spec.get("role")) is not None]
+    of_controller = _controller_roles(context) if roles else set()
     for role in roles:
         if role.value is UNKNOWN:
             yield from _referred(role, context.run_files.terraform)
@@ -155,6 +213,46 @@ def check(source: Source, context: Context) -> Findings:
             made = node_roles.find_made_role(role, context.run_files.terraform)
             if made is not None and made.block.kind == "aws_iam_role":
                 yield from _trusting(role, made.block, context.run_files.terraform)
+    profiles = [profile for spec in specs if (profile := spec.get("instanceProfile")) is not None]
+    for profile in profiles if context.run_files.has_terraform else ():
+        yield from _check_profile(profile, context)
+
+
+def _check_profile(profile: Node, context: Context) -> Findings:
+    """Yield a finding for an instance profile whose role is not for nodes, or that is the name of a role."""
+    blocks = context.run_files.terraform
+    made = node_roles.find_made_role(profile, blocks)
+    if node_roles.find_profile(profile, blocks) is not None:
+        if made is not None and made.block.kind == "aws_iam_role":
+            yield from _trusting(profile, made.block, blocks)
+        return
+    role = _find_role_of_name(profile, blocks)
+    if role is None or context.run_files.is_in_files(re.compile(_OTHER_PROFILES), around=True):
+        return
+    shown = str(profile.value) if isinstance(profile.value, str) else role.address
+    names = [name for _, name in node_roles.list_profiles(blocks)]
+    if any(not name or terraform_trace.may_be_text(name, shown) or "$" in name for name in names):
+        return
+    yield Finding(
+        at=profile,
+        message=f"`{messages.short(shown, 40)}` is a role, not an instance profile: EC2 refuses each launch",
+        severity="error",
+        also=[Also(role.at, "creates the role")],
+        help="write the field `role`, or create an `aws_iam_instance_profile` with the role and name it here",
+    )
+
+
+def _find_role_of_name(
+    profile: Node, blocks: "terraform_trace.TerraformBlocks"
+) -> "terraform_trace.BlockText | None":
+    """Return the `aws_iam_role` to which an instance profile refers, or that has its name. None if there is none."""
+    if profile.value is UNKNOWN:
+        found = blocks.trace(profile.source.text[profile.start : profile.end], profile.source.path)
+        block = blocks.find(found) if found is not None else None
+        return block if block is not None and block.kind == "aws_iam_role" else None
+    roles = (block for block in blocks.blocks if block.kind == "aws_iam_role")
+    named = [block for block in roles if node_roles.MadeRole(block).find_name(blocks) == f'"{profile.value}"']
+    return named[0] if len(named) == 1 else None
 
 
 def _referred(role: Node, blocks: "terraform_trace.TerraformBlocks") -> Findings:

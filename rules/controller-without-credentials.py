@@ -9,7 +9,10 @@ Identity (`enable_irsa` is false), and it creates no association (`create_pod_id
 annotation alone changes nothing. Version 21 has no IRSA, and creates the association. EKS installs the agent only if
 the add-on is listed, except in EKS Auto Mode. On Fargate the agent does not run.
 
-The rule reports nothing if a file may create the association or install the agent in another way.
+With IRSA, the chart's values need the annotation `eks.amazonaws.com/role-arn`: a role that trusts the service account
+does not reach it by itself. The controller then uses the role of its node, which has none of the permissions.
+
+The rule reports nothing if a file may create the association, set the annotation or install the agent in another way.
 
 There is no fix: the author chooses between IRSA and Pod Identity.
 
@@ -98,6 +101,49 @@ resource "helm_release" "karpenter" {
   values     = [yamlencode({ settings = { clusterName = "main", interruptionQueue = module.karpenter.queue_name } })]
 }
 ```
+
+```yaml bad
+# file: main.tf
+module "karpenter" {
+  source                 = "terraform-aws-modules/eks/aws//modules/karpenter"
+  version                = "~> 20.31"
+  cluster_name           = "main"
+  enable_v1_permissions  = true
+  enable_irsa            = true
+  irsa_oidc_provider_arn = "arn:aws:iam::111122223333:oidc-provider/oidc.eks.eu-west-1.amazonaws.com/id/EXAMPLE"
+}
+resource "helm_release" "karpenter" {
+  namespace  = "kube-system"
+  name       = "karpenter"
+  repository = "oci://public.ecr.aws/karpenter"
+  chart      = "karpenter"
+  version    = "1.6.8"
+  values     = [yamlencode({ settings = { clusterName = "main", interruptionQueue = module.karpenter.queue_name } })]
+}
+```
+
+```yaml good
+# file: main.tf
+module "karpenter" {
+  source                 = "terraform-aws-modules/eks/aws//modules/karpenter"
+  version                = "~> 20.31"
+  cluster_name           = "main"
+  enable_v1_permissions  = true
+  enable_irsa            = true
+  irsa_oidc_provider_arn = "arn:aws:iam::111122223333:oidc-provider/oidc.eks.eu-west-1.amazonaws.com/id/EXAMPLE"
+}
+resource "helm_release" "karpenter" {
+  namespace  = "kube-system"
+  name       = "karpenter"
+  repository = "oci://public.ecr.aws/karpenter"
+  chart      = "karpenter"
+  version    = "1.6.8"
+  values = [yamlencode({
+    serviceAccount = { annotations = { "eks.amazonaws.com/role-arn" = module.karpenter.iam_role_arn } }
+    settings       = { clusterName = "main", interruptionQueue = module.karpenter.queue_name }
+  })]
+}
+```
 """
 
 import re
@@ -124,6 +170,10 @@ _AUTO_MODE = re.compile(r"(?i)\b(?:cluster_)?compute_config\b|auto[-_]?mode")
 _ADDONS = re.compile(r"(?m)^[ \t]*(?:cluster_)?addons[ \t]*=")
 _PROFILES = re.compile(r"(?m)^[ \t]*fargate_profiles[ \t]*=")
 _SELECTED = re.compile(r'\bnamespace\s*=\s*"([^"\n]*)"')
+_ANY_ANNOTATION = re.compile(r"role-arn|iamserviceaccount|addServiceAccount|karpenter_irsa_role")
+_KEYS = re.compile(r"AWS_ACCESS_KEY_ID|AWS_ROLE_ARN|AWS_WEB_IDENTITY")
+_ACCOUNT = re.compile(r'system:serviceaccount:[^"\n]{0,200}karpenter')
+_OF_IRSA = re.compile(r"\battach_karpenter_controller_policy[ \t]*=[ \t]*true")
 _ANNOTATION = "eks.amazonaws.com/role-arn"
 
 
@@ -132,7 +182,10 @@ _ANNOTATION = "eks.amazonaws.com/role-arn"
     group="correctness",
     severity="warning",
     subject="security",
-    mentions=["modules/karpenter", "aws_eks_pod_identity_association"],
+    mentions=[
+        *("modules/karpenter", "aws_eks_pod_identity_association", "system:serviceaccount:"),
+        *("AssumeRoleWithWebIdentity", "attach_karpenter_controller_policy"),
+    ],
     source=[
         "https://github.com/terraform-aws-modules/terraform-aws-eks/blob/v20.37.2/modules/karpenter/main.tf",
         "https://docs.aws.amazon.com/eks/latest/userguide/pod-identities.html",
@@ -155,6 +208,61 @@ def check(source: Source, context: Context) -> Findings:
     for block in blocks.find_in(source.path) if not is_associated else ():
         if block.kind == "aws_eks_pod_identity_association" and _is_of_karpenter(block):
             yield from _without_agent(block, context)
+    yield from _without_annotation(source, context)
+
+
+def _without_annotation(source: Source, context: Context) -> Findings:
+    """Yield a finding for a role that trusts the controller's service account, if nothing annotates the account."""
+    role = next(
+        (block for block in context.run_files.terraform.find_in(source.path) if _trusts(block, context)), None
+    )
+    if role is None or not all(_gives_no_role(install) for install in context.run_files.installs):
+        return
+    blocks, files = context.run_files.terraform, context.run_files
+    if any(call.makes_association is not False for call in karpenter_calls.list_karpenter_calls(blocks)):
+        return
+    if any(files.is_in_files(pattern, around=True) for pattern in (_ASSOCIATES, _ANY_ANNOTATION, _KEYS)):
+        return
+    if any(_ASSOCIATES.search(file.text) or _ANY_ANNOTATION.search(file.text) for file in blocks.files):
+        return
+    yield Finding(
+        at=role.at,
+        message="no annotation gives the controller's service account this role: AWS refuses each call",
+        also=[
+            Also(install.at, "the chart has no annotation")
+            for install in files.installs[:1]
+            if isinstance(install.at.source, Source)
+        ],
+        help=f"set `serviceAccount.annotations.{_ANNOTATION}` of the chart to the ARN of the role",
+    )
+
+
+def _trusts(block: "terraform_trace.BlockText", context: Context) -> bool:
+    """Return whether a block creates a role that trusts Karpenter's service account by the OIDC provider."""
+    blocks = context.run_files.terraform
+    if block.kind == "aws_iam_role":
+        texts = [block.text]
+        for name in re.findall(r"\bdata\.aws_iam_policy_document\.[\w-]+", block.text):
+            at = terraform_trace.BlockReference(name, (), terraform_trace.folder_of(block.source.path))
+            document = blocks.find(at)
+            texts += [document.text] if document is not None else []
+        return any("AssumeRoleWithWebIdentity" in text and _ACCOUNT.search(text) for text in texts)
+    call = next((call for call in karpenter_calls.list_karpenter_calls(blocks) if call.block == block), None)
+    if call is not None:
+        return not call.is_addons and call.trusts_web_identity is True and call.flag("create_iam_role", True) is True
+    return block.address.startswith("module.") and _OF_IRSA.search(block.text) is not None
+
+
+def _gives_no_role(install: "controller_settings.ControllerInstall") -> bool:
+    """Return whether all values of a chart are known, and none of them gives the controller credentials."""
+    values = install.values
+    if values is None or not install.is_complete or install.has_gaps:
+        return False
+    account, env = values.get("serviceAccount"), values.find("controller", "env")
+    is_made = account is None or (account.get("annotations") is None and account.get("create") is None)
+    return (
+        is_made and env is None and not any(setting.name.startswith("serviceAccount") for setting in install.settings)
+    )
 
 
 def _without_association(call: "karpenter_calls.KarpenterCall", context: Context) -> Findings:

@@ -5,7 +5,8 @@ starts two replicas, unless `replicas` is set. If the cluster has one node, the 
 while the node is replaced, nothing launches nodes. If it has none, nor Fargate, the controller never starts.
 
 The chart tolerates the taint `CriticalAddonsOnly`, and no other one. If all node groups have other taints, and the
-values set no `tolerations`, the controller never starts either.
+values set no `tolerations`, the controller never starts either. Nor does it start if no group has a label of the
+chart's `nodeSelector`, or if Argo CD or Flux installs the chart and does not tolerate the taint of all nodes.
 
 Only the strict profile shows that the second replica has no node.
 
@@ -52,6 +53,7 @@ resource "helm_release" "karpenter" {
 """
 
 import re
+from collections.abc import Sequence
 
 from nodelint.api import (
     Also,
@@ -59,16 +61,24 @@ from nodelint.api import (
     Finding,
     Findings,
     Source,
+    Span,
     controller_settings,
     first_nodes,
     messages,
+    node_roles,
     rule,
+    terraform_blocks,
     terraform_trace,
 )
 
 _REPLICAS = 2
 """The replicas of the chart's default."""
 _TOLERATED = {"CriticalAddonsOnly"}
+_WELL_KNOWN = re.compile(r"(?:^|[./])(?:kubernetes\.io|k8s\.io|eks\.amazonaws\.com|karpenter\.sh|k8s\.aws)/")
+_LABELS_NODES = re.compile(r"\bkubectl\s+label\s+(?:node|no\b)|--node-labels")
+"""A pattern of commands that give labels to nodes."""
+_INSTALLERS = {"argo-cd": "the chart of Argo CD", "flux2": "the chart of Flux", "flux-operator": "the chart of Flux"}
+_BY_OBJECTS = ("the Application", "the ApplicationSet", "the HelmRelease")
 _OTHER_SCALER = re.compile(r"(?i)cluster[-_]?autoscaler")
 
 
@@ -82,17 +92,20 @@ _OTHER_SCALER = re.compile(r"(?i)cluster[-_]?autoscaler")
     source="provider:charts/karpenter/values.yaml@v1.14.1:92",
 )
 def check(source: Source, context: Context) -> Findings:
-    if source.built is not None or not source.path.endswith(terraform_trace.ENDINGS):
+    if source.built is not None or not context.run_files.has_terraform:
         return
+    yield from _check_installer(source, context)
     for install in context.run_files.installs_in(source):
         if install.at.source.path != source.path or install.values is None or install.has_gaps:
+            continue
+        yield from _check_groups(source, install, context)
+        if not source.path.endswith(terraform_trace.ENDINGS):
             continue
         replicas, affinity = install.values.get("replicas"), install.values.get("affinity")
         wanted = int(str(replicas.value)) if replicas is not None and str(replicas.value).isdigit() else _REPLICAS
         if affinity is not None or (replicas is not None and not str(replicas.value).isdigit()):
             continue
         blocks = context.run_files.terraform
-        yield from _check_taints(source, install, context)
         nodes = first_nodes.find_first_nodes(source.path, blocks)
         if nodes is None or nodes.has_fargate or nodes.total >= wanted or not nodes.states_groups:
             continue
@@ -112,12 +125,64 @@ def check(source: Source, context: Context) -> Findings:
             )
 
 
-def _check_taints(source: Source, install: controller_settings.ControllerInstall, context: Context) -> Findings:
-    """Yield a finding if each node group has a taint that the controller does not tolerate."""
-    groups = first_nodes.list_group_taints(source.path, context.run_files.terraform)
-    at = controller_settings.place_in(source, context.files, install)
-    if not groups or at is None or install.values is None or install.values.get("tolerations") is not None:
+def _check_installer(source: Source, context: Context) -> Findings:
+    """Yield a finding for a release of Argo CD or Flux that installs Karpenter and fits no node group."""
+    blocks, installs = context.run_files.terraform, context.run_files.installs
+    if not installs or any(install.by not in _BY_OBJECTS for install in installs):
         return
+    for block in blocks.find_in(source.path):
+        given = terraform_blocks.own_arguments(block.text) if block.kind == "helm_release" else {}
+        chart = _INSTALLERS.get(given.get("chart", "").strip('"').rpartition("/")[2])
+        if chart is None or re.search(r"(?i)toleration|\bfile\(|templatefile|\bvar\.|\blocal\.", block.text):
+            continue
+        groups = first_nodes.list_group_taints(source.path, blocks)
+        if groups and all(group.keys for group in groups):
+            yield Finding(
+                at=block.at,
+                message=f"{chart} does not tolerate the taint `{messages.short(groups[0].keys[0], 40)}` of all nodes,"
+                " and it installs Karpenter",
+                severity="warning",
+                note=f"{chart} waits for a node, and nothing launches one",
+                also=[Also(group.at, "creates nodes with a taint") for group in groups[:2]],
+                help="add tolerations to the values of the chart, or a group without the taint",
+            )
+
+
+def _check_groups(source: Source, install: controller_settings.ControllerInstall, context: Context) -> Findings:
+    """Yield a finding if the controller fits no node group: by their taints, or by the chart's node selector."""
+    path, blocks = source.path, context.run_files.terraform
+    if not path.endswith(terraform_trace.ENDINGS):
+        clusters = node_roles.list_clusters(blocks)
+        if len(clusters) != 1:
+            return
+        path = clusters[0].source.path
+    groups, values = first_nodes.list_group_taints(path, blocks), install.values
+    if not groups or values is None:
+        return
+    at = controller_settings.place_in(source, context.files, install)
+    if at is not None and values.get("tolerations") is None and values.get("affinity") is None:
+        yield from _check_taints(at, groups)
+    selector = values.get("nodeSelector")
+    for entry in selector.entries if selector is not None else ():
+        name, value = entry.name, entry.value.value
+        if name is None or not isinstance(value, str) or _WELL_KNOWN.search(name):
+            continue
+        if any(group.labels is None or group.labels.get(name) == value for group in groups):
+            continue
+        place = controller_settings.place_in(source, context.files, install, entry.key)
+        if place is not None and not context.run_files.is_in_files(_LABELS_NODES, around=True):
+            yield Finding(
+                at=place,
+                message=f"no node group has the label `{messages.short(f'{name}: {value}', 50)}`: the controller "
+                "never starts",
+                severity="warning",
+                also=[Also(group.at, "creates nodes without the label") for group in groups[:2]],
+                help="add the label to a node group, or remove it from `nodeSelector` of the chart",
+            )
+
+
+def _check_taints(at: Span, groups: "Sequence[first_nodes.GroupTaints]") -> Findings:
+    """Yield a finding if each node group has a taint that the controller does not tolerate."""
     if all(set(group.keys) - _TOLERATED for group in groups):
         key = next(key for key in groups[0].keys if key not in _TOLERATED)
         yield Finding(

@@ -28,8 +28,9 @@ module "eks" {
   kubernetes_version = "1.34"
 }
 resource "helm_release" "karpenter" {
-  name  = "karpenter"
-  chart = "oci://public.ecr.aws/karpenter/karpenter"
+  name    = "karpenter"
+  chart   = "oci://public.ecr.aws/karpenter/karpenter"
+  version = "1.14.1"
 }
 ```
 
@@ -49,8 +50,9 @@ module "eks" {
   enable_cluster_creator_admin_permissions = true
 }
 resource "helm_release" "karpenter" {
-  name  = "karpenter"
-  chart = "oci://public.ecr.aws/karpenter/karpenter"
+  name    = "karpenter"
+  chart   = "oci://public.ecr.aws/karpenter/karpenter"
+  version = "1.14.1"
 }
 ```
 """

@@ -86,6 +86,10 @@ _TAGS = {
 _SOURCE = re.compile(r'(?m)^[ \t]*source[ \t]*=[ \t]*"([^"\n]*)"')
 _PUBLIC = ("terraform-aws-modules/", "aws-ia/eks-blueprints-addon")
 _MAY_CREATE = re.compile(r"(?i)vpc|subnet|net|eks|kube|k8s|cluster|security|karpenter|infra|platform|tag|label")
+_MAY_TAG = re.compile(
+    r'aws_ec2_tag|aws_subnet|aws_security_group|aws_cloudformation|(?m:^[ \t]*"?module"?[ \t]*[":])'
+)
+"""A pattern of modules that may create networks or tags, or call another module."""
 _TO_CHANGE = re.compile(r"(?i)#.{0,40}?\b(?:change|replace|your)\b")
 _OUT_OF_USE = re.compile(r"(?i)(?:^|[/_.-])(?:archived?|backups?|deprecated|disabled|examples?|legacy|old)(?:[/_.-])")
 _SELECTS = re.compile(r"EC2NodeClass|AWSNodeTemplate|SelectorTerms|[sS]ubnetSelector")
@@ -119,7 +123,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         folders = {terraform_trace.folder_of(block.source.path) for block in makers}
         if (
             len(folders) != 1
-            or _is_of_other_cluster(node_class, terms, blocks, context)
+            or _is_of_other_cluster(node_class, blocks, context)
             or _TO_CHANGE.search(_line_of(key))
             or _may_have_tag(what, key.unquoted, blocks, makers, context)
         ):
@@ -168,12 +172,9 @@ def _list_blocks(path: str, context: Context) -> "Sequence[terraform_trace.Block
 
 
 def _is_of_other_cluster(
-    node_class: EC2NodeClass,
-    terms: Sequence[manifest.SelectorTerm],
-    blocks: "Sequence[terraform_trace.BlockText]",
-    context: Context,
+    node_class: EC2NodeClass, blocks: "Sequence[terraform_trace.BlockText]", context: Context
 ) -> bool:
-    """Return whether a class outside of Terraform selects by another name than those of Terraform's clusters."""
+    """Return whether a class outside of Terraform selects only by other names than those of Terraform's clusters."""
     if node_class.source.path.endswith(terraform_trace.ENDINGS):
         return False
     clusters = [
@@ -186,6 +187,7 @@ def _is_of_other_cluster(
         for value in context.run_files.terraform.argument_values(block, argument)
     ]
     known = {name for name in names if isinstance(name, str)}
+    terms = (*node_class.subnet_terms, *node_class.security_group_terms)
     return bool(known) and known.isdisjoint(str(tag.value) for term in terms for tag in term.tags)
 
 
@@ -226,7 +228,10 @@ def _is_unread_module(block: "terraform_trace.BlockText", context: Context) -> b
         return block.address.startswith("module.")
     folder = terraform_blocks.called_folder(block)
     if folder is not None:
-        return not any(terraform_trace.folder_of(file.path) == folder for file in context.run_files.terraform.files)
+        if any(terraform_trace.folder_of(file.path) == folder for file in context.run_files.terraform.files):
+            return False
+        texts = context.run_files.terraform.module_files.read_texts(folder)
+        return not texts or any(_MAY_TAG.search(file.text) is not None for file in texts)
     return not source[1].startswith(_PUBLIC) and _MAY_CREATE.search(f"{block.address} {source[1]}") is not None
 
 

@@ -6,7 +6,8 @@ out: the subnet's default route goes to an internet gateway. Such a node never j
 
 The rule looks at subnets with `map_public_ip_on_launch` or with a route to an internet gateway, and at the module
 `terraform-aws-modules/vpc/aws`. It reports nothing if no EC2NodeClass selects subnets by this tag alone, or if no
-private subnets have the tag with this value: then public nodes are meant.
+private subnets have the tag with this value: then public nodes are meant. But if neither these subnets nor the class
+give nodes a public address, no node joins, and the rule reports an error.
 
 There is no fix: somebody may need the tag for other things.
 
@@ -54,7 +55,54 @@ spec:
   subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
   securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
 ```
+
+```yaml bad
+# file: main.tf
+module "vpc" {
+  source             = "terraform-aws-modules/vpc/aws"
+  version            = "6.5.0"
+  public_subnets     = ["10.0.0.0/20"]
+  private_subnets    = ["10.0.128.0/20"]
+  enable_nat_gateway = true
+  public_subnet_tags = { "karpenter.sh/discovery" = "main" }
+}
+# file: class.yaml
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20260714}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good
+# file: main.tf
+module "vpc" {
+  source             = "terraform-aws-modules/vpc/aws"
+  version            = "6.5.0"
+  public_subnets     = ["10.0.0.0/20"]
+  private_subnets    = ["10.0.128.0/20"]
+  enable_nat_gateway = true
+  public_subnet_tags = { "karpenter.sh/discovery" = "main" }
+  map_public_ip_on_launch = true
+}
+# file: class.yaml
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata:
+  name: default
+spec:
+  role: KarpenterNodeRole-main
+  amiSelectorTerms: [{alias: al2023@v20260714}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
 """
+
+from collections.abc import Sequence
 
 from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, Source, public_subnets, rule, terraform_trace
 
@@ -77,16 +125,22 @@ def check(source: Source, context: Context) -> Findings:
     if source.built is not None or not source.path.endswith(terraform_trace.ENDINGS):
         return
     blocks = context.run_files.terraform
-    tagged = [
-        found
-        for found in public_subnets.find_tagged_subnets(source.path, _KEY, blocks)
-        if public_subnets.has_tagged_private_subnets(source.path, _KEY, found.value, blocks)
-    ]
-    if not tagged:
+    found = list(public_subnets.find_tagged_subnets(source.path, _KEY, blocks))
+    if not found:
         return
+    tagged = [
+        subnets
+        for subnets in found
+        if public_subnets.has_tagged_private_subnets(source.path, _KEY, subnets.value, blocks)
+    ]
     classes = context.run_files.objects_near(source, EC2NodeClass)
-    selecting = [term for found in classes for term in found.subnet_terms if [tag.key for tag in term.tags] == [_KEY]]
+    selecting = [term for cls in classes for term in cls.subnet_terms if [tag.key for tag in term.tags] == [_KEY]]
     if not selecting:
+        return
+    if not tagged:
+        is_closed = all(subnets.gives_address is False for subnets in found) and not _give_addresses(classes)
+        if is_closed and not context.run_files.is_in_files("create-tags", around=True):
+            yield from _of_public_alone(found, Also(selecting[0].node, "selects them"), blocks)
         return
     first, *others = tagged
     yield Finding(
@@ -99,3 +153,23 @@ def check(source: Source, context: Context) -> Findings:
         help="give the tag to private subnets only",
         once=True,
     )
+
+
+def _give_addresses(classes: Sequence[EC2NodeClass]) -> bool:
+    """Return whether a class gives its nodes public addresses, or may do so."""
+    return any(found.node.find("spec", "associatePublicIPAddress") is not None for found in classes)
+
+
+def _of_public_alone(
+    found: "Sequence[public_subnets.TaggedSubnets]", selecting: Also, blocks: "terraform_trace.TerraformBlocks"
+) -> Findings:
+    """Yield a finding if only public subnets have the tag, and nodes there get no public address."""
+    if public_subnets.are_only_tagged(found, _KEY, blocks):
+        yield Finding(
+            at=found[0].at,
+            message="only public subnets have the discovery tag: nodes there have no public address and no route out",
+            severity="error",
+            note="such a node never joins the cluster",
+            also=[selecting],
+            help="give the tag to the private subnets",
+        )

@@ -5,7 +5,8 @@ name, or if Karpenter's policy does not include it, Karpenter never gets notice 
 `terraform-aws-modules/eks/aws//modules/karpenter` names its queue `Karpenter-<cluster>`, unless `queue_name` is set.
 The CloudFormation template of Karpenter's guide uses the name of the cluster.
 
-The rule compares names that are written out, if the files contain one queue for Karpenter and one installation.
+The rule compares the names, with known references filled in, if the files contain one queue for Karpenter and one
+installation.
 
 ```yaml bad
 # file: main.tf
@@ -49,9 +50,25 @@ spec:
 import re
 from collections.abc import Iterator
 
-from nodelint.api import Also, Context, Finding, Findings, Source, Span, controller_settings, rule, terraform_trace
+from nodelint.api import (
+    Also,
+    Context,
+    Finding,
+    Findings,
+    Source,
+    Span,
+    controller_settings,
+    messages,
+    rule,
+    terraform_trace,
+)
 
 _MODULE = re.compile(r'(?m)^[ \t]*source\s*=\s*"[^"\n]*eks(?:/aws)?(?:\.git)?//modules/karpenter\b')
+_VALUE = re.compile(
+    r'["\']?+\s*+(?:[=:,]\s*+)?+(?:value\s*+[=:]\s*+)?+'
+    r'(["\']?+\{\{[^{}\n]{0,300}\}\}["\']?|"[^"\n]{0,300}"|(?:[\w.-]|\[[^\]\n]{0,100}\]){1,300}+)'
+)
+_OF_KARPENTER = re.compile(r"(?i)karpenter|interruption|terminat")
 _OFF = re.compile(r"(?m)^[ \t]*(?:create|enable_spot_termination)\s*=\s*false")
 
 
@@ -73,44 +90,92 @@ def check(source: Source, context: Context) -> Findings:
         return
     install = context.run_files.installs[0]
     named = install.find("INTERRUPTION_QUEUE")
-    if len(named) != 1 or not named[0].value or not named[0].is_known:
-        return
-    queues = list(_find_queues(context))
+    text = _find_text(named[0], context) if len(named) == 1 else ""
+    is_cluster = len(named) == 1 and not text and _is_named_for_cluster(named[0], install)
+    queues = list(_find_queues(context)) if text or is_cluster else []
     name = queues[0][0] if len(queues) == 1 else None
-    if name is None or name == named[0].value:
+    if name is None or (not name.startswith('"Karpenter-') if is_cluster else _may_be_equal(name, text)):
         return
     at = controller_settings.place_in(source, context.files, install, named[0].node)
     if at is None:
         return
+    shown, text = name.strip('"'), text or "<cluster>"
     yield Finding(
         at=at,
-        message=f"the chart names the queue `{named[0].value}`, but Terraform names it `{name}`: the controller "
-        "finds none",
+        message=messages.first_fitting(
+            f"the chart names the queue `{text}`, but Terraform names it `{shown}`: the controller finds none",
+            f"the chart names the queue `{messages.short(text, 30)}`, but Terraform gives it another name",
+        ),
         also=[Also(queues[0][1], "creates the queue")],
-        help=f"write `{name}`",
+        help=f"write `{shown}`" if "${" not in shown else "write the name that Terraform gives the queue",
     )
 
 
+def _find_text(setting: "controller_settings.WrittenSetting", context: Context) -> str:
+    """Return the name of the queue in the chart's values, with its known references filled in. Empty if it is no
+    text.
+    """
+    if setting.value and setting.is_known:
+        return setting.value
+    node = setting.node
+    if node.source.path.endswith((".tf", ".tofu")):
+        filled = context.run_files.terraform.fill(_find_written(setting), node.source.path)
+        return filled.strip('"') if filled.startswith('"') else ""
+    return ""
+
+
+def _find_written(setting: "controller_settings.WrittenSetting") -> str:
+    """Return the value of a setting as it is written, such as an expression. Empty if it has another form."""
+    found = _VALUE.match(setting.node.source.text, setting.node.end)
+    return found[1].strip() if found is not None else ""
+
+
+def _is_named_for_cluster(
+    setting: "controller_settings.WrittenSetting", install: "controller_settings.ControllerInstall"
+) -> bool:
+    """Return whether template code gives the queue the name of the cluster."""
+    clusters = install.find("CLUSTER_NAME")
+    written = _find_written(setting)
+    return len(clusters) == 1 and "{{" in written and written == _find_written(clusters[0])
+
+
+def _may_be_equal(name: str, text: str) -> bool:
+    """Return whether two names may be equal. References to the same values are equal."""
+    ours, theirs = name.strip('"'), text
+    if "${" not in theirs:
+        return terraform_trace.may_be_text(name, theirs)
+    same = re.findall(r"\$\{[^{}]*\}", ours) == re.findall(r"\$\{[^{}]*\}", theirs)
+    return ours == theirs or not same
+
+
 def _terraform_files(context: Context) -> Iterator[Source]:
-    return (file for file in context.files if file.path.endswith((".tf", ".tofu")))
+    return (file for file in context.files if file.path.endswith(terraform_trace.ENDINGS))
 
 
 def _find_queues(context: Context) -> "Iterator[tuple[str | None, Span]]":
     """Yield the name and the place of each interruption queue that Terraform creates.
 
-    The name is None if it is not known.
+    The name is a quoted string, possibly with references. It is None if it is not known.
     """
     blocks = context.run_files.terraform
     for block in blocks.blocks:
         path = block.source.path
         if block.kind == "aws_sqs_queue":
+            if not _OF_KARPENTER.search(f"{block.address} {block.text} {path}"):
+                continue
             written = terraform_trace.find_arguments(block.text, "name")
-            yield (blocks.literal(written[0], path) if written else None), block.at
+            yield (_quoted(blocks.fill(written[0], path)) if written else None), block.at
         elif block.address.startswith("module.") and _MODULE.search(block.text) and not _OFF.search(block.text):
             written = terraform_trace.find_arguments(block.text, "queue_name")
             cluster = terraform_trace.find_arguments(block.text, "cluster_name")
             if written:
-                yield blocks.literal(written[0], path), block.at
+                yield _quoted(blocks.fill(written[0], path)), block.at
             else:
-                text = blocks.literal(cluster[0], path) if cluster else None
-                yield (None if text is None else f"Karpenter-{text}"), block.at
+                inner = f"${{{cluster[0]}}}" if cluster and not cluster[0].startswith('"') else ""
+                inner = inner or (cluster[0].strip('"') if cluster else "")
+                yield (_quoted(blocks.fill(f'"Karpenter-{inner}"', path)) if inner else None), block.at
+
+
+def _quoted(filled: str) -> str | None:
+    """Return a filled-in expression if it is a string; None if it is not."""
+    return filled if filled.startswith('"') else None

@@ -72,7 +72,22 @@ def check(source: Source, context: Context) -> Findings:
     if source.built is not None or not source.path.endswith(terraform_trace.ENDINGS):
         return
     for found in queue_events.find_silent_queues(source.path, context.run_files.terraform):
-        if found.target is not None:
+        if found.policy is not None:
+            yield Finding(
+                at=found.policy.at,
+                message="the policy of the queue does not name EventBridge, which may not send to it",
+                note="Karpenter gets no notice of interruptions",
+                also=[Also(found.block.at, "creates the queue")],
+                help="allow `events.amazonaws.com` to send messages",
+            )
+        elif found.rule is not None:
+            yield Finding(
+                at=found.rule.at,
+                message="no rule of EventBridge has a target: the queue gets no events, and Karpenter no notice",
+                also=[Also(found.block.at, "creates the queue")],
+                help="add an `aws_cloudwatch_event_target` with the ARN of the queue for each rule",
+            )
+        elif found.target is not None:
             yield Finding(
                 at=found.block.at,
                 message="the queue has no policy: EventBridge may not send to it, and Karpenter gets no notice",

@@ -95,6 +95,42 @@ spec:
   subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
   securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
 ```
+
+An `instanceProfile` is compared as well, if Terraform creates one instance profile for Karpenter.
+
+```yaml bad
+# file: main.tf
+resource "aws_iam_instance_profile" "karpenter" {
+  name = "main-karpenter-nodes"
+  role = "main-karpenter-nodes"
+}
+# file: class.yaml
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: default}
+spec:
+  instanceProfile: KarpenterNodeInstanceProfile-main
+  amiSelectorTerms: [{alias: al2023@v20260714}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
+
+```yaml good
+# file: main.tf
+resource "aws_iam_instance_profile" "karpenter" {
+  name = "main-karpenter-nodes"
+  role = "main-karpenter-nodes"
+}
+# file: class.yaml
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: default}
+spec:
+  instanceProfile: main-karpenter-nodes
+  amiSelectorTerms: [{alias: al2023@v20260714}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```
 """
 
 import re
@@ -110,11 +146,15 @@ from nodelint.api import (
     Source,
     karpenter_calls,
     messages,
+    node_roles,
     rule,
     terraform_trace,
 )
 
 _OTHER_MAKERS = r"AWS::IAM::Role|iam create-role|iamserviceaccount|aws-cdk|@pulumi|aws_cdk"
+_OTHER_PROFILES = r"create-instance-profile|AWS::IAM::InstanceProfile|\bInstanceProfile\("
+"""A pattern of texts that create instance profiles in another way than Terraform."""
+_MAY_MAKE_PROFILES = r"modules/karpenter\b|eks-blueprints|create_instance_profile"
 _PUBLIC = r"modules/karpenter\b|eks-blueprints"
 _MANIFESTS = (".yaml", ".yml", ".json", ".tpl")
 _OF_NODES = r"(?i)karpenter[-_]?node"
@@ -147,10 +187,12 @@ def _may_make_node_roles(text: str) -> bool:
     ],
 )
 def check(source: Source, context: Context) -> Findings:
-    roles = [
-        role for obj in context.run_files.classes_of(source) if (role := obj.node.find("spec", "role")) is not None
-    ]
-    if not roles or not context.run_files.has_terraform:
+    specs = [spec for obj in context.run_files.classes_of(source) if (spec := obj.node.get("spec")) is not None]
+    if not specs or not context.run_files.has_terraform:
+        return
+    yield from _of_profiles([found for spec in specs if (found := spec.get("instanceProfile")) is not None], context)
+    roles = [role for spec in specs if (role := spec.get("role")) is not None]
+    if not roles:
         return
     makers = context.run_files.files_with(re.compile(_OTHER_MAKERS), around=True)
     if any(_may_make_node_roles(file.text) for file in makers):
@@ -177,6 +219,35 @@ def check(source: Source, context: Context) -> Findings:
         yield from _of_modules([*plain, *texts], calls, blocks, context)
     elif plain and not context.run_files.is_in_files(re.compile(_PUBLIC), around=True):
         yield from _of_resource(plain, blocks, context)
+
+
+def _of_profiles(profiles: Sequence[Node], context: Context) -> Findings:
+    """Yield a finding for each instance profile that no file creates, if Terraform creates one for Karpenter."""
+    named = [node for node in profiles if isinstance(node.value, str) and "karpenter" in node.value.lower()]
+    if not named or context.run_files.is_in_files(re.compile(_OTHER_PROFILES), around=True):
+        return
+    blocks = context.run_files.terraform
+    made = node_roles.list_profiles(blocks)
+    ours = [(block, name) for block, name in made if re.search(r"(?i)karpenter", f"{block.address} {name}")]
+    if len(ours) != 1 or any(re.search(_MAY_MAKE_PROFILES, block.text) for block in blocks.blocks):
+        return
+    block, name = ours[0]
+    for node in named:
+        written = str(node.value)
+        if any(not other or terraform_trace.may_be_text(other, written) for _, other in made):
+            continue
+        if _is_elsewhere(written, context) or _TO_CHANGE.search(node.source.text, node.end, _find_line_end(node)):
+            continue
+        shown = name.strip('"')
+        yield Finding(
+            at=node,
+            message=messages.first_fitting(
+                f"no file creates the instance profile `{written}`: Terraform names it `{shown}`",
+                f"no file creates the instance profile `{messages.short(written, 50)}`",
+            ),
+            also=[Also(block.at, f"creates `{messages.short(shown, 50)}`")],
+            help=f"write `{messages.short(shown, 60)}`" if "${" not in shown else "write the name of this profile",
+        )
 
 
 _TO_CHANGE = re.compile(r"(?i)#.{0,40}?\b(?:change|replace|your)\b")

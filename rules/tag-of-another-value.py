@@ -144,7 +144,7 @@ def _find_tag(term: manifest.SelectorTerm) -> "manifest.Label | None":
 def _is_set_elsewhere(key: str, context: Context) -> bool:
     """Return whether another file sets the tag, or Terraform looks up existing resources by the tag."""
     for file in context.run_files.files_with(key, around=True):
-        if file.path.endswith((".tf", ".tofu")):
+        if file.path.endswith(terraform_trace.ENDINGS):
             if f"tag:{key}" in file.text:
                 return True
         elif "EC2NodeClass" not in file.text and file.built is None:

@@ -407,7 +407,10 @@ TERRAFORM = FormRow(
         module_inputs=(".tfvars",),
     ),
     stating=(".tf", ".tofu", ".tfvars", ".hcl", ".tf.json", ".tofu.json"),
-    stating_words=(b"_version", b"-version", b"aws_eks_cluster", b"charts.karpenter.sh"),
+    stating_words=(
+        *(b"_version", b"-version", b"aws_eks_cluster", b"charts.karpenter.sh", b"terraform-aws-", b"AmazonEKS"),
+        b'"aws_subnet"',
+    ),
     uses=("module", "helm_release", "terraform {"),
     pods=(
         r"resource[ \t]+\"kubernetes_"

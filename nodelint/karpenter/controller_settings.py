@@ -288,11 +288,11 @@ def namespace_of(install: ControllerInstall, blocks: TerraformBlocks) -> str | N
 def helm_release_of(install: ControllerInstall, blocks: TerraformBlocks) -> BlockText | None:
     """Return the `helm_release` block that makes an installation. None if the installation has another form."""
     at = install.at
+    releases = [block for block in blocks.find_in(at.source.path) if block.kind == "helm_release"]
+    if at.source.path.endswith(".json"):
+        # In JSON syntax, an installation begins at the body, after the name.
+        return next((block for block in reversed(releases) if block.at.end <= at.start), None)
     return next(
-        (
-            block
-            for block in blocks.find_in(at.source.path)
-            if block.kind == "helm_release" and at.start <= block.at.start <= max(at.end, at.start + 1)
-        ),
+        (block for block in releases if at.start <= block.at.start <= max(at.end, at.start + 1)),
         None,
     )

@@ -267,7 +267,7 @@ def _list_files_of_roots(setup: RuleSetup, sources: Sequence[Source]) -> Sequenc
     stated = setup.target.stated
     if stated is None or setup.only is not None or not any("root-module" in rule.tags for rule in setup.running):
         return ()
-    if not any(source.path.endswith((".tf", ".tofu")) for source in sources):
+    if not any(source.path.endswith((".tf", ".tofu", ".tf.json", ".tofu.json")) for source in sources):
         return ()
     judged = {os.path.abspath(source.path) for source in sources}
     return [source for source in stated().terraform.files_of_roots if os.path.abspath(source.path) not in judged]

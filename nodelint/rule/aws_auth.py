@@ -42,6 +42,15 @@ def _find_maps(file: Source) -> Iterator[RoleList]:
         yield file.text[start:end], Span(file, start, found.end())
 
 
+def list_arns(file: Source) -> Iterator[tuple[str, Span]]:
+    """Yield the expression of the ARN in each row of the role lists of a file, with its place."""
+    for text, at in list_maps(file):
+        for found in re.finditer(_ROW, text):
+            written = found[1].strip().strip("\"'")
+            start = at.start + found.start(1) + found[1].find(written)
+            yield written, Span(file, start, start + len(written))
+
+
 def find_nearest(maps: Sequence[RoleList], near: Node) -> list[RoleList]:
     """Return the role lists that share the deepest folder with a class, because each cluster of a repository has its
     own list.

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     AnyObject = TypeVar("AnyObject", bound=Object)
 
 
+_TERRAFORM = (".tf", ".tofu", ".hcl", ".tf.json", ".tofu.json")
+
+
 class RunFiles:
     """The files of a run, and the files next to them that describe the cluster, for rules about a whole file."""
 
@@ -151,7 +154,7 @@ class RunFiles:
         """Return whether the run has Terraform files. If not, no code that reads them is loaded."""
         files = self.files_of_run
         if self._has_terraform is None or self._has_terraform[0] is not files:
-            self._has_terraform = files, any(file.path.endswith((".tf", ".tofu", ".hcl")) for file in files)
+            self._has_terraform = files, any(file.path.endswith(_TERRAFORM) for file in files)
         return self._has_terraform[1]
 
     @property

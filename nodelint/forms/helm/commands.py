@@ -164,7 +164,10 @@ class HelmCommand:
                 "plain",
                 text if known else UNKNOWN,
             )
-            layer = read_setting(pair[1].strip("\"'"), name, value, typed)
+            path = pair[1].strip("\"'")
+            # The shell turns two backslashes into one, except between single quotes.
+            path = path if word[:1] == "'" else path.replace("\\\\", "\\")
+            layer = read_setting(path, name, value, typed)
             if layer is None:
                 self._miss(word, at)
             else:

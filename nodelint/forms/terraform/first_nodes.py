@@ -52,10 +52,14 @@ class FirstNodes(NamedTuple):
 
 
 class GroupTaints(NamedTuple):
-    """A node group: where it is written, and the keys of the taints that keep pods away."""
+    """A node group: where it is written, the keys of the taints that keep pods away, and its own labels.
+
+    The labels are None if they are not known.
+    """
 
     at: Span
     keys: tuple[str, ...]
+    labels: dict[str, str] | None = None
 
 
 def list_group_taints(path: str, blocks: TerraformBlocks) -> list[GroupTaints] | None:
@@ -67,7 +71,7 @@ def list_group_taints(path: str, blocks: TerraformBlocks) -> list[GroupTaints] |
     for block in blocks.list_beside_in_root(path):
         if block.kind == "aws_eks_node_group":
             keys = _keys_of_blocks(block.text)
-            groups = [GroupTaints(block.at, keys)] if keys is not None else None
+            groups = [GroupTaints(block.at, keys, _labels_of_block(block.text))] if keys is not None else None
         elif block.address.startswith("module.") and MODULE.search(block.text):
             groups = _list_taints_of_module(block, blocks)
         else:
@@ -104,8 +108,29 @@ def _list_taints_of_module(call: BlockText, blocks: TerraformBlocks) -> list[Gro
             if any(key is None or effect is None or UNKNOWN in (key.value, effect.value) for key, effect in keys):
                 return None
             names = (str(key.value) for key, effect in keys if key and effect and str(effect.value) in _KEEPS_AWAY)
-            found.append(GroupTaints(value.at, tuple(names)))
+            found.append(GroupTaints(value.at, tuple(names), _labels_of_node(entry.value.get("labels"))))
     return found
+
+
+def _labels_of_block(group: str) -> dict[str, str] | None:
+    """Return the labels of a node group's block. None if they are not known."""
+    written = own_arguments(group).get("labels", "{}")
+    if not written.startswith("{"):
+        return None
+    found = own_arguments(written.strip()[1:-1].replace(",", "\n"))
+    if any(not re.fullmatch(r'"[^"$]*"', value) for value in found.values()):
+        return None
+    return {key: value.strip('"') for key, value in found.items()} if "$" not in written else None
+
+
+def _labels_of_node(labels: Node | None) -> dict[str, str] | None:
+    """Return the labels of a node group of a module. None if they are not known."""
+    if labels is None:
+        return {}
+    pairs = [(entry.name, entry.value.value) for entry in labels.entries]
+    if labels.kind != "mapping" or any(name is None or not isinstance(value, str) for name, value in pairs):
+        return None
+    return {str(name): str(value) for name, value in pairs}
 
 
 def find_first_nodes(path: str, blocks: TerraformBlocks) -> FirstNodes | None:

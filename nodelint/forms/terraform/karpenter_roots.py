@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _INSTALLS = re.compile(
     r"\bkarpenter\.(?:sh|k8s\.aws)/v|aws//modules/karpenter\b|\benable_karpenter\b|"
-    r'\bchart[ \t]*=[ \t]*"[^"\n]*karpenter'
+    r'\bchart"?[ \t]*[=:][ \t]*"[^"\n]*karpenter|\b(?:template)?file\([^()\n]{0,200}karpenter[^()\n]{0,200}\.ya?ml'
 )
 """Text of a file that installs Karpenter or creates its objects."""
 _MOST_FOLDERS = 200
@@ -39,7 +39,7 @@ def find_karpenter_roots(files: Iterable[Source], modules: ModuleFiles) -> list[
     starts = {
         os.path.dirname(os.path.abspath(file.path))
         for file in files
-        if file.path.endswith((".tf", ".tofu")) and _INSTALLS.search(file.text) is not None
+        if file.path.endswith((".tf", ".tofu", ".tf.json", ".tofu.json")) and _INSTALLS.search(file.text) is not None
     }
     callers = _Callers(modules)
     roots = dict.fromkeys(root for start in sorted(starts) for root in _list_roots(start, callers))

@@ -21,12 +21,15 @@ __all__ = [
     "MadeRole",
     "find_access",
     "find_made_role",
+    "find_profile",
     "find_root",
     "is_cluster",
+    "is_profile",
     "list_clusters",
     "list_entries",
     "list_made_roles",
     "list_node_groups",
+    "list_profiles",
     "list_types",
     "names_role",
 ]
@@ -79,17 +82,20 @@ class MadeRole(NamedTuple):
 
 
 def find_made_role(role: Node, blocks: TerraformBlocks) -> MadeRole | None:
-    """Return the role that an EC2NodeClass names, by a reference or by its name.
+    """Return the role that an EC2NodeClass names, by a reference, by its name or by an instance profile.
 
     None if no file, or more than one, may create it.
     """
     calls = list_karpenter_calls(blocks)
-    if role.value is UNKNOWN:
-        found = blocks.trace(role.source.text[role.start : role.end], role.source.path)
+    profile = find_profile(role, blocks)
+    if profile is not None or role.value is UNKNOWN:
+        written = role.source.text[role.start : role.end]
+        found = (
+            blocks.trace(own_arguments(profile.text).get("role", ""), profile.source.path)
+            if profile is not None
+            else blocks.trace(written, role.source.path)
+        )
         block = blocks.find(found) if found is not None else None
-        if block is not None and block.kind == "aws_iam_instance_profile":
-            found = blocks.trace(own_arguments(block.text).get("role", ""), block.source.path)
-            block = blocks.find(found) if found is not None else None
         if block is None:
             return None
         call = next((call for call in calls if call.block == block), None)
@@ -97,11 +103,47 @@ def find_made_role(role: Node, blocks: TerraformBlocks) -> MadeRole | None:
         if block.kind == "aws_iam_role" or _is_role_module(block):
             return made
         return made if call is not None and call.makes_node_role and made.is_role_of(found) else None
-    if not isinstance(role.value, str):
+    if not isinstance(role.value, str) or is_profile(role):
         return None
     by_name: Mapping[str, Sequence[MadeRole]] = blocks.once(find_made_role, lambda: _group_by_name(blocks))
     named = by_name.get(f'"{role.value}"', ())
     return named[0] if len(named) == 1 else None
+
+
+def is_profile(role: Node) -> bool:
+    """Return whether a value of a class is its `instanceProfile`, and not its `role`."""
+    return role.parent is not None and role.parent.get("instanceProfile") is role
+
+
+def find_profile(profile: Node, blocks: TerraformBlocks) -> BlockText | None:
+    """Return the `aws_iam_instance_profile` that a class names, by a reference or by its `instanceProfile`.
+
+    None if no file, or more than one, may create it.
+    """
+    if profile.value is UNKNOWN:
+        found = blocks.trace(profile.source.text[profile.start : profile.end], profile.source.path)
+        block = blocks.find(found) if found is not None else None
+        return block if block is not None and block.kind == "aws_iam_instance_profile" else None
+    if not isinstance(profile.value, str) or not is_profile(profile):
+        return None
+    named = [block for block, name in list_profiles(blocks) if name == f'"{profile.value}"']
+    return named[0] if len(named) == 1 else None
+
+
+def list_profiles(blocks: TerraformBlocks) -> Sequence[tuple[BlockText, str]]:
+    """Return each instance profile of the files with its name: a quoted string, possibly with references.
+
+    The name is empty if it is not known.
+    """
+    found: Sequence[tuple[BlockText, str]] = blocks.once(list_profiles, lambda: tuple(_list_profiles(blocks)))
+    return found
+
+
+def _list_profiles(blocks: TerraformBlocks) -> Iterator[tuple[BlockText, str]]:
+    for block in blocks.blocks:
+        if block.kind == "aws_iam_instance_profile":
+            filled = blocks.fill(own_arguments(block.text).get("name", ""), block.source.path)
+            yield block, filled if filled.startswith('"') else ""
 
 
 def _group_by_name(blocks: TerraformBlocks) -> dict[str, list[MadeRole]]:

@@ -6,6 +6,7 @@ import re
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
+from nodelint.forms.terraform.karpenter_calls import majors_of
 from nodelint.forms.terraform.terraform_blocks import BlockText, own_arguments
 from nodelint.model.finding import Span
 
@@ -14,9 +15,13 @@ if TYPE_CHECKING:
 
     from nodelint.forms.terraform.terraform_trace import TerraformBlocks
 
-__all__ = ["TaggedSubnets", "find_tagged_subnets", "has_tagged_private_subnets"]
+__all__ = ["TaggedSubnets", "are_only_tagged", "find_tagged_subnets", "has_tagged_private_subnets"]
 
 _VPC = re.compile(r'(?m)^[ \t]*source[ \t]*=[ \t]*"(?:registry\.terraform\.io/)?terraform-aws-modules/vpc/aws"')
+_PRIVATE = 4
+"""The first major version of terraform-aws-modules/vpc whose public subnets give no addresses by default."""
+_NEAR = 40
+"""The most characters between the key and the value of a tag."""
 _GIVES_ADDRESS = re.compile(r"(?m)^[ \t]*map_public_ip_on_launch[ \t]*=[ \t]*true\b")
 _SUBNET = re.compile(r"\baws_subnet\.([\w-]+)")
 _TABLE = re.compile(r"\baws_route_table\.([\w-]+)")
@@ -55,8 +60,27 @@ def find_tagged_subnets(path: str, key: str, blocks: TerraformBlocks) -> Iterato
             given = own_arguments(block.text)
             tags = next((given[name] for name in ("public_subnet_tags", "tags") if key in given.get(name, "")), "")
             if "public_subnets" in given and tags:
-                gives_address = _GIVES_ADDRESS.search(block.text) is not None or None
+                gives_address = _GIVES_ADDRESS.search(block.text) is not None or _default_of_module(block, given)
                 yield TaggedSubnets(_place_of(key, block, "public_subnet_tags"), _value_of(key, tags), gives_address)
+
+
+def _default_of_module(block: BlockText, given: dict[str, str]) -> bool | None:
+    """Return whether public subnets of the module for VPCs give addresses by default: not from version 4 on.
+
+    None if the version is not known, or if the call sets the argument.
+    """
+    majors = majors_of(block)
+    return False if "map_public_ip_on_launch" not in given and majors is not None and majors[0] >= _PRIVATE else None
+
+
+def are_only_tagged(tagged: Sequence[TaggedSubnets], key: str, blocks: TerraformBlocks) -> bool:
+    """Return whether no other subnets than these public ones have a tag, by whatever Terraform's files set."""
+    others = [found.at for found in blocks.tag_values(key, settled=False) if "subnets" in found.on]
+    keys = [found.at for found in tagged]
+    return all(
+        any(at.source.path == place.source.path and 0 <= at.start - place.end < _NEAR for place in keys)
+        for at in others
+    )
 
 
 def has_tagged_private_subnets(path: str, key: str, value: str, blocks: TerraformBlocks) -> bool:

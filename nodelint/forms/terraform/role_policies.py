@@ -16,6 +16,8 @@ __all__ = ["find_controllers_policies", "find_policies", "list_added_statements"
 
 _ATTACHING = ("aws_iam_role_policy_attachment", "aws_iam_policy_attachment", "aws_iam_role_policy")
 _OF_AWS = re.compile(r'"arn:[^"\n]*:iam::aws:policy/(?:[\w-]+/)*(\w+)"')
+_NAMED_BY_ITEM = re.compile(r'"(arn:[^"\n]*:iam::aws:policy/)\$\{each\.(?:value|key)\}"')
+"""The ARN of a policy whose name is an item of `for_each`."""
 _ROLE = re.compile(r"(?m)^[ \t]*roles?[ \t]*=[ \t]*([^\n]+)")
 _POLICY = re.compile(r"\b(?:data\.aws_iam_policy_document|aws_iam_policy)\.[\w-]+")
 _SOURCE = re.compile(r'(?m)^[ \t]*source[ \t]*=[ \t]*"([^"\n]*)"')
@@ -47,6 +49,9 @@ def find_policies(made: MadeRole, blocks: TerraformBlocks) -> set[str] | None:
                 continue
             text = given.get("policy_arn", "")
             items = given.get("for_each", "") if text in ("each.value", "each.key") else text
+            names = _NAMED_BY_ITEM.fullmatch(text)
+            if names is not None:
+                items = re.sub(r'"([\w/-]+)"(?!\s*=)', rf'"{names[1]}\1"', given.get("for_each", ""))
             if not text or _hides_policies(items):
                 return None
             found.update(_OF_AWS.findall(items))

@@ -12,6 +12,7 @@ from nodelint.forms.terraform.fill import instances
 from nodelint.forms.terraform.hcltree import ForLoop, HclExpression
 from nodelint.forms.terraform.nodes import text_of
 from nodelint.forms.terraform.references import address_of
+from nodelint.forms.terraform.terraform_blocks import find_blocks, own_arguments
 from nodelint.forms.terraform.values import Modules
 from nodelint.model.finding import Span
 from nodelint.text.unknown_value import UNKNOWN
@@ -41,6 +42,7 @@ _OF_ARGUMENT = {
     "cluster_security_group_tags": (GROUPS,),
     "security_group_tags": (GROUPS,),
 }
+_TERRAGRUNT = ".hcl"
 _MOST = 200
 """The most values of one tag."""
 
@@ -68,6 +70,9 @@ def list_tag_values(key: str, sources: Sequence[Source], modules: Modules) -> li
     """
     found: list[TagValue] = []
     for source in sources:
+        if source.path.endswith(_TERRAGRUNT):
+            found += _values_of_unit(key, source) if key in source.text else ()
+            continue
         file = modules.file(os.path.abspath(source.path)) if key in source.text else None
         for block in file.blocks if file is not None else ():
             if file is not None and key in source.text[block.start : block.end]:
@@ -78,6 +83,16 @@ def list_tag_values(key: str, sources: Sequence[Source], modules: Modules) -> li
             if len(found) > _MOST:
                 return [*found, TagValue(None, Span(source, 0, 0), (SUBNETS, GROUPS))]
     return found
+
+
+def _values_of_unit(key: str, source: Source) -> Iterator[TagValue]:
+    """Yield the values that the inputs of a Terragrunt unit give a tag. A value with a reference is not known."""
+    written = re.compile(rf'"?{re.escape(key)}"?[ \t]*[=:][ \t]*(?:"([^"$\n]*)")?')
+    for name, expression in ((n, e) for block in find_blocks(source) for n, e in own_arguments(block.text).items()):
+        begin = source.text.find(expression) if key in expression else -1
+        for found in written.finditer(source.text, begin, begin + len(expression)) if begin >= 0 else ():
+            place = Span(source, found.end() if found[1] is None else found.start(1), found.end())
+            yield TagValue(found[1], place, _OF_ARGUMENT.get(name, (SUBNETS, GROUPS)), "module.terragrunt")
 
 
 def _values_of_block(key: str, file: TerraformFile, block: TerraformBlock, modules: Modules) -> Iterator[TagValue]:

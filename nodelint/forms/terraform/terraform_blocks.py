@@ -15,11 +15,16 @@ if TYPE_CHECKING:
     from nodelint.text import Source
 
 _TERRAGRUNT = "terragrunt.hcl"
-ENDINGS = (".tf", ".tofu", _TERRAGRUNT)
-"""Endings of Terraform files, and of Terragrunt files that call a module."""
+_JSON = (".tf.json", ".tofu.json")
+ENDINGS = (".tf", ".tofu", _TERRAGRUNT, *_JSON)
+"""Endings of Terraform files, also in JSON syntax, and of Terragrunt files that call a module."""
 
 _REST = r"[ \t]*(?:(?:#|//)[^\n]*)?\r?$"
-_BLOCK = re.compile(rf'(?m)^(resource|module|data)[ \t]+("[^"\n]*")(?:[ \t]+"([^"\n]*)")?[ \t]*\{{{_REST}')
+_BLOCK = re.compile(
+    r'(?m)^(resource|module|data)[ \t]+("[^"\n]*")(?:[ \t]+"([^"\n]*)")?[ \t]*'
+    rf"\{{(?:{_REST}|(?P<line>[^\n]*)\}}{_REST})"
+)
+_KINDS = ("resource", "module", "data")
 _LOCALS = re.compile(rf"(?m)^locals[ \t]*\{{(?:{_REST}|(?P<line>[^\n]*)\}}{_REST})")
 _OUTPUT = re.compile(rf'(?m)^output[ \t]+"([^"\n]+)"[ \t]*\{{(?:{_REST}|(?P<line>[^\n]*)\}}{_REST})')
 _SOURCE = re.compile(r'(?m)^([ \t]*source[ \t]*=[ \t]*)("([^"\n]*)")')
@@ -55,9 +60,25 @@ def find_blocks(source: Source) -> Sequence[BlockText]:
 
 
 def _find_blocks(source: Source) -> Iterator[BlockText]:
+    for kind, labels, offset, body in _list_json_blocks(source):
+        if kind in _KINDS and len(labels) == 1 + (kind != "module"):
+            address = ".".join(labels)
+            place = Span(source, offset, offset + len(labels[-1]) + 2)
+            address = f"{kind}.{address}" if kind != "resource" else address
+            yield BlockText(
+                source,
+                labels[0] if kind == "resource" else "",
+                address,
+                place,
+                body if kind != "module" else _with_registry_source(body),
+            )
     at, text = 0, source.text
-    while (begun := _BLOCK.search(text, at)) is not None and (at := text.find("\n}", begun.end())) >= 0:
-        sort, label, name = begun.groups()
+    while (begun := _BLOCK.search(text, at)) is not None:
+        at = text.find("\n}", begun.end()) if begun["line"] is None else begun.end()
+        if at < 0:
+            break
+        sort, label, name = begun.groups()[:3]
+        body = text[begun.end() : at] if begun["line"] is None else begun["line"]
         kind = label[1:-1]
         address = f"module.{kind}" if sort == "module" else f"{kind}.{name}"
         address = f"data.{address}" if sort == "data" else address
@@ -66,7 +87,7 @@ def _find_blocks(source: Source) -> Iterator[BlockText]:
             kind if sort == "resource" else "",
             address,
             Span(source, *begun.span(2)),
-            text[begun.end() : at] if sort != "module" else _with_registry_source(text[begun.end() : at]),
+            body if sort != "module" else _with_registry_source(body),
         )
     called = _SOURCE.search(text) if source.path.endswith(_TERRAGRUNT) else None
     if called is not None:
@@ -131,7 +152,17 @@ def find_locals(source: Source) -> Sequence[str]:
     return source.once(find_locals, lambda: tuple(_find_locals(source)))
 
 
+def _list_json_blocks(source: Source) -> Sequence[tuple[str, tuple[str, ...], int, str]]:
+    """Return the blocks of a file in JSON syntax (see `json_blocks`). Empty for any other file."""
+    if not source.path.endswith(_JSON):
+        return ()
+    from nodelint.forms.terraform.json_blocks import list_json_blocks
+
+    return source.once(_list_json_blocks, lambda: tuple(list_json_blocks(source)))
+
+
 def _find_locals(source: Source) -> Iterator[str]:
+    yield from (body for kind, _, _, body in _list_json_blocks(source) if kind == "locals")
     for begun in _LOCALS.finditer(source.text):
         end = max(source.text.find("\n}", begun.end()), begun.end())
         yield source.text[begun.end() : end] if begun["line"] is None else begun["line"]
@@ -143,6 +174,7 @@ def find_outputs(source: Source) -> Sequence[tuple[str, str]]:
 
 
 def _find_outputs(source: Source) -> Iterator[tuple[str, str]]:
+    yield from ((labels[0], body) for kind, labels, _, body in _list_json_blocks(source) if kind == "output")
     for begun in _OUTPUT.finditer(source.text):
         end = max(source.text.find("\n}", begun.end()), begun.end())
         yield begun[1], source.text[begun.end() : end] if begun["line"] is None else begun["line"]
