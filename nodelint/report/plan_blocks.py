@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _SIGNS = {"added": "+", "removed": "-", "changed": "~", "unchanged": " "}
 
 
-class Code(str):
+class CodeText(str):
     """Text of a file, which Markdown and HTML show as code."""
 
     __slots__ = ()
@@ -321,10 +321,10 @@ def finding_rows(findings: Findings, most: int | None = None) -> Iterator[tuple[
     """Yield the cells of a table of findings: new or gone, severity, place, rule, message; `most` of each."""
     for what, results in (("new", findings.new), ("gone", findings.gone)):
         for result in results[:most]:
-            yield what, result.severity, result.finding.at, Code(result.rule.name), result.finding.message
+            yield what, result.severity, result.finding.at, CodeText(result.rule.name), result.finding.message
 
 
 def gap_rows(plan: Plan) -> list[tuple[Cell, ...]]:
     """Return the cells of a table of what was not compared: changed or not, subject, reason, place."""
     ordered = sorted(other_places(plan), key=lambda place: not place.decides)
-    return [("changed" if gap.decides else "", Code(gap.subject), gap.reason, gap.at) for gap in ordered]
+    return [("changed" if gap.decides else "", CodeText(gap.subject), gap.reason, gap.at) for gap in ordered]

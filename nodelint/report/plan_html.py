@@ -14,7 +14,7 @@ from nodelint.base.types import TYPE_CHECKING
 from nodelint.plan.roll import describe_roll
 from nodelint.report import plan_blocks, plan_words
 from nodelint.report.html_parts import bars, bullets, code, escaped, html_page, section, table, table_row
-from nodelint.report.plan_blocks import Code
+from nodelint.report.plan_blocks import CodeText
 from nodelint.report.plan_words import place_of, price
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def _table(heads: Sequence[str], rows: Iterable[Iterable[Cell]], kind: str = "")
 
 def _cell(cell: Cell) -> str:
     if isinstance(cell, str):
-        return code(cell) if isinstance(cell, Code) else escaped(cell)
+        return code(cell) if isinstance(cell, CodeText) else escaped(cell)
     return code(place_of(cell))
 
 
@@ -102,12 +102,12 @@ def _block(block: PlanBlock, anchor: str = "") -> str:
 
 
 def _effects(block: PlanBlock) -> str:
-    rows = [(Code(effect.field), _changed(effect.change), effect.what, effect.at) for effect in block.effects]
+    rows = [(CodeText(effect.field), _changed(effect.change), effect.what, effect.at) for effect in block.effects]
     return _table(("field", "value", "at once", "line"), rows, "reasons")
 
 
 def _changed(change: ValueChange | None) -> str:
-    return "" if change is None else Code(change)
+    return "" if change is None else CodeText(change)
 
 
 def _workloads(plan: Plan) -> str:
@@ -128,7 +128,7 @@ def _reasons(block: PlanBlock) -> str:
     rows: list[tuple[Cell, ...]] = []
     for reason in block.plan.verdict.reasons:
         share = f" ({words})" if (words := plan_words.share_of(reason)) else ""
-        rows.append((f"{reason.reason}{share}", Code(reason.field), _changed(reason.change), reason.at))
+        rows.append((f"{reason.reason}{share}", CodeText(reason.field), _changed(reason.change), reason.at))
     notes = "".join(f"<p>{escaped(note)}</p>" for note in plan_words.notes_of(block.plan))
     return _table(("reason", "field", "value", "line"), rows, "reasons") + notes
 

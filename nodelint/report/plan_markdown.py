@@ -15,7 +15,7 @@ from nodelint.model.messages import counted, list_first
 from nodelint.plan.roll import describe_roll
 from nodelint.report import plan_blocks, plan_words
 from nodelint.report.markdown import MOST, inline, table_head, table_row
-from nodelint.report.plan_blocks import Code
+from nodelint.report.plan_blocks import CodeText
 from nodelint.report.plan_words import place_of, price
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class _Comment:
         return f"[{text}]({self.links}{path}#L{span.source.position(span.start).line})"
 
     def _cell(self, cell: Cell) -> str:
-        if isinstance(cell, Code):
+        if isinstance(cell, CodeText):
             return _code(cell)
         return inline(printable(cell)) if isinstance(cell, str) else self._place(cell)
 
