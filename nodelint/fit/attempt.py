@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.type_set import NONE, TypeSet, union
+from nodelint.fit.daemon_groups import DaemonGroup
 from nodelint.fit.ignored import requirements_of
 from nodelint.fit.pod_terms import HostPort, LabelExpression, Term, Toleration, TopologyKey
 from nodelint.fit.pods import Daemon, Pod, add_requests
-from nodelint.fit.pools import DAEMONS_BY_TYPE, DaemonGroup, EmptyPool
+from nodelint.fit.pools import DAEMONS_BY_TYPE, EmptyPool
 from nodelint.fit.refusal import (
     VOLUME_CLASH,
     PoolRefusal,
@@ -49,14 +50,14 @@ class Attempt:
 
     def judge(self, state: PodState) -> PoolVerdict:
         pool = self.pool
-        taint = pool.untolerated(state.tolerations, soft=True)
+        taint = pool.taints.untolerated(state.tolerations, soft=True)
         if taint is not None:
             return PoolVerdict(pool, NONE, taint_refusal(taint, self.pod))
         expressions = [*self.pod.selector]
         expressions += state.preferred.expressions if state.preferred is not None else ()
         expressions += state.required.expressions if state.required is not None else ()
         requirements = requirements_of(expressions, pool.release)
-        clash = pool.clash(pool.requirements, requirements)
+        clash = pool.labels.clash(pool.requirements, requirements)
         if clash is not None:
             return PoolVerdict(pool, NONE, clash_refusal(clash, requirements, pool, expressions))
         total = pool.requirements
@@ -79,7 +80,7 @@ class Attempt:
     ) -> PoolVerdict:
         pool = self.pool
         if volume is not None:
-            clash = pool.clash(requirements, volume.requirements)
+            clash = pool.labels.clash(requirements, volume.requirements)
             if clash is not None:
                 return PoolVerdict(pool, NONE, self._volume_refusal(clash, volume, expressions, requirements))
             requirements = requirements.copy()

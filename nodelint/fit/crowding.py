@@ -175,7 +175,7 @@ def _domains_of(pool: EmptyPool, key: str, expressions: Requirements) -> set[str
     zones = pool.resolution.zones if key == ZONE else None
     if values is None and zones is not None:
         values = set(zones)
-    if values is None or pool.any_key:
+    if values is None or pool.labels.any_key:
         return None
     checks = [r for r in (own, {r.key: r for r in expressions}.get(key)) if r is not None]
     return {value for value in values if all(check.admits(value) for check in checks)}

@@ -27,7 +27,7 @@ def is_intended_for(workload: Workload, pools: Sequence[EmptyPool]) -> bool:
     if pod is None:
         return False
     brought = {key for pool in pools for key in pool.requirements.keys() - well_known(pool.release)}
-    taints = {taint.key for pool in pools for taint in pool.taints}
+    taints = {taint.key for pool in pools for taint in pool.taints.known}
     expressions = (*pod.selector, *(expression for term in pod.terms for expression in term.expressions))
     selects = any(
         (normalize(expression.key) in brought or expression.key.partition("/")[0] in OWN_DOMAINS)
@@ -51,7 +51,7 @@ def may_select_other_nodes(workload: Workload, pools: Sequence[EmptyPool]) -> bo
         if expression.key.partition("/")[0] in OWN_DOMAINS:
             return False
         key = normalize(expression.key)
-        own = [pool.requirements[key] for pool in pools if key in pool.requirements and key not in pool.known]
+        own = [pool.requirements[key] for pool in pools if key in pool.requirements and key not in pool.labels.known]
         if any(own) if expression.operator == "Exists" else any(o.admits(v) for o in own for v in expression.values):
             return False
     return True
@@ -81,13 +81,13 @@ def _distance_of_labels(pod: Pod | None, pool: EmptyPool) -> tuple[bool, int, bo
     named = any(e.key == NODE_POOL and e.operator == "In" and pool.name in e.values for e in expressions)
     unmet = sum(_is_unmet(expression, pool) for expression in expressions)
     keys = {toleration.key for toleration in pod.tolerations if toleration.key}
-    is_barred = pool.untolerated(pod.tolerations, soft=False) is not None
-    tolerates = not is_barred and any(taint.key in keys for taint in pool.taints)
+    is_barred = pool.taints.untolerated(pod.tolerations, soft=False) is not None
+    tolerates = not is_barred and any(taint.key in keys for taint in pool.taints.known)
     return not named, unmet, not tolerates, is_barred
 
 
 def _is_unmet(expression: LabelExpression, pool: EmptyPool) -> bool:
-    return pool.clash(pool.requirements, requirements_of((expression,), pool.release)) is not None
+    return pool.labels.clash(pool.requirements, requirements_of((expression,), pool.release)) is not None
 
 
 def _distance(verdict: PoolVerdict) -> tuple[int, int]:

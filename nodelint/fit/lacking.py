@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.type_set import TypeSet, union
+from nodelint.fit.daemon_groups import DaemonGroup
 from nodelint.fit.ignored import requirements_of
 from nodelint.fit.pod_terms import LabelExpression
 from nodelint.fit.pods import Pod, add_requests
-from nodelint.fit.pools import DaemonGroup, EmptyPool
+from nodelint.fit.pools import EmptyPool
 from nodelint.model.messages import list_first, short
 from nodelint.model.quantities import format_quantity
 from nodelint.model.requirement import Requirement, Requirements, normalize

@@ -29,7 +29,7 @@ def find_newer(pod: Pod, verdict: PoolVerdict) -> Gap | None:
     for term in pod.terms or (None,):
         expressions = (*pod.selector, *(term.expressions if term is not None else ()))
         wanted = requirements_of(expressions, pool.release)
-        if not wanted or pool.clash(pool.requirements, wanted) is not None:
+        if not wanted or pool.labels.clash(pool.requirements, wanted) is not None:
             continue
         total = pool.requirements.copy()
         total.add(*wanted)

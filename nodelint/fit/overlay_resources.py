@@ -23,7 +23,7 @@ class BroughtResources:
 
     def without_unsure(self, pod: Pod, pool: EmptyPool) -> Pod:
         """Return the pod without requests for resources that an overlay may add to the pool's nodes."""
-        pod = pool.in_karpenters_labels(pod)
+        pod = pool.labels.translate(pod)
         if not self._bringing:
             return pod
         requests = {

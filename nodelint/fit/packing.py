@@ -16,10 +16,11 @@ from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.type_set import TypeSet, union
 from nodelint.fit.attempt import PodState
 from nodelint.fit.crowding import counts_itself, domains_of_pools
+from nodelint.fit.daemon_groups import DaemonGroup
 from nodelint.fit.ignored import HOSTNAME, requirements_of
 from nodelint.fit.pod_terms import ANTI_AFFINITY, HostPort, TopologyKey
 from nodelint.fit.pods import Pod, add_requests
-from nodelint.fit.pools import NODES, DaemonGroup, EmptyPool
+from nodelint.fit.pools import NODES, EmptyPool
 from nodelint.fit.refusal import too_few_types
 from nodelint.fit.verdict import relaxations
 from nodelint.fit.volumes import VolumePlace
@@ -210,7 +211,7 @@ class Packer:
         found = self._merged.get(key)
         if found is None:
             total = None
-            if pool.clash(existing, wanted) is None:
+            if pool.labels.clash(existing, wanted) is None:
                 total = existing.copy()
                 total.add(*wanted)
                 total = existing if total == existing else total
@@ -295,7 +296,7 @@ class _Batch:
         self.pools = {id(pool) for pool in group.pools}
         self._of_pool = {
             id(pool): list(
-                relaxations(pool.in_karpenters_labels(group.pod), pool, pool.policies.preferences_ignored is True)
+                relaxations(pool.labels.translate(group.pod), pool, pool.policies.preferences_ignored is True)
             )
             for pool in group.pools
         }
@@ -320,10 +321,10 @@ class _Batch:
         return found
 
     def _work_out(self, pool: EmptyPool, state: PodState) -> list[Requirements]:
-        if pool.untolerated(state.tolerations, soft=True) is not None:
+        if pool.taints.untolerated(state.tolerations, soft=True) is not None:
             return []
         terms = [term for term in (state.preferred, state.required) if term is not None]
-        selector = pool.in_karpenters_labels(self.group.pod).selector
+        selector = pool.labels.translate(self.group.pod).selector
         expressions = [*selector, *(e for term in terms for e in term.expressions)]
         wanted = [requirements_of(expressions, pool.release) for _ in self.group.volumes or (None,)]
         for requirements, volume in zip(wanted, self.group.volumes, strict=False):

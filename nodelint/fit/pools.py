@@ -1,4 +1,4 @@
-"""A NodePool without nodes as the scheduler sees it: types, limits, taints, and the DaemonSets of each type."""
+"""A NodePool without nodes as the scheduler sees it: its requirements, types, limits and offerings."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from functools import cached_property, lru_cache
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.ec2.type_set import NONE, TypeSet
-from nodelint.fit.ignored import HOSTNAME, requirements_of
-from nodelint.fit.pod_terms import TOLERATES_ALL, HostPort, LabelExpression, Toleration
-from nodelint.fit.pods import Daemon, Pod, add_requests
+from nodelint.ec2.type_set import TypeSet
+from nodelint.fit.ignored import HOSTNAME
+from nodelint.fit.pool_labels import PoolLabels
+from nodelint.fit.pool_taints import PoolTaints
 from nodelint.karpenter.controller import find_pool_blocker
 from nodelint.karpenter.resolve import Resolution
 from nodelint.karpenter.resolve.limits import limits
@@ -19,32 +19,24 @@ from nodelint.karpenter.resolve.offers import PLACE_KEYS, RESERVATION_KEYS
 from nodelint.model.gvk import AUTO_MODE_GROUP, AWS_GROUP
 from nodelint.model.keys import CAPACITY_TYPE
 from nodelint.model.manifest import NodePool
-from nodelint.model.manifest_terms import Taint
-from nodelint.model.providers import karpenters_key
 from nodelint.model.releases import Version
-from nodelint.model.requirement import Requirement, Requirements, normalize, well_known
-from nodelint.text import UNKNOWN, Node
+from nodelint.model.requirement import Requirement, Requirements
 
 if TYPE_CHECKING:
     from nodelint.karpenter.controller import ControllerProblem
-    from nodelint.karpenter.resolve.node_size import Resources
     from nodelint.model.manifest import Object
     from nodelint.releases.settings import ControllerFacts
 
 DAEMONS_BY_TYPE = Version(1, 14, 0)
 """The first release that reserves resources for daemons per instance type, and only for types with an offering."""
 
+REGISTERED = {"karpenter.sh/registered": "true", "karpenter.sh/initialized": "true"}
+"""The labels that a node gets when it is registered and initialized."""
+
 NODES = "nodes"
 _LIMITS_NODES = Version(1, 11, 0)
 """The first release whose scheduler launches nothing once a dynamic pool has reached its limit of nodes."""
 _OF_OFFERS = PLACE_KEYS | RESERVATION_KEYS | {CAPACITY_TYPE}
-
-
-def _holds_placeholder(node: Node) -> bool:
-    """Return whether the node is a placeholder, or has a placeholder among its entries or items."""
-    if node.value is UNKNOWN or any(entry.name is None for entry in node.entries):
-        return True
-    return any(item.value is UNKNOWN for item in node.items)
 
 
 class Policies(NamedTuple):
@@ -80,28 +72,13 @@ def read_policies(settings: ControllerFacts) -> Policies:
 DEFAULT_POLICIES = Policies()
 
 
-class DaemonGroup(NamedTuple):
-    """Types on whose nodes the same DaemonSets run, and the total requests of these."""
-
-    types: TypeSet
-    requests: Resources
-    daemons: tuple[Daemon, ...]
-
-    def port_taken_from(self, pod: Pod) -> tuple[HostPort, Daemon] | None:
-        """Return a host port that a DaemonSet uses and the pod needs too, with the DaemonSet; None if there
-        is none.
-        """
-        ports = ((port, daemon) for daemon in self.daemons for port in daemon.pod.ports)
-        return next((taken for taken in ports if any(port.clashes(taken[0]) for port in pod.ports)), None)
-
-
 class EmptyPool:
     """A NodePool without nodes, as the scheduler sees it.
 
     `template` are the requirements for DaemonSets; `requirements` are those of NodeClaims, with a hostname.
     `candidates` are the types that meet the requirements and have allocatable resources; `allowed` are the candidates
-    within the limits. Unknown facts leave both larger than they may be. `beside` are all pools of the run, including
-    this one.
+    within the limits. Unknown facts leave both larger than they may be. `labels` and `taints` are those of its nodes.
+    `beside` are all pools of the run, including this one.
     """
 
     def __init__(self, resolution: Resolution, policies: Policies = DEFAULT_POLICIES) -> None:
@@ -111,10 +88,11 @@ class EmptyPool:
         self.release = resolution.version
         sizes = sizes_of(resolution.node_class, resolution.images, resolution.catalog)
         self.sizes = sizes.with_overlays(resolution.overlay_capacity, policies.overlays_in_effect is True)
-        self.template = self._template()
+        self.labels = PoolLabels(self.pool, self.release)
+        self.taints = PoolTaints(self.pool)
+        self.template = _template(resolution)
         self.requirements = self.template.copy()
         self.requirements.add(Requirement.parse(HOSTNAME, "In", ("hostname-placeholder",)))
-        self.known = well_known(self.release) | self._open_keys
         self.beside: Sequence[EmptyPool] = (self,)
 
     @property
@@ -145,81 +123,6 @@ class EmptyPool:
     def exact(self) -> bool:
         """Return whether the pool's types and their allocatable resources are fully known."""
         return self.resolution.complete and self.sizes.exact
-
-    @cached_property
-    def any_key(self) -> bool:
-        """Return whether nodes may have labels that the file does not show: a key is a placeholder, or the pool is a
-        fragment.
-        """
-        keys = (*(line.key for line in self.pool.requirements), *(label.key for label in self.pool.template_labels))
-        if self.pool.partial or UNKNOWN in keys:
-            return True
-        metadata = self.pool.node.find("spec", "template", "metadata")
-        labels = metadata.get("labels") if metadata is not None else None
-        holders = (metadata, labels, self.pool.requirements_node)
-        return any(node is not None and _holds_placeholder(node) for node in holders)
-
-    @cached_property
-    def _open_keys(self) -> frozenset[str]:
-        """Return the keys of the pool's labels and requirements whose values are not known."""
-        labels = (label.key for label in self.pool.template_labels if not isinstance(label.value, str))
-        lines = (line.key for line in self.pool.requirements if not line.known)
-        return frozenset(normalize(key) for key in (*labels, *lines) if isinstance(key, str))
-
-    def clash(self, existing: Requirements, requirements: Requirements) -> str | None:
-        """Return the first key on which the requirements are certainly incompatible with the existing ones
-        (`Compatible`).
-
-        None if they may be compatible.
-        """
-        return existing.compatible(requirements, self.known | requirements.keys() if self.any_key else self.known)
-
-    def lacks(self, key: str, requirements: Requirements) -> bool:
-        """Return whether nodes that meet the requirements certainly have no label with this key."""
-        key = normalize(key)
-        return not self.any_key and key not in requirements and key not in self.known
-
-    def _template(self) -> Requirements:
-        found = self.resolution.requirements.copy()
-        ref = self.pool.class_ref
-        own: dict[str, str] = {}
-        if self.is_of_auto_mode:
-            own[f"{AUTO_MODE_GROUP}/compute-type"] = "auto"
-        if ref is not None and isinstance(ref.name, str):
-            own[f"{AUTO_MODE_GROUP}/nodeclass" if self.is_of_auto_mode else f"{AWS_GROUP}/ec2nodeclass"] = ref.name
-        if self.release >= DAEMONS_BY_TYPE:
-            own |= {"karpenter.sh/registered": "true", "karpenter.sh/initialized": "true"}
-        found.add(*Requirements.from_labels(own))
-        return found
-
-    def in_karpenters_labels(self, pod: Pod) -> Pod:
-        """Return the pod with EKS Auto Mode's label keys replaced by Karpenter's.
-
-        Pods for other pools are unchanged.
-        """
-        if not self.is_of_auto_mode:
-            return pod
-
-        def renamed(expressions: Iterable[LabelExpression]) -> tuple[LabelExpression, ...]:
-            return tuple([e._replace(key=karpenters_key(e.key, "auto-mode")) for e in expressions])
-
-        return pod._replace(
-            selector=renamed(pod.selector),
-            terms=tuple([term._replace(expressions=renamed(term.expressions)) for term in pod.terms]),
-            preferred=tuple([term._replace(expressions=renamed(term.expressions)) for term in pod.preferred]),
-        )
-
-    @cached_property
-    def node_requirements(self) -> Requirements:
-        """Return the labels of the pool's nodes after registration and initialization, whatever the release."""
-        found = self.requirements.copy()
-        found.add(*Requirements.from_labels({"karpenter.sh/registered": "true", "karpenter.sh/initialized": "true"}))
-        return found
-
-    @cached_property
-    def taints(self) -> tuple[Taint, ...]:
-        """Return the taints of the pool whose key and effect are no placeholders."""
-        return tuple(t for t in self.pool.taints if isinstance(t.key, str) and isinstance(t.effect, str))
 
     @cached_property
     def candidates(self) -> TypeSet:
@@ -259,21 +162,6 @@ class EmptyPool:
         most = {r: amount for r, amount in self.limits.items() if r != NODES}
         return self.candidates if not most or self.pool.static else self.sizes.within(most, self.candidates)
 
-    def untolerated(self, tolerations: Sequence[Toleration], soft: bool) -> Taint | None:
-        """Return the first untolerated taint of the pool; None if there is none.
-
-        PreferNoSchedule counts if `soft` is true.
-        """
-        for taint in self.taints:
-            effect, value = str(taint.effect), taint.value if isinstance(taint.value, str) else ""
-            if effect == "PreferNoSchedule" and not soft:
-                continue
-            if taint.value is not None and not isinstance(taint.value, str):
-                continue
-            if not any(toleration.tolerates(str(taint.key), value, effect) for toleration in tolerations):
-                return taint
-        return None
-
     @cached_property
     def own_types(self) -> tuple[TypeSet, TypeSet]:
         """Return the types that meet the pool's own requirements, and the types with an offering that meets them."""
@@ -306,61 +194,17 @@ class EmptyPool:
             types &= supply.select(requirement)
         return types
 
-    def daemon_types(self, pod: Pod) -> TypeSet:
-        """Return the types on whose nodes Karpenter certainly counts a DaemonSet's pod.
 
-        `isDaemonPodCompatible` of scheduler.go drops required terms that a type does not meet, also for the types
-        that follow. The order of the types is not known, so the last term counts, or one that all types meet.
-        """
-        if self.untolerated(pod.tolerations, soft=False) is not None:
-            return NONE
-        if self._any_taint and TOLERATES_ALL not in pod.tolerations:
-            return NONE
-        found = NONE
-        for term in pod.terms or (None,):
-            expressions = (*pod.selector, *(term.expressions if term is not None else ()))
-            found = self._meeting_daemon(expressions)
-            if not self.candidates - found:
-                break
-        return found
-
-    def _meeting_daemon(self, expressions: Sequence[LabelExpression]) -> TypeSet:
-        """Return the types that certainly meet the expressions of one term of a DaemonSet's pod."""
-        if any(self._may_have(normalize(expression.key)) for expression in expressions):
-            return NONE
-        requirements = requirements_of(expressions, self.release)
-        if self.clash(self.template, requirements) is not None:
-            return NONE
-        by_type = self.release >= DAEMONS_BY_TYPE
-        return self.meeting(requirements, self.candidates) if by_type else self.candidates
-
-    def _may_have(self, key: str) -> bool:
-        """Return whether nodes may have a label with this key that the file does not show, or with an
-        unknown value.
-        """
-        return key in self._open_keys or (self.any_key and key not in well_known(self.release))
-
-    @cached_property
-    def _any_taint(self) -> bool:
-        """Return whether the pool may have taints that the file does not show."""
-        taints = self.pool.find_field("spec", "template", "spec", "taints")
-        if self.pool.partial or (taints is not None and _holds_placeholder(taints)):
-            return True
-        return any(UNKNOWN in (taint.key, taint.value, taint.effect) for taint in self.pool.taints)
-
-    def groups(self, daemons: Iterable[Daemon]) -> list[DaemonGroup]:
-        """Return the candidates, grouped by the DaemonSets that run on their nodes."""
-        parts: list[tuple[TypeSet, tuple[Daemon, ...]]] = [(self.candidates, ())]
-        for daemon in daemons:
-            types = self.daemon_types(daemon.pod)
-            split = []
-            for remaining, before in parts:
-                if remaining & types:
-                    split.append((remaining & types, (*before, daemon)))
-                if remaining - types:
-                    split.append((remaining - types, before))
-            parts = split
-        return [
-            DaemonGroup(types, add_requests(daemon.pod.requests for daemon in present), present)
-            for types, present in parts
-        ]
+def _template(resolution: Resolution) -> Requirements:
+    """Return the requirements that the scheduler compares with DaemonSets."""
+    found = resolution.requirements.copy()
+    of_auto_mode, ref = resolution.pool.provider == "auto-mode", resolution.pool.class_ref
+    own: dict[str, str] = {}
+    if of_auto_mode:
+        own[f"{AUTO_MODE_GROUP}/compute-type"] = "auto"
+    if ref is not None and isinstance(ref.name, str):
+        own[f"{AUTO_MODE_GROUP}/nodeclass" if of_auto_mode else f"{AWS_GROUP}/ec2nodeclass"] = ref.name
+    if resolution.version >= DAEMONS_BY_TYPE:
+        own |= REGISTERED
+    found.add(*Requirements.from_labels(own))
+    return found

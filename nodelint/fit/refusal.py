@@ -138,11 +138,11 @@ def label_hint(key: str, pool: EmptyPool) -> str | None:
     order is random; this returns the shortest.
     """
     end = key.rpartition("/")[2]
-    for known in (pool.known, pool.requirements.keys()):
+    for known in (pool.labels.known, pool.requirements.keys()):
         found = [
             label
             for label in known
-            if key in label or _differs_little(key, label) or (known is pool.known and label.endswith(end))
+            if key in label or _differs_little(key, label) or (known is pool.labels.known and label.endswith(end))
         ]
         if found:
             return min(found, key=lambda label: (label.rpartition("/")[2] != end, len(label), label))

@@ -78,7 +78,7 @@ class _Attempt:
         """Return whether the necessary changes are not known, or cannot be made in the pool."""
         pool, reason = self.pool, self.pool.blocker
         lines_known = all(line.requirement is not None for line in pool.resolution.lines)
-        return self._has_volumes or pool.pool.static or pool.any_key or reason is not None or not lines_known
+        return self._has_volumes or pool.pool.static or pool.labels.any_key or reason is not None or not lines_known
 
     def _meeting(self, expressions: Sequence[LabelExpression]) -> TypeSet:
         keys = self.pool.resolution.catalog.keys
@@ -160,7 +160,7 @@ class _Attempt:
     def _list_labels(self) -> Iterator[_Change]:
         """Yield the labels that the pod selects and nodes of the pool lack."""
         for expression in self.expressions:
-            if self.pool.lacks(expression.key, self.pool.requirements) and expression.operator == "In":
+            if self.pool.labels.lacks(expression.key, self.pool.requirements) and expression.operator == "In":
                 if not expression.values:
                     continue
                 label = f"{short(expression.key)}: {short(expression.values[0])}"

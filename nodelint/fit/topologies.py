@@ -38,10 +38,10 @@ def find_no_domain(
     Affinities use the `written` tolerations; spreads use the `relaxed` ones, because the hash of their group includes
     them.
     """
-    if pool.any_key or topology.key == HOSTNAME:
+    if pool.labels.any_key or topology.key == HOSTNAME:
         return None
     key = normalize(topology.key)
-    if pool.lacks(key, requirements):
+    if pool.labels.lacks(key, requirements):
         return NoDomain(True)
     if key in requirements and requirements[key].operator == "DoesNotExist":
         return NoDomain(True)
@@ -58,11 +58,11 @@ def _domains_of(pool: EmptyPool, key: str, tolerations: Sequence[Toleration] | N
     """Return the domains that a pool defines for a pod; None if instance types define them, or if they are
     not known.
     """
-    if tolerations is not None and pool.untolerated(tolerations, soft=True) is not None:
+    if tolerations is not None and pool.taints.untolerated(tolerations, soft=True) is not None:
         return ()
     if normalize(key) != key or key == NODE_POOL:
         return ()
-    if pool.any_key or key in pool.known:
+    if pool.labels.any_key or key in pool.labels.known:
         return None
     own = pool.resolution.requirements
     return sorted(own[key].values) if key in own and own[key].operator == "In" else ()

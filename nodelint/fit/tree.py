@@ -10,6 +10,7 @@ from nodelint.base.types import TYPE_CHECKING
 from nodelint.fit import admission
 from nodelint.fit.attempt import PoolVerdict, Surroundings
 from nodelint.fit.crowding import Crowding, find_beyond_limits, find_crowding
+from nodelint.fit.daemon_groups import DaemonGroup, group_by_daemons
 from nodelint.fit.daemons import Daemons
 from nodelint.fit.ignored import IgnoredPod, ignored_because, wanted_elsewhere
 from nodelint.fit.newer import find_newer
@@ -17,7 +18,7 @@ from nodelint.fit.other_capacity import NO_OTHER_CAPACITY, OtherCapacity
 from nodelint.fit.overlay_resources import BroughtResources
 from nodelint.fit.pod_terms import LabelExpression
 from nodelint.fit.pods import Pod, add_requests, pod_of, unknown_of
-from nodelint.fit.pools import DEFAULT_POLICIES, DaemonGroup, EmptyPool, Policies
+from nodelint.fit.pools import DEFAULT_POLICIES, EmptyPool, Policies
 from nodelint.fit.verdict import judge_daemon, judge_pod
 from nodelint.fit.volumes import VolumePlace, Volumes
 from nodelint.karpenter.images import unknown_fact
@@ -139,7 +140,7 @@ class Tree:
         for pool in self.pools_for(workload):
             if ignored_because(pod, pool.release, pool.policies.claims_ignored) is not None:
                 return False
-            verdict = judge_pod(pool.in_karpenters_labels(pod), pool, self.daemon_groups(pool, workload))
+            verdict = judge_pod(pool.labels.translate(pod), pool, self.daemon_groups(pool, workload))
             if verdict.fits:
                 return find_beyond_limits(workload, pod, [verdict]) is None
         return False
@@ -290,10 +291,11 @@ class Tree:
         key = id(pool), (workload.namespace, workload.name) if workload is not None and workload.is_daemon else None
         found = self._groups.get(key)
         if found is None:
-            found = self._groups[key] = pool.groups(
+            daemons = (
                 daemon._replace(pod=self._overlay_resources.without_unsure(daemon.pod, pool))
                 for daemon in self.daemons.beside(workload, pool)
             )
+            found = self._groups[key] = group_by_daemons(pool, daemons)
         return found
 
 

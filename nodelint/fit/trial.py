@@ -8,9 +8,10 @@ from types import MappingProxyType
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.fit.attempt import Surroundings
+from nodelint.fit.daemon_groups import DaemonGroup
 from nodelint.fit.pod_terms import Toleration
 from nodelint.fit.pods import Pod
-from nodelint.fit.pools import DaemonGroup, EmptyPool
+from nodelint.fit.pools import EmptyPool
 from nodelint.fit.verdict import judge_mended
 from nodelint.karpenter.resolve import resolve_as
 from nodelint.model.manifest_terms import Label, RequirementLine, Taint, Value
@@ -84,7 +85,7 @@ def tolerate(pod: Pod, taints: Iterable[Taint]) -> Pod:
 def list_untolerated(pod: Pod, pool: EmptyPool) -> list[Taint]:
     """Return the taints of a pool that a pod does not tolerate."""
     found: list[Taint] = []
-    while (taint := pool.untolerated(tolerate(pod, found).tolerations, soft=False)) is not None:
+    while (taint := pool.taints.untolerated(tolerate(pod, found).tolerations, soft=False)) is not None:
         found.append(taint)
     return found
 

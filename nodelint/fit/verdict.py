@@ -13,10 +13,11 @@ from collections.abc import Iterator, Sequence
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.type_set import NONE, TypeSet
 from nodelint.fit.attempt import Attempt, PodState, PoolVerdict, find_blocking_daemons
+from nodelint.fit.daemon_groups import DaemonGroup
 from nodelint.fit.ignored import IgnoredPod, requirements_of
 from nodelint.fit.pod_terms import SPREAD, LabelExpression, Term, Toleration
 from nodelint.fit.pods import Pod, add_requests
-from nodelint.fit.pools import DaemonGroup, EmptyPool
+from nodelint.fit.pools import REGISTERED, EmptyPool
 from nodelint.fit.refusal import (
     FILTERED_OUT,
     PoolRefusal,
@@ -26,6 +27,7 @@ from nodelint.fit.refusal import (
     taint_refusal,
 )
 from nodelint.fit.volumes import VolumePlace
+from nodelint.model.requirement import Requirements
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,7 +58,7 @@ def relaxations(pod: Pod, pool: EmptyPool, ignored: bool) -> Iterator[PodState]:
         yield PodState(terms[-1], preferred, pod.tolerations, (*hard, *spread))
     if spread:
         yield PodState(terms[-1], None, pod.tolerations, hard)
-    if any(taint.effect == "PreferNoSchedule" for taint in pool.taints):
+    if any(taint.effect == "PreferNoSchedule" for taint in pool.taints.known):
         yield PodState(terms[-1], None, (*pod.tolerations, _TOLERATES_SOFT), hard)
 
 
@@ -166,7 +168,7 @@ def judge_daemon(pod: Pod, pool: EmptyPool, others: Sequence[DaemonGroup]) -> Po
     limited = limits_refusal(pool)
     if limited is not None:
         return PoolVerdict(pool, NONE, limited)
-    taint = pool.untolerated(pod.tolerations, soft=False)
+    taint = pool.taints.untolerated(pod.tolerations, soft=False)
     if taint is not None:
         return PoolVerdict(pool, NONE, taint_refusal(taint, pod))
     types, refusal = _daemon_types(pod, pool)
@@ -194,10 +196,12 @@ def judge_daemon(pod: Pod, pool: EmptyPool, others: Sequence[DaemonGroup]) -> Po
 def _daemon_types(pod: Pod, pool: EmptyPool) -> tuple[TypeSet, PoolRefusal | None]:
     """Return the types within the limits that meet a required term, and why the last failing term meets none."""
     found, refusal = NONE, None
+    labels = pool.requirements.copy()  # after registration and initialization, whatever the release
+    labels.add(*Requirements.from_labels(REGISTERED))
     for term in pod.terms or (None,):
         expressions = (*pod.selector, *(term.expressions if term is not None else ()))
         requirements = requirements_of(expressions, pool.release)
-        clash = pool.clash(pool.node_requirements, requirements)
+        clash = pool.labels.clash(labels, requirements)
         if clash is not None:
             refusal = clash_refusal(clash, requirements, pool, expressions)
             continue

@@ -97,8 +97,8 @@ def _respelt(expression: LabelExpression, pool: EmptyPool) -> Iterator[WayOut]:
         text = f"did you mean `{NODE_POOL}`? Nodes of NodePools have no `{_ONCE_OF_POOLS}`"
         yield WayOut(text, expression.node, pool, key=NODE_POOL)
         return
-    if key not in pool.requirements and key not in pool.known:
-        keys = Words([*(requirement.key for requirement in pool.requirements), *pool.known])
+    if key not in pool.requirements and key not in pool.labels.known:
+        keys = Words([*(requirement.key for requirement in pool.requirements), *pool.labels.known])
         near = next(iter(keys.same(expression.key)), None) or keys.nearest(expression.key, abbreviated=False)
         if near is not None and near != expression.key:
             text = f"did you mean `{near}`? No pool has the label `{short(expression.key)}`"

@@ -9,6 +9,7 @@ from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2 import overhead
 from nodelint.ec2.type_set import TypeSet, union
 from nodelint.fit.attempt import PoolVerdict, Surroundings
+from nodelint.fit.daemon_groups import group_by_daemons
 from nodelint.fit.ignored import requirements_of
 from nodelint.fit.lacking import Explanation
 from nodelint.fit.pod_terms import LabelExpression
@@ -64,7 +65,7 @@ class WayOut(NamedTuple):
 
 def surroundings_of(verdict: PoolVerdict) -> Surroundings:
     """Return the DaemonSets and volumes of a verdict; without DaemonSets and volumes if the verdict has none."""
-    return verdict.surroundings or Surroundings(tuple(verdict.pool.groups(())))
+    return verdict.surroundings or Surroundings(tuple(group_by_daemons(verdict.pool, ())))
 
 
 def widening(pod: Pod, verdict: PoolVerdict) -> Iterator[WayOut]:
@@ -100,7 +101,7 @@ def widening(pod: Pod, verdict: PoolVerdict) -> Iterator[WayOut]:
 
 def _add_label(pod: Pod, pool: EmptyPool, surroundings: Surroundings) -> Iterator[WayOut]:
     """Yield a suggestion to add the only label that the pool's nodes lack, if the pool would then accept the pod."""
-    lacking = [e for e in pod.selector if pool.lacks(e.key, pool.requirements)]
+    lacking = [e for e in pod.selector if pool.labels.lacks(e.key, pool.requirements)]
     domains = [e.key.partition("/")[0] for e in lacking if "/" in e.key]
     if any(f".{domain}".endswith((*_RESERVED,)) for domain in domains):
         return
@@ -241,7 +242,7 @@ def _types_without(line: LineEffect, requests: Resources, pool: EmptyPool, wante
     if line.requirement is None or len(same) != 1 or (key not in pool.resolution.catalog.keys and key != ZONE):
         return nothing
     rest = Requirements(requirement for requirement in pool.requirements if requirement.key != key)
-    if pool.clash(rest, wanted) is not None:
+    if pool.labels.clash(rest, wanted) is not None:
         return nothing
     rest.add(*wanted)
     types = pool.meeting(rest, pool.resolution.catalog.all_types)

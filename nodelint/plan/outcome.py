@@ -264,6 +264,11 @@ class ClassPlan(NamedTuple):
         assert isinstance(found, EC2NodeClass)
         return found
 
+    @property
+    def name(self) -> str:
+        """Return the name of the class. A name with a placeholder is returned as it is written."""
+        return self.node_class.name if isinstance(self.node_class.name, str) else self.node_class.name_node.unquoted
+
 
 class Absorbed(NamedTuple):
     """A class that changes together with an upgrade to a Karpenter release that hashes classes differently.

@@ -191,30 +191,22 @@ def _bill_json(bill: Bill) -> dict[str, Any]:
 
 def cost_markdown(cost: FleetCost) -> str:
     """Return the cost as a Markdown table of nodes and a table of workloads."""
-    lines = ["#### Cost", "", _cell(headline(cost)), ""]
+    from nodelint.report.markdown import inline, table_head, table_row
+
+    lines = ["#### Cost", "", inline(printable(headline(cost))), ""]
     if cost.most is not None and cost.most.nodes:
-        lines += ["| nodes | type | pool | each an hour |", "| ---: | --- | --- | ---: |"]
-        lines += [_row(_node_cells(node)) for node in cost.most.nodes]
-        lines += ["", "| workload | pods | a month |", "| --- | ---: | ---: |"]
+        rows = "".join(table_row(*map(inline, map(printable, _node_cells(node)))) for node in cost.most.nodes)
+        lines += [table_head("nodes:", "type", "pool", "each an hour:") + rows]
         shares = workload_shares(cost)
-        lines += [_row((f"`{label}`", pods, share)) for label, pods, share, _ in shares[:50]]
-        lines += [f"and {counted(len(shares) - 50, 'more workload')}"] if len(shares) > 50 else []
-        lines.append("")
-    lines += [f"- Not counted: {_cell(short(reason, 300))}" for reason in cost.not_counted]
-    lines += [f"- {_cell(prices_text(cost))}", *(f"- {_cell(note)}" for note in cost.notes)]
-    return "\n".join(lines)
+        rows = "".join(
+            table_row(inline(printable(f"`{label}`")), pods, inline(share)) for label, pods, share, _ in shares[:50]
+        )
+        rows += f"and {counted(len(shares) - 50, 'more workload')}\n" if len(shares) > 50 else ""
+        lines += [table_head("workload", "pods:", "a month:") + rows]
+    notes = [f"Not counted: {short(reason, 300)}" for reason in cost.not_counted]
+    return "\n".join([*lines, *(f"- {inline(printable(note))}" for note in (*notes, prices_text(cost), *cost.notes))])
 
 
 def _node_cells(node: NodeCost) -> Sequence[str]:
     price = "not known" if node.price is None else dollars(node.price)
     return f"{node.number:,}", f"`{node.type or 'not known'}`", f"`{node.pool.name}`", price
-
-
-def _row(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(_cell(cell).replace("|", "\\|") for cell in cells) + " |"
-
-
-def _cell(text: str) -> str:
-    from nodelint.report.markdown import inline
-
-    return inline(printable(text))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.messages import counted
+from nodelint.report.locations import place_line
 from nodelint.rule.suppressions import suppressions
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def _list_comments(sources: Sequence[Source], report: Report) -> Iterator[str]:
     """Yield each comment, and the findings that it suppresses."""
     comments = [comment.span for source in sources for comment in suppressions(source) if comment.foreign is None]
     for span in comments[:_MOST]:
-        yield f"Comment: {_say_place(span)}: {span.source.text[span.start : span.end]}"
+        yield f"Comment: {place_line(span)}: {span.source.text[span.start : span.end]}"
         hidden = [result for result, comment in report.suppressed if comment is not None and _is_same(comment, span)]
         yield from (f"Suppressed by it: {_say_finding(result)}" for result in hidden)
     yield from _say_more(len(comments))
@@ -109,11 +110,7 @@ def _is_same(first: Span, second: Span) -> bool:
 
 
 def _say_finding(result: Result) -> str:
-    return f"{_say_place(result.span)}: {result.severity} `{result.rule.name}`: {result.message}"
-
-
-def _say_place(span: Span) -> str:
-    return f"{span.source.path}:{span.source.position(span.start).line}"
+    return f"{place_line(result.span)}: {result.severity} `{result.rule.name}`: {result.message}"
 
 
 def _say_more(count: int) -> Iterator[str]:

@@ -19,19 +19,8 @@ from nodelint.model.keys import ARCH
 from nodelint.model.messages import counted, list_first, short
 from nodelint.model.providers import providers_key
 from nodelint.model.releases import fixed_for, judged_as
-from nodelint.report.explain_facts import (
-    age,
-    described,
-    passed_over,
-    why_passed,
-    zones,
-)
-from nodelint.report.explain_types import (
-    min_value_lines,
-    overlay_lines,
-    rare_types,
-    type_table,
-)
+from nodelint.report.explain_facts import age, described, passed_over, why_passed, zones
+from nodelint.report.explain_types import min_value_lines, overlay_lines, rare_types, type_table
 from nodelint.report.layout import aside, families, type_count
 from nodelint.report.locations import object_place, place_line
 from nodelint.report.style import WIDTH, Style, plain, wrap

@@ -310,9 +310,9 @@ def _say_daemons(refusal: PoolRefusal) -> str:
 
 def fit_markdown(fits: Sequence[WorkloadFit]) -> str:
     """Return a Markdown table with a row for each workload; workloads that no pool accepts come first."""
-    from nodelint.report.markdown import inline
+    from nodelint.report.markdown import inline, table_head, table_row
 
-    rows = ["| | workload | pool | where |", "| --- | --- | --- | --- |"]
+    rows = table_head("", "workload", "pool", "where")
     for fit in sorted(fits, key=lambda fit: (fit.possible, not fit.decided)):
         sign = "🟢" if fit.possible and fit.decided else "🟡" if fit.possible or not fit.decided else "🔴"
         what = _headline(fit, _names_of_several(fit))
@@ -320,8 +320,8 @@ def fit_markdown(fits: Sequence[WorkloadFit]) -> str:
             why = dict.fromkeys(_say_why(verdict) for verdict in fit.verdicts if verdict.refusal is not None)
             what = "; ".join([what, *(short(reason, 240) for reason in why)])
         cells = (sign, f"`{_label(fit)}`", what, f"`{object_place(fit.workload)}`")
-        rows.append("| " + " | ".join(inline(printable(cell)).replace("|", "\\|") for cell in cells) + " |")
-    return "\n".join([f"### nodelint fit: {summary(fits)}", "", *rows])
+        rows += table_row(*(inline(printable(cell)) for cell in cells))
+    return f"### nodelint fit: {summary(fits)}\n\n{rows.rstrip()}"
 
 
 def _say_why(verdict: PoolVerdict) -> str:

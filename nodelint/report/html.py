@@ -23,7 +23,7 @@ from nodelint.model.messages import counted, list_first
 from nodelint.report.decisions import list_decisions
 from nodelint.report.fix_preview import fix_lines
 from nodelint.report.grouping import entries
-from nodelint.report.plan_page import escaped, html_page, inline_code
+from nodelint.report.html_parts import bullets, escaped, html_page, inline_code, section
 from nodelint.report.run_info import headline, shown_path
 from nodelint.report.snippet import Underline, excerpt
 from nodelint.report.style import PAGE, rule_page
@@ -112,7 +112,7 @@ def _objects(report: Report, run: Run) -> str:
         if len(report.objects) > 10
         else ""
     )
-    return f"<section><h2>Objects</h2>{search}<div class=scroll><table><tr>{head}</tr>{rows}</table></div></section>"
+    return section("Objects", f"{search}<div class=scroll><table><tr>{head}</tr>{rows}</table></div>")
 
 
 def _list_rendered_names(report: Report) -> dict[tuple[str, int], list[str]]:
@@ -254,8 +254,7 @@ def _places(group: FindingGroup, run: Run) -> str:
 def _decisions(report: Report, run: Run) -> str:
     """Return a section with the decisions not to report findings: comments, the configuration, a baseline."""
     rows = list_decisions(run.decisions, report) if run.decisions else ()
-    items = "".join(f"<li>{inline_code(printable(row))}</li>" for row in rows)
-    return f"<section><h2 class=folder>Decided, and not reported</h2><ul>{items}</ul></section>" if items else ""
+    return section("Decided, and not reported", bullets(inline_code(printable(row)) for row in rows), "folder")
 
 
 # -- what was not judged
@@ -268,10 +267,7 @@ def _unjudged(report: Report, run: Run) -> str:
     rows += _summary(report, run)
     if run.facts:
         rows.append(f"Instance types: {run.facts.types:,}, from {run.facts.origin}, {run.facts.date}.")
-    if not rows:
-        return ""
-    items = "".join(f"<li>{inline_code(row)}</li>" for row in rows)
-    return f"<section><h2 class=folder>Not judged, and basis of the check</h2><ul>{items}</ul></section>"
+    return section("Not judged, and basis of the check", bullets(map(inline_code, rows)), "folder")
 
 
 def _summary(report: Report, run: Run) -> Iterator[str]:

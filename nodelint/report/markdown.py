@@ -24,6 +24,7 @@ from nodelint.report.summary import utc
 MOST = 65_536
 """The most characters of a comment that GitHub accepts."""
 
+_BAR = "\\|"
 # Shares of it; what says how much was left out has to fit too.
 _FOR_ROWS = MOST * 6 // 10
 _FOR_NOTES = MOST // 10
@@ -64,7 +65,7 @@ def _table(rows: Sequence[tuple[FindingGroup, str]]) -> str:
     shown = "".join(text for number, (_, text) in enumerate(rows) if number in shown_rows)
     left = sum(len(group.results) for number, (group, _) in enumerate(rows) if number not in shown_rows)
     more = f"\n… and {counted(left, 'more finding')}: `nodelint check` lists all.\n" if left else ""
-    return f"| severity | place | rule | message |\n| --- | --- | --- | --- |\n{shown}{more}"
+    return f"{table_head('severity', 'place', 'rule', 'message')}{shown}{more}"
 
 
 def _row(group: FindingGroup, run: Run) -> str:
@@ -76,9 +77,7 @@ def _row(group: FindingGroup, run: Run) -> str:
         messages += f" ({group.extent})"
     for advice in result.finding.whole_advice:
         messages += f"<br>{inline(printable(advice))}"
-    # A bar parts cells even within code.
-    cells = [cell.replace("|", "\\|") for cell in (result.severity, _places(group, run), rule, messages)]
-    return f"| {' | '.join(cells)} |\n"
+    return table_row(result.severity, _places(group, run), rule, messages)
 
 
 def _places(group: FindingGroup, run: Run) -> str:
@@ -210,6 +209,17 @@ def inline(text: str) -> str:
     return "".join(
         code(part) if n % 2 else " " if n in within and not part else _escaped(part) for n, part in enumerate(parts)
     )
+
+
+def table_head(*heads: str) -> str:
+    """Return the first two lines of a table. A head that ends with `:` aligns its column to the right."""
+    titles = "|".join(f" {head.removesuffix(':')} " if head else " " for head in heads)
+    return f"|{titles}|\n{table_row(*('---:' if head.endswith(':') else '---' for head in heads))}"
+
+
+def table_row(*cells: str) -> str:
+    """Return a line of a table. Cells are Markdown; a bar in them is escaped, also within code."""
+    return f"| {' | '.join(cell.replace('|', _BAR) for cell in cells)} |\n"
 
 
 def code(text: str) -> str:

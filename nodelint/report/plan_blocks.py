@@ -1,4 +1,4 @@
-"""Parts that all formats of a plan share: the headline, blocks of pools with the same cause, sentences and places."""
+"""The blocks of a plan that all formats print: pools with the same cause, classes, tables, and the headline."""
 
 from __future__ import annotations
 
@@ -13,6 +13,15 @@ from nodelint.plan import PoolPlan
 from nodelint.plan.disruption_rate import words
 from nodelint.plan.nodes import counts
 from nodelint.report.all_clear import say_all_clear
+from nodelint.report.plan_words import (
+    class_headline,
+    headline,
+    headline_rows,
+    notes_of,
+    place_of,
+    pool_place,
+    tone_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,27 +30,78 @@ if TYPE_CHECKING:
     from nodelint.model.gap import Gap
     from nodelint.plan import ClassPlan, Plan
     from nodelint.plan.coverage import Covered
+    from nodelint.plan.effects import Effect
     from nodelint.plan.outcome import Findings
     from nodelint.plan.reasons import Reason
-    from nodelint.plan.workloads import WorkloadChange
     from nodelint.text import Node
 
-SIGNS = {"added": "+", "removed": "-", "changed": "~", "unchanged": " "}
+    Cell = str | Node | Span
+    """A cell of a table: text, code, or the place that it shows."""
+
+_SIGNS = {"added": "+", "removed": "-", "changed": "~", "unchanged": " "}
 
 
-class PoolBlock(NamedTuple):
-    """NodePools with the same causes at the same places, which a report shows as one block."""
+class CodeText(str):
+    """Text of a file, which Markdown and HTML show as code."""
 
-    pools: tuple[PoolPlan, ...]
+    __slots__ = ()
+
+
+class PlanBlock(NamedTuple):
+    """A class, or NodePools with the same causes at the same places, which every format shows as one block.
+
+    `plan` is the class or the first pool, and stands for all; `pools` are empty for a class.
+    """
+
+    plan: PoolPlan | ClassPlan
+    pools: tuple[PoolPlan, ...] = ()
 
     @property
-    def first(self) -> PoolPlan:
-        return self.pools[0]
+    def names(self) -> list[str]:
+        return [plan.name for plan in self.pools or (self.plan,)]
 
     @property
-    def names(self) -> str:
-        """Return the names of the block's pools."""
-        return ", ".join(printable(pool.name) for pool in self.pools)
+    def kind(self) -> str:
+        return "NodePool" if self.pools else "EC2NodeClass"
+
+    @property
+    def sign(self) -> str:
+        return _SIGNS[self.plan.pair.change]
+
+    @property
+    def tone(self) -> Covered:
+        """Return the verdict that decides the colour."""
+        return tone_of(self.plan) if isinstance(self.plan, PoolPlan) else self.plan.verdict.replaced
+
+    @property
+    def rows(self) -> list[str]:
+        """Return the verdict in sentences."""
+        return headline_rows(self.plan) if isinstance(self.plan, PoolPlan) else [class_headline(self.plan)]
+
+    @property
+    def places(self) -> list[str]:
+        """Return the place of each object, with its values files."""
+        return [*map(pool_place, self.pools)] or [place_of(self.plan.at)]
+
+    @property
+    def label(self) -> str:
+        """Return the values files of the only pool; empty if there are none, or several pools."""
+        return label_of(self.pools[0].pool.source) if len(self.pools) == 1 else ""
+
+    @property
+    def effects(self) -> tuple[Effect, ...]:
+        return self.plan.effects if isinstance(self.plan, PoolPlan) else ()
+
+    @property
+    def pace(self) -> list[str]:
+        """Return how fast budgets let nodes go, in sentences."""
+        pace = self.plan.pace if isinstance(self.plan, PoolPlan) else None
+        return words(pace, self.node_count) if pace is not None else []
+
+    @property
+    def node_count(self) -> int | None:
+        """Return the number of the cluster's nodes; None if it is not known."""
+        return len(self.plan.nodes) if isinstance(self.plan, PoolPlan) and self.plan.nodes else None
 
 
 def concerns(pool: PoolPlan) -> bool:
@@ -64,13 +124,18 @@ def nothing_changed(plan: Plan, findings: Findings) -> bool:
     return not (findings.new or findings.gone or any(place.decides for place in plan.uncompared))
 
 
-def blocks(plan: Plan) -> list[PoolBlock]:
+def class_blocks(plan: Plan) -> list[PlanBlock]:
+    """Return a block for each class that only pools elsewhere use."""
+    return [PlanBlock(class_plan) for class_plan in plan.class_plans]
+
+
+def pool_blocks(plan: Plan) -> list[PlanBlock]:
     """Return the pools to report in blocks, the most severe first."""
     found: dict[tuple[object, ...], list[PoolPlan]] = {}
     for pool in plan.pools:
         if concerns(pool):
             found.setdefault(_cause(pool), []).append(pool)
-    return [PoolBlock(tuple(pools)) for pools in found.values()]
+    return [PlanBlock(pools[0], tuple(pools)) for pools in found.values()]
 
 
 def _cause(pool: PoolPlan) -> tuple[object, ...]:
@@ -84,8 +149,7 @@ def _cause(pool: PoolPlan) -> tuple[object, ...]:
             tuple((effect.field, place_of(effect.at)) for effect in pool.effects),
             tuple(notes_of(pool)),
         )
-    pace = tuple(words(pool.pace, _nodes(pool))) if pool.pace is not None else ()
-    return pool.change, headline(pool), pool.rank, own, pace
+    return pool.change, headline(pool), pool.rank, own, tuple(PlanBlock(pool).pace)
 
 
 def _of_reason(reason: Reason) -> tuple[object, ...]:
@@ -97,163 +161,13 @@ def _of_reason(reason: Reason) -> tuple[object, ...]:
     return (*what, str(reason.change)) if reason.of_cluster else (*what, place_of(reason.at), reason.field)
 
 
-def places_of(block: PoolBlock, number: int) -> str:
+def places_of(block: PlanBlock, number: int) -> str:
     """Return the place of a reason, or several places if a change of the cluster is the cause."""
-    first = block.first.verdict.reasons[number]
-    if not first.of_cluster:
+    first = block.plan.verdict.reasons[number]
+    if not first.of_cluster or not block.pools:
         return place_of(first.at)
     found = list(dict.fromkeys(place_of(pool.verdict.reasons[number].at) for pool in block.pools))
     return found[0] + (f" and {counted(len(found) - 1, 'more place')}" if len(found) > 1 else "")
-
-
-def _nodes(pool: PoolPlan) -> int | None:
-    return len(pool.nodes) if pool.nodes else None
-
-
-def headline(pool: PoolPlan) -> str:
-    """Return the verdict on a pool in one or two sentences."""
-    return "; ".join(headline_rows(pool))
-
-
-def headline_rows(pool: PoolPlan) -> list[str]:
-    """Return the verdict on a pool: why launches stop, then what happens to the nodes."""
-    if pool.deleted:
-        return ["deleted: all its nodes go at once, and budgets do not apply"]
-    if pool.change == "added":
-        if pool.refused:
-            return ["refused: nothing is created"]
-        stop = pool.stopped
-        if pool.lacking_class is not None:
-            name = printable(pool.lacking_class)
-            return [f"new: it launches nodes only if the cluster has EC2NodeClass `{name}`, which no file defines"]
-        return ["new: it has no nodes yet" if stop is None else f"new, but can launch nothing: {stop.reason}"]
-    if pool.change == "removed":
-        return ["removed: no node of it runs"]
-    parts = []
-    if pool.launches_nothing and pool.stopped is not None:
-        parts.append(f"can no longer launch nodes: {pool.stopped.reason}; running nodes stay")
-    if pool.deleted_nodes:
-        are = "is" if pool.deleted_nodes == 1 else "are"
-        parts.append(f"{counted(pool.deleted_nodes, 'node')} {are} deleted at once, and budgets do not apply")
-    drift = _drift_in_words(pool)
-    if drift is not None:
-        parts.append(drift)
-    if pool.refused:
-        parts.append("an update is refused" if parts else "the update is refused: nothing changes")
-    elif pool.never_stored is not None:
-        parts.append("no node of it runs, so none is replaced")
-        parts += [] if pool.stopped is None else [f"it still can launch nothing: {pool.stopped.reason}"]
-    elif not parts:
-        acts = any(not effect.same for effect in pool.effects)
-        at_once = "; the change takes effect at once" if acts else ""
-        parts += _without_nodes(pool) or [f"no node drifts{at_once}"]
-    return parts
-
-
-def _without_nodes(pool: PoolPlan) -> list[str]:
-    """Return why a change concerns no node; empty if there may be nodes."""
-    if not pool.verdict.reasons or pool.stopped_before is None:
-        return []
-    now = " and can" if pool.stopped is not None else ""
-    rows = [f"it has no nodes: it could{now} launch none ({pool.stopped_before.reason})"]
-    node_class = pool.before.node_class if pool.before is not None else None
-    if node_class is not None and any(map(_is_of_class, pool.verdict.reasons)):
-        rows.append(f"the change of EC2NodeClass `{printable(str(node_class.name))}` concerns no node")
-    return rows
-
-
-def _is_of_class(reason: Reason) -> bool:
-    return reason.reason not in ("NodePoolDrifted", "RequirementsDrifted")
-
-
-def _drift_in_words(pool: PoolPlan) -> str | None:
-    """Return how many nodes drift and whether they are replaced; None if none drifts."""
-    reasons = ", ".join(dict.fromkeys(reason.reason for reason in pool.verdict.reasons))
-    if pool.replaced == "none":
-        return None
-    if pool.replaced == "unknown":
-        if pool.stopped is not None:
-            return f"whether nodes drift is not known{f' ({reasons})' if reasons else ''}"
-        return f"nodes may be replaced; the files do not show it{f': {reasons}' if reasons else ''}"
-    if pool.stopped is not None:
-        end = "only empty nodes, and nodes whose pods fit elsewhere, go"
-        why = "" if pool.launches_nothing else f" ({pool.stopped.reason})"
-        return f"{pool.replaced} nodes drift ({reasons}), and {pool.hold_reason}{why}: {end}"
-    if pool.hold_reason is not None:
-        return f"{pool.replaced} nodes drift ({reasons}), but none is replaced: {pool.hold_reason}"
-    if pool.needs_class is not None:
-        only = f"only if the cluster has EC2NodeClass `{printable(pool.needs_class)}`, which no file defines"
-        return f"{pool.replaced} nodes drift ({reasons}), and are replaced {only}"
-    return f"{pool.replaced} nodes are replaced: {reasons}"
-
-
-def class_headline(plan: ClassPlan) -> str:
-    """Return what a change of a class does to the nodes of NodePools elsewhere."""
-    if plan.pair.change == "removed" and plan.never_stored is not None:
-        return "removed: no pool could launch nodes with it"
-    if plan.pair.change == "removed":
-        return "deleted: pools that use it can no longer launch nodes, and it stays until their nodes are gone"
-    if plan.refused:
-        return "the update is refused: nothing changes"
-    reasons = ", ".join(dict.fromkeys(reason.reason for reason in plan.verdict.reasons))
-    what = {"all": "all their nodes are replaced", "some": "some of their nodes are replaced"}
-    words = what.get(plan.verdict.replaced, "their nodes may be replaced; the files do not show it")
-    return f"no pool of these files uses it; for pools that do: {words}{f': {reasons}' if reasons else ''}"
-
-
-def notes_of(plan: PoolPlan | ClassPlan) -> list[str]:
-    """Return the notes below the causes: why the verdict is not known, and what the cluster cannot store."""
-    gap = None
-    if isinstance(plan, PoolPlan) and plan.uncompared is not None:
-        gap = f"{plan.why_uncompared} ({place_of(plan.uncompared.at)})"
-    return [note for note in (plan.verdict.unknown, gap, plan.never_stored, plan.held_back) if note]
-
-
-def tone_of(pool: PoolPlan) -> Covered:
-    """Return the verdict that decides the colour of a pool.
-
-    A refusal, or a change that may remove nodes, is not green.
-    """
-    moves = pool.grade == "none" and (bool(pool.refused) or any(effect.removes for effect in pool.effects))
-    return "unknown" if moves or (pool.change == "added" and pool.stopped is not None) else pool.grade
-
-
-def nodes_in_words(pool: PoolPlan) -> str:
-    """Return how many of the cluster's nodes are replaced, and how many had drifted before."""
-    found = counts(pool.nodes or ())
-    text = f"{found['replaced']} of {counted(found['total'], 'node')}"
-    if found["unknown"]:
-        text += f", and {found['unknown']} of which only your AWS account knows"
-    if found["drifted"]:
-        text += f"; {found['drifted']} had drifted before"
-    return text
-
-
-def moves_images(pool: PoolPlan) -> bool:
-    """Return whether changed images need a line, because no cause of the plan mentions them."""
-    return pool.stopped is None and all(reason.reason != "AMIDrift" for reason in pool.verdict.reasons)
-
-
-def place_of(at: Node | Span) -> str:
-    """Return path and line of a place."""
-    span = span_of(at)
-    return f"{printable(span.source.path)}:{span.source.position(span.start).line}"
-
-
-def share_of(reason: Reason) -> str:
-    """Return how many nodes a reason concerns, unless it is all, and whether Karpenter records it."""
-    parts = {"some": ["some nodes"], "none": ["no nodes"]}.get(reason.covered, [])
-    if reason.covered == "unknown":
-        unknown = "a value is not known here" if reason.of_files else "only your AWS account knows"
-        parts.append("may never reach them" if reason.reason == "NodeClassDrift" else unknown)
-    parts += [] if reason.recorded else ["also a cause; Karpenter records only the first cause"]
-    return ", ".join(parts)
-
-
-def pool_place(pool: PoolPlan) -> str:
-    """Return the place of a pool, and its values files."""
-    label = label_of(pool.pool.source)
-    return place_of(pool.at) + (f" with {printable(label)}" if label else "")
 
 
 class _Total(NamedTuple):
@@ -403,8 +317,14 @@ def releases_of(plan: Plan) -> str:
     return f"Karpenter {' and '.join(map(str, releases))}{own}"
 
 
-def workload_headline(change: WorkloadChange) -> str:
-    """Return what happens to a workload's pods."""
-    if change.stranded:
-        return "no NodePool accepts its pods any more: when their nodes are gone, the pods stay Pending"
-    return f"fewer NodePools accept its pods; still: {', '.join(change.left_names) or 'a node group may accept them'}"
+def finding_rows(findings: Findings, most: int | None = None) -> Iterator[tuple[Cell, ...]]:
+    """Yield the cells of a table of findings: new or gone, severity, place, rule, message; `most` of each."""
+    for what, results in (("new", findings.new), ("gone", findings.gone)):
+        for result in results[:most]:
+            yield what, result.severity, result.finding.at, CodeText(result.rule.name), result.finding.message
+
+
+def gap_rows(plan: Plan) -> list[tuple[Cell, ...]]:
+    """Return the cells of a table of what was not compared: changed or not, subject, reason, place."""
+    ordered = sorted(other_places(plan), key=lambda place: not place.decides)
+    return [("changed" if gap.decides else "", CodeText(gap.subject), gap.reason, gap.at) for gap in ordered]

@@ -10,7 +10,8 @@ from nodelint.plan.disruption_rate import words
 from nodelint.plan.nodes import counts
 from nodelint.plan.outcome import ClassPlan, Findings
 from nodelint.plan.reasons import Verdict
-from nodelint.report.plan_blocks import headline, headline_of_plan
+from nodelint.report.plan_blocks import headline_of_plan
+from nodelint.report.plan_words import headline
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -183,9 +184,8 @@ _TIME = "%Y-%m-%dT%H:%M:%SZ"
 
 
 def _class(plan: ClassPlan) -> dict[str, Any]:
-    name = plan.node_class.name
     return {
-        "name": name if isinstance(name, str) else plan.node_class.name_node.unquoted,
+        "name": plan.name,
         **_place(plan.at),
         "change": plan.pair.change,
         "replaced": plan.verdict.replaced,

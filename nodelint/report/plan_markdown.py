@@ -12,40 +12,21 @@ from nodelint.base.printable import printable, screened, writable
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.finding import label_of, span_of
 from nodelint.model.messages import counted, list_first
-from nodelint.plan.disruption_rate import words
-from nodelint.plan.outcome import Findings
 from nodelint.plan.roll import describe_roll
-from nodelint.report.markdown import MOST, inline
-from nodelint.report.plan_blocks import (
-    SIGNS,
-    blocks,
-    class_headline,
-    headline_of_plan,
-    headline_rows,
-    moves_images,
-    moves_in_words,
-    nodes_in_words,
-    notes_of,
-    nothing_changed,
-    other_places,
-    place_of,
-    releases_of,
-    share_of,
-    tone_of,
-    workload_headline,
-)
-from nodelint.report.plan_text import by_family, price
+from nodelint.report import plan_blocks, plan_words
+from nodelint.report.markdown import MOST, inline, table_head, table_row
+from nodelint.report.plan_blocks import CodeText
+from nodelint.report.plan_words import place_of, price
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from nodelint.model.finding import Span
-    from nodelint.plan import ClassPlan, Plan, PoolPlan
+    from nodelint.plan import Plan, PoolPlan
+    from nodelint.plan.outcome import Findings
     from nodelint.plan.reasons import Reason
     from nodelint.plan.values import ValueChange
-    from nodelint.report.plan_blocks import (
-        PoolBlock,
-    )
+    from nodelint.report.plan_blocks import Cell, PlanBlock
     from nodelint.text import Node
 
 MARK = "<!-- nodelint plan -->"
@@ -78,25 +59,30 @@ class _Comment:
         self.links = links
 
     def parts(self, plan: Plan, findings: Findings) -> Iterator[str]:
-        pool_blocks = blocks(plan)
-        quiet = f"{NOTHING}\n" if nothing_changed(plan, findings) else ""
-        yield f"{MARK}\n{quiet}### nodelint plan: {inline(printable(headline_of_plan(plan)))}\n"
-        for line in moves_in_words(plan):
+        pool_blocks = plan_blocks.pool_blocks(plan)
+        quiet = f"{NOTHING}\n" if plan_blocks.nothing_changed(plan, findings) else ""
+        yield f"{MARK}\n{quiet}### nodelint plan: {inline(printable(plan_blocks.headline_of_plan(plan)))}\n"
+        for line in plan_blocks.moves_in_words(plan):
             yield f"{inline(line)}\n"
         table, shown = _fitting(pool_blocks, self._row, _FOR_TABLE)
         details, _ = _fitting(pool_blocks[:shown], self._details, _FOR_DETAILS)
-        rows = "".join(map(self._class_row, plan.class_plans[:20]))
+        rows = "".join(map(self._row, plan_blocks.class_blocks(plan)[:20]))
         if pool_blocks or rows:
             more = f"\n… and {counted(len(pool_blocks) - shown, 'more cause')}.\n" if shown < len(pool_blocks) else ""
             if (left := len(plan.class_plans) - 20) > 0:
                 more += f"\n… and {left:,} more of EC2NodeClass.\n"
-            yield f"| | object | what happens | where |\n| --- | --- | --- | --- |\n{table}{rows}{more}"
+            yield table_head("", "object", "what happens", "where") + table + rows + more
             yield details
         yield self._workloads(plan)
         yield self._cost(plan)
-        yield self._uncompared(plan)
-        yield self._findings(findings) if findings.new or findings.gone else ""
-        yield f"_{inline(releases_of(plan))}_\n"
+        gaps = plan_blocks.gap_rows(plan)
+        title = f"Not compared: {counted(len(gaps), 'place')}"
+        yield self._folded(title, ("", "what", "why", "where"), gaps[:20], len(gaps), "")
+        title = f"Findings: {len(findings.new):,} new, {len(findings.gone):,} gone"
+        heads = ("", "severity", "place", "rule", "message")
+        found = list(plan_blocks.finding_rows(findings, 50))
+        yield self._folded(title, heads, found, len(findings.new) + len(findings.gone), "finding")
+        yield f"_{inline(plan_blocks.releases_of(plan))}_\n"
 
     def _place(self, at: Node | Span) -> str:
         text = _code(place_of(at))
@@ -106,113 +92,85 @@ class _Comment:
         path = quote(span.source.path.removeprefix("./"))
         return f"[{text}]({self.links}{path}#L{span.source.position(span.start).line})"
 
-    def _row(self, block: PoolBlock) -> str:
-        first = block.first
-        name = list_first([_code(pool.name) for pool in block.pools], _NAMES)
-        what = f"{_MARKS[tone_of(first)]} {'<br>'.join(map(inline, headline_rows(first)))}"
+    def _cell(self, cell: Cell) -> str:
+        if isinstance(cell, CodeText):
+            return _code(cell)
+        return inline(printable(cell)) if isinstance(cell, str) else self._place(cell)
+
+    def _folded(self, title: str, heads: Sequence[str], rows: Sequence[Iterable[Cell]], count: int, noun: str) -> str:
+        """Return a folded table of some of `count` rows, and how many more of the `noun` there are."""
+        if not count:
+            return ""
+        body = "".join(table_row(*map(self._cell, row)) for row in rows)
+        left = count - len(rows)
+        more = f"\n… and {counted(left, f'more {noun}') if noun else f'{left} more'}.\n" if left else ""
+        return f"<details>\n<summary>{title}</summary>\n\n{table_head(*heads)}{body}{more}\n</details>\n"
+
+    def _row(self, block: PlanBlock) -> str:
+        name = list_first(list(map(_code, block.names)), _NAMES)
+        what = f"{_MARKS[block.tone]} {'<br>'.join(map(inline, block.rows))}"
         nodes = [pool for pool in block.pools if pool.nodes is not None]
         if nodes:
-            what += f" ({'; '.join(inline(nodes_in_words(pool)) for pool in nodes[:3])})"
-        rows = [(self._cause(reason), self._place(reason.at)) for reason in first.verdict.reasons]
+            what += f" ({'; '.join(inline(plan_words.nodes_in_words(pool)) for pool in nodes[:3])})"
+        rows = [(self._cause(reason), self._place(reason.at)) for reason in block.plan.verdict.reasons]
         rows += [
-            (f"{_code(e.field)}{_changed(e.change)}: {inline(e.what)}", self._place(e.at)) for e in first.effects
+            (f"{_code(e.field)}{_changed(e.change)}: {inline(e.what)}", self._place(e.at)) for e in block.effects
         ]
-        label = label_of(first.pool.source)
-        place = self._place(first.at) + (f" with {_code(label)}" if label else "")
-        sign = SIGNS[first.change].strip()
+        label = label_of(block.pools[0].pool.source) if block.pools else ""
+        place = self._place(block.plan.at) + (f" with {_code(label)}" if label else "")
+        sign = block.sign.strip()
         more = len(rows) - _CAUSES
         shown = [*rows[:_CAUSES], *([(f"and {counted(more, 'more cause')}", "")] if more > 0 else [])]
-        return f"| {_code(sign) if sign else ''} | {name} | {what} | {place} |\n" + "".join(
-            f"| | | {cause} | {at} |\n" for cause, at in shown
-        )
-
-    def _class_row(self, plan: ClassPlan) -> str:
-        name = plan.node_class.name
-        text = name if isinstance(name, str) else plan.node_class.name_node.unquoted
-        what = f"{_MARKS[plan.verdict.replaced]} {inline(class_headline(plan))}"
-        sign = SIGNS[plan.pair.change].strip()
-        return f"| {_code(sign) if sign else ''} | {_code(text)} | {what} | {self._place(plan.at)} |\n" + "".join(
-            f"| | | {self._cause(reason)} | {self._place(reason.at)} |\n" for reason in plan.verdict.reasons[:_CAUSES]
-        )
+        causes = "".join(f"| | {table_row(cause, at)}" for cause, at in shown)
+        return table_row(_code(sign) if sign else "", name, what, place) + causes
 
     def _cause(self, reason: Reason) -> str:
         return f"{reason.reason}: {_code(reason.field)}{_changed(reason.change)}"
 
-    def _details(self, block: PoolBlock) -> str:
-        lines = [line for pool in block.pools[:1] for line in self._cause_lines(pool)]
+    def _details(self, block: PlanBlock) -> str:
+        lines = list(self._cause_lines(block))
         for pool in block.pools:
             own = list(_own_lines(pool))
             lines += own if len(block.pools) == 1 else [f"{_code(pool.name)}: {line}" for line in own]
         if not lines:
             return ""
         body = "\n".join(f"- {line}" for line in lines)
-        name = list_first([pool.name for pool in block.pools], 1)
+        name = list_first(block.names, 1)
         return f"<details>\n<summary><code>{escape(printable(name))}</code></summary>\n\n{body}\n\n</details>\n"
 
-    def _cause_lines(self, pool: PoolPlan) -> Iterator[str]:
-        for refusal in pool.refused:
+    def _cause_lines(self, block: PlanBlock) -> Iterator[str]:
+        for refusal in block.plan.refused:
             at = self._place(refusal.at)
             yield f"refused by the API server: {_code(refusal.field)}: {inline(printable(refusal.message))} at {at}"
-        for reason in pool.verdict.reasons:
-            share = share_of(reason)
+        for reason in block.plan.verdict.reasons:
+            share = plan_words.share_of(reason)
             yield f"{self._cause(reason)} at {self._place(reason.at)}{f' ({share})' if share else ''}"
-        yield from (inline(printable(note)) for note in notes_of(pool))
-        for effect in pool.effects:
+        yield from (inline(printable(note)) for note in plan_words.notes_of(block.plan))
+        for effect in block.effects:
             yield f"{_code(effect.field)}{_changed(effect.change)} at {self._place(effect.at)}: {inline(effect.what)}"
-        if pool.pace is not None:
-            yield from (inline(word) for word in words(pool.pace, len(pool.nodes) if pool.nodes else None))
+        yield from map(inline, block.pace)
 
     def _workloads(self, plan: Plan) -> str:
         if not plan.workloads:
             return ""
         rows = ""
         for change in plan.workloads[:20]:
-            what = f"{'🔴' if change.stranded else '🟠'} {inline(printable(workload_headline(change)))}"
+            what = f"{'🔴' if change.stranded else '🟠'} {inline(printable(plan_words.workload_headline(change)))}"
             what += "".join(f"<br>{_code(pool)}: {inline(printable(why))}" for pool, why in change.reasons[:3])
-            place = self._place(change.place)
-            rows += f"| {_code(change.workload.label)} | {what.replace('|', chr(92) + '|')} | {place} |\n"
+            rows += table_row(_code(change.workload.label), what, self._place(change.place))
         left = len(plan.workloads) - 20
         more = f"\n… and {counted(left, 'more workload')}.\n" if left > 0 else ""
-        return f"| workload | what happens to its pods | where |\n| --- | --- | --- |\n{rows}{more}"
+        return table_head("workload", "what happens to its pods", "where") + rows + more
 
     def _cost(self, plan: Plan) -> str:
         if plan.cost is None:
             return ""
         from nodelint.report.plan_cost import cost_row
 
-        return f"| cost |\n| --- |\n| {inline(printable(cost_row(plan.cost))).replace('|', chr(92) + '|')} |\n"
-
-    def _uncompared(self, plan: Plan) -> str:
-        places = other_places(plan)
-        if not places:
-            return ""
-        ordered = sorted(places, key=lambda place: not place.decides)
-        rows = "".join(
-            f"| {'changed' if place.decides else ''} | {_code(place.subject)} | {inline(printable(place.reason))} "
-            f"| {self._place(place.at)} |\n"
-            for place in ordered[:20]
-        )
-        left = len(ordered) - 20
-        more = f"\n… and {left} more.\n" if left > 0 else ""
-        title = f"Not compared: {counted(len(ordered), 'place')}"
-        head = "| | what | why | where |\n| --- | --- | --- | --- |\n"
-        return f"<details>\n<summary>{title}</summary>\n\n{head}{rows}{more}\n</details>\n"
-
-    def _findings(self, findings: Findings) -> str:
-        rows = []
-        for what, results in (("new", findings.new), ("gone", findings.gone)):
-            for result in results[:50]:
-                message = inline(printable(result.finding.message)).replace("|", "\\|")
-                where = self._place(result.finding.at)
-                rows.append(f"| {what} | {result.severity} | {where} | {_code(result.rule.name)} | {message} |\n")
-        left = len(findings.new) + len(findings.gone) - len(rows)
-        more = f"\n… and {counted(left, 'more finding')}.\n" if left else ""
-        title = f"Findings: {len(findings.new):,} new, {len(findings.gone):,} gone"
-        head = "| | severity | place | rule | message |\n| --- | --- | --- | --- | --- |\n"
-        return f"<details>\n<summary>{title}</summary>\n\n{head}{''.join(rows)}{more}\n</details>\n"
+        return table_head("cost") + table_row(inline(printable(cost_row(plan.cost))))
 
 
-def _fitting(pool_blocks: list[PoolBlock], render: Callable[[PoolBlock], str], room: int) -> tuple[str, int]:
+def _fitting(pool_blocks: list[PlanBlock], render: Callable[[PlanBlock], str], room: int) -> tuple[str, int]:
     """Return the text of the first blocks that fit into `room` characters, and their number."""
     text = ""
     for number, block in enumerate(pool_blocks):
@@ -224,7 +182,7 @@ def _fitting(pool_blocks: list[PoolBlock], render: Callable[[PoolBlock], str], r
 
 
 def _code(text: str) -> str:
-    return inline(f"`{printable(text).replace('`', '')}`").replace("|", "\\|")
+    return inline(f"`{printable(text).replace('`', '')}`")
 
 
 def _changed(change: ValueChange | None) -> str:
@@ -243,13 +201,12 @@ def _own_lines(pool: PoolPlan) -> Iterator[str]:
         yield f"instance types: {before} before, {after} after"
     for what, names in (("gained", launched.gained), ("lost", launched.lost)):
         if names and launched.after:
-            families = by_family(names)
+            families = plan_words.by_family(names)
             more = f" and {len(families) - 12:,} more families" if len(families) > 12 else ""
             yield f"{what} {len(names):,}: {_code(' '.join(families[:12]))}{more}"
-    for what, images in (
-        () if not moves_images(pool) else (("new image", launched.images_gained), ("no longer", launched.images_lost))
-    ):
-        yield from (f"{what}: {_code(image)}" for image in images)
+    if plan_words.moves_images(pool):
+        for what, images in (("new image", launched.images_gained), ("no longer", launched.images_lost)):
+            yield from (f"{what}: {_code(image)}" for image in images)
     was, now = launched.cheapest_before, launched.cheapest_after
     if was != now and was is not None and now is not None and launched.cheapest_known:
         yield f"cheapest on demand: {_code(price(was))} before, {_code(price(now))} after"

@@ -2,48 +2,24 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from nodelint.base.printable import printable
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.messages import counted
-from nodelint.plan.disruption_rate import words
-from nodelint.plan.outcome import Findings
+from nodelint.report import plan_blocks, plan_words
 from nodelint.report.layout import aside, columns
-from nodelint.report.plan_blocks import (
-    SIGNS,
-    blocks,
-    class_headline,
-    closing,
-    headline_of_plan,
-    headline_rows,
-    moves_images,
-    moves_in_words,
-    nodes_in_words,
-    notes_of,
-    other_places,
-    place_of,
-    places_of,
-    pool_place,
-    releases_of,
-    share_of,
-    tone_of,
-    workload_headline,
-)
+from nodelint.report.plan_words import place_of, price
 from nodelint.report.style import fitted, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from nodelint.model.gap import Gap
-    from nodelint.plan import ClassPlan, Plan, PoolPlan
+    from nodelint.plan import Plan, PoolPlan
     from nodelint.plan.effects import Effect
-    from nodelint.plan.launch import Price
+    from nodelint.plan.outcome import Findings
     from nodelint.plan.reasons import Reason
     from nodelint.plan.workloads import WorkloadChange
-    from nodelint.report.plan_blocks import (
-        PoolBlock,
-    )
+    from nodelint.report.plan_blocks import PlanBlock
     from nodelint.report.style import TextStyle
 
 _COLOURS = {"all": "red", "some": "yellow", "unknown": "yellow", "none": "green"}
@@ -53,53 +29,51 @@ _PLACES = 10
 
 def plan_text(plan: Plan, findings: Findings, look: TextStyle) -> str:
     """Return the plan as text. Unchanged pools are only counted."""
-    moves = [row for line in moves_in_words(plan) for row in wrap(line, look.width, "", "  ")]
+    moves = [row for line in plan_blocks.moves_in_words(plan) for row in wrap(line, look.width, "", "  ")]
     parts = ["\n".join(moves)] if moves else []
-    parts += ["\n".join(_block(block, look)) for block in blocks(plan)]
-    parts += ["\n".join(_class(class_plan, look)) for class_plan in plan.class_plans]
+    shown = (*plan_blocks.pool_blocks(plan), *plan_blocks.class_blocks(plan))
+    parts += ["\n".join(_block(block, look)) for block in shown]
     if plan.workloads:
         parts.append("\n".join(_workloads(plan.workloads, look)))
     if plan.cost is not None:
         from nodelint.report.plan_cost import cost_lines
 
         parts.append("\n".join(row for line in cost_lines(plan.cost) for row in wrap(line, look.width, "", "  ")))
-    if places := other_places(plan):
+    if places := plan_blocks.other_places(plan):
         parts.append("\n".join(_uncompared(places, look)))
     if findings.new or findings.gone:
         parts.append("\n".join(row for line in _findings(findings) for row in fitted(line, look)))
-    end = [*closing(findings), headline_of_plan(plan), releases_of(plan)]
+    end = [*plan_blocks.closing(findings), plan_blocks.headline_of_plan(plan), plan_blocks.releases_of(plan)]
     parts.append("\n".join(row for line in end for row in fitted(line, look)))
     return "\n\n".join(parts)
 
 
-def _block(block: PoolBlock, look: TextStyle) -> Iterator[str]:
-    first = block.first
-    if len(block.pools) == 1:
-        title = f"{SIGNS[first.change]} NodePool {block.names}"
-        yield from aside(title, pool_place(first), look.width)
+def _block(block: PlanBlock, look: TextStyle) -> Iterator[str]:
+    if len(block.names) == 1:
+        title = f"{block.sign} {block.kind} {printable(block.names[0])}"
+        yield from aside(title, block.places[0], look.width)
     else:
-        yield f"{SIGNS[first.change]} {counted(len(block.pools), 'NodePool')}"
-        rows = [f"{printable(pool.name)} ({pool_place(pool)})" for pool in block.pools]
-        yield from wrap(", ".join(rows), look.width, "    ")
-    for row in (row for part in headline_rows(first) for row in wrap(part, look.width, "    ")):
-        yield look.style(row, fg=_COLOURS[tone_of(first)], bold=tone_of(first) != "none")
-    for refusal in first.refused:
+        yield f"{block.sign} {counted(len(block.names), block.kind)}"
+        named = zip(block.names, block.places, strict=True)
+        yield from wrap(", ".join(f"{printable(name)} ({place})" for name, place in named), look.width, "    ")
+    for row in (row for part in block.rows for row in wrap(part, look.width, "    ")):
+        yield look.style(row, fg=_COLOURS[block.tone], bold=block.tone != "none")
+    for refusal in block.plan.refused:
         at = place_of(refusal.at)
         yield from wrap(f"refused by the API server: {refusal.field}: {refusal.message} ({at})", look.width, "      ")
-    for number, reason in enumerate(first.verdict.reasons):
-        yield from _reason(reason, places_of(block, number), look)
-    for note in notes_of(first):
+    for number, reason in enumerate(block.plan.verdict.reasons):
+        yield from _reason(reason, plan_blocks.places_of(block, number), look)
+    for note in plan_words.notes_of(block.plan):
         yield from wrap(printable(note), look.width, "      ")
-    for effect in first.effects:
+    for effect in block.effects:
         yield from _effect(effect, look)
     yield from _of_pools(block.pools, look)
-    if first.pace is not None:
-        lines = words(first.pace, len(first.nodes) if first.nodes else None)
-        yield from wrap("pace: " + "; ".join(lines), look.width, "    ", "          ")
+    if block.pace:
+        yield from wrap("pace: " + "; ".join(block.pace), look.width, "    ", "          ")
 
 
 def _reason(reason: Reason, place: str, look: TextStyle) -> Iterator[str]:
-    share = share_of(reason)
+    share = plan_words.share_of(reason)
     yield from fitted(f"      {reason.reason}  {place}{f'  ({share})' if share else ''}", look)
     change = f": {printable(str(reason.change))}" if reason.change is not None else ""
     yield from wrap(f"{printable(reason.field)}{change}", look.width, "        ", "          ")
@@ -115,7 +89,7 @@ def _of_pools(pools: Sequence[PoolPlan], look: TextStyle) -> Iterator[str]:
     """Yield the lines that differ from pool to pool (nodes and instance types), once for pools with equal lines."""
     found: dict[tuple[str, ...], list[PoolPlan]] = {}
     for pool in pools:
-        lines = [*([] if pool.nodes is None else wrap(nodes_in_words(pool), look.width, "    "))]
+        lines = [*([] if pool.nodes is None else wrap(plan_words.nodes_in_words(pool), look.width, "    "))]
         lines += [] if pool.deleted else _launch(pool, look)
         if pool.roll is not None:
             from nodelint.plan.roll import describe_roll
@@ -142,31 +116,14 @@ def _launch(pool: PoolPlan, look: TextStyle) -> Iterator[str]:
         yield f"    instance types {' -> '.join(launched.show_counts())}"
         for sign, names in (("+", launched.gained), ("-", launched.lost)):
             if names and launched.after:  # a pool without any type has lost all of them
-                yield from columns(f"      {sign} {len(names):,}  ", by_family(names), look.width, 3, "families")
-    if moves_images(pool):
+                families = plan_words.by_family(names)
+                yield from columns(f"      {sign} {len(names):,}  ", families, look.width, 3, "families")
+    if plan_words.moves_images(pool):
         for sign, images in (("+", launched.images_gained), ("-", launched.images_lost)):
             yield from (f"    {sign} image {printable(image)}" for image in images)
     was, now = launched.cheapest_before, launched.cheapest_after
     if was != now and was is not None and now is not None and launched.cheapest_known:
         yield f"    cheapest on demand {price(was)} -> {price(now)}"
-
-
-def _class(plan: ClassPlan, look: TextStyle) -> Iterator[str]:
-    yield from aside(f"{SIGNS[plan.pair.change]} EC2NodeClass {_name(plan)}", place_of(plan.at), look.width)
-    for row in wrap(class_headline(plan), look.width, "    "):
-        yield look.style(row, fg=_COLOURS[plan.verdict.replaced], bold=True)
-    for refusal in plan.refused:
-        at = place_of(refusal.at)
-        yield from wrap(f"refused by the API server: {refusal.field}: {refusal.message} ({at})", look.width, "      ")
-    for reason in plan.verdict.reasons:
-        yield from _reason(reason, place_of(reason.at), look)
-    for note in notes_of(plan):
-        yield from wrap(printable(note), look.width, "      ")
-
-
-def _name(plan: ClassPlan) -> str:
-    name = plan.node_class.name
-    return printable(name if isinstance(name, str) else plan.node_class.name_node.unquoted)
 
 
 def _uncompared(places: Sequence[Gap], look: TextStyle) -> Iterator[str]:
@@ -192,24 +149,13 @@ def _workloads(changes: Sequence[WorkloadChange], look: TextStyle) -> Iterator[s
     yield look.style("Workloads", bold=True)
     for change in changes[:_PLACES]:
         label, at = printable(change.workload.label), place_of(change.place)
-        words = workload_headline(change)
+        words = plan_words.workload_headline(change)
         yield look.style(f"  {label}  {at}", fg="red" if change.stranded else "yellow")
         yield from wrap(words, look.width, "      ")
         for pool, why in change.reasons:
             yield from wrap(f"{printable(pool)}: {printable(why)}", look.width, "        ", "          ")
     if len(changes) > _PLACES:
         yield f"    and {len(changes) - _PLACES:,} more; --format json lists all"
-
-
-def price(value: Price | None) -> str:
-    """Return an instance type and its price in USD per hour, in words."""
-    return "none" if value is None else f"{value.type} ${value.price:.4f}/h"
-
-
-def by_family(names: Sequence[str]) -> list[str]:
-    """Return the number of instance types by family: `m5(9)`."""
-    families = Counter(name.partition(".")[0] for name in names)
-    return [f"{family}({count})" for family, count in sorted(families.items())]
 
 
 def _findings(findings: Findings) -> Iterator[str]:

@@ -17,8 +17,19 @@ from nodelint.model.messages import counted, list_first, short
 from nodelint.model.money import HOURS_A_MONTH, dollars
 from nodelint.model.providers import providers_key
 from nodelint.report.explain_facts import zones
+from nodelint.report.html_parts import (
+    bar,
+    bars,
+    bullets,
+    code,
+    escaped,
+    html_page,
+    inline_code,
+    section,
+    table,
+    table_row,
+)
 from nodelint.report.locations import object_place, place_line
-from nodelint.report.plan_page import code, escaped, html_page, inline_code
 from nodelint.report.pools_page import POOLS_STYLE
 from nodelint.report.price_chart import SHAPES, Point, price_chart
 
@@ -81,11 +92,11 @@ def _workloads(fits: Sequence[WorkloadFit]) -> Iterator[str]:
     if not fits:
         return
     ordered = sorted(fits, key=lambda fit: (fit.possible, fit.decided))
-    rows = "".join(map(_workload, ordered[:_MOST_WORKLOADS]))
     left = len(ordered) - _MOST_WORKLOADS
     more = f"<p class=quiet>and {counted(left, 'more workload')}</p>" if left > 0 else ""
-    head = "<tr><th>workload</th><th>taken by</th><th>not by</th></tr>"
-    yield f"<section><h2>Workloads</h2><table class='reasons stacked'>{head}{rows}</table>{more}</section>"
+    heads = ("workload", "taken by", "not by")
+    rows = map(_workload, ordered[:_MOST_WORKLOADS])
+    yield section("Workloads", table(heads, rows, "reasons stacked", scrolls=False) + more)
 
 
 def _workload(fit: WorkloadFit) -> str:
@@ -129,14 +140,15 @@ def _cost(cost: FleetCost | None) -> Iterator[str]:
 
     parts = [f"<p class=lead>{escaped(_sentence(headline(cost)))}</p>"]
     if cost.most is not None and cost.most.nodes:
-        items = "".join(f"<li>{escaped(node_words(node))}</li>" for node in cost.most.nodes[:30])
-        parts.append(f"<ul>{items}</ul>")
+        parts.append(bullets(escaped(node_words(node)) for node in cost.most.nodes[:30]))
         shares = workload_shares(cost)
         most = max((share[3] for share in shares), default=0.0)
         parts += [
-            f'<div class=step><i style="width:{share / most * 100 if most else 0:.2f}%"></i>'
-            f"<b>{escaped(dollars(share * HOURS_A_MONTH))}</b><span>{escaped(label)}, {escaped(pods)}"
-            f"{f': {escaped(words)}' if ' to ' in words else ''}</span></div>"
+            bar(
+                share / most if most else 0,
+                escaped(dollars(share * HOURS_A_MONTH)),
+                escaped(f"{label}, {pods}{f': {words}' if ' to ' in words else ''}"),
+            )
             for label, pods, words, share in shares[:30]
         ]
     lines = [*(f"Not counted: {reason}" for reason in cost.not_counted), prices_text(cost)]
@@ -198,9 +210,8 @@ def _pool(number: int, resolution: Resolution) -> str:
 
 
 def _funnel(resolution: Resolution) -> str:
-    total = len(resolution.catalog)
-    rows = [("all instance types", total)]
-    left = total
+    left = len(resolution.catalog)
+    rows = [("all instance types", left)]
     for types, reason in resolution.class_removed:
         left -= len(types)
         rows.append((f"without: {reason}", left))
@@ -210,11 +221,7 @@ def _funnel(resolution: Resolution) -> str:
         note = f" ({line.note})" if line.note else ""
         rows.append((f"{key} {line.operator} {values}{note}  {place_line(line.node)}", len(line.after)))
     rows.append(("with an image", len(resolution.launchable)))
-    return "".join(
-        f'<div class=step><i style="width:{left / max(total, 1) * 100:.2f}%"></i><b>{left:,}</b>'
-        f"<span>{escaped(what)}</span></div>"
-        for what, left in rows
-    )
+    return bars(rows)
 
 
 def _charts(resolution: Resolution) -> Iterator[str]:
@@ -256,12 +263,11 @@ def _zones(resolution: Resolution) -> str:
     found = zones(resolution)
     if not found:
         return "<h3>Zones</h3><p class=quiet>Only AWS knows the zones: run <code>nodelint refresh</code>.</p>"
-    rows = "".join(
-        f"<tr><td>{escaped(zone.name)}</td><td>{zone.left:,}</td>"
-        f"<td>{'not known' if zone.free is None else f'{zone.free:,}'}</td></tr>"
+    rows = [
+        table_row(escaped(zone.name), f"{zone.left:,}", "not known" if zone.free is None else f"{zone.free:,}")
         for zone in found
-    )
-    return f"<h3>Zones</h3><table><tr><th>zone</th><th>types</th><th>free addresses</th></tr>{rows}</table>"
+    ]
+    return f"<h3>Zones</h3>{table(('zone', 'types', 'free addresses'), rows, scrolls=False)}"
 
 
 def _cheapest(resolution: Resolution) -> Iterator[str]:
@@ -269,12 +275,14 @@ def _cheapest(resolution: Resolution) -> Iterator[str]:
     prices = sorted((p, name) for p, name in resolution.prices.list_prices(resolution.launchable) if p is not None)
     if not prices:
         return
-    rows = "".join(
-        f"<tr><td>{escaped(name)}</td><td>{escaped(catalog.label(name, ARCH) or '')}</td>"
-        f"<td>{escaped(catalog.label(name, CPU) or '')}</td>"
-        f"<td>{_size(catalog.label(name, MEMORY)) / 1024:,.3g}</td><td>${price:,.4f}</td></tr>"
+    rows = [
+        table_row(
+            *(escaped(words) for words in (name, catalog.label(name, ARCH) or "", catalog.label(name, CPU) or "")),
+            f"{_size(catalog.label(name, MEMORY)) / 1024:,.3g}",
+            f"${price:,.4f}",
+        )
         for price, name in prices[:_MOST_TYPES]
-    )
-    head = "<tr><th>type</th><th>arch</th><th>vCPU</th><th>GiB</th><th>an hour</th></tr>"
+    ]
     title = f"The cheapest {min(len(prices), _MOST_TYPES)} of {counted(len(prices), 'type')}"
-    yield f"<details><summary>{title}</summary><table class=types>{head}{rows}</table></details>"
+    shown = table(("type", "arch", "vCPU", "GiB", "an hour"), rows, "types", scrolls=False)
+    yield f"<details><summary>{title}</summary>{shown}</details>"

@@ -9,15 +9,7 @@ from typing import Any
 from nodelint.base.printable import printable
 from nodelint.base.tuples import NamedTuple
 from nodelint.ec2.facts import WORDS, moment, span
-from nodelint.ec2.snapshot import (
-    TABLE_OF,
-    Answer,
-    MachineImage,
-    Question,
-    Region,
-    Snapshot,
-    Subnet,
-)
+from nodelint.ec2.snapshot import TABLE_OF, Answer, MachineImage, Question, Region, Snapshot, Subnet
 from nodelint.model.fact_kinds import FACT_KINDS, PRICE_KINDS, FactKind
 from nodelint.model.messages import counted
 from nodelint.report.summary import utc

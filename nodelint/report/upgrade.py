@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from nodelint.base.printable import printable, printable_path
+from nodelint.base.printable import printable
 from nodelint.base.tuples import NamedTuple
 from nodelint.model.finding import SEVERITIES, Severity, Span
 from nodelint.model.messages import counted
 from nodelint.model.releases import Version
 from nodelint.model.support import eks_support
+from nodelint.report.locations import place_column
 from nodelint.report.style import PAGE, TextStyle, fitted, wrap
 from nodelint.upgrade import FindingChange, Location, Note, Upgrade, severity_of
 from nodelint.upgrade.changes import ReleaseChange
@@ -147,7 +148,7 @@ def _entry(entry: _PrintedChange, everything: bool, look: TextStyle) -> Iterator
     shown = places if everything else places[:_PLACES]
     for place in shown:
         label = f"  {printable(place.label)}" if place.label else ""
-        yield from fitted(f"      {printable(format_location(place.span))}{label}", look)
+        yield from fitted(f"      {place_column(place.span)}{label}", look)
     if len(places) > len(shown):
         yield f"      and {counted(len(places) - len(shown), 'more place')}"
     for change in findings if everything else findings[:_PLACES]:
@@ -177,9 +178,7 @@ def _group(group: Sequence[FindingChange], everything: bool, look: TextStyle) ->
     yield f"  {look.style(severity, fg=_COLOURS[severity])} {name} (from {group[0].release} on)"
     shown = group if everything else group[:_PLACES]
     for change in shown:
-        yield from fitted(
-            f"    {printable(format_location(change.result.span))}: {_message(change)}{_fix(change)}", look
-        )
+        yield from fitted(f"    {place_column(change.result.span)}: {_message(change)}{_fix(change)}", look)
     if len(group) > len(shown):
         yield f"    and {counted(len(group) - len(shown), 'more place')}"
 
@@ -192,12 +191,6 @@ def _fix(change: FindingChange) -> str:
     if change.early is None:
         return ""
     return "; you can apply its fix before the upgrade" if change.early else "; apply its fix after the upgrade"
-
-
-def format_location(span: Span) -> str:
-    """Return `path:line:column`."""
-    at = span.source.position(span.start)
-    return f"{printable_path(span.source.path)}:{at.line}:{at.column}"
 
 
 def _sum(outcome: Upgrade, everything: bool) -> Iterator[str]:
@@ -223,7 +216,7 @@ def upgrade_markdown(outcome: Upgrade, everything: bool = False) -> str:
             parts.append(_folded(title, len(entries), body) if when is None else f"#### {title}\n\n{body}")
     for title, findings in _findings(outcome):
         rows = "".join(
-            f"- {code(format_location(change.result.span))} {change.result.severity} {change.result.rule.name}:"
+            f"- {code(place_column(change.result.span))} {change.result.severity} {change.result.rule.name}:"
             f" {inline(_message(change))} (from {change.release} on{_fix(change)})\n"
             for change in findings
         )
@@ -244,7 +237,7 @@ def _item(entry: _PrintedChange, everything: bool) -> str:
     lines = [f"- **{severity}** {inline(title)}: {inline(text)}"]
     lines += [f"  - help: {inline(do)}"] if do is not None else []
     shown = places if everything else places[:_PLACES]
-    lines += [f"  - {code(format_location(place.span))} {inline(printable(place.label))}".rstrip() for place in shown]
+    lines += [f"  - {code(place_column(place.span))} {inline(printable(place.label))}".rstrip() for place in shown]
     if len(places) > len(shown):
         lines.append(f"  - and {counted(len(places) - len(shown), 'more place')}")
     lines += [f"  - {change.result.rule.name}: {inline(_message(change))}{_fix(change)}" for change in findings]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from nodelint.base.printable import printable
 from nodelint.base.types import TYPE_CHECKING
@@ -74,6 +74,19 @@ def change_line(change: SuggestedChange) -> str:
         value = f": {change.old} -> {change.new}" if change.old is not None else f": {change.new}"
     place = f" [{printable(change.place)}]" if change.place else ""
     return f"{where}{printable(value)}{place} ({printable(change.text)})"
+
+
+def list_causes(members: Sequence[NodeAnswer], most: int) -> Iterator[tuple[NodeAnswer, list[str]]]:
+    """Yield the first node of each cause, and the lines of the first `most` nodes of the cause.
+
+    One more line counts the other nodes.
+    """
+    alike: dict[tuple[str, tuple[object, ...]], list[NodeAnswer]] = {}
+    for answer in members:
+        alike.setdefault((answer.cause.text, tuple(answer.cause.changes)), []).append(answer)
+    for nodes in alike.values():
+        more = [f"and {counted(len(nodes) - most, 'more node')}"] if len(nodes) > most else []
+        yield nodes[0], [*map(node_line, nodes[:most]), *more]
 
 
 def further_lines(answer: NodeAnswer) -> Iterator[str]:

@@ -13,6 +13,7 @@ from nodelint.base.budget import RUN, BudgetSpent
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.drift.plain_values import is_true, length, mapping, moment, text
+from nodelint.fit.daemon_groups import group_by_daemons
 from nodelint.fit.pools import DEFAULT_POLICIES, EmptyPool, Policies
 from nodelint.karpenter.resolve import Resolution
 from nodelint.model.messages import counted
@@ -158,7 +159,9 @@ class _Examiners:
         empty = sorted((EmptyPool(r, known.policies) for r in resolutions), key=lambda pool: pool.order)
         for pool in empty:
             pool.beside = empty
-        launch = [LaunchPool(p, p.groups(self._daemons), cluster.pools.get(p.name, {}), cluster) for p in empty]
+        launch = [
+            LaunchPool(p, group_by_daemons(p, self._daemons), cluster.pools.get(p.name, {}), cluster) for p in empty
+        ]
         launch = [pool for pool in launch if mapping(pool.stored, "metadata").get("deletionTimestamp") is None]
         recent = (state for state in cluster.nodes if _is_under_consolidate_after(state, cluster, known.now))
         recent_ids = frozenset(id(state) for state in recent)

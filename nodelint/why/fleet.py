@@ -8,10 +8,11 @@ from functools import cached_property
 from nodelint.drift.plain_values import condition, mapping, text
 from nodelint.ec2.type_set import NONE, TypeSet, union
 from nodelint.fit.attempt import PoolVerdict
+from nodelint.fit.daemon_groups import DaemonGroup
 from nodelint.fit.ignored import requirements_of
 from nodelint.fit.pod_terms import TOLERATES_ALL, HostPort, Toleration
 from nodelint.fit.pods import Pod, add_requests
-from nodelint.fit.pools import DaemonGroup, EmptyPool
+from nodelint.fit.pools import EmptyPool
 from nodelint.fit.verdict import judge_pod
 from nodelint.model.keys import CAPACITY_TYPE, ZONE
 from nodelint.model.releases import Version
@@ -134,7 +135,7 @@ class Fleet:
         self.release = release
         self.recent = under_consolidate_after if release >= _SKIPS_RECENT else frozenset()
         self.preferences_ignored = preferences_ignored
-        self.soft_taints = any(t.effect == "PreferNoSchedule" for p in pools for t in p.pool.taints)
+        self.soft_taints = any(t.effect == "PreferNoSchedule" for p in pools for t in p.pool.taints.known)
         active = [state for state in cluster.nodes if not state.is_deleting]
         self.nodes = sorted(active, key=lambda state: (not state.is_initialized, state.name))
         self.zones = frozenset(zone for node in self.nodes if (zone := node_label(node, ZONE)) is not None)

@@ -53,7 +53,7 @@ class Launcher:
         if not pool.is_ready:
             why = f": {pool.why_not_ready}" if pool.why_not_ready else ""
             return PoolStop(pool, f"the NodePool is not Ready{why}", code="not-ready")
-        taint = pool.pool.untolerated(profile.tolerations, soft=True)
+        taint = pool.pool.taints.untolerated(profile.tolerations, soft=True)
         if taint is not None:
             return PoolStop(pool, f"its taint {taint.key}:{taint.effect} is not tolerated", code="taint")
         taken = new.merged.ports if new.merged is not None else ()

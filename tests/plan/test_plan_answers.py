@@ -17,7 +17,7 @@ from nodelint.cli import cli
 from nodelint.drift.stored_form import Placeholder
 from nodelint.drift.unknown_text import texts_differ
 from nodelint.plan import PoolPlan
-from nodelint.report.plan_blocks import tone_of
+from nodelint.report.plan_words import tone_of
 from tests.plan.test_plan import BOTH, CLASS, POOL, edited, planned
 from tests.repositories import write_files
 

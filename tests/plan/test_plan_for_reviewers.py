@@ -152,3 +152,48 @@ def test_thirty_seconds(nodelint: Run, tmp_path: Path, name: str, form: str, sna
     done = nodelint("plan", "--against", "HEAD", "--format", form, "--select", "invalid-field", cwd=tmp_path)
     assert not done.stderr
     assert done.stdout == snapshot
+
+
+def write_sides(folder: Path, old: str, new: str) -> None:
+    write_files(folder, {"old/nodes.yaml": old, "new/nodes.yaml": new})
+
+
+@pytest.mark.parametrize(("role", "refused"), [('""', True), ("others", False)])
+def test_the_page_shows_what_is_refused_of_a_class(nodelint: Run, tmp_path: Path, role: str, refused: bool) -> None:
+    write_sides(tmp_path, CLASS, CLASS.replace("role: nodes", f"role: {role}"))
+    page = nodelint("plan", "--old", "old", "new", "--format", "html", cwd=tmp_path).stdout
+    assert "EC2NodeClass web</h2>" in page
+    assert ("Refused by the API server: <code>spec.role</code>" in page) is refused
+
+
+def test_a_bar_is_escaped_in_a_table_only(nodelint: Run, tmp_path: Path) -> None:
+    write_sides(tmp_path, documents(POOL, CLASS), documents(POOL, f'{CLASS}  tags: {{team: "a|b"}}\n'))
+    lines = nodelint("plan", "--old", "old", "new", "--format", "markdown", cwd=tmp_path).stdout.split("\n")
+    rows, items = ([line for line in lines if line.startswith(sign) and "NodeClassDrift:" in line] for sign in "|-")
+    assert rows
+    assert items
+    assert all("a\\|b" in row for row in rows)
+    assert all("a|b" in item for item in items)
+
+
+@pytest.mark.parametrize("more", [0, 2])
+def test_causes_of_a_class_that_no_pool_uses_are_counted(nodelint: Run, tmp_path: Path, more: int) -> None:
+    changes = {
+        "role: nodes": "role: others",
+        "alias: al2023@v20260618": "alias: al2023@v20260709",
+    }
+    new = CLASS
+    for old, value in changes.items():
+        new = new.replace(old, value)
+    fields = ["detailedMonitoring: true", "associatePublicIPAddress: true", "instanceStorePolicy: RAID0"]
+    fields += [
+        "userData: 'echo hi'",
+        "tags: {team: web}",
+        "context: arn:x",
+        "metadataOptions: {httpTokens: optional}",
+    ]
+    fields += ["kubelet: {maxPods: 20}"]
+    new += "".join(f"  {field}\n" for field in fields[: 4 + 2 * more])
+    write_sides(tmp_path, CLASS, new)
+    text = nodelint("plan", "--old", "old", "new", "--format", "markdown", cwd=tmp_path).stdout
+    assert ("more cause" in text) is (more > 0), text

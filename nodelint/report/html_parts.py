@@ -1,7 +1,11 @@
-"""The frame of all HTML pages: style, script, and the policy that forbids the page to load anything."""
+"""The parts of all HTML pages: their frame without network access, tables, lists and bars.
+
+A part takes HTML and returns HTML; `escaped`, `code` and `inline_code` make HTML of text.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from html import escape
 
 from nodelint.base.printable import printable, screened, writable
@@ -78,6 +82,47 @@ def html_page(title: str, lead: str, body: str, own_style: str = "", has_script:
         f"</main>{f'<script>{SCRIPT}</script>' if has_script else ''}</body></html>\n"
     )
     return screened(writable(page))
+
+
+def section(title: str, body: str, kind: str = "") -> str:
+    """Return a section of a page, its title of the class `kind`; empty without a body."""
+    return f"<section><h2{_class(kind)}>{title}</h2>{body}</section>" if body else ""
+
+
+def table(heads: Sequence[str], rows: Iterable[str], kind: str = "", *, scrolls: bool = True) -> str:
+    """Return a table of `table_row`s, of the classes `kind`; empty without rows. If it `scrolls`, it may be wide."""
+    body = "".join(rows)
+    if not body:
+        return ""
+    made = f"<table{_class(kind)}>{table_row(*heads, tag='th')}{body}</table>"
+    return f"<div class=scroll>{made}</div>" if scrolls else made
+
+
+def table_row(*cells: str, kind: str = "", tag: str = "td") -> str:
+    """Return a row of a table."""
+    return f"<tr{_class(kind)}>{''.join(f'<{tag}>{cell}</{tag}>' for cell in cells)}</tr>"
+
+
+def bullets(items: Iterable[str], kind: str = "") -> str:
+    """Return a list; empty without items."""
+    body = "".join(f"<li>{item}</li>" for item in items)
+    return f"<ul{_class(kind)}>{body}</ul>" if body else ""
+
+
+def bars(rows: Iterable[tuple[str, int]]) -> str:
+    """Return a bar for each number of instance types with its words, as a share of the first number."""
+    shown = list(rows)
+    total = max(shown[0][1], 1)
+    return "".join(bar(left / total, f"{left:,}", escaped(words)) for words, left in shown)
+
+
+def bar(share: float, number: str, words: str) -> str:
+    """Return a bar that fills a `share` of the line, from 0 to 1."""
+    return f'<div class=step><i style="width:{share * 100:.2f}%"></i><b>{number}</b><span>{words}</span></div>'
+
+
+def _class(kind: str) -> str:
+    return f" class={kind}" if kind and " " not in kind else f" class='{kind}'" if kind else ""
 
 
 def code(text: object) -> str:
