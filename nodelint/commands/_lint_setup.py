@@ -181,7 +181,7 @@ def judging_of(
 ) -> Judging:
     """Return the input to judge an inventory; end the run if rules, CRDs or a snapshot cannot be used."""
     from nodelint.commands._facts import facts_for
-    from nodelint.files.discover import list_roots_around
+    from nodelint.files.release_files import list_roots_around
     from nodelint.model.documents import objects
     from nodelint.model.manifest import EC2NodeClass
 

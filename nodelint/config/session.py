@@ -13,7 +13,8 @@ from functools import cache, cached_property, partial
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.config.file import ConfigError, PackageMissing
 from nodelint.config.options import option_values
-from nodelint.config.settings import BUNDLED, Settings, no_rule, selection
+from nodelint.config.rule_selection import no_rule, selection
+from nodelint.config.settings import BUNDLED, Settings
 from nodelint.files.gate import read_bounded
 from nodelint.files.safe_read import error_reason, find_top
 
@@ -228,9 +229,9 @@ class Session:
         self._found = found
         stating: Sequence[Source] = ()
         if (found.sources or found.folders) and not (settings.karpenter_named and settings.kubernetes is not None):
-            from nodelint.files.discover import stating as files_stating
+            from nodelint.files.release_files import read_stating_files
 
-            stating = files_stating(found, self.settings.paths_left_out)
+            stating = read_stating_files(found, self.settings.paths_left_out)
         if not stating and not settings.per_path_versions and not settings.karpenter_range:
             return None
         from nodelint.config.release_selection import chooser
@@ -284,9 +285,9 @@ class Session:
 
         @cache
         def read_stating() -> Sequence[Source]:
-            from nodelint.files.discover import stating
+            from nodelint.files.release_files import read_stating_files
 
-            return stating(found, self.settings.paths_left_out)
+            return read_stating_files(found, self.settings.paths_left_out)
 
         def find() -> Sequence[ControllerInstall]:
             # A kustomization that generates a ConfigMap of values states no release itself.
