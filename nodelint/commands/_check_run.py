@@ -278,7 +278,8 @@ def _less_known(
     from nodelint.lint.baseline import split
 
     root = os.path.dirname(os.path.abspath(str(run.settings.baseline)))
-    parts = split(report, entries, root, paths or (os.curdir,), ready.reported, ready.comparing)
+    comparing = ready.list_comparing({entry.rule for entry in entries})
+    parts = split(report, entries, root, paths or (os.curdir,), ready.reported, comparing)
     return parts.new, run._replace(words=run.words._replace(split=parts))
 
 

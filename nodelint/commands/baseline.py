@@ -17,13 +17,14 @@ from nodelint.commands._flags import FactFlags
 from nodelint.commands._help import GroupedCommand
 from nodelint.commands._lint_setup import judge_of, judging, judging_options
 from nodelint.commands._shell_completion import files
-from nodelint.files.safe_read import write_error_reason
+from nodelint.files.safe_read import is_below, repository, write_error_reason
 from nodelint.model.messages import counted
 
 if TYPE_CHECKING:
     from typing import Unpack
 
     from nodelint.commands._flags import BaselineFlags
+    from nodelint.config.settings import Settings
 
 FILE = "nodelint.baseline.json"
 
@@ -54,7 +55,8 @@ def command(paths: Sequence[str], prune: bool, **flags: Unpack[BaselineFlags]) -
     `nodelint check --baseline FILE` (or `baseline:` in the configuration) hides the findings in the file. A
     finding is recognised by its rule and field, not by its line. If you run the command again, it removes
     fixed findings and adds new ones; with --prune it adds none. Findings that this run could not judge stay.
-    Use the same flags as for the check.
+    With PATHS, only findings in these files and folders are added or removed; nodelint still reads the other
+    files, because a finding may depend on them. Use the same flags as for the check.
 
     \b
     Examples:
@@ -67,7 +69,12 @@ def command(paths: Sequence[str], prune: bool, **flags: Unpack[BaselineFlags]) -
     path = settings.baseline or FILE
     if prune and not os.path.exists(path):
         stop(f"{path}: there is no baseline to prune; `nodelint baseline` without --prune writes one")
-    found = discovered(paths or (".",), settings)
+    around = _find_around(paths or (".",), path, settings)
+    if around:
+        settings = settings._replace(
+            seen_as=(os.getcwd(), os.curdir)
+        )  # globs match the paths of a run in this folder
+    found = discovered(_list_read(around, paths) if around else paths or (".",), settings)
     from nodelint.config.file import ConfigError
     from nodelint.files.atomic_write import replace
     from nodelint.lint import baseline
@@ -83,7 +90,12 @@ def command(paths: Sequence[str], prune: bool, **flags: Unpack[BaselineFlags]) -
         old = ready.session.baseline(path) if os.path.exists(path) else ()
     except ConfigError as error:
         unusable(error)
-    parts = baseline.split(report, old, root, paths or (os.curdir,), ready.reported, ready.comparing)
+    asked = paths or (os.curdir,)
+    if around:
+        parts = baseline.keep_part(baseline.split(report, old, root, (), ready.reported), root, asked)
+    else:
+        comparing = ready.list_comparing({entry.rule for entry in old})
+        parts = baseline.split(report, old, root, asked, ready.reported, comparing)
     known_findings = parts.kept if prune or parts.is_part else parts.unjudged
     written = report._replace(results=()) if prune else parts.new if parts.is_part else report
     try:
@@ -95,6 +107,38 @@ def command(paths: Sequence[str], prune: bool, **flags: Unpack[BaselineFlags]) -
     changed = f"{new}{len(parts.gone):,} gone"
     echo(printable(f"{path}: {counted(total, 'finding')} ({changed}). Next: nodelint check --baseline {path}"))
     sys.exit(CLEAN)
+
+
+def _find_around(paths: Sequence[str], file: str, settings: Settings) -> list[str]:
+    """Return the folders to read in addition to paths that are only a part of what the baseline `file` is about.
+
+    A finding may depend on files outside of the part: only a run over all files shows what to add and what to remove.
+    Empty if the paths cover everything, and for standard input and --values, which are about the named paths alone.
+    """
+    if settings.values or "-" in paths:
+        return []
+    home = os.path.dirname(os.path.abspath(file))
+    folders = (os.path.abspath(path if os.path.isdir(path) else os.path.dirname(path)) for path in paths)
+    tops = {_find_whole(folder, home) for folder in folders}
+    named = [os.path.abspath(path) for path in paths]
+    return sorted(os.path.relpath(top) for top in tops if top and not any(is_below(top, path) for path in named))
+
+
+def _list_read(around: Sequence[str], paths: Sequence[str]) -> list[str]:
+    """Return the folders, and the named files below them, each file by the same path as in its folder."""
+    files = [os.path.abspath(path) for path in paths if not os.path.isdir(path)]
+    named = (os.path.join(top, os.path.relpath(file, top)) for top in around for file in files)
+    return [*around, *map(os.path.normpath, named)]
+
+
+def _find_whole(folder: str, home: str) -> str | None:
+    """Return the folder around `folder` that a baseline in the folder `home` is about. It never leaves the repository,
+    nor the working folder outside of a repository. None if the baseline is about another folder.
+    """
+    top = repository(folder)
+    if is_below(folder, home) and is_below(home, top or os.getcwd()):
+        return home
+    return top
 
 
 def _stop_at(faults: Sequence[str]) -> None:

@@ -8,6 +8,7 @@ from types import CodeType, FunctionType
 
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.rule.definition import Rule, is_loaded, load_check
+from nodelint.rule.suppressions import Suppression
 from nodelint.text import Source
 
 if TYPE_CHECKING:
@@ -38,16 +39,17 @@ _OTHERS = frozenset(
         "pools",
         "pools_elsewhere",
         "resolution_with_overlays",
+        "run_files",
     }
 )
-"""Attributes of a context that depend on other objects than an object and its class."""
+"""Attributes of a context that depend on other objects or files than an object and its class."""
 
 
 def reads_other_objects(rule: Rule) -> bool:
     """Return whether a rule may read other objects than its own and the class of this object, or reads
     whole files.
     """
-    return rule.on is Source or _names_other_objects(load_check(rule))
+    return rule.on in (Source, Suppression) or _names_other_objects(load_check(rule))
 
 
 @cache
