@@ -132,8 +132,9 @@ def _list_read(around: Sequence[str], paths: Sequence[str]) -> list[str]:
 
 
 def _find_whole(folder: str, home: str) -> str | None:
-    """Return the folder around `folder` that a baseline in the folder `home` is about. It never leaves the repository,
-    nor the working folder outside of a repository. None if the baseline is about another folder.
+    """Return the folder around `folder` that a baseline in the folder `home` is about.
+
+    It never leaves the repository, nor the working folder outside of a repository. None if there is none.
     """
     top = repository(folder)
     if is_below(folder, home) and is_below(home, top or os.getcwd()):

@@ -113,8 +113,8 @@ def split(
 
     `root` is the folder of the baseline file, `paths` the files and folders of the run (empty: all), `rules` the
     rules that reported (None: all). An entry counts as fixed only if it was judged: its path is in the run, its rule
-    ran, and its file can be parsed. `comparing` are rules that read other files than that of the finding: a run over a
-    part of the repository does not judge their findings.
+    ran, and its file can be parsed. `comparing` are rules that read other files than that of the finding: a run
+    over a part of the repository does not judge their findings.
     """
     have = {entry.fingerprint for entry in baseline}
     places = report.places
