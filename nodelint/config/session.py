@@ -305,16 +305,20 @@ class Session:
 
 def _list_alone(found: Discovery) -> list[Chosen]:
     """Return the releases of Karpenter that requested files state, each with its statement."""
+    read_with = {os.path.abspath(path) for path in found.read_with}
+    return list_stated(source for source in found.stating if os.path.abspath(source.path) not in read_with)
+
+
+def list_stated(sources: Iterable[Source]) -> list[Chosen]:
+    """Return the releases of Karpenter that files state, each with its statement."""
     from nodelint.model.ranges import only
     from nodelint.model.releases import OLDEST
     from nodelint.releases import evidence_of
     from nodelint.releases.release_choice import Chosen
 
-    read_with = {os.path.abspath(path) for path in found.read_with}
-    stated = evidence_of([source for source in found.stating if os.path.abspath(source.path) not in read_with])
     return [
         Chosen(only(evidence.karpenter), None, evidence)
-        for evidence in stated.all
+        for evidence in evidence_of(list(sources)).all
         if evidence.about == "karpenter" and evidence.installs and evidence.karpenter >= OLDEST
     ]
 
