@@ -53,7 +53,10 @@ def selection(settings: Settings, rules: Mapping[str, Rule]) -> Selection:
     extra = names_of(settings.extend_select)
     if select is not None and not select | extra:
         raise ConfigError("select names no rule: nothing would be judged; `nodelint rule` lists the rules")
-    return Selection(select, ignore, by_glob, settings.root, groups, extra, settings.preview, settings.seen_as)
+    found = Selection(select, ignore, by_glob, settings.root, groups, extra, settings.preview, settings.seen_as)
+    if ignore and not any(map(found.enables, rules.values())):
+        raise ConfigError("`ignore` leaves out every rule: nothing would be judged; name the rules to leave out")
+    return found
 
 
 _PREVIEW_HINT = "it reports only with --preview, or with `preview: true` in nodelint.yaml"

@@ -6,7 +6,7 @@ import os
 
 from nodelint.base.budget import RUN
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.files.contents import concerns_karpenter, display_path, explain_packed, read_content
+from nodelint.files.contents import concerns_karpenter, display_path, explain_unreadable, read_content
 from nodelint.files.file_keywords import (
     FileKeywords,
     find_buffers,
@@ -368,7 +368,7 @@ def _take_file(file: str, path: str, block: _Block, on_file: Callable[[int], Non
     if on_file is not None:
         on_file(found.files)
     data = read_content(file, found.unreadable)
-    packed = explain_packed(data) if isinstance(data, bytes) and file == os.path.normpath(path) else None
+    packed = explain_unreadable(data) if isinstance(data, bytes) and file == os.path.normpath(path) else None
     if packed is not None:
         found.unreadable.append((file, packed))
     elif isinstance(data, bytes):
