@@ -150,12 +150,12 @@ class Judging(NamedTuple):
         """
         from nodelint.lint.rule_reach import reads_other_objects
 
-        def is_meant(rule: Rule) -> bool:
+        def compares_files(rule: Rule) -> bool:
             return any(name in names for name in rule.names) and (
                 not {"workloads", "stated-release"}.isdisjoint(rule.tags) or reads_other_objects(rule)
             )
 
-        return self._list_names(is_meant)
+        return self._list_names(compares_files)
 
     def _list_names(self, is_meant: Callable[[Rule], bool]) -> list[str]:
         from nodelint.rule.definition import all_names

@@ -36,7 +36,7 @@ def explain_unreadable(data: bytes) -> str | None:
     how = next((how for magic, how in _PACKED.items() if data.startswith(magic)), None)
     if how is not None:
         return f"is compressed ({how}): unpack it first"
-    return "is not a text: name a file with YAML, JSON or Terraform" if _is_binary(data) else None
+    return "is not a text: name a file with manifests" if _is_binary(data) else None
 
 
 def _is_binary(data: bytes) -> bool:

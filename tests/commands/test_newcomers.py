@@ -246,7 +246,7 @@ WRONG = {
     "check --context prod .": "`kubectl get nodepools,ec2nodeclasses -o yaml | nodelint check -`",
     "check -f pool.yaml": "to check its objects, name it as a path, without the option",
     "check --output folder .": "folder: not written: is a folder: name a file",
-    "check binary.yaml": "binary.yaml: is not a text: name a file with YAML, JSON or Terraform",
+    "check binary.yaml": "binary.yaml: is not a text: name a file with manifests",
     "check link.txt": "link.txt: a link to a file that is not there",
     "check https://example.com/pool.yaml": "`curl -sL https://example.com/pool.yaml | nodelint check -`",
     "check git@github.com:acme/pools.git": "files and folders of this machine: download it first",

@@ -50,7 +50,7 @@ FILES = {
 }
 
 
-def shown(home: Path, path: str, text: str) -> list[tuple[int, types.DiagnosticSeverity | None, str, str]]:
+def list_shown(home: Path, path: str, text: str) -> list[tuple[int, types.DiagnosticSeverity | None, str, str]]:
     """Return line, severity, code and message of the diagnostics of an open text."""
     found = Project(lambda: datetime(2026, 11, 20, tzinfo=UTC)).view_of(*opened(home, path, text))
     assert found is not None
@@ -65,44 +65,44 @@ def opened(home: Path, path: str, text: str) -> tuple[State, str]:
 @pytest.mark.parametrize("path", ["chart/values.yaml", "chart/values-prod.yaml", "named.yaml"])
 def test_values_that_are_not_yaml_are_an_error_at_their_place(tmp_path: Path, path: str) -> None:
     write_files(tmp_path, FILES)
-    assert shown(tmp_path, path, "arch: [amd64]\n") == []
+    assert list_shown(tmp_path, path, "arch: [amd64]\n") == []
     message = (
         "not judged: expected `,` or `]` here, in a list that began above: the values of this file are not known"
     )
-    assert shown(tmp_path, path, "arch: [amd64\nother: 1\n") == [(2, ERROR, "not-judged", message)]
-    assert shown(tmp_path, path, "arch: [amd64]\narch: [arm64]\n") == []  # helm uses the last one
+    assert list_shown(tmp_path, path, "arch: [amd64\nother: 1\n") == [(2, ERROR, "not-judged", message)]
+    assert list_shown(tmp_path, path, "arch: [amd64]\narch: [arm64]\n") == []  # helm uses the last one
 
 
 @pytest.mark.parametrize("path", ["other/values.yaml", "docker-compose.yaml"])
 def test_a_broken_file_of_another_tool_is_none_of_our_business(tmp_path: Path, path: str) -> None:
     write_files(tmp_path, FILES)
-    assert shown(tmp_path, path, "arch: [amd64\nother: 1\n") == []
+    assert list_shown(tmp_path, path, "arch: [amd64\nother: 1\n") == []
 
 
 def test_a_release_is_judged_where_a_file_states_it(tmp_path: Path) -> None:
     write_files(tmp_path, {".git/HEAD": "", "karpenter.yaml": RELEASE})
-    [(line, _, code, message)] = shown(tmp_path, "karpenter.yaml", RELEASE)
+    [(line, _, code, message)] = list_shown(tmp_path, "karpenter.yaml", RELEASE)
     assert (line, code) == (5, "out-of-support") and "Karpenter 1.4.0 is out of support" in message
     supported = RELEASE.replace("1.4.0", "1.15.0")
     write_files(tmp_path, {"karpenter.yaml": supported})
-    assert shown(tmp_path, "karpenter.yaml", supported) == []
+    assert list_shown(tmp_path, "karpenter.yaml", supported) == []
     commented = RELEASE.replace("  chart:", "  # nodelint: ignore[out-of-support] planned\n  chart:")
     write_files(tmp_path, {"karpenter.yaml": commented})
-    assert shown(tmp_path, "karpenter.yaml", commented) == []
+    assert list_shown(tmp_path, "karpenter.yaml", commented) == []
 
 
 def test_a_pair_of_releases_that_is_not_supported_is_shown_where_karpenter_is_stated(tmp_path: Path) -> None:
     pools = f"{nodepool()}---\n{nodeclass()}"
     files = {".git/HEAD": "", "karpenter.yaml": RELEASE, "pools.yaml": pools, "eks.tf": CLUSTER}
     write_files(tmp_path, files)
-    [(line, _, code, message)] = shown(tmp_path, "karpenter.yaml", RELEASE)
+    [(line, _, code, message)] = list_shown(tmp_path, "karpenter.yaml", RELEASE)
     assert (line, code) == (5, "unsupported-kubernetes") and "the cluster runs 1.34" in message
     found = Project(lambda: datetime(2026, 11, 20, tzinfo=UTC)).view_of(*opened(tmp_path, "karpenter.yaml", RELEASE))
     assert found is not None
     offered = [action.title for action in actions(*found, 0, len(RELEASE), None, True)]
     assert offered == ["Ignore unsupported-kubernetes here"]
     write_files(tmp_path, {"eks.tf": CLUSTER.replace("1.34", "1.32")})
-    assert [code for _, _, code, _ in shown(tmp_path, "karpenter.yaml", RELEASE)] == ["out-of-support"]
+    assert [code for _, _, code, _ in list_shown(tmp_path, "karpenter.yaml", RELEASE)] == ["out-of-support"]
 
 
 @pytest.mark.parametrize(("limits", "number"), [("{cpu: 16}", 12), ("{cpu: 1000}", 33), ("{cpu: 0}", 0)])

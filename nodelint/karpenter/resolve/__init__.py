@@ -135,6 +135,7 @@ __all__ = [
     "resolve_as",
     "same_pods",
     "shared",
+    "sizes_left_out",
     "smallest",
     "some_fits",
     "special",
