@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import click
 
 from nodelint.base.printable import printable
+from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands import discovered, read_settings_for, unreadable, versions
 from nodelint.commands._console import CLEAN, FAULT, echo, say, stop, unusable
@@ -58,9 +59,8 @@ def command(paths: Sequence[str], prune: bool, **flags: Unpack[BaselineFlags]) -
     `nodelint check --baseline FILE` (or `baseline:` in the configuration) hides the findings in the file. A
     finding is recognised by its rule and field, not by its line. If you run the command again, it removes
     fixed findings and adds new ones; with --prune it adds none. Findings that this run could not judge stay.
-    With PATHS, only findings in these files and folders are added or removed. If the file also has findings
-    elsewhere, nodelint still reads the other files, because a finding may depend on them. Use the same flags as
-    for the check.
+    With PATHS, only findings in these files and folders are added or removed; nodelint reads the other files as
+    well if a finding may depend on them. Use the same flags as for the check.
 
     \b
     Examples:
@@ -80,32 +80,80 @@ def command(paths: Sequence[str], prune: bool, **flags: Unpack[BaselineFlags]) -
         old = Session(settings).baseline(path) if os.path.exists(path) else ()
     except ConfigError as error:
         unusable(error)
-    named = paths or (os.curdir,)
-    around = _find_around(named, path, settings, old)
-    if around:  # globs match the paths of a run in this folder
-        settings = settings._replace(seen_as=(os.getcwd(), os.curdir))
-    found = discovered(_list_read(around, named) if around else named, settings)
-    ready = judging(found, fact_flags, settings, paths)
-    if found.unreadable:
-        unreadable(found)
-        stop(f"{path} is not changed: not everything could be read")
-    report = judge_of(settings.jobs, ready.inventory)(found.sources, ready.request)
-    _stop_at(report.faults)
-    _write(path, prune, report, _compare(path, report, old, named, bool(around), ready))
+    run = _Run(path, old, paths or (os.curdir,), settings, fact_flags)
+    report, parts = run.compare()
+    _write(path, prune, report, parts)
     sys.exit(CLEAN)
 
 
-def _compare(
-    path: str, report: Report, old: Sequence[KnownFinding], named: Sequence[str], has_all: bool, ready: Judging
-) -> Split:
-    """Return the comparison of a report with an older baseline. `has_all`: the run also read the other files."""
-    from nodelint.lint import baseline
+class _Run(NamedTuple):
+    """The input of a run: the path of the baseline with its older findings, and what is judged."""
 
-    root = os.path.dirname(os.path.abspath(path))
-    if has_all:
-        return baseline.keep_part(baseline.split(report, old, root, (), ready.reported), root, named)
-    comparing = ready.list_comparing({entry.rule for entry in old})
-    return baseline.split(report, old, root, named, ready.reported, comparing)
+    path: str
+    old: Sequence[KnownFinding]
+    named: Sequence[str]
+    settings: Settings
+    fact_flags: FactFlags
+
+    def compare(self) -> tuple[Report, Split]:
+        """Return the report, and its comparison with the older findings. End the run if a path cannot be read.
+
+        A finding may depend on files outside of the paths: only a run over all files shows whether it is gone. If the
+        baseline has no finding outside of the paths, it is about them alone: what they show alone is new.
+        """
+        from nodelint.lint import baseline
+
+        around = self._find_around()
+        if around and self._has_findings_elsewhere():
+            return self._compare_all(around)
+        report, ready = self._judge(self.named, self.settings)
+        root, comparing = self._root, ready.list_comparing({entry.rule for entry in self.old})
+        parts = baseline.split(report, self.old, root, self.named, ready.reported, comparing)
+        if around and parts.unjudged:
+            _, whole = self._compare_all(around)
+            parts = parts.without_gone(whole.gone)
+        return report, parts
+
+    def _compare_all(self, around: Sequence[str]) -> tuple[Report, Split]:
+        """Return the report on all files, and the comparison of what is in the paths."""
+        from nodelint.lint import baseline
+
+        # Globs match the paths of a run in this folder.
+        settings = self.settings._replace(seen_as=(os.getcwd(), os.curdir))
+        report, ready = self._judge(_list_read(around, self.named), settings)
+        whole = baseline.split(report, self.old, self._root, (), ready.reported)
+        return report, baseline.keep_part(whole, self._root, self.named)
+
+    def _judge(self, paths: Sequence[str], settings: Settings) -> tuple[Report, Judging]:
+        found = discovered(paths, settings)
+        ready = judging(found, self.fact_flags, settings, paths)
+        if found.unreadable:
+            unreadable(found)
+            stop(f"{self.path} is not changed: not everything could be read")
+        report = judge_of(settings.jobs, ready.inventory)(found.sources, ready.request)
+        _stop_at(report.faults)
+        return report, ready
+
+    @property
+    def _root(self) -> str:
+        return os.path.dirname(os.path.abspath(self.path))
+
+    def _has_findings_elsewhere(self) -> bool:
+        """Return whether the baseline has a finding outside of the paths."""
+        places = {os.path.normpath(os.path.join(self._root, entry.path)) for entry in self.old}
+        return not all(any(is_below(place, os.path.abspath(path)) for path in self.named) for place in places)
+
+    def _find_around(self) -> list[str]:
+        """Return the folders to read in addition to the paths. Empty if the paths cover everything.
+
+        Empty also for standard input and --values, which are about the named paths alone.
+        """
+        if self.settings.values or "-" in self.named:
+            return []
+        folders = (os.path.abspath(path if os.path.isdir(path) else os.path.dirname(path)) for path in self.named)
+        tops = {_find_whole(folder, self._root) for folder in folders}
+        named = [os.path.abspath(path) for path in self.named]
+        return sorted(os.path.relpath(top) for top in tops if top and not any(is_below(top, path) for path in named))
 
 
 def _write(path: str, prune: bool, report: Report, parts: Split) -> None:
@@ -123,25 +171,6 @@ def _write(path: str, prune: bool, report: Report, parts: Split) -> None:
     new = "" if prune else f"{len(parts.new.places):,} new, "
     changed = f"{new}{len(parts.gone):,} gone"
     echo(printable(f"{path}: {counted(total, 'finding')} ({changed}). Next: nodelint check --baseline {path}"))
-
-
-def _find_around(paths: Sequence[str], file: str, settings: Settings, old: Sequence[KnownFinding]) -> list[str]:
-    """Return the folders to read in addition to paths that are only a part of what the baseline `file` is about.
-
-    A finding may depend on files outside of the part: only a run over all files shows what to add and what to remove.
-    Empty if the paths cover all findings of the older baseline, which is then about these paths alone. Empty also for
-    standard input and --values.
-    """
-    if settings.values or "-" in paths:
-        return []
-    home = os.path.dirname(os.path.abspath(file))
-    places = {os.path.normpath(os.path.join(home, entry.path)) for entry in old}
-    if all(any(is_below(place, os.path.abspath(path)) for path in paths) for place in places):
-        return []
-    folders = (os.path.abspath(path if os.path.isdir(path) else os.path.dirname(path)) for path in paths)
-    tops = {_find_whole(folder, home) for folder in folders}
-    named = [os.path.abspath(path) for path in paths]
-    return sorted(os.path.relpath(top) for top in tops if top and not any(is_below(top, path) for path in named))
 
 
 def _list_read(around: Sequence[str], paths: Sequence[str]) -> list[str]:

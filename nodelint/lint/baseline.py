@@ -61,6 +61,15 @@ class Split(NamedTuple):
     kept: tuple[KnownFinding, ...]
     is_part: bool = False
 
+    def without_gone(self, gone: Sequence[KnownFinding]) -> Split:
+        """Return the comparison with entries that another run, over more files, found to be gone as well."""
+        more = tuple(entry for entry in self.unjudged if entry in gone)
+        return self._replace(
+            gone=(*self.gone, *more),
+            unjudged=tuple(entry for entry in self.unjudged if entry not in more),
+            kept=tuple(entry for entry in self.kept if entry not in more),
+        )
+
 
 def write(report: Report, root: str = "", keep: Iterable[KnownFinding] = ()) -> str:
     """Return the text of the baseline for a report; `root` is the folder of the baseline file.

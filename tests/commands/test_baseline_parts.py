@@ -230,9 +230,7 @@ def test_the_baseline_of_a_part_changes_only_the_part(nodelint: Run, with_terraf
     fixed = TERRAFORM["tf/main.tf"].replace("KarpenterNodeRole-prod", "KarpenterNodeRole-main")
     write_files(with_terraform, {"tf/main.tf": fixed})
     assert "(0 new, 0 gone)" in nodelint("baseline", "tf").stdout
-    nodelint("baseline", "pools")  # about this folder alone by now, so that only a run over all files removes it
-    assert ROLE in findings(with_terraform)
-    nodelint("baseline")
+    assert "(0 new, 1 gone)" in nodelint("baseline", "pools").stdout  # about this folder alone by now
     assert ROLE not in findings(with_terraform)
 
 
@@ -249,6 +247,17 @@ def test_a_baseline_of_a_part_alone_is_that_of_its_check(nodelint: Run, tmp_path
     for part in ("pools", "pools/pool.yaml"):
         nodelint("baseline", part)
         assert findings(tmp_path) == whole
+
+
+def test_a_new_finding_that_other_files_show_is_added_for_a_part(nodelint: Run, tmp_path: Path) -> None:
+    matching = TERRAFORM["tf/main.tf"].replace("KarpenterNodeRole-prod", "KarpenterNodeRole-main")
+    write_files(tmp_path, {**TERRAFORM, "tf/main.tf": matching})
+    nodelint("baseline")
+    assert ROLE not in findings(tmp_path)
+    write_files(tmp_path, TERRAFORM)
+    assert "(0 new, 0 gone)" in nodelint("baseline", "pools/other.yaml").stdout
+    assert "(1 new, 0 gone)" in nodelint("baseline", "pools/pool.yaml").stdout
+    assert ROLE in findings(tmp_path)
 
 
 def test_globs_of_options_match_the_paths_of_the_folder_of_the_run(nodelint: Run, with_terraform: Path) -> None:
