@@ -146,13 +146,13 @@ class Judging(NamedTuple):
     def list_comparing(self, names: Collection[str]) -> list[str]:
         """Return the rules among `names` whose findings depend on other files, with their former names.
 
-        These rules read other objects or whole files, or report a release that another file states.
+        These rules compare objects or files, or report a release that another file states.
         """
-        from nodelint.lint.rule_reach import reads_other_objects
+        from nodelint.lint.rule_reach import depends_on_other_files
 
         def compares_files(rule: Rule) -> bool:
             return any(name in names for name in rule.names) and (
-                not {"workloads", "stated-release"}.isdisjoint(rule.tags) or reads_other_objects(rule)
+                not {"workloads", "stated-release"}.isdisjoint(rule.tags) or depends_on_other_files(rule)
             )
 
         return self._list_names(compares_files)

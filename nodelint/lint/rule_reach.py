@@ -49,17 +49,24 @@ def reads_other_objects(rule: Rule) -> bool:
     """Return whether a rule may read other objects than its own and the class of this object, or reads
     whole files.
     """
-    return rule.on in (Source, Suppression) or _names_other_objects(load_check(rule))
+    return rule.on in (Source, Suppression) or _names_any(load_check(rule), _OTHERS)
+
+
+def depends_on_other_files(rule: Rule) -> bool:
+    """Return whether other files than that of a finding may decide about it. Rules that only look through all objects
+    for patches or conversions do not count.
+    """
+    return rule.on is Suppression or _names_any(load_check(rule), _OTHERS - {"objects"})
 
 
 @cache
-def _names_other_objects(check: Callable[..., Any]) -> bool:
-    """Return whether a function, or another function of its file, uses attributes of a context about other objects.
+def _names_any(check: Callable[..., Any], names: frozenset[str]) -> bool:
+    """Return whether a function, or another function of its file, uses one of some attributes of a context.
 
     True if the function has no Python code.
     """
     return not isinstance(check, FunctionType) or any(
-        not _OTHERS.isdisjoint(_list_names(code)) for code in _list_codes(check)
+        not names.isdisjoint(_list_names(code)) for code in _list_codes(check)
     )
 
 
