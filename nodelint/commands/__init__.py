@@ -306,7 +306,7 @@ def session_of(settings: Settings, runs_rules: bool = True) -> Session:
 
 def _tell_new_names(session: Session) -> None:
     """Print which rule names of the configuration have been renamed."""
-    from nodelint.config.settings import named_rules
+    from nodelint.config.rule_selection import named_rules
 
     named = named_rules(session.settings)
     if not named and session.settings.baseline is None:

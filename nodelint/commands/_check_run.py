@@ -278,7 +278,8 @@ def _less_known(
     from nodelint.lint.baseline import split
 
     root = os.path.dirname(os.path.abspath(str(run.settings.baseline)))
-    parts = split(report, entries, root, paths or (os.curdir,), ready.reported, ready.comparing)
+    comparing = ready.list_comparing({entry.rule for entry in entries})
+    parts = split(report, entries, root, paths or (os.curdir,), ready.reported, comparing)
     return parts.new, run._replace(words=run.words._replace(split=parts))
 
 
@@ -287,6 +288,8 @@ def _hint_at_chart(found: Discovery) -> str | None:
     path = next(iter(found.named), "")
     if len(found.named) != 1 or found.folders or not path.endswith((".yaml", ".yml")):
         return None
+    if os.path.exists(path) and not os.path.getsize(path):
+        return f"{path} is empty"
     from nodelint.commands._values import hint_at_chart
 
     return hint_at_chart(path)
@@ -310,7 +313,7 @@ def _nothing(run: _Run) -> NoReturn:
             from nodelint.report.skipped import unread_lines
 
             lines += unread_lines(aside)
-        if hint := _hint_at_chart(run.found):
+        if (hint := _hint_at_chart(run.found)) and not run.found.unreadable:
             lines.append(f"{hint}.")
         if lines:
             echo("\n".join(lines), err=run.words.to_stderr)

@@ -7,7 +7,7 @@ import sys
 
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands._console import say, stop
-from nodelint.files.contents import explain_packed
+from nodelint.files.contents import explain_unreadable
 from nodelint.files.gate import gate
 from nodelint.files.safe_read import error_reason
 
@@ -84,7 +84,7 @@ def _decoded(path: str, content: bytes) -> str:
         if path == "-":
             stop("standard input is empty: run the command in front of the pipe alone to see why it prints nothing")
         stop(f"{path} is empty: `kubectl get nodes,nodeclaims,nodepools,pods -A -o yaml` prints a dump")
-    if (packed := explain_packed(content)) is not None:
+    if (packed := explain_unreadable(content)) is not None:
         stop(f"{path}: {packed}")
     try:
         return content.decode("utf-8")

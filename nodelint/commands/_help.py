@@ -64,6 +64,11 @@ _GROUPS: dict[str, tuple[str, ...]] = {
 _FEWEST = 9
 """The fewest options for which a help shows groups. A command with fewer shows one list."""
 
+_WHOLE_FOLDER = "a folder is read with everything below it"
+_FROM_CLUSTER = (
+    "nodelint reads files, and standard input: `kubectl get nodepools,ec2nodeclasses -o yaml | nodelint check -`"
+)
+
 _MEANT = {
     "--helm": "charts are rendered without it; to judge helm's own result,"
     " `helm template NAME CHART | nodelint check -`",
@@ -73,7 +78,20 @@ _MEANT = {
     "--sarif": "write `--format sarif`",
     "--dry-run": "write `--diff`, which prints the edits and writes nothing",
     "--check": "`nodelint check` writes nothing without `--fix`",
-    "--namespace": "NodePools and EC2NodeClasses are in no namespace",
+    **dict.fromkeys(("--namespace", "-n"), "NodePools and EC2NodeClasses are in no namespace"),
+    **dict.fromkeys(("--all-namespaces", "-A", "--recursive", "-r", "-R"), _WHOLE_FOLDER),
+    **dict.fromkeys(("--path", "--file", "--filename", "--dir", "-d", "-p"), "write the path without an option"),
+    **dict.fromkeys(("--exit-zero", "--soft-fail", "--no-fail", "--warn-only"), "write `--fail-on never`"),
+    **dict.fromkeys(("--max-warnings", "--warnings-as-errors", "--error-on-warning"), "write `--fail-on warning`"),
+    **dict.fromkeys(("--reporter", "--report", "-o"), "write `--format`"),
+    **dict.fromkeys(("--base", "--since", "--ref", "--from-ref", "--compare"), "write `--against`"),
+    **dict.fromkeys(("--context", "--kubeconfig"), _FROM_CLUSTER),
+    **dict.fromkeys(("--autofix", "--write", "--in-place", "-i"), "write `--fix`"),
+    **dict.fromkeys(("--unsafe", "--force"), "write `--unsafe-fixes`"),
+    **dict.fromkeys(("--pod", "--deployment", "--job"), "write `--workload`, such as `--workload deployment/web`"),
+    **dict.fromkeys(("--cpu", "--memory"), "write a Pod with these requests into a file, and name the file"),
+    **dict.fromkeys(("--release", "--version-of-karpenter", "--target-version"), "write `--karpenter-version`"),
+    "--profile": "write `--aws-profile`",
     "--facts": "write `--snapshot`",
     "--output": "write `--baseline`",
     "--severity": "write `--fail-on`",
@@ -84,7 +102,6 @@ _MEANT = {
     "--apply-suggestion": "write `--apply`",
     "--skip": "write `--ignore`",
     "--strict": "write `--profile strict`",
-    "--recursive": "a folder is read with everything below it",
     "--offline": "nodelint asks AWS only with `--live`",
     "--no-color": "write `--color never`",
     "--debug": "write `--verbose`",
@@ -146,7 +163,12 @@ class GroupedCommand(click.Command):
             vars(error)["message"] = error.message.rstrip(".") + hint
             vars(error)["possibilities"] = None
             raise
-        except click.MissingParameter:
+        except click.MissingParameter as error:
+            if error.param is not None and isinstance(error.param.type, click.Choice):
+                raise click.UsageError(_ask_for_choice(error.param, error.param.type.choices), ctx) from None
+            if isinstance(error.param, click.Argument):
+                wanted = " ".join(param.make_metavar(ctx) for param in ctx.command.params if param.required)
+                raise click.UsageError(f"too few arguments: `{ctx.command_path} {wanted}`", ctx) from None
             raise
         except click.UsageError as error:
             extra = _EXTRA.get(str(ctx.info_name))
@@ -176,6 +198,13 @@ class GroupedCommand(click.Command):
             if records:
                 with formatter.section(title):
                     formatter.write_dl(records)
+
+
+def _ask_for_choice(param: click.Parameter, choices: Sequence[str]) -> str:
+    """Return the message about an option or argument that is missing: the values that it may have."""
+    option = f"{param.opts[0]} " if isinstance(param, click.Option) else ""
+    words = [f"`{option}{choice}`" for choice in choices]
+    return f"write {', '.join(words[:-1])} or {words[-1]}"
 
 
 def _find_meant_option(name: str, own: Collection[str], ctx: click.Context) -> str:

@@ -8,7 +8,7 @@ from nodelint.commands import exclude, include, session_of, values
 from nodelint.commands._console import unusable, watch_progress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from typing import Any, TypeVar
 
     from nodelint.commands._flags import FactFlags
@@ -143,13 +143,19 @@ class Judging(NamedTuple):
         """Return the rules whose findings are reported, with their former names."""
         return self._list_names(self.session.selection.enables)
 
-    @property
-    def comparing(self) -> list[str]:
-        """Return the rules whose findings depend on files of the whole repository, with their former names.
+    def list_comparing(self, names: Collection[str]) -> list[str]:
+        """Return the rules among `names` whose findings depend on other files, with their former names.
 
-        These rules compare NodePools with workloads, or report a release that another file states.
+        These rules compare objects or files, or report a release that another file states.
         """
-        return self._list_names(lambda rule: not {"workloads", "stated-release"}.isdisjoint(rule.tags))
+        from nodelint.lint.rule_reach import depends_on_other_files
+
+        def compares_files(rule: Rule) -> bool:
+            return any(name in names for name in rule.names) and (
+                not {"workloads", "stated-release"}.isdisjoint(rule.tags) or depends_on_other_files(rule)
+            )
+
+        return self._list_names(compares_files)
 
     def _list_names(self, is_meant: Callable[[Rule], bool]) -> list[str]:
         from nodelint.rule.definition import all_names
@@ -181,7 +187,7 @@ def judging_of(
 ) -> Judging:
     """Return the input to judge an inventory; end the run if rules, CRDs or a snapshot cannot be used."""
     from nodelint.commands._facts import facts_for
-    from nodelint.files.discover import list_roots_around
+    from nodelint.files.release_files import list_roots_around
     from nodelint.model.documents import objects
     from nodelint.model.manifest import EC2NodeClass
 

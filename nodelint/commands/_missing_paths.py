@@ -12,7 +12,15 @@ def describe_missing_path(path: str) -> str:
     """Return the message about a path that does not exist, with the path that was probably meant."""
     if not path.strip():
         return "an empty path: name a file or a folder"
-    if "*" in path or "?" in path:
+    if os.path.islink(path):
+        return f"{path}: a link to a file that is not there"
+    address = re.match(r"(https?):/+", path)
+    if address is not None:
+        url = f"{address[1]}://{path[address.end() :]}"
+        hint = f"; nodelint reads no addresses: `curl -sL {url} | nodelint check -`"
+    elif re.match(r"(oci|s3|git|ssh):/|git@", path):
+        hint = "; nodelint reads files and folders of this machine: download it first"
+    elif "*" in path or "?" in path:
         folder = os.path.dirname(re.split(r"[*?]", path, maxsplit=1)[0]) or "."
         hint = f"; it is a pattern that the shell matched with no file: name a folder, such as `{folder}`"
     elif re.fullmatch(r"v?\d+\.\d+(\.\d+)?", path):
@@ -20,8 +28,20 @@ def describe_missing_path(path: str) -> str:
     elif re.fullmatch(r"(pod|deployment|job|statefulset|daemonset|cronjob)s?/[\w.-]+", path, re.IGNORECASE):
         hint = f"; an object is named by an option: `nodelint fit --workload {path}`"
     else:
-        hint = _find_near_path(path)
+        hint = _find_near_path(path) or _explain_nodepool_option(path)
     return f"{path}: no such file or directory{hint}"
+
+
+def _explain_nodepool_option(path: str) -> str:
+    """Return that the path may be the name of a NodePool, as the end of a message. Empty if it may not."""
+    import click
+
+    context = click.get_current_context(silent=True)
+    options = [name for param in context.command.params for name in param.opts] if context is not None else []
+    is_name = re.fullmatch(r"(nodepools?/)?[a-z0-9]([a-z0-9-]*[a-z0-9])?", path) is not None
+    if "--nodepool" not in options or not is_name:
+        return ""
+    return f"; a NodePool is named by an option: `--nodepool {path.rpartition('/')[2]}`"
 
 
 def _find_near_path(path: str) -> str:

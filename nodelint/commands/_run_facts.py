@@ -76,7 +76,7 @@ def say_release_of_repository(found: Discovery, settings: Settings) -> None:
     is_piped = any(source.path == "-" for source in found.sources)
     if not is_piped or settings.karpenter_named or settings.per_path_versions:
         return
-    from nodelint.files.discover import list_release_files
+    from nodelint.files.release_files import list_release_files
     from nodelint.model.releases import NEWEST
     from nodelint.releases import evidence_of
 

@@ -75,7 +75,8 @@ def _find_fault(path: str) -> str | None:
         return f"line {source.position(error.offset).line}: {error.message}"
     if all(root.kind == "mapping" and root.get("apiVersion") is None for root in roots) and len(roots) < _SEVERAL:
         return None
-    return "not a values file: such a file holds one mapping, and no Kubernetes object"
+    words = "not a values file: such a file holds one mapping, and no Kubernetes object"
+    return f"{words}; to check its objects, name it as a path, without the option"
 
 
 def find_charts(found: Discovery) -> list[str]:

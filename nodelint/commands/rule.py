@@ -86,7 +86,7 @@ def command(name: str | None, subject: str | None, form: str, as_json: bool, **f
         echo("No rule is a preview: all rules are stable.")
         return
     if name not in rules:
-        from nodelint.config.settings import no_rule
+        from nodelint.config.rule_selection import no_rule
 
         stop(no_rule(name, rules))
     _print_page(rules[name], rules, name in bundled, form)

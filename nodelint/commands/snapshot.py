@@ -9,7 +9,7 @@ import click
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.commands import exclude, include, now, output_format, versions
 from nodelint.commands._console import CLEAN, FOUND, UNUSABLE, echo, echo_fitted, echo_json, stop
-from nodelint.commands._help import WholeHelp
+from nodelint.commands._help import GroupedCommand, WholeHelp
 from nodelint.commands._shell_completion import files
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ Exit codes:
 """
 
 
-@command.command(epilog=_EXIT)
+@command.command(cls=GroupedCommand, epilog=_EXIT)
 @click.argument("old", shell_complete=files)
 @click.argument("new", shell_complete=files)
 @click.argument("paths", nargs=-1, metavar="[PATHS]...", shell_complete=files)

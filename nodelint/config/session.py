@@ -13,7 +13,8 @@ from functools import cache, cached_property, partial
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.config.file import ConfigError, PackageMissing
 from nodelint.config.options import option_values
-from nodelint.config.settings import BUNDLED, Settings, no_rule, selection
+from nodelint.config.rule_selection import no_rule, selection
+from nodelint.config.settings import BUNDLED, Settings
 from nodelint.files.gate import read_bounded
 from nodelint.files.safe_read import error_reason, find_top
 
@@ -228,9 +229,9 @@ class Session:
         self._found = found
         stating: Sequence[Source] = ()
         if (found.sources or found.folders) and not (settings.karpenter_named and settings.kubernetes is not None):
-            from nodelint.files.discover import stating as files_stating
+            from nodelint.files.release_files import read_stating_files
 
-            stating = files_stating(found, self.settings.paths_left_out)
+            stating = read_stating_files(found, self.settings.paths_left_out)
         if not stating and not settings.per_path_versions and not settings.karpenter_range:
             return None
         from nodelint.config.release_selection import chooser
@@ -284,9 +285,9 @@ class Session:
 
         @cache
         def read_stating() -> Sequence[Source]:
-            from nodelint.files.discover import stating
+            from nodelint.files.release_files import read_stating_files
 
-            return stating(found, self.settings.paths_left_out)
+            return read_stating_files(found, self.settings.paths_left_out)
 
         def find() -> Sequence[ControllerInstall]:
             # A kustomization that generates a ConfigMap of values states no release itself.
@@ -304,16 +305,20 @@ class Session:
 
 def _list_alone(found: Discovery) -> list[Chosen]:
     """Return the releases of Karpenter that requested files state, each with its statement."""
+    read_with = {os.path.abspath(path) for path in found.read_with}
+    return list_stated(source for source in found.stating if os.path.abspath(source.path) not in read_with)
+
+
+def list_stated(sources: Iterable[Source]) -> list[Chosen]:
+    """Return the releases of Karpenter that files state, each with its statement."""
     from nodelint.model.ranges import only
     from nodelint.model.releases import OLDEST
     from nodelint.releases import evidence_of
     from nodelint.releases.release_choice import Chosen
 
-    read_with = {os.path.abspath(path) for path in found.read_with}
-    stated = evidence_of([source for source in found.stating if os.path.abspath(source.path) not in read_with])
     return [
         Chosen(only(evidence.karpenter), None, evidence)
-        for evidence in stated.all
+        for evidence in evidence_of(list(sources)).all
         if evidence.about == "karpenter" and evidence.installs and evidence.karpenter >= OLDEST
     ]
 

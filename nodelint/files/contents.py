@@ -31,10 +31,23 @@ _FOR_READING = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 _PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip"}
 
 
-def explain_packed(data: bytes) -> str | None:
-    """Return what to do with compressed data, as the end of a sentence. None if the data is not compressed."""
+def explain_unreadable(data: bytes) -> str | None:
+    """Return why data is not a text, such as compressed data, as the end of a sentence. None if it may be a text."""
     how = next((how for magic, how in _PACKED.items() if data.startswith(magic)), None)
-    return None if how is None else f"is compressed ({how}): unpack it first"
+    if how is not None:
+        return f"is compressed ({how}): unpack it first"
+    return "is not a text: name a file with manifests" if _is_binary(data) else None
+
+
+def _is_binary(data: bytes) -> bool:
+    """Return whether data has zero bytes and is no text of UTF-16 or UTF-32."""
+    if data.find(b"\0") < 0 or data.startswith((b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")):
+        return False
+    try:
+        data.replace(b"\0", b"").decode()
+    except UnicodeDecodeError:
+        return True
+    return False
 
 
 def display_path(file: str) -> str:

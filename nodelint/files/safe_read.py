@@ -151,6 +151,8 @@ def error_reason(error: OSError | ValueError) -> str:
 def write_error_reason(path: str, error: OSError) -> str:
     """Return why a file could not be written, as the end of a sentence."""
     folder = os.path.dirname(path)
+    if os.path.isdir(path):
+        return "is a folder: name a file"
     return f"the folder {folder} does not exist" if folder and not os.path.isdir(folder) else error_reason(error)
 
 

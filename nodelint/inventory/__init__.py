@@ -264,7 +264,7 @@ def _read_and_build(found: Discovery, each_release: bool) -> Inventory:
     if inventory.broken:
         _add_broken(found, inventory.broken)
     if found.read_with:
-        read_with = {os.path.abspath(path) for path in found.read_with}
+        read_with = {*map(os.path.abspath, found.read_with)}.difference(map(os.path.abspath, found.values))
         for source in found.sources:
             source.is_editable = os.path.abspath(source.path) not in read_with
     return inventory

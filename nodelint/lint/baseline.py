@@ -15,7 +15,7 @@ from nodelint.base.tuples import NamedTuple
 from nodelint.files.safe_read import is_below
 from nodelint.lint.engine import Report, Result
 from nodelint.lint.fingerprints import field, fingerprints, relative
-from nodelint.lint.results import once_in_a_run
+from nodelint.lint.results import each_place, once_in_a_run
 
 FORMAT = 1
 """The version of the file format. A reader refuses any other."""
@@ -60,6 +60,15 @@ class Split(NamedTuple):
     unjudged: tuple[KnownFinding, ...]
     kept: tuple[KnownFinding, ...]
     is_part: bool = False
+
+    def without_gone(self, gone: Sequence[KnownFinding]) -> Split:
+        """Return the comparison with entries that another run, over more files, found to be gone as well."""
+        more = tuple(entry for entry in self.unjudged if entry in gone)
+        return self._replace(
+            gone=(*self.gone, *more),
+            unjudged=tuple(entry for entry in self.unjudged if entry not in more),
+            kept=tuple(entry for entry in self.kept if entry not in more),
+        )
 
 
 def write(report: Report, root: str = "", keep: Iterable[KnownFinding] = ()) -> str:
@@ -113,8 +122,8 @@ def split(
 
     `root` is the folder of the baseline file, `paths` the files and folders of the run (empty: all), `rules` the
     rules that reported (None: all). An entry counts as fixed only if it was judged: its path is in the run, its rule
-    ran, and its file can be parsed. `comparing` are rules that compare objects of the whole repository: a run over a
-    part of it does not judge their findings.
+    ran, and its file can be parsed. `comparing` are rules that read other files than that of the finding: a run
+    over a part of the repository does not judge their findings.
     """
     have = {entry.fingerprint for entry in baseline}
     places = report.places
@@ -146,6 +155,28 @@ def split(
     unjudged = tuple(entry for entry in missing if not judged(entry))
     known_findings = tuple(entry for entry in baseline if entry not in gone)
     return Split(report._replace(results=tuple(new)), known, gone, unjudged, known_findings, is_part)
+
+
+def keep_part(whole: Split, root: str, paths: Sequence[str]) -> Split:
+    """Return the comparison of a run over all files, with only the new and fixed findings of some of the paths.
+
+    `root` is the folder of the baseline file. A finding with several places counts if one of them is in the paths.
+    """
+    top = os.path.abspath(root or os.curdir)
+    new = [
+        result
+        for result in whole.new.places
+        if any(_is_within(relative(at.span.source.path, root), top, paths) for at in each_place((result,)))
+    ]
+    gone = tuple(entry for entry in whole.gone if _is_within(entry.path, top, paths))
+    others = tuple(entry for entry in whole.gone if entry not in gone)
+    return whole._replace(
+        new=whole.new._replace(results=tuple(once_in_a_run(new))),
+        gone=gone,
+        unjudged=(*whole.unjudged, *others),
+        kept=(*whole.kept, *others),
+        is_part=True,
+    )
 
 
 def _choose_fingerprints(results: Sequence[Result], root: str, have: Collection[str]) -> list[str]:

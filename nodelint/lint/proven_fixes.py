@@ -35,6 +35,7 @@ from nodelint.lint.fix_trials import (
 from nodelint.lint.fixes_together import find_conflicting
 from nodelint.lint.results import Result, each_place, once_in_a_run
 from nodelint.lint.rule_reach import name_words, reads_other_objects
+from nodelint.lint.trial_budget import TrialBudget
 from nodelint.lint.trial_verdicts import describe_finding, explain_withheld, is_lesser, share_out
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit, Withheld
@@ -50,21 +51,6 @@ FindMoved = Callable[
 
 ListShown = Callable[[Sequence[Result]], Iterable[Result]]
 """A function that returns the results whose suggestions a report shows."""
-
-_MOST_ALONE = 24
-"""The most edits that are tried alone because a group with them causes a finding. Each trial reads all objects."""
-
-_MOST_BUILT = 3_000_000
-"""The most characters of texts that all trials of a run may render."""
-
-_LARGEST_BUILT = 1_000_000
-"""The most characters of texts that one trial may render."""
-
-_MOST_STEPS = 1_000_000
-"""The number of steps after which no further trial is made."""
-
-_MOST_JUDGED = 8_000
-"""The number of judged objects after which no further trial is made."""
 
 _TOO_LARGE = (
     "to judge it, more objects would need to be rendered again than nodelint renders: apply it and check again"
@@ -235,11 +221,7 @@ class _Run:
         self._changed: dict[tuple[Edit, ...], tuple[tuple[Object, Object | None], ...]] = {}
         self._proven_batches: list[set[tuple[Edit, ...]]] = []
         self._comments = frozenset(result.rule.name for result in places if result.rule.on is Suppression)
-        self._alone = 0
-        self._size = sum(len(text.text) for built in trials.inventory.built for text in built.texts)
-        self._built = 0
-        self._steps = 0
-        self._judged = 0
+        self._budget = TrialBudget(trials.inventory)
 
     def prove(self, causes: Causes, suggested: Set[tuple[Edit, ...]] | None) -> Report:
         trials = self._trials
@@ -318,11 +300,11 @@ class _Run:
         """Record the safe fixes that do not work together with the others, and the findings that result."""
         if RUN.is_over() or len(offers) < 2:
             return
-        if not self._can_try():
+        if not self._budget.takes_trial():
             self._conflicts.update((offer.edits, _TOO_LARGE) for offer in offers)
             return
         for offer, tried, bad in find_conflicting(
-            offers, alike, self._proven_batches, self._trials, self._find_bad, self._can_try
+            offers, alike, self._proven_batches, self._trials, self._find_bad, self._budget.takes_trial
         ):
             own = [finding_key for finding_key in bad if finding_key[1] in offer.names] or bad
             text = f"there is {describe_finding(own[0], tried)}" if own else tried.unread[0]
@@ -332,12 +314,11 @@ class _Run:
 
     def _try(self, batch: Sequence[FixOffer]) -> None:
         """Try the offers together; if this causes a finding, try the suspects alone."""
-        if not self._can_try():
+        if not self._budget.takes_trial():
             self._withhold_all(batch, Withheld("not-tried", detail=_TOO_LARGE))
             return
         tried = self._trials.run([edit for offer in batch for edit in offer.edits])
-        self._steps += RUN.taken
-        self._judged += tried.judged
+        self._budget.count(RUN.taken, tried.judged)
         if RUN.is_over():  # what they make was not judged
             self._withhold_all(batch, Withheld("not-editable", detail=RUN.late_reason))
             return
@@ -365,8 +346,7 @@ class _Run:
         if following:
             return
         for offer in suspects:
-            self._alone += 1
-            if self._alone > _MOST_ALONE:
+            if not self._budget.takes_trial_alone():
                 self._why[offer.edits] = Withheld("not-tried")
             else:
                 self._moved.discard(offer.edits)
@@ -386,12 +366,6 @@ class _Run:
         for edits, pairs in attribute_changes(batch, tried.changed).items():
             if pairs and names.issuperset(name_of(old) for old, _ in pairs):
                 yield edits
-
-    def _can_try(self) -> bool:
-        """Return whether another trial is within the limits of a run."""
-        self._built += self._size
-        is_small = self._size <= _LARGEST_BUILT and self._built <= _MOST_BUILT
-        return is_small and self._steps <= _MOST_STEPS and self._judged <= _MOST_JUDGED
 
     def _withhold_all(self, batch: Sequence[FixOffer], why: Withheld) -> None:
         self._why.update((offer.edits, why) for offer in batch)

@@ -8,6 +8,7 @@ from types import CodeType, FunctionType
 
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.rule.definition import Rule, is_loaded, load_check
+from nodelint.rule.suppressions import Suppression
 from nodelint.text import Source
 
 if TYPE_CHECKING:
@@ -38,26 +39,34 @@ _OTHERS = frozenset(
         "pools",
         "pools_elsewhere",
         "resolution_with_overlays",
+        "run_files",
     }
 )
-"""Attributes of a context that depend on other objects than an object and its class."""
+"""Attributes of a context that depend on other objects or files than an object and its class."""
 
 
 def reads_other_objects(rule: Rule) -> bool:
     """Return whether a rule may read other objects than its own and the class of this object, or reads
     whole files.
     """
-    return rule.on is Source or _names_other_objects(load_check(rule))
+    return rule.on in (Source, Suppression) or _names_any(load_check(rule), _OTHERS)
+
+
+def depends_on_other_files(rule: Rule) -> bool:
+    """Return whether other files than that of a finding may decide about it. Rules that only look through all objects
+    for patches or conversions do not count.
+    """
+    return rule.on is Suppression or _names_any(load_check(rule), _OTHERS - {"objects"})
 
 
 @cache
-def _names_other_objects(check: Callable[..., Any]) -> bool:
-    """Return whether a function, or another function of its file, uses attributes of a context about other objects.
+def _names_any(check: Callable[..., Any], names: frozenset[str]) -> bool:
+    """Return whether a function, or another function of its file, uses one of some attributes of a context.
 
     True if the function has no Python code.
     """
     return not isinstance(check, FunctionType) or any(
-        not _OTHERS.isdisjoint(_list_names(code)) for code in _list_codes(check)
+        not names.isdisjoint(_list_names(code)) for code in _list_codes(check)
     )
 
 

@@ -8,11 +8,15 @@ from collections.abc import Iterator, Sequence
 from nodelint.files.gate import gate
 from nodelint.files.safe_read import is_below, repository
 from nodelint.forms.lib.chart_places import CHART
+from nodelint.forms.lib.values import find_values_error
 from nodelint.forms.registry import TABLE
 from nodelint.forms.rendered import Built
 from nodelint.inventory import Inventory, build
 from nodelint.model.documents import objects
+from nodelint.model.finding import Span
+from nodelint.model.gap import Gap
 from nodelint.text import Source
+from nodelint.text.source import WHOLE_FILE
 
 _MOST_OVERLAYS = 60
 """The most kustomize overlays that are rendered at each key press. If there are more, only the command
@@ -38,6 +42,34 @@ def build_with_project(
     mine = {id(source) for source in opened}
     built = (built for built in inventory.built if paths.intersection(built.parts) or _holds_value_of(built, mine))
     return inventory._replace(built=tuple(built))
+
+
+def list_broken_values(opened: Sequence[Source], sources: Sequence[Source]) -> list[Gap]:
+    """Return a gap for each open text with values that is not YAML: the chart, or the object that names the file, is
+    then judged without it.
+
+    `sources` are the files around them. A text counts if it is in the folder of a chart with templates about
+    Karpenter, or if one of the files names it.
+    """
+    found = []
+    for source in opened:
+        if not source.path.endswith((".yaml", ".yml")) or source.problems or not _may_be_used(source, sources):
+            continue
+        problem = find_values_error(Source.from_text(source.path, source.text, WHOLE_FILE))
+        if problem is not None:
+            at = Span(source, problem.offset, problem.offset)
+            found.append(Gap(at, "file", f"{problem.message}: the values of this file are not known", fails=True))
+    return found
+
+
+def _may_be_used(source: Source, others: Sequence[Source]) -> bool:
+    """Return whether one of the other files is a template of the chart around a text, or names the text."""
+    folders = [folder for folder in _folders(source) if gate.is_file(os.path.join(folder, CHART))]
+    name = os.path.basename(source.path)
+    return not source.may_be_template and any(
+        name in other.text or any(is_below(os.path.abspath(other.path), folder) for folder in folders)
+        for other in others
+    )
 
 
 def _holds_value_of(built: Built, sources: set[int]) -> bool:

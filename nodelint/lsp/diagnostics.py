@@ -76,7 +76,7 @@ def _gap_diagnostic(buffer: Buffer, gap: Gap) -> types.Diagnostic:
     start = at.start if at is not None else buffer.source.start_of_line(gap.line)
     place = buffer.lines.range(start, buffer.lines.end_of_line_at(start))
     message = f"not judged: {printable(gap.sentence)}"
-    severity = types.DiagnosticSeverity.Information
+    severity = types.DiagnosticSeverity.Error if gap.fails else types.DiagnosticSeverity.Information
     return types.Diagnostic(place, message, severity, code="not-judged", source=SOURCE)
 
 

@@ -13,6 +13,7 @@ from nodelint.karpenter.images import families, family_title
 from nodelint.karpenter.labels import known_values, natural, unit_of
 from nodelint.karpenter.resolve import LineEffect, Resolution
 from nodelint.karpenter.resolve.offers import OWN_DOMAINS
+from nodelint.karpenter.resolve.readiness import later_steps, launched, why_none_launched
 from nodelint.lint.fingerprints import relative
 from nodelint.lsp.buffers import Buffer
 from nodelint.lsp.hcl_outline import find_spot
@@ -215,17 +216,21 @@ def _counts(line: LineEffect, resolution: Resolution) -> Iterator[str]:
     yield f"here {len(line.before):,} → {len(line.after):,} ({back})"
     if line.removed_alone > 0:
         yield f"without this line, {line.removed_alone:,} more could be launched"
-    launchable = len(resolution.launchable)
     most = "" if resolution.complete else "at most "
     why = explain_not_launched(resolution)
     if why is not None:
         yield f"nothing is launched with {escape_markdown(why)}"
-        yield f"without that, the pool can launch {most}**{launchable:,}** with all its lines"
+        yield f"without that, the pool can launch {most}**{len(launched(resolution)):,}** with all its lines"
+    elif (why := why_none_launched(resolution)) is not None:
+        yield f"nothing is launched: {escape_markdown(why)}"
     else:
-        yield f"the pool can launch {most}**{launchable:,}** with all its lines"
-    missing = len(resolution.candidates) - launchable
+        yield f"the pool can launch {most}**{len(launched(resolution)):,}** with all its lines"
+    missing = len(resolution.candidates) - len(resolution.launchable)
     if missing:
         yield f"{missing:,} more meet everything, but have no image"
+    for step in later_steps(resolution):
+        if step.removed:
+            yield f"{len(step.removed):,} more meet the requirements, but {step.why} ({code(step.words)})"
     least = next((min_values for min_values in resolution.min_values if min_values.line is line), None)
     if least is not None and least.have is not None:
         yield f"minValues: {least.have:,} values are possible, {least.wanted:,} are required"

@@ -7,14 +7,16 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.config.session import Session
+from nodelint.config.session import Session, list_stated
+from nodelint.files.contents import concerns_karpenter
+from nodelint.files.file_keywords import may_state
 from nodelint.inventory import Inventory
 from nodelint.inventory.gaps import list_gaps_of_texts
 from nodelint.lint import autofix, baseline, engine
 from nodelint.lint.fingerprints import Known
 from nodelint.lint.incremental import ResultCaches
 from nodelint.lint.proven_fixes import Prover
-from nodelint.lsp.around import build_with_project
+from nodelint.lsp.around import build_with_project, list_broken_values
 from nodelint.lsp.buffers import Buffer
 from nodelint.lsp.positions import LineIndex
 from nodelint.model.documents import objects
@@ -81,8 +83,9 @@ class View:
 
     @property
     def request(self) -> engine.LintRequest:
-        """Return the lint request for the texts of the view."""
-        return engine.LintRequest(self.target, self.setup.rules, self.setup.selection, self.beside)
+        """Return the lint request for the texts of the view. With files around them, they are a part of these."""
+        is_part = bool(self.beside) or self.target.choose is not None
+        return engine.LintRequest(self.target, self.setup.rules, self.setup.selection, self.beside, is_part=is_part)
 
     @cached_property
     def inventory(self) -> Inventory:
@@ -100,10 +103,29 @@ class View:
             memory=self.memory,
             built=self.inventory.built,
         )
+        if stated := self._judge_stated():
+            known = {_offer_key(result) for result in report.places}
+            more = [result for result in stated if _offer_key(result) not in known]
+            report = report._replace(results=(*report.results, *more))
         file = self.setup.session.settings.baseline
         if self.setup.known is None or file is None:
             return report
         return baseline.split(report, self.setup.known, os.path.dirname(os.path.abspath(file))).new
+
+    def _judge_stated(self) -> list[engine.Result]:
+        """Return the findings about the releases that the texts state, such as one that is out of support.
+
+        They are about all NodePools of the repository, and stand where the release is stated.
+        """
+        stating = [buffer.source for buffer in self.buffers if buffer.on_disk and _may_state(buffer)]
+        target = self.target
+        if not stating or target.choose is None:
+            return []
+        rules = {name: rule for name, rule in self.setup.rules.items() if "stated-release" in rule.tags}
+        target = target._replace(today=self.setup.session.today, list_alone=lambda: list_stated(stating))
+        request = engine.LintRequest(target, rules, self.setup.selection, is_part=True)
+        found = engine.lint([*stating, *self.beside], request, pause=self.pause).places
+        return [result for result in found if any(result.span.source is source for source in stating)]
 
     def same_as(self, other: View) -> bool:
         """Return whether both views have the same input, so that their reports are equal."""
@@ -125,7 +147,8 @@ class View:
     def _gaps(self) -> list[Gap]:
         texts = [buffer.source for buffer in self.buffers]
         skipped = (gap for gap in self.report.skipped if gap.rule is None)
-        found = (*list_gaps_of_texts(texts, self.inventory, self.home), *skipped)
+        broken = list_broken_values(texts, self.beside)
+        found = (*broken, *list_gaps_of_texts(texts, self.inventory, self.home), *skipped)
         return list({(gap.path, gap.line, gap.sentence): gap for gap in found}.values())
 
     @cached_property
@@ -209,6 +232,12 @@ class View:
     def buffer_of(self, source: SourceText) -> Buffer | None:
         """Return the open text of a source; None if it is not open."""
         return next((buffer for buffer in self.buffers if buffer.source is source), None)
+
+
+def _may_state(buffer: Buffer) -> bool:
+    """Return whether a text may state a release."""
+    data = buffer.text.encode(errors="replace")
+    return may_state(buffer.path, data, concerns_karpenter(data))
 
 
 def _without_untried(result: engine.Result, tried: Collection[int]) -> engine.Result:

@@ -70,4 +70,6 @@ def say_nothing(verb: str, missing: str, where: str, gaps: Collection[object]) -
     if RUN.has_left_out:
         return NOT_IN_TIME
     rest = " in what could be read" if gaps else ""
+    if where == "in 0 files":
+        return f"Nothing to {verb}{rest}: there is no file that nodelint reads"
     return f"Nothing to {verb}{rest}: {missing} {where}"

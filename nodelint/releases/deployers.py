@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 
 from nodelint.base.tuples import NamedTuple
@@ -94,7 +94,12 @@ class Deployers:
             clusters = [use.clusters for use in self._by_file.get(path, ()) if use.clusters & named]
             return (Deployer(path, frozenset[str]().union(*clusters)),)
         own = self._by_name.get(built.cluster) or self._by_name.get(built.cluster.rpartition(":")[0])
-        return _list_deployers(own or self._find_uses(built.cluster))
+        if own:
+            return _list_deployers(own)
+        uses = self._find_uses(built.cluster)
+        if not uses and built.given:  # values outside of the chart's folder
+            uses = next(filter(None, (self._find_uses(os.path.dirname(part)) for part in built.parts)), [])
+        return _list_deployers(_keep_for_values(uses, built))
 
     def deploys(self, path: str) -> bool:
         """Return whether an object in a file deploys a folder or chart. The path is absolute."""
@@ -124,6 +129,29 @@ class Deployers:
             if folder == (folder := os.path.dirname(folder)):
                 return []
         return self._by_folder[folder]
+
+
+def _keep_for_values(uses: Sequence[FolderUse], built: Built) -> Sequence[FolderUse]:
+    """Return the uses of a chart that are for the cluster of the values files with which it is rendered.
+
+    They name one of the files, or are in no folder of another environment. All uses, if that leaves none.
+    """
+    paths = [source.path for source in built.given]
+    for parts in (2, 1):
+        tails = ["/".join(os.path.abspath(path).split(os.sep)[-parts:]) for path in paths]
+        naming = [use for use in uses if any(tail in _text_of(use) for tail in tails)]
+        if naming and len(naming) < len(uses):
+            return naming
+    near = [
+        use
+        for use in uses
+        if not any(are_for_different_clusters(os.path.abspath(path), use.at.source.path) for path in paths)
+    ]
+    return near or uses
+
+
+def _text_of(use: FolderUse) -> str:
+    return use.at.source.text[use.at.start : use.at.end]
 
 
 def _list_deployers(uses: Iterable[FolderUse]) -> tuple[Deployer, ...]:

@@ -100,7 +100,7 @@ def drop_refused(obj: Object, node: Node, judge: Judge | None) -> list[Suggestio
     if not changes or (judge is not None and not _settles(obj, changes, judge)):
         return []
     entry = next((e for e in holder.entries if node in (e.key, e.value)), None)
-    name = f"drop `{entry.name}`" if entry is not None and entry.name else "drop this entry"
+    name = f"remove `{entry.name}`" if entry is not None and entry.name else "remove this entry"
     return [Suggestion(name, changes)]
 
 
@@ -161,7 +161,7 @@ def swap_thresholds(kubelet: Node) -> list[tuple[str, list[Edit]]]:
         return []
     swapped = [if_editable(set_value, high, low.value), if_editable(set_value, low, high.value)]
     dropped = if_editable(remove, high)
-    return [("swap the two", [*swapped[0], *swapped[1]] if all(swapped) else []), (f"drop `{_HIGH}`", dropped)]
+    return [("swap the two", [*swapped[0], *swapped[1]] if all(swapped) else []), (f"remove `{_HIGH}`", dropped)]
 
 
 _HIGH = "imageGCHighThresholdPercent"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import BinaryIO
 
-from nodelint.files.contents import explain_packed
+from nodelint.files.contents import explain_unreadable
 
 LONGEST_LINE = 1 << 20
 """The most bytes of a line that are read. The rest of a longer line is dropped, so that memory is bounded."""
@@ -27,7 +27,7 @@ def bounded(stream: BinaryIO) -> Iterator[bytes]:
     NoLog for a compressed stream.
     """
     line = stream.readline(LONGEST_LINE)
-    if (packed := explain_packed(line)) is not None:
+    if (packed := explain_unreadable(line)) is not None:
         raise NoLog(packed)
     if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         yield from _lines_of_utf16(line, stream)

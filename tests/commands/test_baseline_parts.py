@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from collections.abc import Callable
@@ -165,3 +166,105 @@ def test_the_patch_of_another_overlay_is_no_class(nodelint: Run, tmp_path: Path,
     shown = nodelint("check", "--select", "unknown-node-class", "--format", "concise", part).stdout
     assert "base/pool.yaml" in shown and "define no EC2NodeClass `apps`" in shown, shown
     assert "for Karpenter 1.5.0" in shown, shown
+
+
+TERRAFORM = {
+    ".git/HEAD": "",
+    "tf/main.tf": """\
+module "karpenter" {
+  source                        = "terraform-aws-modules/eks/aws//modules/karpenter"
+  version                       = "21.0.0"
+  cluster_name                  = "prod"
+  node_iam_role_name            = "KarpenterNodeRole-prod"
+  node_iam_role_use_name_prefix = false
+}
+""",
+    "pools/pool.yaml": nodepool(f"{ARCH}[x86_64, amd64]") + "---\n" + nodeclass(),
+    "pools/other.yaml": nodepool(f"{ARCH}[x86_64, amd64]", name="other"),
+}
+
+
+@pytest.fixture
+def with_terraform(nodelint: Run, tmp_path: Path) -> Path:
+    write_files(tmp_path, TERRAFORM)
+    nodelint("baseline")
+    assert "role-of-another-name" in (tmp_path / "nodelint.baseline.json").read_text(encoding="utf-8")
+    return tmp_path
+
+
+NAMED = [("pools", "."), ("tf", "."), ("pools/pool.yaml", "."), ("tf pools", "."), ("../tf", "pools"), (".", "pools")]
+
+
+@pytest.mark.parametrize(("part", "folder"), NAMED)
+def test_the_baseline_of_a_part_is_that_of_the_whole(
+    nodelint: Run, with_terraform: Path, part: str, folder: str
+) -> None:
+    """A finding that only Terraform outside of the part shows is neither removed nor missing."""
+    path = with_terraform / "nodelint.baseline.json"
+    before = path.read_bytes()
+    named = os.path.relpath(path, with_terraform / folder)
+    done = nodelint("baseline", *part.split(), "--baseline", named, cwd=with_terraform / folder)
+    assert "(0 new, 0 gone)" in done.stdout, done.stdout + done.stderr
+    assert path.read_bytes() == before
+    checked = nodelint("check", *part.split(), "--baseline", named, cwd=with_terraform / folder).stdout
+    assert "no longer there" not in checked and "Found" not in checked, checked
+
+
+def findings(folder: Path, *paths: str) -> set[tuple[str, str]]:
+    """Return path and rule of the entries of a baseline; with `paths`, of these files."""
+    entries = json.loads((folder / "nodelint.baseline.json").read_text(encoding="utf-8"))["findings"]
+    return {(entry["path"], entry["rule"]) for entry in entries if not paths or entry["path"] in paths}
+
+
+ROLE = ("pools/pool.yaml", "role-of-another-name")
+
+
+def test_the_baseline_of_a_part_changes_only_the_part(nodelint: Run, with_terraform: Path) -> None:
+    """What is fixed or new outside of the part stays as it is, and what is fixed inside of it is removed."""
+    before = findings(with_terraform)
+    write_files(with_terraform, {"pools/other.yaml": nodepool(f"{ARCH}[amd64]", name="other")})
+    for part in ("tf", "pools/pool.yaml"):
+        assert "(0 new, 0 gone)" in nodelint("baseline", part).stdout
+    assert "(0 new, 1 gone)" in nodelint("baseline", "pools/other.yaml").stdout
+    assert before - findings(with_terraform) == {("pools/other.yaml", "unknown-value")}
+    fixed = TERRAFORM["tf/main.tf"].replace("KarpenterNodeRole-prod", "KarpenterNodeRole-main")
+    write_files(with_terraform, {"tf/main.tf": fixed})
+    assert "(0 new, 0 gone)" in nodelint("baseline", "tf").stdout
+    assert "(0 new, 1 gone)" in nodelint("baseline", "pools").stdout  # about this folder alone by now
+    assert ROLE not in findings(with_terraform)
+
+
+def test_a_baseline_of_a_part_alone_is_that_of_its_check(nodelint: Run, tmp_path: Path) -> None:
+    """Who never checks more than a part has no finding after the baseline, and loses none that more files show."""
+    write_files(tmp_path, TERRAFORM)
+    nodelint("baseline", "pools")
+    assert ROLE not in findings(tmp_path) and findings(tmp_path)
+    done = nodelint("check", "--baseline", "nodelint.baseline.json", "pools")
+    assert done.returncode == 0 and "Found" not in done.stdout, done.stdout
+    nodelint("baseline")
+    whole = findings(tmp_path)
+    assert ROLE in whole
+    for part in ("pools", "pools/pool.yaml"):
+        nodelint("baseline", part)
+        assert findings(tmp_path) == whole
+
+
+def test_a_new_finding_that_other_files_show_is_added_for_a_part(nodelint: Run, tmp_path: Path) -> None:
+    matching = TERRAFORM["tf/main.tf"].replace("KarpenterNodeRole-prod", "KarpenterNodeRole-main")
+    write_files(tmp_path, {**TERRAFORM, "tf/main.tf": matching})
+    nodelint("baseline")
+    assert ROLE not in findings(tmp_path)
+    write_files(tmp_path, TERRAFORM)
+    assert "(0 new, 0 gone)" in nodelint("baseline", "pools/other.yaml").stdout
+    assert "(1 new, 0 gone)" in nodelint("baseline", "pools/pool.yaml").stdout
+    assert ROLE in findings(tmp_path)
+
+
+def test_globs_of_options_match_the_paths_of_the_folder_of_the_run(nodelint: Run, with_terraform: Path) -> None:
+    folder = with_terraform / "pools"
+    (with_terraform / "nodelint.baseline.json").unlink()
+    flags = ("--baseline", "../nodelint.baseline.json", "--exclude")
+    nodelint("baseline", *flags, "pool.yaml", cwd=folder)
+    assert {path for path, _ in findings(with_terraform)} == {"pools/other.yaml"}
+    nodelint("baseline", *flags, "pools/pool.yaml", cwd=folder)
+    assert {path for path, _ in findings(with_terraform)} == {"pools/other.yaml", "pools/pool.yaml"}

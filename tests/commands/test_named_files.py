@@ -304,3 +304,19 @@ def test_a_part_of_a_module_is_judged_with_the_module(nodelint: Run, tmp_path: P
 def test_a_named_module_is_judged_with_its_template(nodelint: Run, tmp_path: Path) -> None:
     write(tmp_path, {"main.tf": MAIN % "pool.yaml.tftpl", "templates/pool.yaml.tftpl": TEXT})
     assert "1 object" in nodelint("check", "main.tf").stdout
+
+
+def test_a_fix_in_values_that_an_option_names_is_offered(nodelint: Run, chart: Path) -> None:
+    """The option names the file, as a path does. A file that is only read with the chart is not changed."""
+    application = (
+        "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: pools}\nspec:\n"
+        '  source: {repoURL: "https://example.com/a.git", path: pools, helm: {valueFiles: [../values/mine.yaml]}}\n'
+    )
+    wrong = DEFAULTS.replace("[amd64]", "[x86_64]")
+    write(chart, {".git/HEAD": "", "apps/pools.yaml": application, "values/mine.yaml": wrong})
+    done = nodelint("check", "pools", "--fix")
+    assert "it changes values/mine.yaml, which was not named" in done.stdout, done.stdout
+    assert (chart / "values" / "mine.yaml").read_text(encoding="utf-8") == wrong
+    done = nodelint("check", "pools", "--values", "values/mine.yaml", "--fix")
+    assert "Fixed 1 finding" in done.stdout, done.stdout
+    assert (chart / "values" / "mine.yaml").read_text(encoding="utf-8") == DEFAULTS

@@ -236,6 +236,29 @@ WRONG = {
     "triage k.log pool.yaml": "name manifests by `--manifests PATH`",
     "snapshot prod.json": "to see what it holds: `nodelint snapshot show prod.json`",
     "baseline --output x.json": "write `--baseline`",
+    "check --ignore all .": "`ignore` leaves out every rule: nothing would be judged",
+    "check -A": "a folder is read with everything below it",
+    "check -n karpenter .": "NodePools and EC2NodeClasses are in no namespace",
+    "check -o yaml .": "write `--format`",
+    "check --exit-zero .": "write `--fail-on never`",
+    "check --max-warnings 0 .": "write `--fail-on warning`",
+    "check -p pool.yaml": "write the path without an option",
+    "check --context prod .": "`kubectl get nodepools,ec2nodeclasses -o yaml | nodelint check -`",
+    "check -f pool.yaml": "to check its objects, name it as a path, without the option",
+    "check --output folder .": "folder: not written: is a folder: name a file",
+    "check binary.yaml": "binary.yaml: is not a text: name a file with manifests",
+    "check link.txt": "link.txt: a link to a file that is not there",
+    "check https://example.com/pool.yaml": "`curl -sL https://example.com/pool.yaml | nodelint check -`",
+    "check git@github.com:acme/pools.git": "files and folders of this machine: download it first",
+    "explain default": "a NodePool is named by an option: `--nodepool default`",
+    "explain nodepool/default": "a NodePool is named by an option: `--nodepool default`",
+    "fit --pod web .": "write `--workload`, such as `--workload deployment/web`",
+    "fit --cpu 2 .": "write a Pod with these requests into a file, and name the file",
+    "plan --base main .": "write `--against`",
+    "refresh --profile prod .": "write `--aws-profile`",
+    "migrate .": "write `--to auto-mode` or `--to karpenter`",
+    "completion": "write `bash`, `zsh` or `fish`",
+    "snapshot diff a.json": "too few arguments: `nodelint snapshot diff OLD NEW`",
     "init sub": "it sets up the folder that you are in: change into the repository first",
     "policy .": "it prints the policies of the rules, and reads no manifest",
     "fit --workload nosuch": "nodelint: the files contain no workload `nosuch`; they contain no workloads",
@@ -248,6 +271,31 @@ WRONG = {
     "refresh --region eu-west-1 --output nosuch/a.json": "not written: the folder nosuch does not exist",
     "snapshot show nosuch.json": "no such file or directory; `nodelint refresh --output FILE` writes one",
 }
+
+
+@pytest.mark.parametrize("text", ["apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\n", "{}"])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32", "utf-8-sig"])
+def test_a_text_in_another_encoding_is_a_text(nodelint: Run, tmp_path: Path, text: str, encoding: str) -> None:
+    (tmp_path / "pool.yaml").write_bytes(text.encode(encoding))
+    assert "is not a text" not in nodelint("check", "pool.yaml").stderr
+
+
+def test_rules_that_are_left_are_enough(nodelint: Run, tmp_path: Path) -> None:
+    put(tmp_path, POOL + "---\n" + CLASS)
+    assert nodelint("check", "--ignore", "hazard").returncode == 0
+    done = nodelint("check", "--ignore", "hazard,correctness")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert nodelint("check", "--ignore", "hazard,correctness", "--profile", "strict").returncode == 0
+
+
+def test_nothing_is_counted_where_nothing_is_read(nodelint: Run, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    put(tmp_path, "", "none.yaml")
+    for command in ("check", "hash"):
+        done = nodelint(command, "empty")
+        assert done.stdout == f"Nothing to {command}: there is no file that nodelint reads.\n", done.stdout
+    assert nodelint("check", "none.yaml").stdout.endswith("in 1 file.\nnone.yaml is empty.\n")
+
 
 UNREAD = ["hash", "explain", "upgrade --from 1.9.2", "migrate --to auto-mode"]
 
@@ -283,6 +331,9 @@ def test_a_wrong_use_is_answered_with_the_right_one(nodelint: Run, tmp_path: Pat
     put(tmp_path, 'variable "a" {\n  type = string\n}\n: a\n', "main.tf")
     put(tmp_path, "PK\x03\x04 karpenter.sh", "pools.zip")
     put(tmp_path, "", "empty.json")
+    (tmp_path / "binary.yaml").write_bytes(bytes(range(256)))
+    (tmp_path / "link.txt").symlink_to("nowhere.yaml")
+    (tmp_path / "folder").mkdir()
     done = nodelint(*words.split())
     assert (done.returncode, done.stdout) == (2, "")
     assert WRONG[words] in done.stderr.splitlines()[-1]

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from nodelint.files.discover import context, discover, stating
+from nodelint.files.discover import context, discover
 from nodelint.files.globs import Excluded
+from nodelint.files.release_files import read_stating_files
 from tests.repositories import write_files
 
 POOL = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\n"
@@ -178,8 +179,8 @@ def test_what_is_read_beside_is_not_what_git_ignores(repository: Path, monkeypat
     monkeypatch.chdir(repository)
     found = discover(["a.yaml"], RESPECT)
     assert [source.path for source in context(found, RESPECT)] == ["c.yaml"]
-    assert [source.path for source in stating(found, RESPECT)] == []
-    assert [source.path for source in stating(found, Excluded())] == ["out/up.sh"]
+    assert [source.path for source in read_stating_files(found, RESPECT)] == []
+    assert [source.path for source in read_stating_files(found, Excluded())] == ["out/up.sh"]
 
 
 def test_the_flag_and_the_setting(repository: Path, nodelint: Run) -> None:

@@ -16,7 +16,8 @@ import pytest
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.edits import apply, set_value
-from nodelint.files.discover import discover, stating
+from nodelint.files.discover import discover
+from nodelint.files.release_files import read_stating_files
 from nodelint.forms.registry import FORMS
 from nodelint.forms.rendered import Built
 from nodelint.inventory import read_inventory
@@ -186,7 +187,7 @@ def test_a_plan_of_a_tree_against_itself_is_empty(form: str, here: Path, nodelin
 
 
 def test_what_is_stated_has_a_place(form: str, here: Path) -> None:
-    stated = evidence_of(stating(discover(["."]))).all
+    stated = evidence_of(read_stating_files(discover(["."]))).all
     assert {evidence.version for evidence in stated if evidence.about == "karpenter"} == {"1.6.0"}
     for evidence in stated:
         assert "1.6.0" in (here / evidence.path).read_text().splitlines()[evidence.line - 1]

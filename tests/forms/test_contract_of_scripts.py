@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from nodelint.edits import apply, set_value
-from nodelint.files.discover import discover, stating
+from nodelint.files.discover import discover
 from nodelint.files.globs import Globs
+from nodelint.files.release_files import read_stating_files
 from nodelint.inventory import read_inventory
 from nodelint.model.manifest import NodePool
 from nodelint.releases import evidence_of
@@ -78,5 +79,5 @@ def test_a_script_that_is_not_read_is_a_gap(here: Path, nodelint: Run) -> None:
 
 
 def test_what_is_stated_has_a_place() -> None:
-    [evidence] = evidence_of(stating(discover(["."]))).all
+    [evidence] = evidence_of(read_stating_files(discover(["."]))).all
     assert (evidence.version, evidence.path, evidence.line) == ("1.6.0", NAME, 2)

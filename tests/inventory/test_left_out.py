@@ -234,10 +234,10 @@ LIMITS = {
         forms/kustomize/json6902.py:_DEEPEST forms/kustomize/run.py:_MOST_STEPS forms/lib/values.py:_LARGEST
         forms/terraform/nodes.py:_DEEPEST forms/helm/deploy_tools.py:_DEEPEST
         base/budget.py:MOST_STEPS base/budget.py:MOST_BYTES
-        edits/__init__.py:_MOST_AT_ONCE lint/proven_fixes.py:_MOST_ALONE lint/proven_fixes.py:_MOST_BUILT
+        edits/__init__.py:_MOST_AT_ONCE lint/trial_budget.py:_MOST_ALONE lint/trial_budget.py:_MOST_BUILT
         lint/fix_offers.py:_MOST_APART lint/fixes_together.py:_MOST lint/fixes_together.py:_MOST_ALIKE
-        lint/proven_fixes.py:_LARGEST_BUILT
-        lint/proven_fixes.py:_MOST_STEPS lint/proven_fixes.py:_MOST_JUDGED plan/gone_appliers.py:_MOST_NAMED
+        lint/trial_budget.py:_LARGEST_BUILT
+        lint/trial_budget.py:_MOST_STEPS lint/trial_budget.py:_MOST_JUDGED plan/gone_appliers.py:_MOST_NAMED
         forms/kustomize/resources.py:_MOST_TRIES karpenter/userdata/reading.py:LONGEST
         forms/argocd/application_sets.py:_MOST_STEPS
         report/summary.py:MOST_FIXES files/standard_input.py:_LARGEST files/related.py:_MOST_OUTSIDE

@@ -368,7 +368,7 @@ def test_trials_of_fixes_are_limited(limit: str, tmp_path: Path, monkeypatch: py
     built: list[str] = []
     build = Overlay.build
     monkeypatch.setattr(overlay_run, "_MOST_STEPS", 2_000)
-    monkeypatch.setattr(f"nodelint.lint.proven_fixes.{limit}", 20)
+    monkeypatch.setattr(f"nodelint.lint.trial_budget.{limit}", 20)
     monkeypatch.setattr(Overlay, "build", lambda overlay: (built.append(overlay.folder), build(overlay)))
     wrong = [f"key: {key}, operator: In, values: [{value}]" for key, value in _WRONG.items()]
     files = {f"o{n}/kustomization.yaml": f"{_KUSTOMIZE}resources: [../base]\n" for n in range(20)}

@@ -74,11 +74,18 @@ def read_broken(source: Source) -> SyntaxProblem | None:
     The source is parsed again as a whole, because errors in a text without Karpenter's name are not recorded.
     """
     again = Source.from_text(source.path, source.text, WHOLE_FILE)
-    problem = next(iter(again.problems), None)
-    if problem is None or problem.first is not None:
-        return None  # helm uses the last of two keys with the same name
+    problem = find_values_error(again)
+    if problem is None:
+        return None
     source.also, source.documents, source.problems = WHOLE_FILE, again.documents, again.problems
     return problem
+
+
+def find_values_error(whole: Source) -> SyntaxProblem | None:
+    """Return the first syntax error of a values file that was parsed as a whole. None if helm can read it."""
+    problem = next(iter(whole.problems), None)
+    # helm uses the last of two keys with the same name.
+    return None if problem is None or problem.first is not None else problem
 
 
 def note_broken_text(value: Node) -> None:

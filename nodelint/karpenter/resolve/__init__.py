@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from nodelint.data import table
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.facts import NOTHING, AwsFacts, Missing
 from nodelint.ec2.snapshot import Question
@@ -31,6 +30,7 @@ from nodelint.karpenter.resolve.accelerators import (
     special,
 )
 from nodelint.karpenter.resolve.allocatable import NoCapacity, lacking, least_scant
+from nodelint.karpenter.resolve.auto_mode_types import list_left_out_types, not_listed, sizes_left_out
 from nodelint.karpenter.resolve.effects import LineEffect, MinValues, Unlaunchable
 from nodelint.karpenter.resolve.funnel import funnel, lost_on_claim
 from nodelint.karpenter.resolve.limits import (
@@ -77,14 +77,11 @@ from nodelint.model.keys import (
     ACCELERATOR_COUNT,
     ARCH,
     CAPACITY_TYPE,
-    CPU,
     FAMILY,
     GPU_COUNT,
-    HYPERVISOR,
     INSTANCE_TYPE,
     NITRO_SANDBOX,
     OS,
-    SIZE,
     WINDOWS_BUILD,
 )
 from nodelint.model.manifest import EC2NodeClass, NodePool
@@ -133,10 +130,12 @@ __all__ = [
     "meant_resource",
     "memory_for_cpu",
     "most_for_cpu",
+    "not_listed",
     "resolve",
     "resolve_as",
     "same_pods",
     "shared",
+    "sizes_left_out",
     "smallest",
     "some_fits",
     "special",
@@ -229,10 +228,7 @@ def _left_out(supply: Supply, pool: NodePool) -> tuple[tuple[tuple[TypeSet, str]
     """
     reasons = list(supply.places.removed) if supply.places is not None else []
     if pool.provider == "auto-mode":
-        reasons.append((_not_listed(supply.view), not_listed()))
-        reasons.append(
-            (_too_small(supply.view), "EKS Auto Mode launches types with 2 or more CPUs, from `medium` on")
-        )
+        reasons += list_left_out_types(supply.view)
     unknown: list[Gap] = []
     if supply.node_class is not None:
         unfit, unknown = class_rules(supply.node_class, supply.images, supply.view, supply.static)
@@ -244,29 +240,6 @@ def _left_out(supply: Supply, pool: NodePool) -> tuple[tuple[tuple[TypeSet, str]
             removed.append((types & alive, reason))
             alive -= types
     return tuple(removed), unknown
-
-
-def _too_small(view: Catalog) -> TypeSet:
-    """Return the types that are too small for EKS Auto Mode."""
-    facts = table("auto_mode")
-    few = union(types for value, types in view.values(CPU).items() if int(value) < facts["least_cpus"])
-    return few | view.having_value(SIZE, *facts["sizes_left_out"])
-
-
-def not_listed() -> str:
-    """Return why EKS Auto Mode launches no type of certain families."""
-    return f"AWS's list of types for EKS Auto Mode has no such family ({table('auto_mode')['families_date']})"
-
-
-def _not_listed(view: Catalog) -> TypeSet:
-    """Return the types of families that EKS Auto Mode does not launch: those that AWS lists as such, and those with
-    the Xen hypervisor that AWS does not list as launched.
-
-    A family that is newer than the list is not returned.
-    """
-    facts = table("auto_mode")
-    old = view.having_value(HYPERVISOR, "xen") - view.having_value(FAMILY, *facts["families"])
-    return old | view.having_value(FAMILY, *facts["families_left_out"])
 
 
 def _unknown_effects(lines: Sequence[LineEffect], folded: Requirements, supply: Supply) -> Iterable[Gap]:
@@ -290,12 +263,6 @@ def _unknown_effects(lines: Sequence[LineEffect], folded: Requirements, supply: 
     for line in lines:
         if line.requirement is None and isinstance(line.at, RequirementLine) and line.at.known:
             yield unknown_fact(line.node, _MALFORMED)
-
-
-def sizes_left_out(pool: NodePool) -> Sequence[str]:
-    """Return the instance sizes that a pool never launches. Empty except for EKS Auto Mode."""
-    sizes: Sequence[str] = table("auto_mode")["sizes_left_out"] if pool.provider == "auto-mode" else ()
-    return sizes
 
 
 def _newer_than_catalog(
