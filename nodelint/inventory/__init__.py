@@ -197,6 +197,8 @@ def _list_remote_values(files: Sequence[Source], built: Sequence[Built]) -> tupl
 
 def _may_name_paths(file: Source) -> bool:
     """Return whether a file may have objects that name charts and folders of the repository."""
+    if file.path.endswith((*TABLE.endings, *TABLE.heads, *TABLE.names)):
+        return True
     for row in TABLE.rows:
         if row.may_install(file.path, file.text) or (row.kinds and any(word in file.text for word in row.words)):
             return True
@@ -279,6 +281,18 @@ def _add_broken(found: Discovery, broken: Sequence[SourceText]) -> None:
     found.sources += [source for source in broken if isinstance(source, Source)]
 
 
+def _add_failing(found: Discovery, unbuilt: Sequence[Gap]) -> None:
+    """Add the kustomizations that kustomize certainly refuses to the sources, so that findings report why."""
+    have = {os.path.abspath(source.path) for source in found.sources}
+    for overlay in unbuilt:
+        path = overlay.path
+        if overlay.fails and os.path.basename(path) in TABLE.names and os.path.abspath(path) not in have:
+            from nodelint.forms.lib.values import read
+
+            have.add(os.path.abspath(path))
+            found.sources += [source for source in [read(path)] if source is not None]
+
+
 def read_needed_files(found: Discovery, each_release: bool = False) -> None:
     """Add to the sources the files without Karpenter's name that forms need to render."""
     applying = found.applying if found.sources else []
@@ -333,6 +347,7 @@ def _note_unread(found: Discovery, inventory: Inventory) -> None:
         from nodelint.inventory.unread_inputs import find_broken_installs
 
         found.unreadable += find_broken_installs(found)
+    _add_failing(found, inventory.unbuilt)
     for overlay in inventory.unbuilt:
         place = str(overlay.file_place)
         if overlay.fails and all(path != place for path, _ in found.unreadable):

@@ -15,7 +15,9 @@ from nodelint.model.documents import objects
 from nodelint.model.finding import Span, span_of
 from nodelint.model.folders import path_below
 from nodelint.model.gap import CHART_ELSEWHERE, Gap
+from nodelint.plan.changed_hidden import find_changed_hidden
 from nodelint.plan.changed_overlays import find_changed_overlays
+from nodelint.plan.changed_programs import find_changed_programs
 from nodelint.plan.uncompared import uncompared
 from nodelint.text import Source
 from nodelint.text.missing import text_of
@@ -52,11 +54,15 @@ def find_changed_gaps(was: Read, new: Read, plan: Plan, unread_files: UnreadFile
     `unread_files` are files that the plan reports already.
     """
     reported = {gap.subject for gap in unread_files.files}
+    unread_texts = set()
     for place, gap in _find_changed_texts(was, new, bool(plan.pools or plan.classes)):
+        unread_texts.add(place)
         if place not in reported:
             yield gap
     yield from _find_changed_bases(was, new)
     yield from find_changed_overlays(was, new)
+    yield from find_changed_programs(was, new)
+    yield from (gap for gap in find_changed_hidden(was, new) if gap.subject not in unread_texts)
     uses = list(_find_changed_uses(was, new))
     yield from uses
     named = {use.path for use in uses}
@@ -177,14 +183,24 @@ def _list_uses(side: Read) -> dict[tuple[str, str, int], RemoteUse]:
     found: dict[tuple[str, str, int], RemoteUse] = {}
     counts: Counter[tuple[str, str]] = Counter()
     units = _read_units(side)
+    installing = _read_installing(side)
     for row in reversed(TABLE.rows):
-        sources = [s for s in side.found.sources if row.may_use_elsewhere(s.text)]
+        sources = [s for s in (*side.found.sources, *installing) if row.may_use_elsewhere(s.text)]
         sources += units if row.heads and row.uses else []
         for use in row.load().list_remote_uses(sources, reported) if sources else ():
             key = path_below(use.place or os.curdir, side.root), use.name
             found[(*key, counts[key])] = use
             counts[key] += 1
     return found
+
+
+def _read_installing(side: Read) -> list[Source]:
+    """Return the files that may install charts and do not name Karpenter."""
+    from nodelint.forms.lib.values import read
+
+    have = {os.path.abspath(source.path) for source in side.found.sources}
+    paths = (path for path in side.found.installing if os.path.abspath(path) not in have)
+    return [source for path in paths if (source := read(path)) is not None]
 
 
 def _read_units(side: Read) -> list[Source]:

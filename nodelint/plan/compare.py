@@ -127,13 +127,13 @@ def _find_gaps(was: Read, new: Read, plan: Plan, unread: UnreadFiles) -> Iterato
     from nodelint.plan.values_elsewhere import find_changes_elsewhere
 
     yield from find_changes_elsewhere(was, new)
-    yield from find_changed_inputs(was, new, plan)
+    yield from find_changed_inputs(was, new, plan, unread.stopped)
     yield from find_changed_variables(was, new, plan, unread)
     yield from find_changed_gaps(was, new, plan, unread)
     yield from find_gone_appliers(was, new, {gap.subject for gap in unread.files})
     # A block in a file that one side cannot read may still exist.
     lost = {os.path.normpath(os.path.join(side.root, gap.subject)) for side in (was, new) for gap in unread.files}
-    for gap in find_recreated(was, new):
+    for gap in find_recreated(was, new, unread.stopped):
         if os.path.normpath(span_of(gap.at).source.path) not in lost:
             yield gap
 

@@ -86,7 +86,7 @@ def _changed_releases(was: Read, new: Read) -> Iterator[Gap]:
 
 def list_unread_releases(side: Read) -> dict[str, list[InputText]]:
     """Return the blocks that may install a chart with objects, by the path of the chart below the side's root."""
-    charts, rows = _list_own_charts(side), TABLE.of_languages(side.found.seen)
+    charts, rows = list_own_charts(side), TABLE.of_languages(side.found.seen)
     if not charts or not rows:
         return {}
     found: dict[str, list[InputText]] = {path_below(chart, side.root): [] for chart in charts}
@@ -98,7 +98,7 @@ def list_unread_releases(side: Read) -> dict[str, list[InputText]]:
     return found
 
 
-def _list_own_charts(side: Read) -> list[str]:
+def list_own_charts(side: Read) -> list[str]:
     """Return the absolute paths of the charts whose templates contain objects, and of their parent charts."""
     sources = (obj.source for obj in side.inventory.objects())
     paths = {source.path for source in sources if source.masked or source.built or source.holds("{{")}
@@ -137,7 +137,7 @@ def _list_unread_values(side: Read, taken: Collection[str]) -> dict[str, list[In
 
     `taken` are the paths of the values files with which a side renders charts.
     """
-    charts = _list_own_charts(side)
+    charts = list_own_charts(side)
     if not charts:
         return {}
     from nodelint.forms.lib.unread_inputs import UnreadInputs

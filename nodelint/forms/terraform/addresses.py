@@ -43,6 +43,32 @@ def list_owners(objects: Sequence[Object], sources: Sequence[Source]) -> Iterato
             continue
 
 
+def list_roots(objects: Sequence[Object], sources: Sequence[Source]) -> Iterator[tuple[Object, str]]:
+    """Yield (object, folder) for each root module, or Terragrunt unit, that creates the object."""
+    modules = Modules(sources)
+    known: dict[str, list[str]] = {}
+    for obj in objects:
+        built = obj.source.built
+        try:
+            folders = {os.path.dirname(os.path.abspath(file.source.path)) for file, _ in list_blocks(obj, modules)}
+            for folder in folders:
+                if folder not in known:
+                    known[folder] = list(_list_roots_of(folder, modules))
+            roots = {root for folder in folders for root in known[folder]}
+        except BudgetSpent:
+            continue
+        if built is not None and built.cluster in roots:
+            roots = {built.cluster}
+        yield from ((obj, root) for root in sorted(roots))
+
+
+def _list_roots_of(folder: str, modules: Modules) -> Iterator[str]:
+    for _, folders in _list_chains(folder, modules, ()):
+        root = folders[-1] if folders else folder
+        units = [call.folder for call in modules.find_terragrunt_calls(root)]
+        yield from units or [root]
+
+
 def _list_of_block(file: TerraformFile, block: TerraformBlock, modules: Modules) -> Iterator[ObjectOwner]:
     folder = os.path.dirname(os.path.abspath(file.source.path))
     step = f"{'.'.join(block.names)}{_find_keys(file, block)}"
