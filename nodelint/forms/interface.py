@@ -296,8 +296,10 @@ class Form(Protocol):
     def list_roots(self, objects: Sequence[Object], sources: Sequence[Source]) -> Iterator[tuple[Object, str]]:
         """Yield (object, folder) for each root, applied as a whole, that creates an object of code blocks."""
 
-    def list_missing_below(self, root: str, sources: Sequence[Source]) -> Iterator[MissingSource]:
-        """Yield the files and folders that a root names, itself or by what it calls, and that do not exist."""
+    def list_missing_below(
+        self, roots: Sequence[str], sources: Sequence[Source]
+    ) -> Iterator[tuple[str, MissingSource]]:
+        """Yield (root, missing) for each path that a root, or what it calls, names and that does not exist."""
 
     def list_moves(self, folders: Iterable[str], sources: Sequence[Source]) -> Iterator[AddressMove]:
         """Yield the changes of addresses that files of some folders declare."""

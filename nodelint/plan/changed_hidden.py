@@ -61,7 +61,7 @@ def _names_any(text: str, charts: Sequence[str]) -> bool:
 
 
 def _read_files(side: Read, top: str) -> dict[str, str]:
-    """Return the texts of the files below a hidden folder that may be applied, by their paths below the side's root."""
+    """Return the texts of the files below a hidden folder that may be applied, by their paths below the root."""
     found: dict[str, str] = {}
     for folder, folders, names in gate.walk(os.path.join(side.root, top)):
         folders[:] = sorted(set(folders) - TOOLS)

@@ -7,11 +7,16 @@ import re
 
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.gate import gate
+from nodelint.forms.lib.unread_inputs import in_one_line
+from nodelint.forms.lib.values import own_roots
 from nodelint.forms.registry import TABLE
 from nodelint.model.finding import Span
 from nodelint.model.folders import path_below
+from nodelint.model.gvk import is_other_kind
 from nodelint.plan.uncompared import uncompared
-from nodelint.text import Source
+from nodelint.text import Node, Source
+from nodelint.text.missing import items_of, text_of
+from nodelint.text.source import WHOLE_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +36,10 @@ def find_changed_overlays(was: Read, new: Read) -> Iterator[Gap]:
     for folder in sorted(before.keys() & after.keys()):
         files = [_read_files(side, gap) for side, gap in ((was, before[folder]), (new, after[folder]))]
         changed = (
-            path for path in sorted(files[0].keys() | files[1].keys()) if files[0].get(path) != files[1].get(path)
+            path
+            for path in sorted(files[0].keys() | files[1].keys())
+            if files[0].get(path) != files[1].get(path)
+            and _list_parts(files[0].get(path, "")) != _list_parts(files[1].get(path, ""))
         )
         path = next(changed, None)
         if path is not None:
@@ -39,6 +47,26 @@ def find_changed_overlays(was: Read, new: Read) -> Iterator[Gap]:
             source = Source(shown, files[1].get(path, ""))
             reason = f"{path} of it changes, and the overlay is not built: {after[folder].reason}"
             yield uncompared(Span(source, 0, 0), os.path.basename(folder) or folder, reason, True)
+
+
+def _list_parts(text: str) -> list[str]:
+    """Return the documents of a file on one line each, without transformers of other kinds of objects.
+
+    A text that is not plain YAML is returned as it is.
+    """
+    source = Source.from_text("", text, WHOLE_FILE)
+    if source.problems or source.masked or "{{" in text:
+        return [text]
+    return [in_one_line(root) for root in own_roots(source) if not _is_of_other_kinds(root)]
+
+
+def _is_of_other_kinds(root: Node) -> bool:
+    """Return whether a document is a built-in transformer whose fields are those of other kinds alone."""
+    if text_of(root.get("apiVersion")) != "builtin":
+        return False
+    specs = items_of(root.get("fieldSpecs"))
+    kinds = [text_of(spec.get("kind")) for spec in specs] or [text_of(root.find("target", "kind"))]
+    return all(map(is_other_kind, kinds))
 
 
 def _read_files(side: Read, overlay: Gap) -> dict[str, str]:

@@ -27,6 +27,7 @@ _ENDS = (
     *(".star", ".tiltfile", "Tiltfile"),
 )
 _PASSED_OVER = frozenset({".git", "node_modules", ".terraform", ".venv", "venv", "vendor", "cdk.out"})
+_REASON = "it installs the chart {} with values that are not read: pools and classes may change"
 _MOST_FILES, _LARGEST = 20_000, 1 << 20
 
 
@@ -36,18 +37,16 @@ def find_changed_programs(was: Read, new: Read) -> Iterator[Gap]:
     Programs that only the new side has are left out: a revision is read without unchanged programs.
     """
     rows = [row for row in TABLE.rows if row.folders]
-    charts: list[list[str]] | None = None
+    charts: tuple[list[str], list[str]] | None = None
     for place in _list_changed(was, new):
-        if charts is None:
-            charts = [list_own_charts(side) for side in (was, new)]
-        texts = [_read(side, place) for side in (was, new)]
+        charts = charts or (list_own_charts(was), list_own_charts(new))
+        old, now = _read(was, place), _read(new, place)
         for row in rows:
-            given = [_list_values(row, side, text, own) for side, text, own in zip((was, new), texts, charts, strict=True)]
-            for chart in sorted(given[0].keys() & given[1].keys()):
-                for found in list_changed_inputs(given[0][chart], given[1][chart])[:1]:
-                    reason = f"it installs the chart {chart} with values that are not read: pools and classes may change"
-                    yield uncompared(show_place(new, found.at), place, reason, True)
-            yield from _compare_remote(*(_list_remote(row, text) for text in texts), new)
+            before, after = _list_values(row, was, old, charts[0]), _list_values(row, new, now, charts[1])
+            for chart in sorted(before.keys() & after.keys()):
+                for found in list_changed_inputs(before[chart], after[chart])[:1]:
+                    yield uncompared(show_place(new, found.at), place, _REASON.format(chart), True)
+            yield from _compare_remote(_list_remote(row, old), _list_remote(row, now), new)
 
 
 def _list_changed(was: Read, new: Read) -> Iterator[str]:
@@ -75,7 +74,9 @@ def _read(side: Read, place: str) -> Source | None:
         return None
 
 
-def _list_values(row: FormRow, side: Read, source: Source | None, charts: Sequence[str]) -> dict[str, list[InputText]]:
+def _list_values(
+    row: FormRow, side: Read, source: Source | None, charts: Sequence[str]
+) -> dict[str, list[InputText]]:
     found: dict[str, list[InputText]] = {path_below(chart, side.root): [] for chart in charts}
     if source is not None:
         for chart, given in row.load().list_program_values(source, charts):

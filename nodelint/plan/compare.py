@@ -58,6 +58,7 @@ class PlanRequest(NamedTuple):
 def compare(was: Read, new: Read, request: PlanRequest) -> tuple[Plan, Findings]:
     """Return the effect of a change on a fleet, and the findings that only one side has."""
     from nodelint.lint.workloads import add_workloads
+    from nodelint.plan.gone_appliers import list_left_out
     from nodelint.plan.gone_instances import delete_gone
     from nodelint.plan.not_compared import list_one_sided, unread_places
     from nodelint.plan.suspended import note_suspended
@@ -71,6 +72,7 @@ def compare(was: Read, new: Read, request: PlanRequest) -> tuple[Plan, Findings]
     named = settings.karpenter_named, settings.kubernetes is not None
     unread = find_unread_files(was, new)
     *switched_off, never_created = _list_switched_off(was, new)
+    switched_off = [off | list_left_out(side) for off, side in zip(switched_off, (was, new), strict=True)]
     lines = StatedLines(was, new)
     plan = make_each(
         _side(was, new, switched_off[0]),

@@ -81,13 +81,11 @@ def _list_roots(side: Read, rows: Sequence[FormRow]) -> _Roots:
 def _list_missing(
     side: Read, roots: Sequence[str], rows: Sequence[FormRow]
 ) -> Iterator[tuple[tuple[str, str, str], MissingSource]]:
-    for root in roots:
-        folder = os.path.abspath(os.path.join(side.root, root))
-        if not gate.is_folder(folder):
-            continue
-        for row in rows:
-            for missing in row.load().list_missing_below(folder, side.found.sources):
-                yield (root, path_below(missing.by[0], side.root), missing.reason), missing
+    folders = [os.path.abspath(os.path.join(side.root, root)) for root in roots]
+    there = [folder for folder in folders if gate.is_folder(folder)]
+    for row in rows:
+        for folder, missing in row.load().list_missing_below(there, side.found.sources):
+            yield (path_below(folder, side.root), path_below(missing.by[0], side.root), missing.reason), missing
 
 
 def _find_moved(

@@ -127,6 +127,19 @@ def is_known(obj: Object) -> bool:
     return not obj.source.masked or (bool(obj.document.host) and not codes_of(obj, whole=True))
 
 
+def may_be_refused(obj: Object) -> bool:
+    """Return whether a fault of an object may be certain: the object is known in full, or each of its keys is.
+
+    A value that is not known has no fault.
+    """
+    if is_known(obj):
+        return True
+    if obj.partial or any(entry.name is None for node in obj.node.walk() for entry in node.entries):
+        return False
+    is_in_code = bool(obj.document.host) and all(code.startswith("${") for code in codes_of(obj, whole=True))
+    return obj.source.built is not None or is_in_code
+
+
 def codes_of(obj: Object, whole: bool = False) -> list[str]:
     """Return the template code in an object, in the order of the file. With `whole`, also the code around it that may
     change it.

@@ -54,10 +54,11 @@ def find_unread_files(was: Read, new: Read) -> UnreadFiles:
         return UnreadFiles()
     of_builds = {id(built): cause for side in sides for built, cause in side.match_builds(files)}
     of_builds |= {id(built): cause for built, cause in match_refused(refused, (was, new))}
-    of_builds |= {id(obj.source.built): gap for found in stopped.objects for obj, gap in found if obj.source.built}
+    halted = [(obj, gap) for objects in stopped.objects for obj, gap in objects]
+    of_builds |= {id(obj.source.built): gap for obj, gap in halted if obj.source.built is not None}
     of_paths = [dict(mine.match_paths(files, other, of_builds)) for mine, other in (sides, sides[::-1])]
-    for side, found, paths in zip(sides, stopped.objects, of_paths, strict=True):
-        paths |= {side.below(obj.source.path): gap for obj, gap in found if not obj.source.built}
+    for side, objects, paths in zip(sides, stopped.objects, of_paths, strict=True):
+        paths |= {side.below(obj.source.path): gap for obj, gap in objects if obj.source.built is None}
     of_sides = [
         [
             *(gap for (side, _), gap in unread.items() if side == number),

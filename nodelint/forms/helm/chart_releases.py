@@ -6,8 +6,8 @@ import os
 import re
 from collections.abc import Iterator
 
-from nodelint.forms.input_text import InputText, RemoteUse
 from nodelint.files.safe_read import find_top
+from nodelint.forms.input_text import InputText, RemoteUse
 from nodelint.forms.lib.chart_values import MAKES_POOLS, makes_pools
 from nodelint.forms.lib.controller_install import is_controller
 from nodelint.forms.lib.unread_inputs import UnreadInputs, in_one_line, list_what_is_applied

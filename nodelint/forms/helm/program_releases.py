@@ -15,7 +15,7 @@ from nodelint.forms.lib.chart_places import names_chart
 from nodelint.forms.lib.chart_values import MAKES_POOLS
 from nodelint.forms.lib.controller_install import is_controller
 from nodelint.model.finding import Span
-from nodelint.text import Source
+from nodelint.text import Source, SourceText
 
 _CALL = re.compile(
     r"\b(?:helm_remote|helm_resource|helm|[aA]ddHelmChart|add_helm_chart|(?:New)?HelmChart|(?:New)?(?:Helm)?Release"
@@ -29,7 +29,11 @@ _REMOTE = re.compile(
     r"[\"'`]([^\"'`\n]{1,200})[\"'`]"
 )
 """The name of the chart in a call."""
-_IMPORT = re.compile(r"(?m)^[ \t]*(?:import\b[^\n;]*?\bfrom[ \t]+[\"'](\.[^\"'\n]*)[\"']|from[ \t]+\.?([\w.]+)[ \t]+import\b)")
+_IMPORT = re.compile(
+    r"(?m)^[ \t]*(?:import\b[^\n;]*?\bfrom[ \t]+[\"'](\.[^\"'\n]*)[\"']|from[ \t]+\.?([\w.]+)[ \t]+import\b)"
+)
+_SETS = r"(?m)^[ \t]*(?:[a-z]+[ \t]+){0,3}NAME(?:[ \t]*:[^=\n]+)?[ \t]*:?=(?![=>])"
+"""The beginning of a statement that gives a value to a name."""
 _ENDS = ("", ".ts", ".js", ".mjs", ".tsx", ".json", ".yaml", "/index.ts", ".py")
 _OPEN, _CLOSE = "([{", ")]}"
 _LONGEST = 20_000
@@ -100,7 +104,7 @@ def _read(span: Span) -> InputText:
     known = set(pending)
     while pending and len(known) < _MOST_NAMES:
         name = pending.pop()
-        for found in re.finditer(rf"(?m)^[ \t]*(?:[a-z]+[ \t]+){{0,3}}{name}(?:[ \t]*:[^=\n]+)?[ \t]*:?=(?![=>])", text):
+        for found in re.finditer(_SETS.replace("NAME", name), text):
             statement = text[found.start() : _find_statement_end(text, found.end())]
             parts.append(statement)
             fresh = [other for other in dict.fromkeys(_NAME.findall(statement)) if other not in known]
@@ -121,7 +125,7 @@ def _find_statement_end(text: str, start: int) -> int:
     return at
 
 
-def _read_import(source: Source, name: str) -> Iterator[str]:
+def _read_import(source: SourceText, name: str) -> Iterator[str]:
     folder = os.path.dirname(os.path.abspath(source.path))
     for end in _ENDS:
         path = os.path.normpath(os.path.join(folder, name + end))

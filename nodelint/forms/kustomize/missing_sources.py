@@ -25,7 +25,7 @@ _HOST = re.compile(r"[\w-]+(?:\.[\w-]+)+/")
 def list_missing(source: Source, sources: Sequence[Source], of_any: bool = False) -> Iterator[MissingSource]:
     """Yield the paths in a kustomization that concerns Karpenter and that do not exist.
 
-    A file of a generator is not certain to be missing if no file has a similar name: a pipeline may write it.
+    A path is not certain to be missing if no other one has a similar name: a tool may write it before.
     """
     if os.path.basename(source.path) not in KUSTOMIZATIONS or source.may_be_template:
         return
@@ -41,7 +41,7 @@ def list_missing(source: Source, sources: Sequence[Source], of_any: bool = False
                 concerns = tree.concerns(source.text) or tree.holds_karpenter(folder)
             if not concerns:
                 return
-            is_certain = not tree.is_not_checked_out(path) and (not is_generated or tree.suggest(path) != "")
+            is_certain = not tree.is_not_checked_out(path) and tree.suggest(path) != ""
             yield _missing(node, tree.explain_path(path, written), is_certain, is_generated, "kustomization")
         yield from _list_missing_values(root, folder, tree)
 

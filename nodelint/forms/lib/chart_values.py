@@ -24,7 +24,7 @@ MAKES_POOLS = re.compile(r"(?i)node_?pools?\b|ec2_?node_?class|karpenter[\w/-]{0
 
 
 _KEY_OF_POOLS = re.compile(
-    r"(?i)(?:karpenter)?[_-]?(?:node_?pools?|(?:ec2)?_?node_?class(?:es)?)|(?:ami|subnet|securityGroup)SelectorTerms"
+    r"(?i)(?:karpenter)?[_-]?(?:node_?pools?|(?:ec2)?_?node_?class(?:es)?)|nodeClassRef|(?:ami|subnet|securityGroup)SelectorTerms"
 )
 """A key of values from which a chart makes pools or classes."""
 

@@ -83,9 +83,12 @@ class RepositoryNames:
         return {name.partition(os.sep)[0] for name in below}
 
     def exists(self, path: str) -> bool:
-        """Return whether a file or folder exists. A path that may not be read counts as one that does."""
+        """Return whether a file or folder exists. A path that may not be read counts as one that does, and so does a
+        link to nothing.
+        """
         whole = self._whole(path)
-        return gate.exists(whole) or gate.refusal(whole) is not None or whole in self._read or bool(self.names(path))
+        is_there = gate.exists(whole) or os.path.islink(whole) or gate.refusal(whole) is not None
+        return is_there or whole in self._read or bool(self.names(path))
 
     def is_not_checked_out(self, path: str) -> bool:
         """Return whether a path leads into an empty folder. git has none, except for a submodule."""

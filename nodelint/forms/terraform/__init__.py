@@ -236,11 +236,11 @@ def list_roots(objects: Sequence[Object], sources: Sequence[Source]) -> Iterator
     return addresses.list_roots(objects, sources)
 
 
-def list_missing_below(root: str, sources: Sequence[Source]) -> Iterator[MissingSource]:
-    """Yield the modules and files that a root module, or a unit, and what it calls name and that do not exist."""
+def list_missing_below(roots: Sequence[str], sources: Sequence[Source]) -> Iterator[tuple[str, MissingSource]]:
+    """Yield (root, missing) for each module and file that a root module or unit names and that does not exist."""
     from nodelint.forms.terraform import missing_sources
 
-    return missing_sources.list_missing_below(root, sources)
+    return missing_sources.list_missing_below(roots, sources)
 
 
 def list_moves(folders: Iterable[str], sources: Sequence[Source]) -> Iterator[AddressMove]:

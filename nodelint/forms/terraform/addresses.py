@@ -9,10 +9,12 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 
 from nodelint.base.budget import BudgetSpent
+from nodelint.files.gate import gate
 from nodelint.forms.requests import AddressMove, ObjectOwner
 from nodelint.forms.terraform.file_blocks import TerraformBlock, TerraformFile
 from nodelint.forms.terraform.hcltree import HclExpression
 from nodelint.forms.terraform.switched_off import list_blocks
+from nodelint.forms.terraform.terragrunt import NAME
 from nodelint.forms.terraform.values import Modules, TerraformModule
 from nodelint.model.finding import Span
 from nodelint.model.manifest import Object
@@ -49,6 +51,9 @@ def list_roots(objects: Sequence[Object], sources: Sequence[Source]) -> Iterator
     known: dict[str, list[str]] = {}
     for obj in objects:
         built = obj.source.built
+        if built is not None and gate.is_file(os.path.join(built.cluster, NAME)):
+            yield obj, built.cluster
+            continue
         try:
             folders = {os.path.dirname(os.path.abspath(file.source.path)) for file, _ in list_blocks(obj, modules)}
             for folder in folders:
@@ -65,8 +70,7 @@ def list_roots(objects: Sequence[Object], sources: Sequence[Source]) -> Iterator
 def _list_roots_of(folder: str, modules: Modules) -> Iterator[str]:
     for _, folders in _list_chains(folder, modules, ()):
         root = folders[-1] if folders else folder
-        units = [call.folder for call in modules.find_terragrunt_calls(root)]
-        yield from units or [root]
+        yield from modules.list_units(root) or [root]
 
 
 def _list_of_block(file: TerraformFile, block: TerraformBlock, modules: Modules) -> Iterator[ObjectOwner]:

@@ -71,9 +71,17 @@ def _whole(missing: MissingSource) -> str:
     return os.path.join(os.path.dirname(missing.by[0]), str(missing.node.value))
 
 
-def list_missing_below(root: str, sources: Sequence[Source]) -> Iterator[MissingSource]:
-    """Yield the modules and files that a root module or unit, and what it calls, name and that do not exist."""
+def list_missing_below(roots: Sequence[str], sources: Sequence[Source]) -> Iterator[tuple[str, MissingSource]]:
+    """Yield (root, missing) for the modules and files that do not exist.
+
+    A root module or unit, or what it calls, names them.
+    """
     modules = Modules(sources)
+    for root in roots:
+        yield from ((root, missing) for missing in _list_missing_below(root, modules))
+
+
+def _list_missing_below(root: str, modules: Modules) -> Iterator[MissingSource]:
     path = os.path.join(root, NAME)
     source = modules.source(path)
     pending, known = [(root, 0)], {root}
@@ -165,7 +173,7 @@ def _is_missing(path: str) -> bool:
 
 
 def _node_of(source: Source, at: HclExpression, written: str) -> Node:
-    return Node(source, at.start, at.end, "scalar", "quoted", written)
+    return Node(source, at.start, at.end, "scalar", "double", written)
 
 
 def _miss(node: Node, whole: str, tree: RepositoryNames, name: str, is_read: bool = False) -> MissingSource:

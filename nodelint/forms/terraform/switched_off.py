@@ -146,9 +146,11 @@ def list_paths_read(
 
 def _reads_by_pattern(file: TerraformFile, block: TerraformBlock, path: str, modules: Modules) -> bool:
     """Return whether a data source that reads the files of a pattern reads a file."""
-    pattern = file.attributes(block).get("pattern") if block.names[:1] in _PATTERNS else None
+    pattern = file.attributes(block).get("pattern")
+    if pattern is None or block.names[:1] not in _PATTERNS:
+        return False
     folder = _folder_of(file)
-    for module in modules.variants(folder) if pattern is not None else ():
+    for module in modules.variants(folder):
         written = module.evaluator(file.source).value(pattern).value
         if isinstance(written, str):
             below = os.path.relpath(os.path.join(folder, written), folder).replace(os.sep, "/")

@@ -66,6 +66,17 @@ def terragrunt_calls(home: str, read: Reader, budget: EvaluationBudget) -> dict[
     return found
 
 
+def list_units(home: str, read: Reader, budget: EvaluationBudget) -> dict[str, list[str]]:
+    """Return the folders of the units in a repository by the folder of their module. Raise `BudgetSpent`."""
+    found: dict[str, list[str]] = {}
+    for path in sorted(_find_files(home)):
+        source, folder = read(path), os.path.dirname(path)
+        module = TerragruntFile(source, folder, home, read, budget).module() if source is not None else None
+        if module is not None:
+            found.setdefault(module, []).append(folder)
+    return found
+
+
 def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
     """Yield the modules that Terragrunt units apply."""
     try:
