@@ -18,6 +18,7 @@ from nodelint.model.gap import CHART_ELSEWHERE, Gap
 from nodelint.plan.changed_hidden import find_changed_hidden
 from nodelint.plan.changed_overlays import find_changed_overlays
 from nodelint.plan.changed_programs import find_changed_programs
+from nodelint.plan.imported_files import has_changed_import
 from nodelint.plan.uncompared import uncompared
 from nodelint.text import Source
 from nodelint.text.missing import text_of
@@ -77,6 +78,7 @@ def _find_changed_texts(was: Read, new: Read, has_objects: bool) -> Iterator[tup
         texts = [read_text(side, place) for side in (was, new)]
         changed = texts[0] != texts[1] or _list_sourced(was, place) != _list_sourced(new, place)
         changed = changed or _read_settings(was, place) != _read_settings(new, place)
+        changed = changed or (not place.endswith(_SCRIPTS) and has_changed_import(was, new, place))
         if changed or not has_objects:
             source = Source(path, texts[1] or texts[0] or "")
             reason = f"the {kind} holds NodePools or EC2NodeClasses, which are not read"

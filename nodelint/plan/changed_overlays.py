@@ -8,11 +8,12 @@ import re
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.gate import gate
 from nodelint.forms.lib.unread_inputs import in_one_line
-from nodelint.forms.lib.values import own_roots
+from nodelint.forms.lib.values import own_roots, read
 from nodelint.forms.registry import TABLE
 from nodelint.model.finding import Span
 from nodelint.model.folders import path_below
 from nodelint.model.gvk import is_other_kind
+from nodelint.plan.gone_appliers import show_place
 from nodelint.plan.uncompared import uncompared
 from nodelint.text import Node, Source
 from nodelint.text.missing import items_of, text_of
@@ -47,6 +48,31 @@ def find_changed_overlays(was: Read, new: Read) -> Iterator[Gap]:
             source = Source(shown, files[1].get(path, ""))
             reason = f"{path} of it changes, and the overlay is not built: {after[folder].reason}"
             yield uncompared(Span(source, 0, 0), os.path.basename(folder) or folder, reason, True)
+    yield from _find_changed_generators(was, new)
+
+
+def _find_changed_generators(was: Read, new: Read) -> Iterator[Gap]:
+    """Yield the changed files of generators, of overlays that are rendered without what these make."""
+    before, after = (_list_generators(side) for side in (was, new))
+    for place in sorted(before.keys() & after.keys()):
+        if _list_parts(before[place].text) != _list_parts(after[place].text):
+            at = show_place(new, Span(after[place], 0, 0))
+            yield uncompared(at, place, "a generator of an overlay: what it makes is not known", True)
+
+
+def _list_generators(side: Read) -> dict[str, Source]:
+    """Return the files that overlays of Karpenter name as generators, by their paths below the side's root."""
+    found: dict[str, Source] = {}
+    parts = {part for built in side.inventory.built for part in built.parts}
+    for path in sorted(part for part in parts if os.path.basename(part) in TABLE.names):
+        source = read(path)
+        for root in own_roots(source) if source is not None and "generators" in source.text else ():
+            for item in items_of(root.get("generators")):
+                named = os.path.normpath(os.path.join(os.path.dirname(path), text_of(item)))
+                text = read(named) if text_of(item) and gate.is_file(named) else None
+                if text is not None:
+                    found[path_below(named, side.root)] = text
+    return found
 
 
 def _list_parts(text: str) -> list[str]:

@@ -6,13 +6,16 @@ import os
 from collections import Counter
 
 from nodelint.base.types import TYPE_CHECKING
+from nodelint.files.gate import gate
 from nodelint.forms.registry import TABLE
 from nodelint.model.documents import objects
+from nodelint.model.finding import Span
 from nodelint.model.folders import path_below
 from nodelint.model.gap import Gap
+from nodelint.plan.gone_appliers import show_place
 from nodelint.plan.uncompared import codes_of, uncompared
 from nodelint.plan.values import json_value
-from nodelint.text import Node
+from nodelint.text import Node, Source
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -20,8 +23,8 @@ if TYPE_CHECKING:
     from nodelint.forms.input_text import InputText
     from nodelint.model.manifest import Object
     from nodelint.plan.read_side import Read
-    from nodelint.text import Source
 
+_IGNORED = ".helmignore"
 _FIELDS = ("amiSelectorTerms", "subnetSelectorTerms", "securityGroupSelectorTerms", "nodeClassName", "nodeClassRef")
 """Keys of pools and classes that charts often read from their values."""
 
@@ -30,6 +33,7 @@ def find_changes_elsewhere(was: Read, new: Read) -> Iterator[Gap]:
     """Yield the differences between two sides that may change their objects in an unknown way."""
     yield from _changed_values(was, new)
     yield from _changed_chart_files(was, new)
+    yield from _changed_ignore_files(was, new)
     yield from _changed_releases(was, new)
     yield from _changed_unread_values(was, new)
 
@@ -67,6 +71,30 @@ def _changed_chart_files(was: Read, new: Read) -> Iterator[Gap]:
         if old is not None and (alone or any(old[path] != now[path] for path in old.keys() & now.keys())):
             reason = "a file of its chart changes that its template may take in with `.Files`"
             yield uncompared(obj.name_node, f"{obj.kind} {obj.name or obj.name_node.unquoted}", reason, True)
+
+
+def _changed_ignore_files(was: Read, new: Read) -> Iterator[Gap]:
+    """Yield the charts with objects whose list of files that helm ignores changes."""
+    before, after = (_read_ignore_files(side) for side in (was, new))
+    for chart in sorted(before.keys() & after.keys()):
+        if before[chart].text.split() != after[chart].text.split():
+            reason = "helm may ignore other files of the chart now, and leave out pools and classes"
+            yield uncompared(show_place(new, Span(after[chart], 0, 0)), os.path.join(chart, _IGNORED), reason, True)
+
+
+def _read_ignore_files(side: Read) -> dict[str, Source]:
+    """Return the list of ignored files of each chart with objects, without comments, by the path of the chart."""
+    found = {}
+    for chart in list_own_charts(side):
+        path = os.path.join(chart, _IGNORED)
+        try:
+            text = gate.read(path).decode(errors="replace") if gate.is_file(path) else ""
+        except OSError:
+            text = ""
+        lines = (line.strip() for line in text.splitlines())
+        kept = "\n".join(line for line in lines if line and not line.startswith("#"))
+        found[path_below(chart, side.root)] = Source(os.path.relpath(path).replace(os.sep, "/"), kept)
+    return found
 
 
 def _changed_releases(was: Read, new: Read) -> Iterator[Gap]:

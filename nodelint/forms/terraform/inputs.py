@@ -42,6 +42,8 @@ from nodelint.text import Node, Source, SourceText
 _REFERENCE = re.compile(r"(?<![\w.-])(data\.)?([A-Za-z_][\w-]*)\.([A-Za-z_][\w-]*)(?=((?:\.[\w-]+|\[[^\[\]\n]*\])*))")
 """A name with its prefix. The text after it is a lookahead, because an index may contain further references."""
 _FILE = re.compile(r"\b(?:file|templatefile|filebase64|fileset)\s*\((?=([^\n]{0,300}))")
+_FILE_ARGUMENT = re.compile(r"\b(?:source_file|filename|path|pattern)\s*=\s*\"((?:[^\"\\]|\\.)+)\"")
+"""An argument of a data source with the path of a file."""
 _LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _TYPE = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+")
 _MOST = 2000
@@ -226,6 +228,9 @@ class TerraformInputs:
                 yield from self._list_blocks(place, "resource", (word, name), next(iter(steps), ""))
         for arguments in _FILE.findall(text):
             yield from self._list_files(place, arguments)
+        if place.name.startswith("data."):  # such as `source_file` of `sops_file`
+            for name in _FILE_ARGUMENT.findall(text):
+                yield from self._list_files(place, f'"{name}"')
 
     def _list_locals(self, place: InputPlace, name: str, steps: Sequence[str]) -> Iterator[InputPlace]:
         for file in self.modules.files(place.folder):
