@@ -8,6 +8,7 @@ from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.gate import gate
 from nodelint.forms.input_text import list_changed_inputs
 from nodelint.forms.registry import TABLE
+from nodelint.inventory.unread_forms import TOOLS
 from nodelint.model.folders import path_below
 from nodelint.plan.gone_appliers import show_place
 from nodelint.plan.uncompared import uncompared
@@ -26,7 +27,7 @@ _ENDS = (
     *(".ts", ".tsx", ".js", ".mjs", ".py", ".go", ".java", ".kt", ".cs", ".rb", ".rs"),
     *(".star", ".tiltfile", "Tiltfile"),
 )
-_PASSED_OVER = frozenset({".git", "node_modules", ".terraform", ".venv", "venv", "vendor", "cdk.out"})
+_PASSED_OVER = frozenset({*TOOLS, "node_modules", "venv", "vendor", "cdk.out"})
 _REASON = "it installs the chart {} with values that are not read: pools and classes may change"
 _MOST_FILES, _LARGEST = 20_000, 1 << 20
 

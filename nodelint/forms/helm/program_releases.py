@@ -32,7 +32,7 @@ _REMOTE = re.compile(
 _IMPORT = re.compile(
     r"(?m)^[ \t]*(?:import\b[^\n;]*?\bfrom[ \t]+[\"'](\.[^\"'\n]*)[\"']|from[ \t]+\.?([\w.]+)[ \t]+import\b)"
 )
-_SETS = r"(?m)^[ \t]*(?:[a-z]+[ \t]+){0,3}NAME(?:[ \t]*:[^=\n]+)?[ \t]*:?=(?![=>])"
+_SETS = r"\bNAME(?:[ \t]{0,9}:[^=\n]{1,200})?[ \t]{0,9}:?=(?![=>])"
 """The beginning of a statement that gives a value to a name."""
 _ENDS = ("", ".ts", ".js", ".mjs", ".tsx", ".json", ".yaml", "/index.ts", ".py")
 _OPEN, _CLOSE = "([{", ")]}"
@@ -113,6 +113,8 @@ def _read(span: Span) -> InputText:
     for found in _IMPORT.finditer(text):
         if known & set(_NAME.findall(found[0])):
             parts += _read_import(source, found[1] or found[2].replace(".", "/"))
+    if span.end - span.start >= _LONGEST or len(known) >= _MOST_NAMES:
+        parts.append(text)  # any of it may matter
     written = (" ".join(_COMMENT.sub("", part).split()) for part in parts)
     return InputText(os.path.basename(source.path), "\n".join(written), span)
 

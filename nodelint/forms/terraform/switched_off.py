@@ -22,7 +22,7 @@ from nodelint.text import Source
 _PATH = r'"(?:\$\{path\.\w+\}/)?([^"$]+)"'
 _NAMED_FILE = re.compile(rf"\b(?:template)?file\s*\(\s*{_PATH}|^[ \t]*chart\s*=\s*{_PATH}", re.M)
 """A file that a block reads, or the chart that it installs, by a literal path."""
-_MADE_NAME = re.compile(r"file\([^)\n]*\beach\.|\bpattern\s*=")
+_MADE_NAME = re.compile(r"file\((?=[^)\n]{0,200}\beach\.)|\bpattern[ \t]{0,40}=")
 """A file that a block reads by the key or value of its instance, or by a pattern."""
 _PATTERNS = (("kubectl_path_documents",), ("kubectl_filename_list",))
 
