@@ -69,7 +69,7 @@ def _list_generators(side: Read) -> dict[str, Source]:
         for root in own_roots(source) if source is not None and "generators" in source.text else ():
             for item in items_of(root.get("generators")):
                 named = os.path.normpath(os.path.join(os.path.dirname(path), text_of(item)))
-                text = read(named) if text_of(item) and gate.is_file(named) else None
+                text = read(os.path.relpath(named)) if text_of(item) and gate.is_file(named) else None
                 if text is not None:
                     found[path_below(named, side.root)] = text
     return found

@@ -115,7 +115,7 @@ def _list_missing(side: Read, of_any: bool = False) -> Iterator[MissingSource]:
     parts = (part for built in side.inventory.built for part in built.parts if os.path.basename(part) in TABLE.names)
     named = (path for path in side.found.seen if any(name in path for name in TABLE.installing_names))
     paths = dict.fromkeys(map(os.path.abspath, (*parts, *side.found.applying, *side.found.installing, *named)))
-    more = [read(path) for path in paths if path not in files]
+    more = [read(os.path.relpath(path)) for path in paths if path not in files]
     return list_all_missing([*files.values(), *(source for source in more if source is not None)], of_any)
 
 

@@ -24,6 +24,7 @@ _CALL = re.compile(
 """A call of a library that installs a chart, or prints what it comes to."""
 _COMMENT = re.compile(r"(?m)^[ \t]*(?://|#(?!\{))[^\n]*$")
 _NAME = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*\b(?!\s*\()")
+_STRING = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'")
 _REMOTE = re.compile(
     r"\b(?:helm_remote\s*\(\s*|helm_resource\s*\([^()]*?,\s*|(?i:chart)(?:_?[nN]ame)?[\"']?\s*[:=]\s*(?:jsii\.String\()?)"
     r"[\"'`]([^\"'`\n]{1,200})[\"'`]"
@@ -100,23 +101,28 @@ def _read(span: Span) -> InputText:
     source = span.source
     text = source.text
     parts = [text[span.start : span.end]]
-    pending = list(dict.fromkeys(_NAME.findall(parts[0])))
+    pending = _list_names(parts[0])
     known = set(pending)
     while pending and len(known) < _MOST_NAMES:
         name = pending.pop()
         for found in re.finditer(_SETS.replace("NAME", name), text):
             statement = text[found.start() : _find_statement_end(text, found.end())]
             parts.append(statement)
-            fresh = [other for other in dict.fromkeys(_NAME.findall(statement)) if other not in known]
+            fresh = [other for other in _list_names(statement) if other not in known]
             known.update(fresh)
             pending += fresh
     for found in _IMPORT.finditer(text):
-        if known & set(_NAME.findall(found[0])):
+        if not known.isdisjoint(_list_names(found[0])):
             parts += _read_import(source, found[1] or found[2].replace(".", "/"))
     if span.end - span.start >= _LONGEST or len(known) >= _MOST_NAMES:
         parts.append(text)  # any of it may matter
     written = (" ".join(_COMMENT.sub("", part).split()) for part in parts)
     return InputText(os.path.basename(source.path), "\n".join(written), span)
+
+
+def _list_names(text: str) -> list[str]:
+    """Return the names in a piece of code, without those in strings."""
+    return list(dict.fromkeys(_NAME.findall(_STRING.sub('""', text))))
 
 
 def _find_statement_end(text: str, start: int) -> int:

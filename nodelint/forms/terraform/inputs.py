@@ -226,11 +226,9 @@ class TerraformInputs:
                 yield from self._list_repetition(place, word, [ANY, *steps] if name == "value" else [])
             elif _TYPE.fullmatch(word):
                 yield from self._list_blocks(place, "resource", (word, name), next(iter(steps), ""))
-        for arguments in _FILE.findall(text):
+        named = [f'"{name}"' for name in _FILE_ARGUMENT.findall(text)] if place.name.startswith("data.") else []
+        for arguments in (*_FILE.findall(text), *named):
             yield from self._list_files(place, arguments)
-        if place.name.startswith("data."):  # such as `source_file` of `sops_file`
-            for name in _FILE_ARGUMENT.findall(text):
-                yield from self._list_files(place, f'"{name}"')
 
     def _list_locals(self, place: InputPlace, name: str, steps: Sequence[str]) -> Iterator[InputPlace]:
         for file in self.modules.files(place.folder):
