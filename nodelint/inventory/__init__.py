@@ -281,12 +281,15 @@ def _add_broken(found: Discovery, broken: Sequence[SourceText]) -> None:
     found.sources += [source for source in broken if isinstance(source, Source)]
 
 
-def _add_failing(found: Discovery, unbuilt: Sequence[Gap]) -> None:
-    """Add the kustomizations that kustomize certainly refuses to the sources, so that findings report why."""
+def _add_failing(found: Discovery, failing: Iterable[str]) -> None:
+    """Add the files that stand for a folder and that their tool refuses to the sources, so that findings report why.
+
+    `failing` are paths of such files.
+    """
     have = {os.path.abspath(source.path) for source in found.sources}
-    for overlay in unbuilt:
-        path = overlay.path
-        if overlay.fails and os.path.basename(path) in TABLE.names and os.path.abspath(path) not in have:
+    unread = (path.partition(":")[0] for path, _ in found.unreadable)
+    for path in (*failing, *unread):
+        if os.path.basename(path) in TABLE.names and os.path.abspath(path) not in have:
             from nodelint.forms.lib.values import read
 
             have.add(os.path.abspath(path))
@@ -347,7 +350,7 @@ def _note_unread(found: Discovery, inventory: Inventory) -> None:
         from nodelint.inventory.unread_inputs import find_broken_installs
 
         found.unreadable += find_broken_installs(found)
-    _add_failing(found, inventory.unbuilt)
+    _add_failing(found, [overlay.path for overlay in inventory.unbuilt if overlay.fails])
     for overlay in inventory.unbuilt:
         place = str(overlay.file_place)
         if overlay.fails and all(path != place for path, _ in found.unreadable):

@@ -10,12 +10,14 @@ from collections import Counter
 
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.gate import gate
+from nodelint.forms.input_text import InputText, list_changed_inputs
+from nodelint.forms.lib.variable_inputs import list_variables
 from nodelint.forms.registry import TABLE
+from nodelint.inventory.unread_forms import unread
 from nodelint.model.documents import objects
 from nodelint.model.finding import Span, span_of
 from nodelint.model.folders import path_below
 from nodelint.model.gap import CHART_ELSEWHERE, Gap
-from nodelint.plan.changed_hidden import find_changed_hidden
 from nodelint.plan.changed_overlays import find_changed_overlays
 from nodelint.plan.changed_programs import find_changed_programs
 from nodelint.plan.imported_files import has_changed_import
@@ -26,7 +28,7 @@ from nodelint.text.missing import text_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nodelint.forms.input_text import InputText, RemoteUse
+    from nodelint.forms.input_text import RemoteUse
     from nodelint.plan import Plan, UnreadFiles
     from nodelint.plan.read_side import Read
 
@@ -63,7 +65,14 @@ def find_changed_gaps(was: Read, new: Read, plan: Plan, unread_files: UnreadFile
     yield from _find_changed_bases(was, new)
     yield from find_changed_overlays(was, new)
     yield from find_changed_programs(was, new)
-    yield from (gap for gap in find_changed_hidden(was, new) if gap.subject not in unread_texts)
+    if was.inventory.built and new.inventory.built:
+        from nodelint.plan.overlay_files import find_changed_generators
+
+        yield from find_changed_generators(was, new)
+    if was.found.hidden or new.found.hidden:
+        from nodelint.plan.changed_hidden import find_changed_hidden
+
+        yield from (gap for gap in find_changed_hidden(was, new) if gap.subject not in unread_texts)
     uses = list(_find_changed_uses(was, new))
     yield from uses
     named = {use.path for use in uses}
@@ -91,8 +100,6 @@ def _list_sourced(side: Read, place: str) -> list[str]:
     names = [name for name in _SOURCED.findall(text) if name]
     if not names:
         return []
-    from nodelint.forms.lib.variable_inputs import list_variables
-
     used = list_variables(text, 0, len(text))
     found = []
     for name in names:
@@ -119,8 +126,6 @@ def _list_texts(side: Read) -> dict[str, tuple[str, str]]:
     """Return the kind and path of each unread text or program that contains objects, by its path below the side's
     root.
     """
-    from nodelint.inventory.unread_forms import unread
-
     found = {}
     for group in unread(side.found):
         for path in group.files if group.kind not in _RENDERED else ():
@@ -168,8 +173,6 @@ def _list_bases(side: Read) -> dict[str, dict[str, Span]]:
 
 def _find_changed_uses(was: Read, new: Read) -> Iterator[Gap]:
     """Yield the uses of remote modules and charts that may contain pools, if an input differs."""
-    from nodelint.forms.input_text import list_changed_inputs
-
     before, after = (_list_uses(side) for side in (was, new))
     for key in dict.fromkeys((*after, *before)):
         old, now = before.get(key), after.get(key)
@@ -246,7 +249,6 @@ def _list_releases(side: Read) -> dict[tuple[str, str], InputText]:
         for obj in objects(source, more=True):
             root = obj.document.root
             if obj.of_values and root is not None and root.get("apiVersion") is not None:
-                from nodelint.forms.input_text import InputText
                 from nodelint.forms.lib.unread_inputs import list_what_is_applied
 
                 name = f"{text_of(root.get('kind'))} {text_of(root.find('metadata', 'name'))}"

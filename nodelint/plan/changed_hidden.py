@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from nodelint.model.gap import Gap
     from nodelint.plan.read_side import Read
 
-_MOST_FILES, _LARGEST = 2000, 1 << 20
+_MOST_FILES = 2000
+_LARGEST = 1 << 20
 _REASON = "it is in a hidden folder, which is not read, and may decide on pools and classes"
 
 

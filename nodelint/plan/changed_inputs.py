@@ -55,14 +55,14 @@ def find_changed_inputs(was: Read, new: Read, plan: Plan, stopped: Collection[st
         # Several instances of a module make one object, if they make it alike: each of them deletes its own.
         is_alike = made[_find_place(pair.old)] == 1
         found = [changed for changed in found if not changed.is_call or (changed.text == INSTANCE) == is_alike]
-        found = [changed for changed in found if not (changed.is_call and _is_written_in(changed, was.root, stopped))]
+        found = [changed for changed in found if not (changed.is_call and _is_call_of(changed, was.root, stopped))]
         label = f"{pair.new.kind} {pair.new.name if isinstance(pair.new.name, str) else pair.new.name_node.unquoted}"
         for changed in found if label not in named else ():
             gap = uncompared(changed.at, label, _explain(changed), True)
             yield gap._replace(object=pair.new, what="module" if changed.is_call else gap.what)
 
 
-def _is_written_in(call: InputText, root: str, folders: Collection[str]) -> bool:
+def _is_call_of(call: InputText, root: str, folders: Collection[str]) -> bool:
     return path_below(os.path.dirname(os.path.abspath(call.at.source.path)), root) in folders
 
 

@@ -7,17 +7,11 @@ import re
 
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.gate import gate
-from nodelint.forms.lib.unread_inputs import in_one_line
-from nodelint.forms.lib.values import own_roots, read
 from nodelint.forms.registry import TABLE
 from nodelint.model.finding import Span
 from nodelint.model.folders import path_below
-from nodelint.model.gvk import is_other_kind
-from nodelint.plan.gone_appliers import show_place
 from nodelint.plan.uncompared import uncompared
-from nodelint.text import Node, Source
-from nodelint.text.missing import items_of, text_of
-from nodelint.text.source import WHOLE_FILE
+from nodelint.text import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,13 +28,17 @@ def find_changed_overlays(was: Read, new: Read) -> Iterator[Gap]:
     before, after = (
         {path_below(gap.subject, side.root): gap for gap in side.inventory.unbuilt} for side in (was, new)
     )
+    if not before.keys() & after.keys():
+        return
+    from nodelint.plan.overlay_files import list_parts
+
     for folder in sorted(before.keys() & after.keys()):
         files = [_read_files(side, gap) for side, gap in ((was, before[folder]), (new, after[folder]))]
         changed = (
             path
             for path in sorted(files[0].keys() | files[1].keys())
             if files[0].get(path) != files[1].get(path)
-            and _list_parts(files[0].get(path, "")) != _list_parts(files[1].get(path, ""))
+            and list_parts(files[0].get(path, "")) != list_parts(files[1].get(path, ""))
         )
         path = next(changed, None)
         if path is not None:
@@ -48,51 +46,6 @@ def find_changed_overlays(was: Read, new: Read) -> Iterator[Gap]:
             source = Source(shown, files[1].get(path, ""))
             reason = f"{path} of it changes, and the overlay is not built: {after[folder].reason}"
             yield uncompared(Span(source, 0, 0), os.path.basename(folder) or folder, reason, True)
-    yield from _find_changed_generators(was, new)
-
-
-def _find_changed_generators(was: Read, new: Read) -> Iterator[Gap]:
-    """Yield the changed files of generators, of overlays that are rendered without what these make."""
-    before, after = (_list_generators(side) for side in (was, new))
-    for place in sorted(before.keys() & after.keys()):
-        if _list_parts(before[place].text) != _list_parts(after[place].text):
-            at = show_place(new, Span(after[place], 0, 0))
-            yield uncompared(at, place, "a generator of an overlay: what it makes is not known", True)
-
-
-def _list_generators(side: Read) -> dict[str, Source]:
-    """Return the files that overlays of Karpenter name as generators, by their paths below the side's root."""
-    found: dict[str, Source] = {}
-    parts = {part for built in side.inventory.built for part in built.parts}
-    for path in sorted(part for part in parts if os.path.basename(part) in TABLE.names):
-        source = read(path)
-        for root in own_roots(source) if source is not None and "generators" in source.text else ():
-            for item in items_of(root.get("generators")):
-                named = os.path.normpath(os.path.join(os.path.dirname(path), text_of(item)))
-                text = read(os.path.relpath(named)) if text_of(item) and gate.is_file(named) else None
-                if text is not None:
-                    found[path_below(named, side.root)] = text
-    return found
-
-
-def _list_parts(text: str) -> list[str]:
-    """Return the documents of a file on one line each, without transformers of other kinds of objects.
-
-    A text that is not plain YAML is returned as it is.
-    """
-    source = Source.from_text("", text, WHOLE_FILE)
-    if source.problems or source.masked or "{{" in text:
-        return [text]
-    return [in_one_line(root) for root in own_roots(source) if not _is_of_other_kinds(root)]
-
-
-def _is_of_other_kinds(root: Node) -> bool:
-    """Return whether a document is a built-in transformer whose fields are those of other kinds alone."""
-    if text_of(root.get("apiVersion")) != "builtin":
-        return False
-    specs = items_of(root.get("fieldSpecs"))
-    kinds = [text_of(spec.get("kind")) for spec in specs] or [text_of(root.find("target", "kind"))]
-    return all(map(is_other_kind, kinds))
 
 
 def _read_files(side: Read, overlay: Gap) -> dict[str, str]:

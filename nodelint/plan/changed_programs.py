@@ -29,7 +29,8 @@ _ENDS = (
 )
 _PASSED_OVER = frozenset({*TOOLS, "node_modules", "venv", "vendor", "cdk.out"})
 _REASON = "it installs the chart {} with values that are not read: pools and classes may change"
-_MOST_FILES, _LARGEST = 20_000, 1 << 20
+_MOST_FILES = 20_000
+_LARGEST = 1 << 20
 
 
 def find_changed_programs(was: Read, new: Read) -> Iterator[Gap]:

@@ -15,14 +15,16 @@ if TYPE_CHECKING:
     from nodelint.plan.read_side import Read
 
 _NAMES = re.compile(
-    r"[\"'`](\.{0,2}/?[\w@.-]+(?:/[\w@.-]+)*)[\"'`]"
-    r"|^[ \t]*(?:from[ \t]+\.*([\w.]+)[ \t]+import\b|import[ \t]+([\w.]+)[ \t]*$)",
+    r"[\"'`]([\w@./-]{1,200})[\"'`]"
+    r"|^[ \t]{0,9}from[ \t]{1,9}\.{0,3}(\w[\w.]{0,100})[ \t]{1,9}import\b"
+    r"|^[ \t]{0,9}import[ \t]{1,9}(\w[\w.]{0,100})[ \t]{0,9}$",
     re.M,
 )
 """A path in quotes, or the name of a module in Python or KCL."""
 _OF_FOLDER = (".cue", ".go", ".k", ".java", ".kt", ".cs")
 """Endings of languages whose files of one folder are one package."""
-_MOST_FILES, _LARGEST = 200, 1 << 20
+_MOST_FILES = 200
+_LARGEST = 1 << 20
 
 
 def has_changed_import(was: Read, new: Read, place: str) -> bool:

@@ -7,6 +7,7 @@ from collections import Counter
 
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.gate import gate
+from nodelint.forms.input_text import list_changed_inputs
 from nodelint.forms.registry import TABLE
 from nodelint.model.documents import objects
 from nodelint.model.finding import Span
@@ -92,8 +93,8 @@ def _read_ignore_files(side: Read) -> dict[str, Source]:
         except OSError:
             text = ""
         lines = (line.strip() for line in text.splitlines())
-        kept = "\n".join(line for line in lines if line and not line.startswith("#"))
-        found[path_below(chart, side.root)] = Source(os.path.relpath(path).replace(os.sep, "/"), kept)
+        patterns = "\n".join(line for line in lines if line and not line.startswith("#"))
+        found[path_below(chart, side.root)] = Source(os.path.relpath(path).replace(os.sep, "/"), patterns)
     return found
 
 
@@ -148,8 +149,6 @@ def _changed_unread_values(was: Read, new: Read) -> Iterator[Gap]:
     before, after = (_list_unread_values(side, taken) for side in (was, new))
     shown: set[str] = set()
     for chart in sorted(before.keys() & after.keys()):
-        from nodelint.forms.input_text import list_changed_inputs
-
         for found in list_changed_inputs(before[chart], after[chart]):
             if found.name not in shown:
                 shown.add(found.name)

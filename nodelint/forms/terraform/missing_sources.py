@@ -37,6 +37,11 @@ _TRIES = frozenset(("try", "can", "fileexists"))
 _MAY_MISS = re.compile(
     r"\"\.{1,2}/|\bfile(?:base64)?\(|\btemplatefile\(|\bread_terragrunt_config\(|\binclude\b|\bsource\b"
 )
+_NAMED = re.compile(
+    r"\b(?:source|chart|path)\"?\s{0,20}[=:]\s{0,20}\"(?:\$\{path\.\w{1,9}\}/)?(\.{0,2}/?[^\"$:\n]{1,200})\""
+    r"|\b(?:file\w{0,9}|templatefile|read_terragrunt_config)\(\s{0,20}\"(?:\$\{path\.\w{1,9}\}/)?([^\"$\n]{1,200})\""
+)
+"""A path that a file names as a literal: a module, a chart, an included file, or one that a function reads."""
 _DEEPEST = 10
 _MOST_MODULES = 200
 
@@ -46,7 +51,7 @@ def list_missing(source: Source, sources: Sequence[Source], of_any: bool = False
 
     A file that is read is certain to be missing if one with a similar name exists: a pipeline may write any other.
     """
-    if not source.path.endswith((*ENDS, NAME)) or not _MAY_MISS.search(source.text):
+    if not source.path.endswith((*ENDS, NAME)) or not _names_missing_path(source, of_any):
         return
     modules = Modules(sources)
     tree = RepositoryNames(source, sources, of_any)
@@ -58,6 +63,15 @@ def list_missing(source: Source, sources: Sequence[Source], of_any: bool = False
     for block, missing in _list_missing_in(file, modules, tree) if file is not None else ():
         if tree.concerns(source.text[block.start : block.end]) or tree.holds_karpenter(_find_near(missing, tree)):
             yield missing
+
+
+def _names_missing_path(source: Source, of_any: bool) -> bool:
+    """Return whether a file names a path as a literal that does not exist, before other files are read."""
+    if of_any:
+        return _MAY_MISS.search(source.text) is not None
+    folder = os.path.dirname(os.path.abspath(source.path))
+    paths = (found[1] or found[2] for found in _NAMED.finditer(source.text))
+    return any(not gate.exists(os.path.join(folder, path.partition("?")[0])) for path in paths)
 
 
 def _find_near(missing: MissingSource, tree: RepositoryNames) -> str:
