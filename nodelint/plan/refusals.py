@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from nodelint.apiserver import find_faults
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
@@ -70,16 +68,9 @@ def why_never_stored(obj: Object, release: Version, schemas: Schemas) -> str | N
 
 
 def find_refusal(obj: Object, release: Version, schemas: Schemas) -> str | None:
-    """Return the first fault for which the API server refuses an object. None if it accepts the object.
-
-    In a rendering with defaults that an installation may replace, a fault counts if it is written in the template.
-    """
-    built = obj.source.built
-    for fault in find_faults(obj, release, schemas):
-        origin = built.find_origin(fault.node) if built is not None and built.by_default else None
-        if origin is None or os.path.abspath(origin.at.source.path) in (built.replaces if built is not None else ()):
-            return fault.message
-    return None
+    """Return the first fault for which the API server refuses an object. None if it accepts the object."""
+    fault = next(find_faults(obj, release, schemas), None)
+    return fault.message if fault is not None else None
 
 
 def _transitions(old: Object, new: Object, release: Version) -> Iterator[Refusal]:
