@@ -54,6 +54,8 @@ import re
 from nodelint.api import Context, Finding, Findings, Source, Span, missing_sources, rule
 
 _WORDS = ("argoproj.io/", "toolkit.fluxcd.io/", "releases:", "helmCharts")
+_PATHS = ('"./', '"../', "file(", "resources", "components", "enerator", "patches", "include")
+"""Words of Terraform, Terragrunt and kustomize before or in a path."""
 _OBJECTS = re.compile("argoproj[.]io/|toolkit[.]fluxcd[.]io/")
 
 
@@ -66,7 +68,7 @@ _OBJECTS = re.compile("argoproj[.]io/|toolkit[.]fluxcd[.]io/")
         "https://argo-cd.readthedocs.io/en/stable/user-guide/helm/#values-files",
         "https://fluxcd.io/flux/components/source/helmcharts/#values-files",
     ],
-    mentions=list(_WORDS),
+    mentions=[*_WORDS, *_PATHS],
     tags=["syntax"],
 )
 def check(source: Source, context: Context) -> Findings:

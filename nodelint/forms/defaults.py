@@ -23,7 +23,7 @@ find_installs = find_plain_values = list_unread_values = find_including_template
 ) = _nothing
 find_addresses = list_owners = list_moves = list_applied_folders = list_remote_uses = list_related_folders = (
     list_read_with
-) = list_missing = _nothing
+) = list_missing = list_program_values = list_program_charts = list_roots = list_missing_below = _nothing
 
 
 def _false(*_: Any) -> bool:

@@ -229,8 +229,13 @@ class Form(Protocol):
     def find_hidden_values(self, root: Node, charts: Collection[str], sources: Mapping[str, Source]) -> Iterator[Gap]:
         """Yield a gap for each place that passes unreadable values to one of the charts."""
 
-    def list_missing(self, source: Source, sources: Sequence[Source]) -> Iterator[MissingSource]:
-        """Yield the paths in a file's objects that the repository does not have. `sources` are files like it."""
+    def list_missing(
+        self, source: Source, sources: Sequence[Source], of_any: bool = False
+    ) -> Iterator[MissingSource]:
+        """Yield the paths in a file's objects that the repository does not have. `sources` are files like it.
+
+        Only those that concern Karpenter are yielded, or all with `of_any`.
+        """
 
     def find_remote_values(self, sources: Sequence[Source]) -> Iterator[Gap]:
         """Yield a gap for values with pools and classes for remote modules or charts, in the form's own files."""
@@ -288,6 +293,14 @@ class Form(Protocol):
     ) -> Iterator[tuple[Object, ObjectOwner]]:
         """Yield (object, owner) for each block with a state (as of Terraform) that creates the object."""
 
+    def list_roots(self, objects: Sequence[Object], sources: Sequence[Source]) -> Iterator[tuple[Object, str]]:
+        """Yield (object, folder) for each root, applied as a whole, that creates an object of code blocks."""
+
+    def list_missing_below(
+        self, roots: Sequence[str], sources: Sequence[Source]
+    ) -> Iterator[tuple[str, MissingSource]]:
+        """Yield (root, missing) for each path that a root, or what it calls, names and that does not exist."""
+
     def list_moves(self, folders: Iterable[str], sources: Sequence[Source]) -> Iterator[AddressMove]:
         """Yield the changes of addresses that files of some folders declare."""
 
@@ -304,6 +317,15 @@ class Form(Protocol):
 
         `reported` are paths and lines of inputs that are already reported.
         """
+
+    def list_program_values(self, source: Source, charts: Sequence[str]) -> Iterator[tuple[str, InputText]]:
+        """Yield (chart, input) for each call in a program that may install one of some charts.
+
+        `charts` are absolute paths.
+        """
+
+    def list_program_charts(self, source: Source) -> Iterator[RemoteUse]:
+        """Yield the remote charts that a program installs and that may create pools."""
 
     def list_unread_releases(
         self, charts: Collection[str], top: str, sources: Sequence[Source]

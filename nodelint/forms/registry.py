@@ -377,7 +377,7 @@ HELM = FormRow(
     ),
     commands=("helm", "HelmDeploy"),
     states=(".yaml", ".yml", ".json", ".gotmpl", ".tpl", ".tmpl", ".j2", ".lock"),
-    uses=("chart", "dependencies"),
+    uses=("chart", "Chart", "dependencies"),
     state_marks=(b"helm.sh/chart",),
     values_keys=(b"helm",),
     paths=PathsInTexts(script_words=(b"helm ",), chosen="values"),

@@ -6,7 +6,7 @@ from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from nodelint.forms.lib.chart_values import ValuesLayer
     from nodelint.model.finding import Span
@@ -39,6 +39,7 @@ class FolderUse(NamedTuple):
     - `deletes`: what deletes the applied objects after the object is removed, in words. Empty if nothing does.
     - `is_suspended`: changes of the folder are not applied for now.
     - `keeps`: the applied objects stay after the object is removed, or applies another folder.
+    - `skips`: returns whether a file, by its path below the folder, is left out. None if no file is.
     """
 
     name: str
@@ -49,6 +50,7 @@ class FolderUse(NamedTuple):
     deletes: str = ""
     is_suspended: bool = False
     keeps: bool = False
+    skips: Callable[[str], bool] | None = None
 
     @property
     def clusters(self) -> frozenset[str]:

@@ -197,6 +197,8 @@ def _list_remote_values(files: Sequence[Source], built: Sequence[Built]) -> tupl
 
 def _may_name_paths(file: Source) -> bool:
     """Return whether a file may have objects that name charts and folders of the repository."""
+    if file.path.endswith((*TABLE.endings, *TABLE.heads, *TABLE.names)):
+        return True
     for row in TABLE.rows:
         if row.may_install(file.path, file.text) or (row.kinds and any(word in file.text for word in row.words)):
             return True
@@ -279,6 +281,21 @@ def _add_broken(found: Discovery, broken: Sequence[SourceText]) -> None:
     found.sources += [source for source in broken if isinstance(source, Source)]
 
 
+def _add_failing(found: Discovery, failing: Iterable[str]) -> None:
+    """Add the files that stand for a folder and that their tool refuses to the sources, so that findings report why.
+
+    `failing` are paths of such files.
+    """
+    have = {os.path.abspath(source.path) for source in found.sources}
+    unread = (path.partition(":")[0] for path, _ in found.unreadable)
+    for path in (*failing, *unread):
+        if os.path.basename(path) in TABLE.names and os.path.abspath(path) not in have:
+            from nodelint.forms.lib.values import read
+
+            have.add(os.path.abspath(path))
+            found.sources += [source for source in [read(path)] if source is not None]
+
+
 def read_needed_files(found: Discovery, each_release: bool = False) -> None:
     """Add to the sources the files without Karpenter's name that forms need to render."""
     applying = found.applying if found.sources else []
@@ -333,6 +350,7 @@ def _note_unread(found: Discovery, inventory: Inventory) -> None:
         from nodelint.inventory.unread_inputs import find_broken_installs
 
         found.unreadable += find_broken_installs(found)
+    _add_failing(found, [overlay.path for overlay in inventory.unbuilt if overlay.fails])
     for overlay in inventory.unbuilt:
         place = str(overlay.file_place)
         if overlay.fails and all(path != place for path, _ in found.unreadable):

@@ -64,7 +64,7 @@ _PROGRAMS = {
     "Rust": (".rs",),
     "template": (".erb", ".mustache", ".hbs", ".handlebars", ".ejs", ".eex", ".liquid", ".ftl", ".vm"),
 }
-_TOOLS = frozenset(
+TOOLS = frozenset(
     {".git", ".hg", ".svn", ".terraform", ".terragrunt-cache", ".venv", ".cache", ".tox", ".idea", ".vscode"}
 )
 """Hidden folders in which tools keep their own files."""
@@ -150,8 +150,8 @@ def _hidden(found: Discovery) -> Iterator[UnreadGroup]:
     looked = 0
     for top in found.hidden:
         counts: dict[str, int] = {}
-        for folder, folders, names in gate.walk(top) if os.path.basename(top) not in _TOOLS else ():
-            folders[:] = sorted(name for name in folders if name not in _TOOLS)
+        for folder, folders, names in gate.walk(top) if os.path.basename(top) not in TOOLS else ():
+            folders[:] = sorted(name for name in folders if name not in TOOLS)
             for path in (
                 os.path.join(folder, name)
                 for name in sorted(names)

@@ -24,6 +24,11 @@ EVER_SERVED = frozenset(
 """The kinds in the CRDs of any release of Karpenter for AWS, up to 1.14.1."""
 
 
+def is_other_kind(kind: str) -> bool:
+    """Return whether a patch for a kind changes no object of Karpenter. False for a pattern, and if it names none."""
+    return kind.isalnum() and kind not in EVER_SERVED and kind != AUTO_MODE_KIND
+
+
 class Identity(NamedTuple):
     """The node of an object, with its apiVersion and kind (None if missing or not a string).
 

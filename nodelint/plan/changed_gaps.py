@@ -10,12 +10,17 @@ from collections import Counter
 
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.gate import gate
+from nodelint.forms.input_text import InputText, list_changed_inputs
+from nodelint.forms.lib.variable_inputs import list_variables
 from nodelint.forms.registry import TABLE
+from nodelint.inventory.unread_forms import unread
 from nodelint.model.documents import objects
 from nodelint.model.finding import Span, span_of
 from nodelint.model.folders import path_below
 from nodelint.model.gap import CHART_ELSEWHERE, Gap
 from nodelint.plan.changed_overlays import find_changed_overlays
+from nodelint.plan.changed_programs import find_changed_programs
+from nodelint.plan.imported_files import has_changed_import
 from nodelint.plan.uncompared import uncompared
 from nodelint.text import Source
 from nodelint.text.missing import text_of
@@ -23,7 +28,7 @@ from nodelint.text.missing import text_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nodelint.forms.input_text import InputText, RemoteUse
+    from nodelint.forms.input_text import RemoteUse
     from nodelint.plan import Plan, UnreadFiles
     from nodelint.plan.read_side import Read
 
@@ -52,11 +57,22 @@ def find_changed_gaps(was: Read, new: Read, plan: Plan, unread_files: UnreadFile
     `unread_files` are files that the plan reports already.
     """
     reported = {gap.subject for gap in unread_files.files}
+    unread_texts = set()
     for place, gap in _find_changed_texts(was, new, bool(plan.pools or plan.classes)):
+        unread_texts.add(place)
         if place not in reported:
             yield gap
     yield from _find_changed_bases(was, new)
     yield from find_changed_overlays(was, new)
+    yield from find_changed_programs(was, new)
+    if was.inventory.built and new.inventory.built:
+        from nodelint.plan.overlay_files import find_changed_generators
+
+        yield from find_changed_generators(was, new)
+    if was.found.hidden or new.found.hidden:
+        from nodelint.plan.changed_hidden import find_changed_hidden
+
+        yield from (gap for gap in find_changed_hidden(was, new) if gap.subject not in unread_texts)
     uses = list(_find_changed_uses(was, new))
     yield from uses
     named = {use.path for use in uses}
@@ -71,6 +87,7 @@ def _find_changed_texts(was: Read, new: Read, has_objects: bool) -> Iterator[tup
         texts = [read_text(side, place) for side in (was, new)]
         changed = texts[0] != texts[1] or _list_sourced(was, place) != _list_sourced(new, place)
         changed = changed or _read_settings(was, place) != _read_settings(new, place)
+        changed = changed or (not place.endswith(_SCRIPTS) and has_changed_import(was, new, place))
         if changed or not has_objects:
             source = Source(path, texts[1] or texts[0] or "")
             reason = f"the {kind} holds NodePools or EC2NodeClasses, which are not read"
@@ -83,8 +100,6 @@ def _list_sourced(side: Read, place: str) -> list[str]:
     names = [name for name in _SOURCED.findall(text) if name]
     if not names:
         return []
-    from nodelint.forms.lib.variable_inputs import list_variables
-
     used = list_variables(text, 0, len(text))
     found = []
     for name in names:
@@ -111,8 +126,6 @@ def _list_texts(side: Read) -> dict[str, tuple[str, str]]:
     """Return the kind and path of each unread text or program that contains objects, by its path below the side's
     root.
     """
-    from nodelint.inventory.unread_forms import unread
-
     found = {}
     for group in unread(side.found):
         for path in group.files if group.kind not in _RENDERED else ():
@@ -160,8 +173,6 @@ def _list_bases(side: Read) -> dict[str, dict[str, Span]]:
 
 def _find_changed_uses(was: Read, new: Read) -> Iterator[Gap]:
     """Yield the uses of remote modules and charts that may contain pools, if an input differs."""
-    from nodelint.forms.input_text import list_changed_inputs
-
     before, after = (_list_uses(side) for side in (was, new))
     for key in dict.fromkeys((*after, *before)):
         old, now = before.get(key), after.get(key)
@@ -177,14 +188,24 @@ def _list_uses(side: Read) -> dict[tuple[str, str, int], RemoteUse]:
     found: dict[tuple[str, str, int], RemoteUse] = {}
     counts: Counter[tuple[str, str]] = Counter()
     units = _read_units(side)
+    installing = _read_installing(side)
     for row in reversed(TABLE.rows):
-        sources = [s for s in side.found.sources if row.may_use_elsewhere(s.text)]
+        sources = [s for s in (*side.found.sources, *installing) if row.may_use_elsewhere(s.text)]
         sources += units if row.heads and row.uses else []
         for use in row.load().list_remote_uses(sources, reported) if sources else ():
             key = path_below(use.place or os.curdir, side.root), use.name
             found[(*key, counts[key])] = use
             counts[key] += 1
     return found
+
+
+def _read_installing(side: Read) -> list[Source]:
+    """Return the files that may install charts and do not name Karpenter."""
+    from nodelint.forms.lib.values import read
+
+    have = {os.path.abspath(source.path) for source in side.found.sources}
+    paths = (path for path in side.found.installing if os.path.abspath(path) not in have)
+    return [source for path in paths if (source := read(path)) is not None]
 
 
 def _read_units(side: Read) -> list[Source]:
@@ -228,7 +249,6 @@ def _list_releases(side: Read) -> dict[tuple[str, str], InputText]:
         for obj in objects(source, more=True):
             root = obj.document.root
             if obj.of_values and root is not None and root.get("apiVersion") is not None:
-                from nodelint.forms.input_text import InputText
                 from nodelint.forms.lib.unread_inputs import list_what_is_applied
 
                 name = f"{text_of(root.get('kind'))} {text_of(root.find('metadata', 'name'))}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 
 from nodelint.base.types import TYPE_CHECKING
@@ -9,6 +10,7 @@ from nodelint.drift.stored_form import list_open_parts
 from nodelint.forms.input_text import INSTANCE, list_changed_inputs
 from nodelint.forms.registry import TABLE
 from nodelint.model.finding import span_of, written_place
+from nodelint.model.folders import path_below
 from nodelint.model.gap import Gap
 from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.model.open_parts import NO_OPEN_PARTS
@@ -17,7 +19,7 @@ from nodelint.plan.uncompared import list_unknown, uncompared
 from nodelint.text import UNKNOWN, Node
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from nodelint.forms.input_text import InputText
     from nodelint.forms.interface import InputFinder
@@ -27,12 +29,13 @@ if TYPE_CHECKING:
     from nodelint.plan.read_side import Read
 
 
-def find_changed_inputs(was: Read, new: Read, plan: Plan) -> Iterator[Gap]:
+def find_changed_inputs(was: Read, new: Read, plan: Plan, stopped: Collection[str] = ()) -> Iterator[Gap]:
     """Yield a gap for each pool or class with an unknown value that counts for drift, if an input of the value
     changes.
 
     Objects whose nodes are certainly replaced, those whose update is refused, and those that the plan reports as not
-    compared, are skipped. A gap of the kind `module` is about an instance of the module that is gone.
+    compared, are skipped. A gap of the kind `module` is about an instance of the module that is gone. `stopped` are
+    the paths of root modules that Terraform refuses on one side.
     """
     named = {place.subject for place in plan.uncompared if place.decides}
     settled = find_replaced(plan) | _find_refused(plan)
@@ -52,10 +55,15 @@ def find_changed_inputs(was: Read, new: Read, plan: Plan) -> Iterator[Gap]:
         # Several instances of a module make one object, if they make it alike: each of them deletes its own.
         is_alike = made[_find_place(pair.old)] == 1
         found = [changed for changed in found if not changed.is_call or (changed.text == INSTANCE) == is_alike]
+        found = [changed for changed in found if not (changed.is_call and _is_call_of(changed, was.root, stopped))]
         label = f"{pair.new.kind} {pair.new.name if isinstance(pair.new.name, str) else pair.new.name_node.unquoted}"
         for changed in found if label not in named else ():
             gap = uncompared(changed.at, label, _explain(changed), True)
             yield gap._replace(object=pair.new, what="module" if changed.is_call else gap.what)
+
+
+def _is_call_of(call: InputText, root: str, folders: Collection[str]) -> bool:
+    return path_below(os.path.dirname(os.path.abspath(call.at.source.path)), root) in folders
 
 
 def find_replaced(plan: Plan) -> set[int]:

@@ -28,10 +28,17 @@ def find_changed_overlays(was: Read, new: Read) -> Iterator[Gap]:
     before, after = (
         {path_below(gap.subject, side.root): gap for gap in side.inventory.unbuilt} for side in (was, new)
     )
+    if not before.keys() & after.keys():
+        return
+    from nodelint.plan.overlay_files import list_parts
+
     for folder in sorted(before.keys() & after.keys()):
         files = [_read_files(side, gap) for side, gap in ((was, before[folder]), (new, after[folder]))]
         changed = (
-            path for path in sorted(files[0].keys() | files[1].keys()) if files[0].get(path) != files[1].get(path)
+            path
+            for path in sorted(files[0].keys() | files[1].keys())
+            if files[0].get(path) != files[1].get(path)
+            and list_parts(files[0].get(path, "")) != list_parts(files[1].get(path, ""))
         )
         path = next(changed, None)
         if path is not None:

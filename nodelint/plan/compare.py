@@ -58,6 +58,7 @@ class PlanRequest(NamedTuple):
 def compare(was: Read, new: Read, request: PlanRequest) -> tuple[Plan, Findings]:
     """Return the effect of a change on a fleet, and the findings that only one side has."""
     from nodelint.lint.workloads import add_workloads
+    from nodelint.plan.gone_appliers import list_left_out
     from nodelint.plan.gone_instances import delete_gone
     from nodelint.plan.not_compared import list_one_sided, unread_places
     from nodelint.plan.suspended import note_suspended
@@ -71,6 +72,7 @@ def compare(was: Read, new: Read, request: PlanRequest) -> tuple[Plan, Findings]
     named = settings.karpenter_named, settings.kubernetes is not None
     unread = find_unread_files(was, new)
     *switched_off, never_created = _list_switched_off(was, new)
+    switched_off = [off | list_left_out(side) for off, side in zip(switched_off, (was, new), strict=True)]
     lines = StatedLines(was, new)
     plan = make_each(
         _side(was, new, switched_off[0]),
@@ -127,13 +129,13 @@ def _find_gaps(was: Read, new: Read, plan: Plan, unread: UnreadFiles) -> Iterato
     from nodelint.plan.values_elsewhere import find_changes_elsewhere
 
     yield from find_changes_elsewhere(was, new)
-    yield from find_changed_inputs(was, new, plan)
+    yield from find_changed_inputs(was, new, plan, unread.stopped)
     yield from find_changed_variables(was, new, plan, unread)
     yield from find_changed_gaps(was, new, plan, unread)
     yield from find_gone_appliers(was, new, {gap.subject for gap in unread.files})
     # A block in a file that one side cannot read may still exist.
     lost = {os.path.normpath(os.path.join(side.root, gap.subject)) for side in (was, new) for gap in unread.files}
-    for gap in find_recreated(was, new):
+    for gap in find_recreated(was, new, unread.stopped):
         if os.path.normpath(span_of(gap.at).source.path) not in lost:
             yield gap
 

@@ -21,7 +21,7 @@ from nodelint.plan.uncompared import uncompared
 from nodelint.text import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 
     from nodelint.model.manifest import Object
     from nodelint.plan.read_side import Read
@@ -40,7 +40,7 @@ class _Applier(NamedTuple):
     """An object or a kustomization that applies a folder or files: its name, and the path of the folder or file below
     the root.
 
-    `terms`, `release_terms`, `deletes`, `is_suspended` and `keeps` are those of `FolderUse`.
+    `terms`, `release_terms`, `deletes`, `is_suspended`, `keeps` and `skips` are those of `FolderUse`.
     """
 
     name: str
@@ -51,6 +51,7 @@ class _Applier(NamedTuple):
     deletes: str = ""
     is_suspended: bool = False
     keeps: bool = False
+    skips: Callable[[str], bool] | None = None
 
     @property
     def key(self) -> tuple[str, str]:
@@ -74,9 +75,19 @@ class _Applier(NamedTuple):
         if "{{" in self.place:
             parts = _PLACEHOLDER.split(f"{self.place}{os.sep}")
             return any(_begins_with(at, parts) for at in places.files)
-        if self.place == os.curdir or self.place in places.files:
+        if self.place in places.files:
             return True
-        return any(at.startswith(f"{self.place}{os.sep}") for at in places.files)
+        return any(self.applies(path) for path in map(self.find_path, places.files) if path is not None)
+
+    def find_path(self, path: str) -> str | None:
+        """Return the path of a file below the folder of the applier. None if it is elsewhere."""
+        if self.place == os.curdir:
+            return path
+        return path.removeprefix(f"{self.place}{os.sep}") if path.startswith(f"{self.place}{os.sep}") else None
+
+    def applies(self, path: str) -> bool:
+        """Return whether the applier does not leave out a file, by its path below the folder."""
+        return self.skips is None or not self.skips(path.replace(os.sep, "/"))
 
 
 def _begins_with(path: str, parts: Sequence[str]) -> bool:
@@ -353,6 +364,7 @@ def list_appliers(side: Read) -> list[_Applier]:
             use.deletes,
             use.is_suspended,
             use.keeps,
+            use.skips,
         )
         for row in TABLE.rows
         for use in row.load().list_applied_folders(files)
@@ -362,6 +374,22 @@ def list_appliers(side: Read) -> list[_Applier]:
             place = path_below(path, side.root)
             found.append(_Applier(place.replace(os.sep, "/"), place, show_place(side, Span(Source(path, ""), 0, 0))))
     return found
+
+
+def list_left_out(side: Read) -> frozenset[int]:
+    """Return the ids of the objects in files that an applier of their folder leaves out, if nothing else applies
+    them.
+    """
+    appliers = list_appliers(side) if _may_apply(side) else []
+    if not any(applier.skips for applier in appliers):
+        return frozenset()
+    return frozenset(
+        id(place.object)
+        for places in list_places(side).values()
+        for place in places
+        if any(applier.skips and any(map(applier.find_path, place.files)) for applier in appliers)
+        and not any(applier.takes(place) for applier in appliers)
+    )
 
 
 def show_place(side: Read, at: Span) -> Span:

@@ -6,6 +6,7 @@ import os
 
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.files import safe_read
+from nodelint.files.file_kinds import may_hold_objects
 from nodelint.files.gate import gate
 from nodelint.forms.registry import TABLE
 from nodelint.inventory.gaps import list_gaps
@@ -153,8 +154,6 @@ def _list_limits(side: Read) -> list[Gap]:
 
 def _differ(sides: tuple[Read, Read]) -> bool:
     """Return whether any file that a rendering may use differs between the sides, or is on one side only."""
-    from nodelint.files.file_kinds import may_hold_objects
-
     contents: list[dict[str, bytes | str]] = []
     for side in sides:
         found: dict[str, bytes | str] = {}

@@ -15,7 +15,7 @@ from nodelint.plan.reasons import NOTHING as UNTOUCHED
 from nodelint.plan.reasons import Verdict, keep_static
 from nodelint.plan.refusals import find_refusal, refusals
 from nodelint.plan.stops import LaunchStop, find_stop
-from nodelint.plan.uncompared import is_known
+from nodelint.plan.uncompared import may_be_refused
 from nodelint.plan.verdict import Sides, verdict
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ class PoolComparer:
             if is_gone and ref is not None:
                 return LaunchStop(f"its EC2NodeClass `{ref.name}` is gone", of_class=True)
             return self._find_blocker(resolution, None, pool) or find_stop(resolution)
-        if node_class.version != "v1" or not is_known(node_class):
+        if node_class.version != "v1" or not may_be_refused(node_class):
             return find_stop(resolution)
         if id(node_class) not in self.faults:
             release = self.options.release if pool is not None else self.options.old_release

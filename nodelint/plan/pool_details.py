@@ -12,7 +12,7 @@ from nodelint.plan.disruption_rate import pace
 from nodelint.plan.effects import Stored, effects_of, read_settings
 from nodelint.plan.nodes import Wanted, find_outcomes, requirements_of
 from nodelint.plan.refusals import why_never_stored
-from nodelint.plan.uncompared import is_known
+from nodelint.plan.uncompared import may_be_refused
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -106,7 +106,7 @@ def find_never_stored(options: PlanOptions, written: Mapping[int, Object], *old:
     """
     for stored in old:
         obj = written.get(id(stored), stored) if stored is not None else None
-        if obj is None or not is_known(obj):
+        if obj is None or not may_be_refused(obj):
             continue
         release = options.old_release if obj.version == "v1" else _LAST_OF_V1BETA1
         reason = why_never_stored(obj, release, options.schemas)

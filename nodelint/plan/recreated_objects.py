@@ -15,7 +15,7 @@ from nodelint.plan.matching import written_name
 from nodelint.plan.uncompared import uncompared
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from nodelint.forms.registry import FormRow
     from nodelint.forms.requests import AddressMove, ObjectOwner
@@ -29,8 +29,11 @@ _Owners = dict[str, list["ObjectOwner"]]
 """The blocks that create the objects of a side, by kind and name of the object."""
 
 
-def find_recreated(was: Read, new: Read) -> Iterator[Gap]:
-    """Yield the objects of both sides whose Terraform address changes without a `moved` block."""
+def find_recreated(was: Read, new: Read, stopped: Collection[str] = ()) -> Iterator[Gap]:
+    """Yield the objects of both sides whose Terraform address changes without a `moved` block.
+
+    `stopped` are the paths of root modules that Terraform refuses on one side.
+    """
     rows = TABLE.of_languages((*was.found.seen, *new.found.seen))
     before = _list_owners(was, rows) if rows else {}
     if not before:
@@ -46,6 +49,7 @@ def find_recreated(was: Read, new: Read) -> Iterator[Gap]:
         come = [owner for owner in now if _key_of(owner) not in set(map(_key_of, owners))]
         moves = _list_moves(was, new, (before, after), rows) if moves is None else moves
         lost = [o for o in owners if gone[_key_of(o)] and not _has_moved(o, come, moves)]
+        lost = [o for o in lost if path_below(o.folders[-1], was.root) not in stopped]
         if lost and (come or not now) and not _is_unread(lost[0], was, new):
             owner = come[0] if come else None
             place = show_place(new, owner.at) if owner is not None else show_place(was, lost[0].at)

@@ -10,10 +10,11 @@ import os
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.gate import gate
+from nodelint.forms.registry import TABLE
 from nodelint.model.finding import Span
 from nodelint.model.folders import path_below
 from nodelint.model.gap import Gap
-from nodelint.plan.gone_appliers import show_place
+from nodelint.plan.gone_appliers import list_appliers, list_places, show_place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,7 +39,15 @@ class RefusedApplier(NamedTuple):
 
     def applies(self, built: Built, root: str) -> bool:
         """Return whether the object applies a rendered manifest of a side with a root folder."""
+        if os.path.basename(self.path) in TABLE.names and self.path in {
+            path_below(part, root) for part in built.parts
+        }:
+            return True
         path, name = built.applied_by
+        if not self.key:  # a file that stops its tool stops what it includes, too
+            below = path_below(path, root) if name else os.pardir
+            folder = os.path.dirname(self.path)
+            return below == self.path or (name != "" and below.startswith(os.path.join(folder, "") if folder else ""))
         if name == self.key:
             below = path_below(path, root)
             return below == self.path or gate.is_folder(path)
@@ -47,14 +56,30 @@ class RefusedApplier(NamedTuple):
 
 
 def find_refused(sides: Sequence[Read]) -> list[RefusedApplier]:
-    """Return the objects that are refused on one side, and not for the same reason on the other one."""
-    found = [{_key(missing, side): missing for missing in _list_missing(side)} for side in sides]
-    return [
-        RefusedApplier(number, key[0], missing.by[1], _make_gap(missing, sides[number]))
-        for number, mine in enumerate(found)
-        for key, missing in mine.items()
-        if key not in found[1 - number]
-    ]
+    """Return the objects that are refused on one side, and not for the same reason on the other one.
+
+    An object that has no relation to Karpenter by itself counts if it applies something on the other side.
+    """
+    found = [{_key(missing, side): missing for missing in _list_missing(side, of_any=True)} for side in sides]
+    fresh = [(number, key) for number in (0, 1) for key in found[number] if key not in found[1 - number]]
+    if not fresh:
+        return []
+    known = [{_key(missing, side) for missing in _list_missing(side)} for side in sides]
+    applying = [_list_applying(side) for side in sides]
+    refused = []
+    for number, key in fresh:
+        missing = found[number][key]
+        applier = RefusedApplier(number, key[0], key[1], _make_gap(missing, sides[number]))
+        concerns = key in known[number] or missing.name in applying[1 - number]
+        if concerns or next(match_refused([applier], sides), None) is not None:
+            refused.append(applier)
+    return refused
+
+
+def _list_applying(side: Read) -> set[str]:
+    """Return the names of what applies an object of a side by its folder."""
+    places = [place for places in list_places(side).values() for place in places]
+    return {applier.name for applier in list_appliers(side) if any(map(applier.takes, places))}
 
 
 def match_refused(refused: Sequence[RefusedApplier], sides: Sequence[Read]) -> Iterator[tuple[Built, Gap]]:
@@ -79,10 +104,19 @@ def _is_unapplied(built: Built) -> bool:
     return built.applied_by[1] == "" and ":" not in os.path.basename(built.cluster)
 
 
-def _list_missing(side: Read) -> Iterator[MissingSource]:
+def _list_missing(side: Read, of_any: bool = False) -> Iterator[MissingSource]:
+    """Yield the missing paths in what applies folders and charts: those that concern Karpenter, or all."""
+    from nodelint.forms.lib.values import read
     from nodelint.inventory.missing_sources import list_all_missing
 
-    return list_all_missing(side.inventory.files)
+    # Modules are refused as a whole: `stopped_roots`.
+    ours = (source for source in side.inventory.files if not source.path.endswith((*TABLE.endings, *TABLE.heads)))
+    files = {os.path.abspath(source.path): source for source in ours}
+    parts = (part for built in side.inventory.built for part in built.parts if os.path.basename(part) in TABLE.names)
+    named = (path for path in side.found.seen if any(name in path for name in TABLE.installing_names))
+    paths = dict.fromkeys(map(os.path.abspath, (*parts, *side.found.applying, *side.found.installing, *named)))
+    more = [read(os.path.relpath(path)) for path in paths if path not in files]
+    return list_all_missing([*files.values(), *(source for source in more if source is not None)], of_any)
 
 
 def _key(missing: MissingSource, side: Read) -> tuple[str, str, str]:

@@ -127,6 +127,21 @@ def is_known(obj: Object) -> bool:
     return not obj.source.masked or (bool(obj.document.host) and not codes_of(obj, whole=True))
 
 
+def may_be_refused(obj: Object) -> bool:
+    """Return whether a fault of an object may be certain: the object is known in full, or each of its keys is.
+
+    A value that is not known has no fault. A field that a rendering may leave out may be what is at fault: a chart's
+    defaults, and variants of a text for unknown values, prove nothing.
+    """
+    if is_known(obj):
+        return True
+    if obj.partial or any(entry.name is None for node in obj.node.walk() for entry in node.entries):
+        return False
+    is_in_code = bool(obj.document.host) and all(code.startswith("${") for code in codes_of(obj, whole=True))
+    built = obj.source.built
+    return is_in_code if built is None else not (built.by_default or built.readings)
+
+
 def codes_of(obj: Object, whole: bool = False) -> list[str]:
     """Return the template code in an object, in the order of the file. With `whole`, also the code around it that may
     change it.

@@ -45,13 +45,14 @@ class UnreadFiles(NamedTuple):
 
     `of_builds` has the gap of a rendered manifest, by the id of its `Built`. `of_paths` has the gap of all objects in
     a file below the root, for each side. `lost` is true for a side of which nothing was read, so that it may have any
-    object.
+    object. `stopped` are the paths of roots of which a tool applies nothing on one side (see `StoppedRoots`).
     """
 
     of_sides: Sequence[Sequence[Gap]] = ((), ())
     of_builds: Mapping[int, Gap] = {}
     of_paths: Sequence[Mapping[str, Gap]] = ({}, {})
     lost: Sequence[bool] = (False, False)
+    stopped: frozenset[str] = frozenset()
 
     @property
     def files(self) -> list[Gap]:

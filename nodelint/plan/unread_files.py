@@ -14,6 +14,7 @@ from nodelint.model.finding import Span
 from nodelint.model.gap import FilePlace, Gap
 from nodelint.plan.read_side import is_lost
 from nodelint.plan.refused_appliers import find_refused, match_refused
+from nodelint.plan.stopped_roots import find_stopped_roots
 from nodelint.plan.unread import UnreadFiles, unread_file
 from nodelint.text import Source
 from nodelint.text.source import YAML_NAMES
@@ -47,20 +48,26 @@ def find_unread_files(was: Read, new: Read) -> UnreadFiles:
         for found in side.list_unbuilt(other):
             unread.setdefault((side.number, found.subject), found)
     refused = find_refused((was, new))
+    stopped = find_stopped_roots((was, new))
     files = [*unread.values()]
-    if not files and not refused:
+    if not files and not refused and not stopped.folders:
         return UnreadFiles()
     of_builds = {id(built): cause for side in sides for built, cause in side.match_builds(files)}
     of_builds |= {id(built): cause for built, cause in match_refused(refused, (was, new))}
+    halted = [(obj, gap) for objects in stopped.objects for obj, gap in objects]
+    of_builds |= {id(obj.source.built): gap for obj, gap in halted if obj.source.built is not None}
     of_paths = [dict(mine.match_paths(files, other, of_builds)) for mine, other in (sides, sides[::-1])]
+    for side, objects, paths in zip(sides, stopped.objects, of_paths, strict=True):
+        paths |= {side.below(obj.source.path): gap for obj, gap in objects if obj.source.built is None}
     of_sides = [
         [
             *(gap for (side, _), gap in unread.items() if side == number),
             *(applier.gap for applier in refused if applier.side == number),
+            *stopped.of_sides[number],
         ]
         for number in (0, 1)
     ]
-    return UnreadFiles(of_sides, of_builds, of_paths, [is_lost(read) for read in (was, new)])
+    return UnreadFiles(of_sides, of_builds, of_paths, [is_lost(read) for read in (was, new)], stopped.folders)
 
 
 class _Side:

@@ -6,13 +6,17 @@ import os
 from collections import Counter
 
 from nodelint.base.types import TYPE_CHECKING
+from nodelint.files.gate import gate
+from nodelint.forms.input_text import list_changed_inputs
 from nodelint.forms.registry import TABLE
 from nodelint.model.documents import objects
+from nodelint.model.finding import Span
 from nodelint.model.folders import path_below
 from nodelint.model.gap import Gap
+from nodelint.plan.gone_appliers import show_place
 from nodelint.plan.uncompared import codes_of, uncompared
 from nodelint.plan.values import json_value
-from nodelint.text import Node
+from nodelint.text import Node, Source
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -20,8 +24,8 @@ if TYPE_CHECKING:
     from nodelint.forms.input_text import InputText
     from nodelint.model.manifest import Object
     from nodelint.plan.read_side import Read
-    from nodelint.text import Source
 
+_IGNORED = ".helmignore"
 _FIELDS = ("amiSelectorTerms", "subnetSelectorTerms", "securityGroupSelectorTerms", "nodeClassName", "nodeClassRef")
 """Keys of pools and classes that charts often read from their values."""
 
@@ -30,6 +34,7 @@ def find_changes_elsewhere(was: Read, new: Read) -> Iterator[Gap]:
     """Yield the differences between two sides that may change their objects in an unknown way."""
     yield from _changed_values(was, new)
     yield from _changed_chart_files(was, new)
+    yield from _changed_ignore_files(was, new)
     yield from _changed_releases(was, new)
     yield from _changed_unread_values(was, new)
 
@@ -69,6 +74,30 @@ def _changed_chart_files(was: Read, new: Read) -> Iterator[Gap]:
             yield uncompared(obj.name_node, f"{obj.kind} {obj.name or obj.name_node.unquoted}", reason, True)
 
 
+def _changed_ignore_files(was: Read, new: Read) -> Iterator[Gap]:
+    """Yield the charts with objects whose list of files that helm ignores changes."""
+    before, after = (_read_ignore_files(side) for side in (was, new))
+    for chart in sorted(before.keys() & after.keys()):
+        if before[chart].text.split() != after[chart].text.split():
+            reason = "helm may ignore other files of the chart now, and leave out pools and classes"
+            yield uncompared(show_place(new, Span(after[chart], 0, 0)), os.path.join(chart, _IGNORED), reason, True)
+
+
+def _read_ignore_files(side: Read) -> dict[str, Source]:
+    """Return the list of ignored files of each chart with objects, without comments, by the path of the chart."""
+    found = {}
+    for chart in list_own_charts(side):
+        path = os.path.join(chart, _IGNORED)
+        try:
+            text = gate.read(path).decode(errors="replace") if gate.is_file(path) else ""
+        except OSError:
+            text = ""
+        lines = (line.strip() for line in text.splitlines())
+        patterns = "\n".join(line for line in lines if line and not line.startswith("#"))
+        found[path_below(chart, side.root)] = Source(os.path.relpath(path).replace(os.sep, "/"), patterns)
+    return found
+
+
 def _changed_releases(was: Read, new: Read) -> Iterator[Gap]:
     """Yield the blocks that may install a chart with values that are not read, if these values differ."""
     before = list_unread_releases(was)
@@ -86,7 +115,7 @@ def _changed_releases(was: Read, new: Read) -> Iterator[Gap]:
 
 def list_unread_releases(side: Read) -> dict[str, list[InputText]]:
     """Return the blocks that may install a chart with objects, by the path of the chart below the side's root."""
-    charts, rows = _list_own_charts(side), TABLE.of_languages(side.found.seen)
+    charts, rows = list_own_charts(side), TABLE.of_languages(side.found.seen)
     if not charts or not rows:
         return {}
     found: dict[str, list[InputText]] = {path_below(chart, side.root): [] for chart in charts}
@@ -98,7 +127,7 @@ def list_unread_releases(side: Read) -> dict[str, list[InputText]]:
     return found
 
 
-def _list_own_charts(side: Read) -> list[str]:
+def list_own_charts(side: Read) -> list[str]:
     """Return the absolute paths of the charts whose templates contain objects, and of their parent charts."""
     sources = (obj.source for obj in side.inventory.objects())
     paths = {source.path for source in sources if source.masked or source.built or source.holds("{{")}
@@ -120,8 +149,6 @@ def _changed_unread_values(was: Read, new: Read) -> Iterator[Gap]:
     before, after = (_list_unread_values(side, taken) for side in (was, new))
     shown: set[str] = set()
     for chart in sorted(before.keys() & after.keys()):
-        from nodelint.forms.input_text import list_changed_inputs
-
         for found in list_changed_inputs(before[chart], after[chart]):
             if found.name not in shown:
                 shown.add(found.name)
@@ -137,7 +164,7 @@ def _list_unread_values(side: Read, taken: Collection[str]) -> dict[str, list[In
 
     `taken` are the paths of the values files with which a side renders charts.
     """
-    charts = _list_own_charts(side)
+    charts = list_own_charts(side)
     if not charts:
         return {}
     from nodelint.forms.lib.unread_inputs import UnreadInputs

@@ -27,7 +27,7 @@ class WorkloadChange(NamedTuple):
 
     `lost` are the verdicts of these pools now, `gone` are deleted pools, `left` are the pools that accept the pods
     now; empty if none does. `stranded` is true if no pool accepts them. `shared_names` are names that several pools
-    of a side have.
+    of a side have. `otherwise` says what may accept them if no pool certainly does.
     """
 
     workload: Workload
@@ -36,6 +36,7 @@ class WorkloadChange(NamedTuple):
     left: tuple[NodePool, ...]
     stranded: bool
     shared_names: frozenset[object] = frozenset()
+    otherwise: str = ""
 
     @property
     def place(self) -> Node | Span:
@@ -125,4 +126,18 @@ def _compare(
     gone = tuple(pool for pool in taking if id(pool) not in became)
     if not (lost or gone):
         return None
-    return WorkloadChange(now.workload, lost, gone, left, not (still.possible or accepting))
+    stranded = not (still.possible or accepting)
+    return WorkloadChange(now.workload, lost, gone, left, stranded, otherwise=_explain_others(still))
+
+
+def _explain_others(fit: WorkloadFit) -> str:
+    """Return what may accept pods that no pool certainly accepts, as `nodelint fit` says it."""
+    if fit.static_pools:
+        return "no node is launched for them, and nodes of static pools may have room"
+    if fit.elsewhere:
+        return "a node group may accept them"
+    if fit.admission is not None:
+        return "what the API server adds to them lets them in"
+    if fit.newer_types is not None:
+        return "an instance type newer than the known ones may hold them"
+    return "a NodePool that is not read may accept them"

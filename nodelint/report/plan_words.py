@@ -184,4 +184,4 @@ def workload_headline(change: WorkloadChange) -> str:
     """Return what happens to a workload's pods."""
     if change.stranded:
         return "no NodePool accepts its pods any more: when their nodes are gone, the pods stay Pending"
-    return f"fewer NodePools accept its pods; still: {', '.join(change.left_names) or 'a node group may accept them'}"
+    return f"fewer NodePools accept its pods; still: {', '.join(change.left_names) or change.otherwise}"

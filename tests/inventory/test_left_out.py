@@ -275,7 +275,8 @@ LIMITS = {
         model/kubectl_errors.py:_LONGEST_STATUS forms/helm/named_files.py:_LARGEST files/discover.py:_LARGEST
         forms/terraform/controller_releases.py:_LARGEST model/iam_statements.py:_LARGEST
         files/git/old_revision.py:_LARGEST plan/releases.py:_LARGEST releases/siblings.py:_LARGEST
-        files/related.py:_LARGEST forms/lib/missing_sources.py:_LARGEST
+        files/related.py:_LARGEST forms/lib/missing_sources.py:_LARGEST forms/helm/program_releases.py:_LARGEST
+        plan/changed_programs.py:_LARGEST plan/changed_hidden.py:_LARGEST plan/imported_files.py:_LARGEST
     """,
     # a report shows fewer than there are, and counts the rest
     SHOWN: """
@@ -305,6 +306,7 @@ LIMITS = {
     REST: """
         forms/terraform/inputs.py:_MOST forms/terraform/inputs.py:_MOST_NAMED forms/lib/unread_inputs.py:_MOST_NAMED
         forms/lib/variable_inputs.py:_MOST_FILES
+        forms/helm/program_releases.py:_LONGEST forms/helm/program_releases.py:_MOST_NAMES
     """,
     # a fact of AWS, Kubernetes, Go or YAML, and no limit of nodelint's
     FACT: """
@@ -324,6 +326,8 @@ LIMITS = {
         forms/helm/subchart_releases.py:_DEEPEST forms/lib/chart_dependencies.py:_MOST_AROUND
         forms/terraform/addresses.py:_MOST forms/terraform/addresses.py:_DEEPEST plan/recreated_objects.py:_MOST_MOVES
         inventory/switched_off.py:_LEVELS
+        forms/terraform/missing_sources.py:_DEEPEST forms/terraform/missing_sources.py:_MOST_MODULES
+        plan/changed_programs.py:_MOST_FILES plan/changed_hidden.py:_MOST_FILES plan/imported_files.py:_MOST_FILES
         forms/flux/kustomizations.py:_MOST_LEVELS edits/__init__.py:_MOST_REMOVED edits/restructuring.py:_MOST_STEPS
         rule/clusters.py:_MOST rule/clusters.py:_MOST_VERSIONS lint/older_release.py:_LONGEST
         lsp/around.py:_MOST_OVERLAYS model/evidence.py:_FURTHER

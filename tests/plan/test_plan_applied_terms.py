@@ -121,7 +121,7 @@ TREES: dict[str, Tree] = {
         (
             ("release.yaml", "spec:\n  chart", "spec:\n  releaseName: other\n  chart"),
             ("release.yaml", "spec:\n  chart", "spec:\n  targetNamespace: other\n  chart"),
-            ("release.yaml", "images: []", "patches: []"),
+            ("release.yaml", "images: []", "patches: [{patch: a}]"),
         ),
         (
             ("release.yaml", "spec:\n  chart", "spec:\n  releaseName: nodes\n  chart"),

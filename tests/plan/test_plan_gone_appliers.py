@@ -38,6 +38,7 @@ spec:
 NODES = {"nodes/pool.yaml": POOL, "nodes/class.yaml": CLASS}
 BASE = {**NODES, "nodes/kustomization.yaml": "resources: [pool.yaml, class.yaml]\n"}
 OVERLAY = "resources: [../nodes]\n"
+WEB = {"web/namespace.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: web}\n"}
 LOST = {
     "Application": ({**NODES, "apps/nodes.yaml": APPLICATION}, NODES, "Application nodes"),
     "ApplicationSet": ({**NODES, "apps/nodes.yaml": SET}, NODES, "ApplicationSet all"),
@@ -48,7 +49,7 @@ LOST = {
     ),
     "Application of another folder": (
         {**NODES, "a.yaml": APPLICATION},
-        {**NODES, "a.yaml": APPLICATION.replace("path: nodes", "path: elsewhere")},
+        {**NODES, **WEB, "a.yaml": APPLICATION.replace("path: nodes", "path: web")},
         "Application nodes",
     ),
     "Kustomization of Flux": ({**NODES, "apps/nodes.yaml": FLUX}, NODES, "Kustomization nodes"),

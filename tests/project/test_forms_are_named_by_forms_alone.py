@@ -36,6 +36,7 @@ ALLOWED = {
     "plan/gone_appliers.py": _WORDS,
     "plan/recreated_objects.py": _WORDS,
     "plan/suspended.py": _WORDS,
+    "plan/values_elsewhere.py": "words of a message, and the file by which helm leaves out files of a chart",
     "plan/sides.py": "the endings of files with values, by which an environment is known on both sides",
     "releases/deployers.py": "words in the names of folders that are for several clusters",
     "releases/settings.py": _PROMISED,

@@ -72,8 +72,8 @@ def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
     return kustomizations.list_applied_folders(files)
 
 
-def list_missing(source: Source, sources: Sequence[Source]) -> Iterator[MissingSource]:
+def list_missing(source: Source, sources: Sequence[Source], of_any: bool = False) -> Iterator[MissingSource]:
     """Yield the paths of Applications in a file that the repository does not have."""
     from nodelint.forms.argocd import missing_sources
 
-    return missing_sources.list_missing(source, sources)
+    return missing_sources.list_missing(source, sources, of_any)

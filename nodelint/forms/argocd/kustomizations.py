@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from fnmatch import fnmatchcase
 
 from nodelint.files.gate import gate
 from nodelint.files.safe_read import find_top, is_inside
 from nodelint.forms.argocd.application_sets import list_unread_generators
 from nodelint.forms.argocd.charts import ARGO, list_sources, list_sources_of, list_specs
 from nodelint.forms.interface import FormRun
+from nodelint.forms.lib.file_patterns import expand_braces
 from nodelint.forms.lib.unread_inputs import UnreadInputs, in_one_line
 from nodelint.forms.registry import KUSTOMIZE
 from nodelint.forms.rendered import Built
@@ -19,6 +21,9 @@ from nodelint.model.gap import Gap
 from nodelint.text import Node
 from nodelint.text.missing import items_of, text_of
 from nodelint.text.reading import nodes_of
+
+_PATTERNS = ("include", "exclude")
+"""Fields of `directory` with patterns of files."""
 
 
 def apply_sources(run: FormRun) -> Iterator[Built | Gap]:
@@ -101,7 +106,8 @@ def _list_uses(root: Node, tops: Sequence[str], files: UnreadInputs) -> Iterator
                     ("destination.namespace", _read_text(spec.find("destination", "namespace"))),
                 )
                 terms = (*_list_terms(spec, sources, part), *generators)
-                yield FolderUse(name, found, span_of(root), terms, of_release, deletes)
+                skips = _make_filter(part.get("directory"))
+                yield FolderUse(name, found, span_of(root), terms, of_release, deletes, skips=skips)
 
 
 def _explain_deletion(root: Node) -> str:
@@ -128,9 +134,29 @@ def _list_terms(spec: Node, sources: Sequence[Node], own: Node) -> Iterator[tupl
         if part is own or part.get("ref") is not None:
             yield "repoURL", name_repository(_read_text(part.get("repoURL")))
             yield "targetRevision", name_revision(_read_text(part.get("targetRevision")))
-    for field in ("directory", "plugin"):
-        found = own.get(field)
-        yield field, in_one_line(found) if found is not None else ""
+    plugin, directory = own.get("plugin"), own.get("directory")
+    yield "plugin", in_one_line(plugin) if plugin is not None else ""
+    for entry in directory.entries if directory is not None else ():
+        if entry.name not in _PATTERNS or not isinstance(entry.value.value, str):
+            yield f"directory.{entry.name}", in_one_line(entry.value)
+
+
+def _make_filter(directory: Node | None) -> Callable[[str], bool] | None:
+    """Return a function that returns whether Argo CD leaves out a file of a folder. None if it leaves out none.
+
+    In its patterns, `*` also matches a slash.
+    """
+    include, exclude = (text_of(directory.get(field)) if directory is not None else "" for field in _PATTERNS)
+    if not include and not exclude:
+        return None
+
+    def skips(path: str) -> bool:
+        return bool((include and not matches(include, path)) or (exclude and matches(exclude, path)))
+
+    def matches(pattern: str, path: str) -> bool:
+        return any(fnmatchcase(path, choice) for choice in expand_braces(pattern) or (pattern,))
+
+    return skips
 
 
 def _read_text(node: Node | None) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.argocd.application_sets import list_unset_parameters
 from nodelint.forms.argocd.charts import ARGO, list_sources_of, list_specs, name_applier, skips_missing
-from nodelint.forms.lib.missing_sources import PLAIN_PATH, MissingSource, RepositoryNames, concerns_karpenter
+from nodelint.forms.lib.missing_sources import PLAIN_PATH, MissingSource, RepositoryNames
 from nodelint.forms.lib.values import read
 from nodelint.model.messages import did_you_mean
 from nodelint.text.missing import items_of, text_of
@@ -25,7 +25,7 @@ _BUILDS = ("kustomization.yaml", "kustomization.yml", "Kustomization", "Chart.ya
 _MANIFESTS = (".yaml", ".yml", ".json", ".jsonnet")
 
 
-def list_missing(source: Source, sources: Sequence[Source]) -> Iterator[MissingSource]:
+def list_missing(source: Source, sources: Sequence[Source], of_any: bool = False) -> Iterator[MissingSource]:
     """Yield the paths of a file's Applications that the repository does not have, or that hold nothing to apply.
 
     `sources` are files with Applications: an address with a revision counts as this repository's if it occurs with an
@@ -33,7 +33,7 @@ def list_missing(source: Source, sources: Sequence[Source]) -> Iterator[MissingS
     """
     if source.may_be_template:
         return
-    tree = RepositoryNames(source, sources)
+    tree = RepositoryNames(source, sources, of_any)
     own: set[tuple[str, str]] | None = None
     for root in nodes_of(source):
         if not text_of(root.get("apiVersion")).startswith(ARGO):
@@ -45,7 +45,7 @@ def list_missing(source: Source, sources: Sequence[Source]) -> Iterator[MissingS
             parts = list(list_sources_of(spec))
             for node, reason in unset.get(number, ()):
                 paths = (text_of(part.get("path")) for part in parts)
-                if concerns_karpenter(text) or any(path and tree.holds_karpenter(path) for path in paths):
+                if tree.concerns(text) or any(path and tree.holds_karpenter(path) for path in paths):
                     yield MissingSource(node, reason, no_value, True, by, " ".join(by[1].split()[:2]), True)
             for origins, node, reason in _check(text, parts, tree):
                 own = {origin for file in sources for origin in _list_own(file, tree)} if own is None else own
@@ -120,7 +120,7 @@ def _explain_path(part: Node, path: str, text: str, tree: RepositoryNames) -> st
     """Return why Argo CD cannot render the folder of a source, or applies nothing of it. Empty if it can."""
     reason = tree.explain_folder(path, text)
     names = tree.names(path)
-    if reason or not names or not concerns_karpenter(text):
+    if reason or not names or not tree.concerns(text):
         return reason
     if part.get("helm") is not None and "Chart.yaml" not in names:
         return f"`{path}` has no Chart.yaml, and the Application has values of Helm"
@@ -134,7 +134,7 @@ def _check_values(part: Node, parts: Sequence[Node], text: str, tree: Repository
     helm, chart = part.get("helm"), text_of(part.get("path"))
     if helm is None or skips_missing(helm):
         return
-    if not concerns_karpenter(text) and not (chart and tree.holds_karpenter(chart)):
+    if not tree.concerns(text) and not (chart and tree.holds_karpenter(chart)):
         return
     referred = {_origin_of(other) for other in parts if other.get("ref") is not None}
     for node in items_of(helm.get("valueFiles")):

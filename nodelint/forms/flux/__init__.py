@@ -87,8 +87,8 @@ def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
     return applied.list_applied_folders(files)
 
 
-def list_missing(source: Source, sources: Sequence[Source]) -> Iterator[MissingSource]:
+def list_missing(source: Source, sources: Sequence[Source], of_any: bool = False) -> Iterator[MissingSource]:
     """Yield the paths of Flux objects in a file that the repository does not have."""
     from nodelint.forms.flux import missing_sources
 
-    return missing_sources.list_missing(source, sources)
+    return missing_sources.list_missing(source, sources, of_any)

@@ -11,8 +11,9 @@ from nodelint.forms.flux.kustomizations import find_folder, list_kustomizations
 from nodelint.forms.lib.unread_inputs import UnreadInputs, in_one_line
 from nodelint.forms.requests import FolderUse, name_repository, name_revision
 from nodelint.model.finding import span_of
+from nodelint.model.gvk import is_other_kind
 from nodelint.text import Node
-from nodelint.text.missing import text_of
+from nodelint.text.missing import items_of, text_of
 from nodelint.text.reading import nodes_of
 
 _REPOSITORY = "GitRepository"
@@ -68,7 +69,15 @@ def _list_release_terms(root: Node) -> Iterator[tuple[str, str]]:
     yield "releaseName", text_of(root.find("spec", "releaseName")) or default
     yield "targetNamespace", target or namespace
     yield "storageNamespace", text_of(root.find("spec", "storageNamespace")) or namespace
-    yield from _list_fields(root, "postRenderers", "kubeConfig")
+    yield from _list_fields(root, "kubeConfig")
+    for number, renderer in enumerate(items_of(root.find("spec", "postRenderers"))):
+        if renderer.get("kustomize") is None:
+            yield f"postRenderers[{number}]", in_one_line(renderer)
+        kustomize = renderer.get("kustomize")
+        for entry in kustomize.entries if kustomize is not None else ():
+            for item in items_of(entry.value):
+                if not is_other_kind(text_of(item.find("target", "kind"))):
+                    yield "postRenderers", f"{entry.name}: {in_one_line(item)}"
 
 
 def _list_fields(root: Node, *names: str) -> Iterator[tuple[str, str]]:

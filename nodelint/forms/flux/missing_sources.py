@@ -17,14 +17,14 @@ _APPLIES_NOTHING = "Flux refuses the Kustomization, and applies no change"
 _KEEPS_RELEASE = "Flux refuses the HelmRelease, and neither installs nor upgrades it"
 
 
-def list_missing(source: Source, sources: Sequence[Source]) -> Iterator[MissingSource]:
+def list_missing(source: Source, sources: Sequence[Source], of_any: bool = False) -> Iterator[MissingSource]:
     """Yield the paths of a file's Flux objects that the repository does not have.
 
     `sources` are files with such objects: a GitRepository is this one if it occurs with an existing path.
     """
     if source.may_be_template:
         return
-    tree = RepositoryNames(source, sources)
+    tree = RepositoryNames(source, sources, of_any)
     own: set[str] | None = None
     for root in nodes_of(source):
         for node, reason in _check(root, tree):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from nodelint.text import Document, Node, Source
     from nodelint.text.syntax_errors import SyntaxProblem
 
-_INSTALLS = r"(?m)\b(?:chart|dependencies)[\"']?:"
+_INSTALLS = r"(?m)(?:\b(?:chart|dependencies)|\bremoteChart)[\"']?:"
 """A key of an object or file that installs a chart."""
 
 
@@ -203,6 +203,20 @@ def list_remote_uses(sources: Sequence[Source], reported: Collection[tuple[str, 
             from nodelint.forms.helm.chart_releases import list_remote_charts
 
             yield from list_remote_charts(source)
+
+
+def list_program_values(source: Source, charts: Sequence[str]) -> Iterator[tuple[str, InputText]]:
+    """Yield (chart, input) for each call in a program that may install one of some charts."""
+    from nodelint.forms.helm import program_releases
+
+    return program_releases.list_program_values(source, charts)
+
+
+def list_program_charts(source: Source) -> Iterator[RemoteUse]:
+    """Yield the remote charts that a program installs and whose names say that they create pools or classes."""
+    from nodelint.forms.helm import program_releases
+
+    return program_releases.list_remote_charts(source)
 
 
 def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:

@@ -19,6 +19,7 @@ from nodelint.forms.lib.unread_inputs import UnreadInputs, in_one_line
 from nodelint.forms.registry import TABLE
 from nodelint.model.finding import Span, span_of
 from nodelint.text import Node, Source
+from nodelint.text.missing import items_of, text_of
 from nodelint.text.reading import nodes_of
 from nodelint.text.source import YAML_NAMES
 
@@ -95,6 +96,7 @@ def _list_of_file(source: Source, chart: str, files: UnreadInputs, used: UsedVal
     folder = os.path.dirname(os.path.abspath(source.path))
     is_own = os.path.basename(source.path) == _FLEET and folder == chart
     for root in nodes_of(source):
+        yield from _list_patches(root, chart)
         for node in root.walk():
             if node.kind != "mapping" or not (_names(node, chart) or (is_own and _is_of_fleet(node))):
                 continue
@@ -105,6 +107,18 @@ def _list_of_file(source: Source, chart: str, files: UnreadInputs, used: UsedVal
                 elif _GIVES.search(entry.name or ""):
                     yield from _list_values(label, entry.value, used)
                     files.values_files += _list_named_files(entry.value, folder, files)
+
+
+def _list_patches(root: Node, chart: str) -> Iterator[InputText]:
+    """Yield the patches of a Skaffold file's profiles that change how it installs charts, if it names the chart."""
+    is_ours = text_of(root.get("apiVersion")).startswith("skaffold/")
+    if not is_ours or not any(node.kind == "mapping" and _names(node, chart) for node in root.walk()):
+        return
+    for profile in items_of(root.get("profiles")):
+        for patch in items_of(profile.get("patches")):
+            if "/helm" in text_of(patch.get("path")):
+                name = f"profile {text_of(profile.get('name'))}"
+                yield InputText(name, in_one_line(patch), span_of(patch))
 
 
 def _names(node: Node, chart: str) -> bool:

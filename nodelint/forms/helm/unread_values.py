@@ -49,11 +49,21 @@ class _UnreadValues:
         templates = self._files.list_below(os.path.join(chart, "templates"))
         used = self._find_used(chart, templates)
         keys = used.keys
+        yield from self._list_imported(chart)
         yield from list(list_tool_values(chart, self._files, used))
         handed = [*self._files.values_files, *self._list_commands(chart, used.is_of_release)]
         yield from (part for found in handed for part in _split_by_keys(found, keys))
         named = {os.path.abspath(found.at.source.path) for found in handed}
         yield from self._files.keep(UnnamedValues).list_inputs(chart, keys, named)
+
+    def _list_imported(self, chart: str) -> Iterator[InputText]:
+        """Yield the values that a chart imports from the charts on which it depends (`import-values`)."""
+        for use in self._dependencies.list_named(chart):
+            values = self._files.read(os.path.join(use.chart, "values.yaml"))
+            if values is None or use.item is None or use.item.get("import-values") is None:
+                continue
+            for root in own_roots(values):
+                yield InputText(f"values of {use.name}", in_one_line(root), span_of(root))
 
     def _list_commands(self, chart: str, with_names: bool) -> Iterator[InputText]:
         """Yield the `helm` commands that install a chart, the values files that they name, and their variables.

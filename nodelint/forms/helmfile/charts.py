@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from nodelint.files.gate import gate
 from nodelint.forms.lib.chart_values import (
@@ -16,6 +16,7 @@ from nodelint.forms.lib.chart_values import (
 from nodelint.forms.lib.unread_inputs import UnreadInputs, in_one_line
 from nodelint.forms.requests import FolderUse, InstallChart
 from nodelint.model.finding import span_of
+from nodelint.model.gvk import is_other_kind
 from nodelint.text import Node, Source
 from nodelint.text.missing import items_of, text_of
 from nodelint.text.placeholders import mask
@@ -109,9 +110,30 @@ def helmfile_layers(release: Node, folder: str, tree: RepositoryTree, environmen
             tree.gaps.append(item)
         else:
             layers.append(layer)
-    for key in ("inherit", "secrets", "setTemplate", "valuesTemplate", "strategicMergePatches", "jsonPatches"):
+    for key in ("inherit", "secrets", "setTemplate", "valuesTemplate"):
         tree.gaps.extend(filter(None, [release.get(key)]))
+    for key in _PATCHES:
+        patches = release.get(key)
+        if patches is not None and list_patches(patches, lambda name: tree.read_file(os.path.join(folder, name))):
+            tree.gaps.append(patches)
     return layers
+
+
+def list_patches(patches: Node, read_file: Callable[[str], Source | None]) -> list[str]:
+    """Return the patches and transformers of a release that may change pools or classes, each on one line.
+
+    `read_file` returns the file with a path that the release names.
+    """
+    found = []
+    for item in patches.items:
+        name = text_of(item)
+        source = read_file(name) if name else None
+        for root in nodes_of(source) if source is not None else [item]:
+            kind = text_of(root.get("kind") if root.get("target") is None else root.find("target", "kind"))
+            is_builtin = text_of(root.get("apiVersion")) == "builtin"
+            if is_builtin or not is_other_kind(kind):
+                found.append(in_one_line(root))
+    return found
 
 
 def _read_template(folder: str, name: Node, tree: RepositoryTree) -> Node | None:
@@ -132,8 +154,10 @@ def _read_template(folder: str, name: Node, tree: RepositoryTree) -> Node | None
     return root if root is not None and root.kind == "mapping" and all(e.name for e in root.entries) else None
 
 
-_DECIDING = ("condition", "namespace", "kubeContext", "strategicMergePatches", "jsonPatches", "transformers")
-"""Fields of a release that decide whether it is installed, where, and how its rendered objects change."""
+_DECIDING = ("condition", "namespace", "kubeContext")
+"""Fields of a release that decide whether it is installed, and where."""
+_PATCHES = ("strategicMergePatches", "jsonPatches", "transformers")
+"""Fields of a release that change its rendered objects."""
 
 
 def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
@@ -147,4 +171,13 @@ def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
                     folder = os.path.normpath(os.path.join(os.path.dirname(path), chart))
                     fields = ((name, release.get(name)) for name in _DECIDING)
                     terms = tuple((name, in_one_line(found)) for name, found in fields if found is not None)
+                    terms += tuple(_list_patch_terms(release, os.path.dirname(path), files))
                     yield FolderUse(f"release {text_of(release.get('name'))}", folder, span_of(release), terms)
+
+
+def _list_patch_terms(release: Node, folder: str, files: UnreadInputs) -> Iterator[tuple[str, str]]:
+    for name in _PATCHES:
+        patches = release.get(name)
+        if patches is not None:
+            found = list_patches(patches, lambda path: files.read(os.path.normpath(os.path.join(folder, path))))
+            yield from ((name, text) for text in found)

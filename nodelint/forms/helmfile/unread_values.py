@@ -12,7 +12,7 @@ from nodelint.forms.lib.chart_places import names_chart
 from nodelint.forms.lib.unread_inputs import PLACEHOLDER, UnreadInputs, in_one_line, whole_text
 from nodelint.model.finding import span_of
 from nodelint.text import Source, SourceText
-from nodelint.text.missing import items_of
+from nodelint.text.missing import items_of, text_of
 from nodelint.text.reading import nodes_of
 
 _PATH = re.compile(
@@ -32,6 +32,7 @@ def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
     for path, source in helmfiles.items():
         if not names_chart(source.text, chart):
             continue
+        yield from _list_secrets(source, chart, files)
         if not re.search(r"\{\{|\.gotmpl|(?m:^environments:)", source.text):
             continue
         yield whole_text(source)
@@ -52,6 +53,16 @@ def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
             is_of_environment = name in _read_environment_section(source.text)
             yield from (part for found in left for part in (_split(found, keys) if is_of_environment else [found]))
         yield from files.variables.list_inputs({name for text in texts for name in _FROM_ENVIRONMENT.findall(text)})
+
+
+def _list_secrets(source: Source, chart: str, files: UnreadInputs) -> Iterator[InputText]:
+    """Yield the encrypted values files of the releases that install a chart."""
+    folder = os.path.dirname(os.path.abspath(source.path))
+    for root in nodes_of(source) if "secrets:" in source.text else ():
+        for release in items_of(root.get("releases")):
+            if names_chart(f"path: {text_of(release.get('chart'))}", chart):
+                for item in items_of(release.get("secrets")):
+                    yield from files.list_named(folder, text_of(item))
 
 
 def _read_helmfiles(files: UnreadInputs) -> dict[str, Source]:

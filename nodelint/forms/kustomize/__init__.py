@@ -137,8 +137,8 @@ def find_missing_path(source: Source) -> SyntaxProblem | None:
     return unread_inputs.find_missing_path(source)
 
 
-def list_missing(source: Source, sources: Sequence[Source]) -> Iterator[MissingSource]:
-    """Yield the values files that a kustomization names for a local chart and that do not exist."""
-    from nodelint.forms.kustomize import charts
+def list_missing(source: Source, sources: Sequence[Source], of_any: bool = False) -> Iterator[MissingSource]:
+    """Yield the files and folders that a kustomization names and that do not exist."""
+    from nodelint.forms.kustomize import missing_sources
 
-    return charts.list_missing(source, sources)
+    return missing_sources.list_missing(source, sources, of_any)

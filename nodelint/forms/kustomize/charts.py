@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 
 from nodelint.forms.kustomize.kustomizations import KUSTOMIZATIONS
 from nodelint.forms.lib.chart_values import (
@@ -11,11 +11,10 @@ from nodelint.forms.lib.chart_values import (
     ValuesLayer,
     merge_layer,
 )
-from nodelint.forms.lib.missing_sources import PLAIN_PATH, MissingSource, RepositoryNames
 from nodelint.forms.lib.unread_inputs import UnreadInputs
 from nodelint.forms.requests import FolderUse, InstallChart
 from nodelint.model.finding import span_of
-from nodelint.text import Node, Source
+from nodelint.text import Node
 from nodelint.text.missing import items_of, text_of
 from nodelint.text.reading import nodes_of
 
@@ -26,7 +25,7 @@ def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
     https://kubectl.docs.kubernetes.io/references/kustomize/builtins/#_helmchartinflationgenerator_
     """
     around = os.path.dirname(os.path.abspath(root.source.path))
-    for chart, folder in _list_inflated(root):
+    for chart, folder in list_inflated(root):
         yield InstallChart(
             folder, inflation_layers(chart, around, tree), by=(os.path.abspath(root.source.path), _name(chart))
         )
@@ -37,7 +36,7 @@ def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
     for path in files.paths:
         source = files.read(path) if os.path.basename(path) in KUSTOMIZATIONS else None
         for root in nodes_of(source) if source is not None and "helmCharts" in source.text else ():
-            for chart, folder in _list_inflated(root):
+            for chart, folder in list_inflated(root):
                 name = f"{_name(chart)} of {os.path.relpath(path, files.top).replace(os.sep, '/')}"
                 terms = (
                     ("releaseName", text_of(chart.get("releaseName")) or text_of(chart.get("name"))),
@@ -46,7 +45,7 @@ def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
                 yield FolderUse(name, folder, span_of(chart), release_terms=terms)
 
 
-def _list_inflated(root: Node) -> Iterator[tuple[Node, str]]:
+def list_inflated(root: Node) -> Iterator[tuple[Node, str]]:
     """Yield the entries of `helmCharts` of a kustomization, each with the absolute path of its chart's folder."""
     if os.path.basename(root.source.path) not in KUSTOMIZATIONS:
         return
@@ -78,25 +77,3 @@ def find_given_values(root: Node, charts: Collection[str]) -> Iterator[tuple[str
         values = chart.get("valuesInline")
         if values is not None and os.path.join(local, text_of(chart.get("name"))) not in charts:
             yield text_of(chart.get("name")), values
-
-
-def list_missing(source: Source, sources: Sequence[Source]) -> Iterator[MissingSource]:
-    """Yield the values files that a kustomization names for a local chart and that do not exist."""
-    if os.path.basename(source.path) not in KUSTOMIZATIONS or source.may_be_template:
-        return
-    tree = RepositoryNames(source, sources)
-    folder = os.path.relpath(os.path.dirname(os.path.abspath(source.path)), tree.top)
-    for root in nodes_of(source):
-        home = text_of(root.find("helmGlobals", "chartHome")) or "charts"
-        for chart in items_of(root.get("helmCharts")):
-            name = text_of(chart.get("name"))
-            if not tree.holds_karpenter(os.path.normpath(os.path.join(folder, home, name))):
-                continue
-            own = chart.get("valuesFile")
-            for node in (*((own,) if own is not None else ()), *items_of(chart.get("additionalValuesFiles"))):
-                written = text_of(node)
-                path = os.path.normpath(os.path.join(folder, written))
-                reason = tree.explain_file(path, written) if written and PLAIN_PATH.fullmatch(written) else ""
-                if reason:
-                    by = os.path.abspath(source.path), f"helmCharts {name}"
-                    yield MissingSource(node, reason, "kustomize does not build the overlay", True, by, by[1], True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 from nodelint.forms.kustomize.configuration import Kustomization
 from nodelint.forms.kustomize.resources import Resource
@@ -35,6 +36,18 @@ def generate_config_map(run: OverlayRun, kustomization: Kustomization, item: Yam
     made.put("metadata", metadata)
     made.put("data", data)
     run.generated[name] = Resource(made, kustomization.source, False)
+
+
+def list_named_files(kustomization: Kustomization) -> Iterator[tuple[str, Node | None]]:
+    """Yield the paths of the files from which a kustomization generates objects, and of its validators."""
+    yield from (named for field in ("generators", "validators") for named in kustomization.texts(field))
+    for field in ("configMapGenerator", "secretGenerator"):
+        for item in kustomization.items(field):
+            env = item.get("env")
+            for listed in (*_items(item, "envs"), *([env] if env is not None else [])):
+                yield listed.as_text(), listed.at
+            for listed in _items(item, "files"):
+                yield listed.as_text().rpartition("=")[2], listed.at
 
 
 def _list_data(run: OverlayRun, kustomization: Kustomization, item: YamlTree) -> list[tuple[str, YamlTree]]:

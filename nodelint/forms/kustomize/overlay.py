@@ -13,7 +13,7 @@ from nodelint.forms.kustomize import patches, replacements, transform
 from nodelint.forms.kustomize.configuration import Kustomization, read_kustomization
 from nodelint.forms.kustomize.errors import BuildError
 from nodelint.forms.kustomize.files import Files, read_inline
-from nodelint.forms.kustomize.generated import generate_config_map
+from nodelint.forms.kustomize.generated import generate_config_map, list_named_files
 from nodelint.forms.kustomize.resources import Resource, read_selector
 from nodelint.forms.kustomize.run import OverlayRun
 from nodelint.forms.kustomize.values import YamlTree, read_json
@@ -77,6 +77,7 @@ class Overlay(OverlayRun):
             self.budget.spend(_FOR_FOLDER)
             for path, at in kustomization.taken():
                 self._take_in(kustomization, path, at, resources, above)
+            self._check_named_files(kustomization)
             self._check_generators(kustomization)
             for place, what in kustomization.unbuilt():
                 self.is_incomplete = True
@@ -158,6 +159,19 @@ class Overlay(OverlayRun):
         own: list[Resource] = []
         self._accumulate(below, own, (*above, real))
         self._append(resources, own)
+
+    def _check_named_files(self, kustomization: Kustomization) -> None:
+        """Raise `BuildError` if the name of a file of a generator or validator is spelled wrong.
+
+        Its objects are not rendered, but kustomize stops there.
+        """
+        for path, at in list_named_files(kustomization):
+            full = os.path.normpath(os.path.join(kustomization.folder, path))
+            if "\n" in path or gate.refusal(full) is not None or gate.exists(full):
+                continue
+            error = self._explain_missing(kustomization, path, full, at)
+            if error.fails:
+                raise error
 
     def _check_generators(self, kustomization: Kustomization) -> None:
         """Raise `BuildError` if a generator may find nothing to merge with, or another generator of its name."""

@@ -23,6 +23,21 @@ from nodelint.text.yaml.compose import compose
 MAKES_POOLS = re.compile(r"(?i)node_?pools?\b|ec2_?node_?class|karpenter[\w/-]{0,50}(?:nodes?|pools?)\b")
 
 
+_KEY_OF_POOLS = re.compile(
+    r"(?i)(?:karpenter)?[_-]?(?:node_?pools?|(?:ec2)?_?node_?class(?:es)?)|nodeClassRef|(?:ami|subnet|securityGroup)SelectorTerms"
+)
+"""A key of values from which a chart makes pools or classes."""
+
+
+def makes_pools(values: Node) -> bool:
+    """Return whether values have a mapping or a list under a key from which charts make pools or classes."""
+    return any(
+        entry.value.kind != "scalar" and _KEY_OF_POOLS.fullmatch(entry.name or "") is not None
+        for node in values.walk()
+        for entry in node.entries
+    )
+
+
 MOST_RELEASES = 1000
 """The most releases of one chart that are rendered."""
 

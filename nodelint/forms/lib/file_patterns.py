@@ -27,7 +27,7 @@ def match_files(folder: str, pattern: str, budget: WorkBudget | None = None) -> 
     `*` matches characters of a name, `**` any folders, `{a,b}` one of several texts. Each entry of a folder is a step
     of the budget, if there is one. Raise `BudgetSpent`.
     """
-    choices = _expand(pattern)
+    choices = expand_braces(pattern)
     found: set[str] = set()
     left = [_MOST_ENTRIES]
     for choice in choices or ():
@@ -43,11 +43,11 @@ def match_files(folder: str, pattern: str, budget: WorkBudget | None = None) -> 
 
 def names_file(pattern: str, path: str) -> bool:
     """Return whether a pattern, which begins with a folder, matches a file."""
-    choices = _expand(os.path.normpath(pattern)) or ()
+    choices = expand_braces(os.path.normpath(pattern)) or ()
     return any(_matches(choice.split("/"), path.split("/")) for choice in choices)
 
 
-def _expand(pattern: str) -> list[str] | None:
+def expand_braces(pattern: str) -> list[str] | None:
     """Return the patterns without braces for a pattern with braces. None if they are too many."""
     made = [""]
     for part in re.split(r"(\{[^{}]*\})", pattern):

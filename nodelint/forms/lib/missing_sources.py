@@ -53,13 +53,17 @@ class MissingSource(NamedTuple):
 
 
 class RepositoryNames:
-    """The repository around a file. `sources` were already read; in an editor, some may not exist on the disk."""
+    """The repository around a file. `sources` were already read; in an editor, some may not exist on the disk.
 
-    def __init__(self, source: Source, sources: Sequence[Source]) -> None:
+    With `of_any`, everything counts as something that concerns Karpenter.
+    """
+
+    def __init__(self, source: Source, sources: Sequence[Source], of_any: bool = False) -> None:
         folder = folder_of(source)
         outside = folder if os.path.isabs(source.path) else os.path.abspath(os.curdir)
         self.top = str(find_top(folder) or outside)
         self._sources = sources
+        self._of_any = of_any
         self._holding: dict[str, bool] = {}
 
     @cached_property
@@ -79,9 +83,12 @@ class RepositoryNames:
         return {name.partition(os.sep)[0] for name in below}
 
     def exists(self, path: str) -> bool:
-        """Return whether a file or folder exists. A path that may not be read counts as one that does."""
+        """Return whether a file or folder exists. A path that may not be read counts as one that does, and so does a
+        link to nothing.
+        """
         whole = self._whole(path)
-        return gate.exists(whole) or gate.refusal(whole) is not None or whole in self._read or bool(self.names(path))
+        is_there = gate.exists(whole) or os.path.islink(whole) or gate.refusal(whole) is not None
+        return is_there or whole in self._read or bool(self.names(path))
 
     def is_not_checked_out(self, path: str) -> bool:
         """Return whether a path leads into an empty folder. git has none, except for a submodule."""
@@ -112,8 +119,14 @@ class RepositoryNames:
         above = os.path.dirname(written)
         return near != "" and len(near) != len(written) and above != "" and bool(self.names(above))
 
+    def concerns(self, text: str) -> bool:
+        """Return whether an object names Karpenter, or something that makes its pools or classes."""
+        return self._of_any or "karpenter" in text or MAKES_POOLS.search(text) is not None
+
     def holds_karpenter(self, path: str) -> bool:
         """Return whether a file in a folder names Karpenter, or one in the folders that its kustomization uses."""
+        if self._of_any:
+            return True
         if path not in self._holding:
             folder = self._whole(path)
             self._holding[path] = _names_karpenter(folder) or any(map(_names_karpenter, _list_used(folder)))
@@ -129,7 +142,7 @@ class RepositoryNames:
         if (names and (not needs or not names.isdisjoint(needs))) or gate.refusal(self._whole(path)) is not None:
             return ""
         near = "" if names else self.suggest(path)
-        if not (concerns_karpenter(text) or self.holds_karpenter(near or path)):
+        if not (self.concerns(text) or self.holds_karpenter(near or path)):
             return ""
         if self.is_not_checked_out(path):
             return f"the folder `{path}` is not checked out"
@@ -141,13 +154,15 @@ class RepositoryNames:
         """Return that a values file does not exist, with a suggestion. Empty if it exists."""
         if self.exists(path) or self.is_not_checked_out(path):
             return ""
+        return self._explain("values file", path, written)
+
+    def explain_path(self, path: str, written: str) -> str:
+        """Return that a file or folder does not exist, with a suggestion."""
+        return self._explain("file" if os.path.splitext(written)[1] else "folder", path, written)
+
+    def _explain(self, what: str, path: str, written: str) -> str:
         near = self.suggest(path)
-        return f"the repository has no values file `{written}`{f' (did you mean `{near}`?)' if near else ''}"
-
-
-def concerns_karpenter(text: str) -> bool:
-    """Return whether an object names Karpenter, or something that makes its pools or classes."""
-    return "karpenter" in text or MAKES_POOLS.search(text) is not None
+        return f"the repository has no {what} `{written}`{f' (did you mean `{near}`?)' if near else ''}"
 
 
 def name_object(root: Node) -> tuple[str, str]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from nodelint.forms.input_text import InputText, RemoteUse
     from nodelint.forms.interface import FormRun
     from nodelint.forms.lib.controller_install import ControllerFiles
+    from nodelint.forms.lib.missing_sources import MissingSource
     from nodelint.forms.lib.unread_inputs import UnreadInputs
     from nodelint.forms.rendered import Built
     from nodelint.forms.requests import AddressMove, BlockAddress, FolderUse, InstallChart, ObjectOwner
@@ -140,6 +141,13 @@ def find_remote_values(sources: Sequence[Source]) -> Iterator[Gap]:
         yield from find_remote_inputs(giving)
 
 
+def list_missing(source: Source, sources: Sequence[Source], of_any: bool = False) -> Iterator[MissingSource]:
+    """Yield the modules and files that a file names and that the repository does not have."""
+    from nodelint.forms.terraform import missing_sources
+
+    return missing_sources.list_missing(source, sources, of_any)
+
+
 def list_inputs(
     sources: Sequence[Source], builds: Sequence[Built], folder_files: Sequence[str], paths: Collection[str]
 ) -> Iterator[str]:
@@ -219,6 +227,20 @@ def list_owners(objects: Sequence[Object], sources: Sequence[Source]) -> Iterato
     from nodelint.forms.terraform import addresses
 
     return addresses.list_owners(objects, sources)
+
+
+def list_roots(objects: Sequence[Object], sources: Sequence[Source]) -> Iterator[tuple[Object, str]]:
+    """Yield (object, folder) for each root module, or Terragrunt unit, that creates the object."""
+    from nodelint.forms.terraform import addresses
+
+    return addresses.list_roots(objects, sources)
+
+
+def list_missing_below(roots: Sequence[str], sources: Sequence[Source]) -> Iterator[tuple[str, MissingSource]]:
+    """Yield (root, missing) for each module and file that a root module or unit names and that does not exist."""
+    from nodelint.forms.terraform import missing_sources
+
+    return missing_sources.list_missing_below(roots, sources)
 
 
 def list_moves(folders: Iterable[str], sources: Sequence[Source]) -> Iterator[AddressMove]:

@@ -9,10 +9,12 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 
 from nodelint.base.budget import BudgetSpent
+from nodelint.files.gate import gate
 from nodelint.forms.requests import AddressMove, ObjectOwner
 from nodelint.forms.terraform.file_blocks import TerraformBlock, TerraformFile
 from nodelint.forms.terraform.hcltree import HclExpression
 from nodelint.forms.terraform.switched_off import list_blocks
+from nodelint.forms.terraform.terragrunt import NAME
 from nodelint.forms.terraform.values import Modules, TerraformModule
 from nodelint.model.finding import Span
 from nodelint.model.manifest import Object
@@ -41,6 +43,34 @@ def list_owners(objects: Sequence[Object], sources: Sequence[Source]) -> Iterato
                 yield from ((obj, owner) for owner in known[key])
         except BudgetSpent:
             continue
+
+
+def list_roots(objects: Sequence[Object], sources: Sequence[Source]) -> Iterator[tuple[Object, str]]:
+    """Yield (object, folder) for each root module, or Terragrunt unit, that creates the object."""
+    modules = Modules(sources)
+    known: dict[str, list[str]] = {}
+    for obj in objects:
+        built = obj.source.built
+        if built is not None and gate.is_file(os.path.join(built.cluster, NAME)):
+            yield obj, built.cluster
+            continue
+        try:
+            folders = {os.path.dirname(os.path.abspath(file.source.path)) for file, _ in list_blocks(obj, modules)}
+            for folder in folders:
+                if folder not in known:
+                    known[folder] = list(_list_roots_of(folder, modules))
+            roots = {root for folder in folders for root in known[folder]}
+        except BudgetSpent:
+            continue
+        if built is not None and built.cluster in roots:
+            roots = {built.cluster}
+        yield from ((obj, root) for root in sorted(roots))
+
+
+def _list_roots_of(folder: str, modules: Modules) -> Iterator[str]:
+    for _, folders in _list_chains(folder, modules, ()):
+        root = folders[-1] if folders else folder
+        yield from modules.list_units(root) or [root]
 
 
 def _list_of_block(file: TerraformFile, block: TerraformBlock, modules: Modules) -> Iterator[ObjectOwner]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from nodelint.base.tuples import NamedTuple
 
@@ -73,6 +73,25 @@ class TemplatePiece(NamedTuple):
     outer_end: int
     expression: HclExpression | None = None
     names: tuple[str, ...] = ()
+
+
+def list_parts(expression: HclExpression) -> list[HclExpression]:
+    """Return the expressions directly inside an expression."""
+    value = expression.value
+    if isinstance(value, ForLoop):
+        return [part for part in (value.over, value.key, value.item, value.test) if part is not None]
+    if expression.kind == "template" and isinstance(value, tuple):
+        return [piece.expression for piece in value[1] if piece.expression is not None]
+    return list(expression.parts)
+
+
+def list_calls(expression: HclExpression, names: Sequence[str]) -> Iterator[HclExpression]:
+    """Yield the calls of some functions at or inside an expression."""
+    pending = [expression]
+    for part in pending:
+        if part.kind == "call" and part.value in names:
+            yield part
+        pending += list_parts(part)
 
 
 _JSON_LINE = r"(?:[^\\]|\\(?!n).)*+\\n|(?:[^\\]|\\(?!n).)++"

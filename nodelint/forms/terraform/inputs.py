@@ -42,6 +42,8 @@ from nodelint.text import Node, Source, SourceText
 _REFERENCE = re.compile(r"(?<![\w.-])(data\.)?([A-Za-z_][\w-]*)\.([A-Za-z_][\w-]*)(?=((?:\.[\w-]+|\[[^\[\]\n]*\])*))")
 """A name with its prefix. The text after it is a lookahead, because an index may contain further references."""
 _FILE = re.compile(r"\b(?:file|templatefile|filebase64|fileset)\s*\((?=([^\n]{0,300}))")
+_FILE_ARGUMENT = re.compile(r"\b(?:source_file|filename|path|pattern)\s*=\s*\"((?:[^\"\\]|\\.)+)\"")
+"""An argument of a data source with the path of a file."""
 _LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _TYPE = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+")
 _MOST = 2000
@@ -224,7 +226,8 @@ class TerraformInputs:
                 yield from self._list_repetition(place, word, [ANY, *steps] if name == "value" else [])
             elif _TYPE.fullmatch(word):
                 yield from self._list_blocks(place, "resource", (word, name), next(iter(steps), ""))
-        for arguments in _FILE.findall(text):
+        named = [f'"{name}"' for name in _FILE_ARGUMENT.findall(text)] if place.name.startswith("data.") else []
+        for arguments in (*_FILE.findall(text), *named):
             yield from self._list_files(place, arguments)
 
     def _list_locals(self, place: InputPlace, name: str, steps: Sequence[str]) -> Iterator[InputPlace]:

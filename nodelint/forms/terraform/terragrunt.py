@@ -66,6 +66,17 @@ def terragrunt_calls(home: str, read: Reader, budget: EvaluationBudget) -> dict[
     return found
 
 
+def list_units(home: str, read: Reader, budget: EvaluationBudget) -> dict[str, list[str]]:
+    """Return the folders of the units in a repository by the folder of their module. Raise `BudgetSpent`."""
+    found: dict[str, list[str]] = {}
+    for path in sorted(_find_files(home)):
+        source, folder = read(path), os.path.dirname(path)
+        module = TerragruntFile(source, folder, home, read, budget).module() if source is not None else None
+        if module is not None:
+            found.setdefault(module, []).append(folder)
+    return found
+
+
 def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
     """Yield the modules that Terragrunt units apply."""
     try:
@@ -128,6 +139,22 @@ class TerragruntFile:
                     return None
                 return os.path.normpath(os.path.join(self.folder, path))
         return next(filter(None, (file.module() for file in self._included())), None)
+
+    @property
+    def source_of_module(self) -> HclExpression | None:
+        """Return the `source` of its module. None if it has none of its own."""
+        return next((self._body(block).get("source") for block in self.blocks if block.kind == "terraform"), None)
+
+    def expressions(self) -> Iterator[HclExpression]:
+        """Yield the values of its attributes, outside and inside of its blocks."""
+        yield from self.outer.values()
+        for block in self.blocks:
+            yield from self._body(block).values()
+
+    def included(self) -> Iterator[HclExpression]:
+        """Yield the paths of the files that it includes."""
+        paths = (self._body(block).get("path") for block in self.blocks if block.kind == "include")
+        yield from (path for path in paths if path is not None)
 
     def inputs(self) -> dict[str, Node]:
         """Return the inputs that this Terragrunt file passes to its module.

@@ -29,7 +29,7 @@ from nodelint.forms.terraform.nodes import TextNode, empty_default, is_empty, un
 from nodelint.forms.terraform.resources import MANIFESTS, manifest_resource
 from nodelint.forms.terraform.template import Evaluator
 from nodelint.forms.terraform.template_arguments import list_template_arguments
-from nodelint.forms.terraform.terragrunt import TerragruntCall, terragrunt_calls
+from nodelint.forms.terraform.terragrunt import TerragruntCall, list_units, terragrunt_calls
 from nodelint.forms.terraform.variables import environment_files, read_variables
 from nodelint.text.limits import note_limit
 from nodelint.text.nodes import Node
@@ -277,6 +277,7 @@ class Modules(ModuleFiles):
         self.settled = settled
         self._variants: dict[tuple[str, int], list[TerraformModule]] = {}
         self._given: dict[str, dict[str, Node]] = {}
+        self._unit_folders: dict[str, dict[str, list[str]]] = {}
         self.budget = EvaluationBudget()
 
     def variants(self, folder: str, depth: int = 0) -> list[TerraformModule]:
@@ -339,6 +340,17 @@ class Modules(ModuleFiles):
 
             self._units[home] = KeptUnits(terragrunt_calls(home, read, self.budget), paths)
         return self._units[home].calls.get(folder, ())
+
+    def list_units(self, folder: str) -> Sequence[str]:
+        """Return the folders of the Terragrunt units that call a module. Their inputs are not read."""
+        home = safe_read.find_top(folder)
+        if home is None:
+            return ()
+        if home in self._units:
+            return [call.folder for call in self._units[home].calls.get(folder, ())]
+        if home not in self._unit_folders:
+            self._unit_folders[home] = list_units(home, self.source, self.budget)
+        return self._unit_folders[home].get(folder, ())
 
     def variables_of(self, source: Source) -> dict[str, Node]:
         """Return the values of variables in a variable file, by name."""
