@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
+from nodelint.base.types import Any
 from nodelint.data import table
 from nodelint.ec2.facts import AwsFacts, Missing
 from nodelint.ec2.snapshot import MachineImage, Question, Region, Reply, Row
@@ -19,10 +19,6 @@ from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.manifest_terms import Alias, Label, SelectorTerm, Text, labels, parse_alias, text
 from nodelint.model.releases import NEWEST, KubernetesVersion, Version, behaves, kubernetes_match, releases_match
 from nodelint.text import UNKNOWN, Node
-
-if TYPE_CHECKING:
-    from typing import Any
-
 
 DEFAULT_OWNERS = ("self", "amazon")
 """The owners whose images a name without owner finds (Karpenter 1.0.0 and newer)."""

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
+from nodelint.base.types import Any
 from nodelint.data import table
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.type_set import TypeSet
@@ -24,10 +24,6 @@ from nodelint.model.keys import FAMILY, FLEX
 from nodelint.model.manifest import NodePool
 from nodelint.model.releases import NEWEST, Version
 from nodelint.model.requirement import well_known, well_known_since
-
-if TYPE_CHECKING:
-    from typing import Any
-
 
 EVERYTHING = ("*", "**", ".*")
 """Patterns that people write to mean every value."""

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from nodelint.base.budget import WorkBudget
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.kustomize.configuration import Kustomization, check_texts
 from nodelint.forms.kustomize.errors import BuildError
 from nodelint.forms.kustomize.patches import check_unique
 from nodelint.forms.kustomize.resources import Resource, is_cluster_wide, put_scalar, set_text
+from nodelint.forms.kustomize.run import OverlayRun
 from nodelint.forms.kustomize.values import YamlTree, check_name, new_text
 from nodelint.text import Node
-
-if TYPE_CHECKING:
-    from nodelint.base.budget import WorkBudget
-    from nodelint.forms.kustomize.run import OverlayRun
 
 _UNNAMED = ("CustomResourceDefinition", "Namespace")
 """Kinds whose names get no prefix or suffix."""

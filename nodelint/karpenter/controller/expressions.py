@@ -14,16 +14,12 @@ from functools import cache
 from nodelint.apiserver.cel import NOT_INSTALLED, Unsupported, hold_to_growth
 from nodelint.apiserver.cel import evaluate as run_expression
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
+from nodelint.base.types import Any
 from nodelint.ec2.catalog import Catalog
 from nodelint.karpenter.controller.kubelet import family_of
 from nodelint.model.keys import CPU, MEMORY
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.text import UNKNOWN, Node
-
-if TYPE_CHECKING:
-    from typing import Any
-
 
 _QUANTITY = r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][-+]?[0-9]+)?"
 _OF_NETWORK = r"\b(default_enis|ips_per_eni|max_pods)\b"

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from math import ceil
 
-from nodelint.base.types import TYPE_CHECKING
+from nodelint.base.types import Any
 from nodelint.data import table
 from nodelint.ec2.questions import alias_families, alias_of
 from nodelint.karpenter.controller.problem import NO_LAUNCH, Choice, ControllerProblem
@@ -19,10 +19,6 @@ from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.manifest_terms import text
 from nodelint.model.messages import short
 from nodelint.text import Node
-
-if TYPE_CHECKING:
-    from typing import Any
-
 
 _NO_TEMPLATE = "the controller reads the field without a check and crashes"
 _NO_IOPS = ("gp2", "st1", "sc1", "standard")
