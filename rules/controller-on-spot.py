@@ -28,23 +28,9 @@ resource "helm_release" "karpenter" {
 }
 ```
 
-```yaml good
-# file: main.tf
-resource "aws_eks_node_group" "system" {
-  cluster_name  = "main"
-  node_role_arn = "arn:aws:iam::111122223333:role/nodes"
-  subnet_ids    = ["subnet-0abc1230000000000"]
-  capacity_type = "ON_DEMAND"
-  scaling_config {
-    desired_size = 2
-    max_size     = 2
-    min_size     = 2
-  }
-}
-resource "helm_release" "karpenter" {
-  name  = "karpenter"
-  chart = "oci://public.ecr.aws/karpenter/karpenter"
-}
+```yaml good diff=bad
+-  capacity_type = "SPOT"
++  capacity_type = "ON_DEMAND"
 ```
 """
 
