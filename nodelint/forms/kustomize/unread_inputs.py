@@ -16,7 +16,9 @@ from nodelint.text.syntax_errors import SyntaxProblem
 _LARGEST = 16 << 20
 
 
-def list_inputs(sources: Sequence[Source], builds: Sequence[Built], folder_files: Sequence[str]) -> Iterator[str]:
+def list_inputs(
+    sources: Sequence[Source], builds: Sequence[Built], folder_files: Sequence[str], _: object
+) -> Iterator[str]:
     """Yield the absolute paths of the kustomizations that were rendered, or that may include an object."""
     objects = {os.path.abspath(source.path) for source in sources}
     built = {part for built in builds for part in built.parts}
@@ -70,9 +72,8 @@ def _may_take(path: str, objects: set[str]) -> bool:
 
     It is next to the object's file, names the file, or names a folder above it.
     """
-    try:
-        text = gate.read(path, _LARGEST).decode(errors="replace")
-    except OSError:
+    text = gate.read_text(path, _LARGEST)
+    if text is None:
         return False
     folder = os.path.dirname(path)
     if any(os.path.dirname(obj) == folder for obj in objects):
