@@ -28,7 +28,7 @@ from nodelint.forms.requests import ApplyFolder
 from nodelint.model.finding import Edit, Withheld
 from nodelint.model.gap import Gap
 from nodelint.text import UNKNOWN, Node, Source, SourceText
-from nodelint.text.missing import text_of
+from nodelint.text.missing import items_of, text_of
 from nodelint.text.reading import nodes_of
 
 FLUX = "kustomize.toolkit.fluxcd.io"
@@ -181,8 +181,7 @@ def is_kustomization(root: Node) -> bool:
 
 def _list_config_maps(root: Node) -> Iterator[tuple[Node, str]]:
     """Yield the references to ConfigMaps from which a Kustomization takes variables, each with its name."""
-    references = root.find("spec", _POST_BUILD, "substituteFrom")
-    for reference in references.items if references is not None else ():
+    for reference in items_of(root.find("spec", _POST_BUILD, "substituteFrom")):
         name = text_of(reference.get("name"))
         if text_of(reference.get("kind")) == "ConfigMap" and name:
             yield reference, name

@@ -11,6 +11,7 @@ from nodelint.forms.kustomize.kustomizations import KUSTOMIZATIONS
 from nodelint.forms.lib.values import own_roots
 from nodelint.forms.rendered import Built
 from nodelint.text import Node, Source
+from nodelint.text.missing import items_of
 from nodelint.text.syntax_errors import SyntaxProblem
 
 _LARGEST = 16 << 20
@@ -48,7 +49,7 @@ def find_missing_path(source: Source) -> SyntaxProblem | None:
             named = root.get(field)
             if named is not None and isinstance(named.value, str):
                 return SyntaxProblem(named.start, f"`{field}` must be a list")
-            for item in named.items if named is not None else ():
+            for item in items_of(named):
                 path = item.value if isinstance(item.value, str) else ""
                 whole = os.path.join(folder, path)
                 if re.fullmatch(_LOCAL, path) and not gate.exists(whole):

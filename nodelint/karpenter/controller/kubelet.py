@@ -19,7 +19,7 @@ from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.messages import short
 from nodelint.model.releases import Version, behaves
 from nodelint.text import Node
-from nodelint.text.missing import is_null
+from nodelint.text.missing import is_null, items_of
 
 NOT_READY = "the API server accepts the class, but it never becomes ready, and no pool launches nodes with it"
 
@@ -102,8 +102,7 @@ def _no_addresses(kubelet: Node) -> Iterator[ControllerProblem]:
 
     The kubelet logs and ignores them (kubernetes pkg/kubelet/kubelet.go, NewMainKubelet).
     """
-    servers = kubelet.get("clusterDNS")
-    for server in servers.items if servers is not None else ():
+    for server in items_of(kubelet.get("clusterDNS")):
         if isinstance(server.value, str) and not _is_address(server.value):
             message = f"`{short(server.value, 40)}` in `clusterDNS` is not an IP address"
             yield ControllerProblem(

@@ -19,6 +19,7 @@ from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.manifest_terms import text
 from nodelint.model.messages import short
 from nodelint.text import Node
+from nodelint.text.missing import items_of
 
 _NO_TEMPLATE = "the controller reads the field without a check and crashes"
 _NO_IOPS = ("gp2", "st1", "sc1", "standard")
@@ -27,9 +28,8 @@ _GIB = {"Gi": 1.0, "G": 1e9 / 2**30, "Ti": 1024.0, "T": 1e12 / 2**30}
 
 def volumes(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
     """Yield the problems of the class's `blockDeviceMappings`, in the order of the file."""
-    mappings = obj.node.find("spec", "blockDeviceMappings")
     devices: set[str] = set()
-    for mapping in mappings.items if mappings is not None else ():
+    for mapping in items_of(obj.node.find("spec", "blockDeviceMappings")):
         node = mapping.get("deviceName")
         name = text(node)
         if node is not None and isinstance(name, str):
