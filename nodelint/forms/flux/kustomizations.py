@@ -363,7 +363,8 @@ def _fill(kustomization: FluxKustomization, source: Source, uses: Uses) -> _Flux
         if value is None and (kustomization.open or not match[2]):
             continue  # Flux inserts nothing for an unknown variable, but its value may be defined elsewhere
         shown = value.unquoted if value is not None else match[3]
-        if text[start - 1 : start] in ("'", '"') and text[start - 1] == text[end : end + 1] and _is_bare(shown):
+        is_quoted = text[start - 1 : start] in ("'", '"') and text[start - 1] == text[end : end + 1]
+        if is_quoted and _NO_TEXT.fullmatch(shown):
             start, end = start - 1, end + 1
         add(text[done:start], done)
         if value is not None:
@@ -378,10 +379,6 @@ def _fill(kustomization: FluxKustomization, source: Source, uses: Uses) -> _Flux
     if len(result.problems) > len(source.problems):
         return None
     return _FluxBack(source, result, Filled(result.text, tuple(segments), filled, 0), uses)
-
-
-def _is_bare(text: str) -> bool:
-    return _NO_TEXT.fullmatch(text) is not None
 
 
 def _make_built(kustomization: FluxKustomization, back: _FluxBack, overlay: Built | None) -> Built:

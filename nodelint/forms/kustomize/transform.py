@@ -38,7 +38,7 @@ def set_namespace(resources: list[Resource], kustomization: Kustomization) -> No
 
 def set_affixes(run: OverlayRun, resources: list[Resource], kustomization: Kustomization) -> None:
     """Add `namePrefix` and `nameSuffix` to the names of objects, except for kinds in `_UNNAMED` and APIServices."""
-    for field, affixed in (("namePrefix", _prefixed), ("nameSuffix", _suffixed)):
+    for field, is_first in (("namePrefix", True), ("nameSuffix", False)):
         affix = kustomization.value.text(field)
         if not affix:
             continue
@@ -50,15 +50,8 @@ def set_affixes(run: OverlayRun, resources: list[Resource], kustomization: Kusto
             run.budget.spend(1, len(resource.id.name) + len(affix))
             name = resource.value.get("metadata", "name")
             at = name.at if name is not None else None
-            set_text(resource, ("metadata", "name"), affixed(resource.id.name, affix), at)
-
-
-def _prefixed(name: str, affix: str) -> str:
-    return affix + name
-
-
-def _suffixed(name: str, affix: str) -> str:
-    return name + affix
+            affixed = affix + resource.id.name if is_first else resource.id.name + affix
+            set_text(resource, ("metadata", "name"), affixed, at)
 
 
 def set_labels(run: OverlayRun, resources: list[Resource], kustomization: Kustomization) -> None:
