@@ -53,13 +53,13 @@ resource "kubectl_manifest" "class" {
 ```
 
 ```yaml good diff=bad
-     authentication_mode = "API"
    }
-+}
+ }
 +resource "aws_eks_access_entry" "node" {
 +  cluster_name  = aws_eks_cluster.this.name
 +  principal_arn = aws_iam_role.node.arn
 +  type          = "EC2_LINUX"
++}
 ```
 
 ```yaml bad
