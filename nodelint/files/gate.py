@@ -193,7 +193,7 @@ class Gate:
             raise OSError(errno.EFBIG, f"larger than {largest >> 20} MiB", path)
         return data
 
-    def read_text(self, path: str, largest: int = LARGEST, within: str | None = None) -> str | None:
+    def load_text(self, path: str, largest: int = LARGEST, within: str | None = None) -> str | None:
         """Return the text of a file, with U+FFFD for bytes that are not UTF-8. None if `read` raises an error."""
         try:
             return self.read(path, largest, within).decode(errors="replace")

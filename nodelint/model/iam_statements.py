@@ -87,7 +87,7 @@ def _read_named(source: Source) -> Iterator[tuple[Span, Source]]:
         return
     for call in _NAMED_FILE.finditer(source.text):
         path = os.path.join(os.path.dirname(source.path), call[1])
-        text = gate.read_text(os.path.normpath(path), _LARGEST)
+        text = gate.load_text(os.path.normpath(path), _LARGEST)
         if text is not None:
             yield Span(source, *call.span()), Source(os.path.normpath(path), text)
 

@@ -110,4 +110,4 @@ def _list_charts(path: str) -> Iterator[str]:
 
 
 def _read(path: str) -> str:
-    return gate.read_text(path, _LARGEST) or ""
+    return gate.load_text(path, _LARGEST) or ""

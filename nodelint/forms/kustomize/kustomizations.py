@@ -202,7 +202,7 @@ def _text(folder: str) -> str | None:
     for name in KUSTOMIZATIONS:
         path = os.path.join(folder, name)
         if gate.is_file(path):
-            return gate.read_text(path, 1 << 20)
+            return gate.load_text(path, 1 << 20)
     return None
 
 

@@ -73,7 +73,7 @@ def _may_take(path: str, objects: set[str]) -> bool:
 
     It is next to the object's file, names the file, or names a folder above it.
     """
-    text = gate.read_text(path, _LARGEST)
+    text = gate.load_text(path, _LARGEST)
     if text is None:
         return False
     folder = os.path.dirname(path)

@@ -76,7 +76,7 @@ class UnreadInputs:
         if path not in self._texts:
             found = self.by_path.get(path)
             if found is None:
-                text = gate.read_text(path, _LARGEST, within=self.top)
+                text = gate.load_text(path, _LARGEST, within=self.top)
                 found = None if text is None else Source(os.path.relpath(path).replace(os.sep, "/"), text)
             self._texts[path] = found
         return self._texts[path]

@@ -130,7 +130,7 @@ class VariableInputs:
         by_name = (place.lower().endswith(_ENDS) and _OF_VARIABLES.search(place)) or _OF_ENVIRONMENT.search(place)
         if not by_name and not place.endswith((".yaml", ".yml")):
             return None
-        text = gate.read_text(path, _LARGEST, within=self._root)
+        text = gate.load_text(path, _LARGEST, within=self._root)
         if text is None or (not _HELD.search(text) and (not by_name or _MANIFEST.search(text))):
             return None
         return Source(os.path.relpath(path).replace(os.sep, "/"), text)

@@ -177,7 +177,7 @@ class ModuleFolder:
             if any(name in names for name in ("terragrunt.hcl", "root.hcl", "cdktf.json", "stack.hcl")):
                 return False
             if ".gitignore" in names:
-                lines = _IGNORED.findall(gate.read_text(os.path.join(around, ".gitignore"), 1 << 20) or "")
+                lines = _IGNORED.findall(gate.load_text(os.path.join(around, ".gitignore"), 1 << 20) or "")
                 if any("override" not in line for line in lines):
                     return False
             if around in (top, os.path.dirname(around)) or top is None:

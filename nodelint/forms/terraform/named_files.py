@@ -106,4 +106,4 @@ def list_texts(path: str) -> Iterator[str]:
 
 
 def _read(path: str) -> str:
-    return gate.read_text(path, _LARGEST) or ""
+    return gate.load_text(path, _LARGEST) or ""

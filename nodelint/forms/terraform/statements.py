@@ -287,7 +287,7 @@ def resolve_releases(
     texts = {source.path: source.text for source in sources if source.path.endswith(TERRAFORM.stating)}
 
     def read(path: str) -> str | None:
-        return texts.get(path) or gate.read_text(path, _LARGEST)
+        return texts.get(path) or gate.load_text(path, _LARGEST)
 
     found = list(resolved(references, read))  # type: ignore[arg-type]
     yield from found

@@ -57,7 +57,7 @@ def _list_units(paths: Iterable[str], modules: Collection[str]) -> Iterator[str]
     for path in sorted(paths) if modules else ():
         if os.path.basename(path) != UNIT:
             continue
-        text = gate.read_text(path, _LARGEST) or ""
+        text = gate.load_text(path, _LARGEST) or ""
         for written in re.findall(r'(?m)^[ \t]*source\s*=\s*"(\.[^"$?]*)"', text):
             if os.path.normpath(os.path.join(os.path.dirname(path), written)) in modules:
                 yield path
