@@ -40,27 +40,11 @@ spec:
   securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
 ```
 
-```yaml good
-# file: main.tf
-resource "aws_security_group" "cluster" {
-  name   = "main-cluster"
-  vpc_id = "vpc-0f3a91c2b7d45e608"
-  egress {
-    from_port   = 0
-    to_port     = 0
-    protocol    = "-1"
-    cidr_blocks = ["0.0.0.0/0"]
-  }
-}
-# file: class.yaml
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {name: default}
-spec:
-  role: node
-  amiSelectorTerms: [{alias: al2023@v20260714}]
-  subnetSelectorTerms: [{tags: {Name: main-private}}]
-  securityGroupSelectorTerms: [{tags: {aws:eks:cluster-name: main}}]
+```yaml good diff=bad
+-  tags   = { "karpenter.sh/discovery" = "main" }
+@@
+-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
++  securityGroupSelectorTerms: [{tags: {aws:eks:cluster-name: main}}]
 ```
 
 ```yaml bad

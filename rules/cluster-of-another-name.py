@@ -21,16 +21,9 @@ resource "helm_release" "karpenter" {
 }
 ```
 
-```yaml good
-# file: main.tf
-resource "helm_release" "karpenter" {
-  name       = "karpenter"
-  namespace  = "kube-system"
-  repository = "oci://public.ecr.aws/karpenter"
-  chart      = "karpenter"
-  version    = "1.14.3"
-  values     = [yamlencode({ settings = { clusterName = "main", interruptionQueue = "main" } })]
-}
+```yaml good diff=bad
+-  values     = [yamlencode({ settings = { interruptionQueue = "main" } })]
++  values     = [yamlencode({ settings = { clusterName = "main", interruptionQueue = "main" } })]
 ```
 """
 

@@ -42,24 +42,17 @@ spec:
   securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
 ```
 
-```yaml good
-# file: main.tf
-module "eks" {
-  source                   = "terraform-aws-modules/eks/aws"
-  version                  = "21.9.0"
-  name                     = "main"
-  kubernetes_version       = "1.33"
-  node_security_group_tags = { "karpenter.sh/discovery" = "main" }
-}
-# file: class.yaml
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {name: default}
-spec:
-  role: node
-  amiSelectorTerms: [{alias: al2023@v20260714}]
-  subnetSelectorTerms: [{id: subnet-0f3a91c2b7d45e608}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```yaml good diff=bad
+-  source             = "terraform-aws-modules/eks/aws"
+-  version            = "21.9.0"
+-  name               = "main"
+-  kubernetes_version = "1.33"
+-  tags               = { "karpenter.sh/discovery" = "main" }
++  source                   = "terraform-aws-modules/eks/aws"
++  version                  = "21.9.0"
++  name                     = "main"
++  kubernetes_version       = "1.33"
++  node_security_group_tags = { "karpenter.sh/discovery" = "main" }
 ```
 """
 

@@ -26,25 +26,14 @@ spec:
         - {key: kubernetes.io/arch, operator: In, values: [amd64]}
 ```
 
-```yaml good
-# file: karpenter.tf
-module "karpenter" {
-  source                = "terraform-aws-modules/eks/aws//modules/karpenter"
-  version               = "20.36.0"
-  cluster_name          = "main"
-  enable_v1_permissions = true
-}
-# file: pool.yaml
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml good diff=bad
+-  source       = "terraform-aws-modules/eks/aws//modules/karpenter"
+-  version      = "20.36.0"
+-  cluster_name = "main"
++  source                = "terraform-aws-modules/eks/aws//modules/karpenter"
++  version               = "20.36.0"
++  cluster_name          = "main"
++  enable_v1_permissions = true
 ```
 
 From 1.7.0 on, the controller also lists instance profiles. Version 21.2.0 of the submodule grants
@@ -74,24 +63,9 @@ spec:
         - {key: kubernetes.io/arch, operator: In, values: [amd64]}
 ```
 
-```yaml good karpenter=1.8.3
-# file: main.tf
-module "karpenter" {
-  source       = "terraform-aws-modules/eks/aws//modules/karpenter"
-  version      = "21.2.0"
-  cluster_name = "main"
-}
-# file: pool.yaml
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+```yaml good karpenter=1.8.3 diff=bad
+-  version      = "21.1.0"
++  version      = "21.2.0"
 ```
 
 The rule also reads policies that are written out.
@@ -136,35 +110,11 @@ spec:
   securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
 ```
 
-```yaml good karpenter=1.8.3
-# file: karpenter.tf
-data "aws_iam_policy_document" "karpenter" {
-  statement {
-    actions = [
-      "ec2:CreateFleet", "ec2:CreateLaunchTemplate", "ec2:CreateTags", "ec2:DeleteLaunchTemplate", "ec2:Describe*",
-      "ec2:RunInstances", "ec2:TerminateInstances", "eks:DescribeCluster", "iam:PassRole", "pricing:GetProducts",
-      "ssm:GetParameter", "iam:AddRoleToInstanceProfile", "iam:CreateInstanceProfile", "iam:DeleteInstanceProfile",
-      "iam:GetInstanceProfile", "iam:ListInstanceProfiles", "iam:RemoveRoleFromInstanceProfile",
-      "iam:TagInstanceProfile",
-    ]
-    resources = ["*"]
-    condition {
-      test     = "StringEquals"
-      variable = "aws:RequestedRegion"
-      values   = ["eu-west-1"]
-    }
-  }
-}
-# file: class.yaml
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  amiSelectorTerms: [{alias: al2023@v20260714}]
-  role: nodes
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```yaml good karpenter=1.8.3 diff=bad
+-      "ssm:GetParameter",
++      "ssm:GetParameter", "iam:AddRoleToInstanceProfile", "iam:CreateInstanceProfile", "iam:DeleteInstanceProfile",
++      "iam:GetInstanceProfile", "iam:ListInstanceProfiles", "iam:RemoveRoleFromInstanceProfile",
++      "iam:TagInstanceProfile",
 ```
 
 A launch is authorized for each resource that takes part in it. If `ec2:CreateFleet` or `ec2:RunInstances` is not
@@ -192,22 +142,9 @@ resource "aws_iam_role_policy_attachment" "karpenter" {
 }
 ```
 
-```yaml good
-# file: iam.tf
-resource "aws_iam_role" "karpenter" {
-  name = "karpenter"
-  assume_role_policy = jsonencode({
-    Statement = [{
-      Action    = "sts:AssumeRoleWithWebIdentity"
-      Principal = { Federated = "arn:aws:iam::111122223333:oidc-provider/main" }
-      Condition = { StringEquals = { "oidc:sub" = "system:serviceaccount:karpenter:karpenter" } }
-    }]
-  })
-}
-resource "aws_iam_role_policy_attachment" "karpenter" {
-  role       = aws_iam_role.karpenter.name
-  policy_arn = "arn:aws:iam::111122223333:policy/karpenter"
-}
+```yaml good diff=bad
+-  policy_arn = "arn:aws:iam::aws:policy/AmazonEC2FullAccess"
++  policy_arn = "arn:aws:iam::111122223333:policy/karpenter"
 ```
 """
 

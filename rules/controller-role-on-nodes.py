@@ -37,26 +37,9 @@ resource "kubectl_manifest" "class" {
 }
 ```
 
-```yaml good
-# file: main.tf
-module "karpenter" {
-  source       = "terraform-aws-modules/eks/aws//modules/karpenter"
-  version      = "21.9.0"
-  cluster_name = "main"
-}
-resource "kubectl_manifest" "class" {
-  yaml_body = <<-YAML
-    apiVersion: karpenter.k8s.aws/v1
-    kind: EC2NodeClass
-    metadata:
-      name: default
-    spec:
-      role: ${module.karpenter.node_iam_role_name}
-      amiSelectorTerms: [{alias: al2023@v20260714}]
-      subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-      securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  YAML
-}
+```yaml good diff=bad
+-      role: ${module.karpenter.iam_role_name}
++      role: ${module.karpenter.node_iam_role_name}
 ```
 
 ```yaml bad
@@ -84,29 +67,9 @@ spec:
   securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
 ```
 
-```yaml good
-# file: karpenter.yaml
-apiVersion: helm.toolkit.fluxcd.io/v2
-kind: HelmRelease
-metadata:
-  name: karpenter
-spec:
-  chart: {spec: {chart: karpenter, version: 1.14.1}}
-  values:
-    serviceAccount:
-      annotations:
-        eks.amazonaws.com/role-arn: arn:aws:iam::640318552907:role/karpenter-controller
-    settings: {clusterName: main, interruptionQueue: main}
-# file: class.yaml
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: karpenter-nodes
-  amiSelectorTerms: [{alias: al2023@v20260714}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```yaml good diff=bad
+-  role: karpenter-controller
++  role: karpenter-nodes
 ```
 
 ```yaml bad

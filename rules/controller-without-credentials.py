@@ -79,27 +79,9 @@ resource "helm_release" "karpenter" {
 }
 ```
 
-```yaml good
-# file: main.tf
-module "eks" {
-  source  = "terraform-aws-modules/eks/aws"
-  version = "~> 21.9"
-  name    = "main"
-  addons  = { coredns = {}, kube-proxy = {}, vpc-cni = { before_compute = true }, eks-pod-identity-agent = {} }
-}
-module "karpenter" {
-  source       = "terraform-aws-modules/eks/aws//modules/karpenter"
-  version      = "~> 21.19"
-  cluster_name = module.eks.cluster_name
-}
-resource "helm_release" "karpenter" {
-  namespace  = "kube-system"
-  name       = "karpenter"
-  repository = "oci://public.ecr.aws/karpenter"
-  chart      = "karpenter"
-  version    = "1.14.1"
-  values     = [yamlencode({ settings = { clusterName = "main", interruptionQueue = module.karpenter.queue_name } })]
-}
+```yaml good diff=bad
+-  addons  = { coredns = {}, kube-proxy = {}, vpc-cni = { before_compute = true } }
++  addons  = { coredns = {}, kube-proxy = {}, vpc-cni = { before_compute = true }, eks-pod-identity-agent = {} }
 ```
 
 ```yaml bad

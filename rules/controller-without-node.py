@@ -32,23 +32,9 @@ resource "helm_release" "karpenter" {
 }
 ```
 
-```yaml good
-# file: main.tf
-module "eks" {
-  source                  = "terraform-aws-modules/eks/aws"
-  version                 = "21.9.0"
-  name                    = "main"
-  kubernetes_version      = "1.33"
-  eks_managed_node_groups = { system = { min_size = 2, max_size = 3, desired_size = 2 } }
-}
-resource "helm_release" "karpenter" {
-  name       = "karpenter"
-  namespace  = "kube-system"
-  repository = "oci://public.ecr.aws/karpenter"
-  chart      = "karpenter"
-  version    = "1.14.1"
-  values     = [yamlencode({ settings = { clusterName = "main", interruptionQueue = "main" } })]
-}
+```yaml good diff=bad
+-  eks_managed_node_groups = { system = { min_size = 1, max_size = 2, desired_size = 1 } }
++  eks_managed_node_groups = { system = { min_size = 2, max_size = 3, desired_size = 2 } }
 ```
 """
 

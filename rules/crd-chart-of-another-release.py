@@ -24,21 +24,9 @@ resource "helm_release" "karpenter" {
 }
 ```
 
-```yaml good
-# file: main.tf
-resource "helm_release" "karpenter_crd" {
-  name       = "karpenter-crd"
-  repository = "oci://public.ecr.aws/karpenter"
-  chart      = "karpenter-crd"
-  version    = "1.14.1"
-}
-resource "helm_release" "karpenter" {
-  name       = "karpenter"
-  repository = "oci://public.ecr.aws/karpenter"
-  chart      = "karpenter"
-  version    = "1.14.1"
-  values     = [yamlencode({ settings = { clusterName = "main", interruptionQueue = "main" } })]
-}
+```yaml good diff=bad
+-  version    = "1.5.0"
++  version    = "1.14.1"
 ```
 """
 

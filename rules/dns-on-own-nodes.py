@@ -29,26 +29,11 @@ resource "helm_release" "karpenter" {
 }
 ```
 
-```yaml good
-# file: main.tf
-module "eks" {
-  source             = "terraform-aws-modules/eks/aws"
-  version            = "21.9.0"
-  name               = "main"
-  kubernetes_version = "1.33"
-  addons             = { coredns = {} }
-  fargate_profiles   = { karpenter = { selectors = [{ namespace = "karpenter" }] } }
-}
-resource "helm_release" "karpenter" {
-  name       = "karpenter"
-  namespace  = "karpenter"
-  repository = "oci://public.ecr.aws/karpenter"
-  chart      = "karpenter"
-  version    = "1.14.1"
-  values = [
-    yamlencode({ dnsPolicy = "Default", settings = { clusterName = "main", interruptionQueue = "main" } }),
-  ]
-}
+```yaml good diff=bad
+-  values     = [yamlencode({ settings = { clusterName = "main", interruptionQueue = "main" } })]
++  values = [
++    yamlencode({ dnsPolicy = "Default", settings = { clusterName = "main", interruptionQueue = "main" } }),
++  ]
 ```
 """
 

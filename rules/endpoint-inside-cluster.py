@@ -21,20 +21,8 @@ spec:
         - {name: settings.clusterEndpoint, value: "https://kubernetes.default.svc"}
 ```
 
-```yaml good
-# file: karpenter.yaml
-apiVersion: argoproj.io/v1alpha1
-kind: Application
-metadata:
-  name: karpenter
-spec:
-  source:
-    repoURL: public.ecr.aws/karpenter
-    chart: karpenter
-    targetRevision: 1.14.1
-    helm:
-      parameters:
-        - {name: settings.clusterName, value: main}
+```yaml good diff=bad
+-        - {name: settings.clusterEndpoint, value: "https://kubernetes.default.svc"}
 ```
 """
 

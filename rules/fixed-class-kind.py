@@ -35,36 +35,11 @@ spec:
       requirements: []
 ```
 
-```yaml good
-{{- if .Values.autoMode }}
-apiVersion: eks.amazonaws.com/v1
-kind: NodeClass
-metadata:
-  name: {{ .Values.name }}
-{{- else }}
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: {{ .Values.name }}
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20250403}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-{{- end }}
----
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: {{ .Values.name }}
-spec:
-  template:
-    spec:
-      nodeClassRef:
-        group: {{ ternary "eks.amazonaws.com" "karpenter.k8s.aws" .Values.autoMode }}
-        kind: {{ ternary "NodeClass" "EC2NodeClass" .Values.autoMode }}
-        name: {{ .Values.name }}
-      requirements: []
+```yaml good diff=bad
+-        group: karpenter.k8s.aws
+-        kind: EC2NodeClass
++        group: {{ ternary "eks.amazonaws.com" "karpenter.k8s.aws" .Values.autoMode }}
++        kind: {{ ternary "NodeClass" "EC2NodeClass" .Values.autoMode }}
 ```
 """
 

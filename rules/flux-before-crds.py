@@ -41,47 +41,22 @@ spec:
         - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
 ```
 
-```yaml good
-# file: clusters/prod/karpenter.yaml
-apiVersion: kustomize.toolkit.fluxcd.io/v1
-kind: Kustomization
-metadata: {name: karpenter, namespace: flux-system}
-spec:
-  interval: 10m
-  path: ./infrastructure/karpenter
-  prune: true
-  wait: true
-  sourceRef: {kind: GitRepository, name: flux-system}
----
-apiVersion: kustomize.toolkit.fluxcd.io/v1
-kind: Kustomization
-metadata: {name: pools, namespace: flux-system}
-spec:
-  interval: 10m
-  dependsOn: [{name: karpenter}]
-  path: ./infrastructure/pools
-  prune: true
-  sourceRef: {kind: GitRepository, name: flux-system}
-# file: infrastructure/karpenter/release.yaml
-apiVersion: helm.toolkit.fluxcd.io/v2
-kind: HelmRelease
-metadata: {name: karpenter, namespace: kube-system}
-spec:
-  interval: 10m
-  chart: {spec: {chart: karpenter, version: 1.14.3, sourceRef: {kind: HelmRepository, name: karpenter}}}
-  values: {settings: {clusterName: main, interruptionQueue: main}}
-# file: infrastructure/pools/pool.yaml
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata: {name: default}
-spec:
-  limits: {cpu: 100}
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-        - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
+```yaml good diff=bad
+   path: ./infrastructure/karpenter
++  prune: true
++  wait: true
++  sourceRef: {kind: GitRepository, name: flux-system}
++---
++apiVersion: kustomize.toolkit.fluxcd.io/v1
++kind: Kustomization
++metadata: {name: pools, namespace: flux-system}
++spec:
++  interval: 10m
++  dependsOn: [{name: karpenter}]
++  path: ./infrastructure/pools
+@@
+-# file: infrastructure/karpenter/pool.yaml
++# file: infrastructure/pools/pool.yaml
 ```
 """
 

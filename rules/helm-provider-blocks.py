@@ -28,20 +28,12 @@ resource "helm_release" "karpenter" {
 }
 ```
 
-```yaml good
-# file: main.tf
-provider "helm" {
-}
-resource "helm_release" "karpenter" {
-  name       = "karpenter"
-  repository = "oci://public.ecr.aws/karpenter"
-  chart      = "karpenter"
-  version    = "1.14.3"
-  set = [{
-    name  = "settings.clusterName"
-    value = "main"
-  }]
-}
+```yaml good diff=bad
+-  set {
++  set = [{
+@@
+-  }
++  }]
 ```
 """
 

@@ -58,20 +58,14 @@ spec:
         - {name: load, image: load}
 ```
 
-```yaml good
-apiVersion: batch/v1
-kind: Job
-metadata:
-  name: load
-spec:
-  template:
-    metadata:
-      annotations:
-        karpenter.sh/do-not-disrupt: "true"
-    spec:
-      restartPolicy: Never
-      containers:
-        - {name: load, image: load}
+```yaml good diff=bad
+   template:
++    metadata:
++      annotations:
++        karpenter.sh/do-not-disrupt: "true"
+@@
+-      tolerations:
+-        - {key: karpenter.sh/do-not-disrupt, operator: Exists, effect: NoSchedule}
 ```
 """
 

@@ -24,19 +24,9 @@ module "karpenter" {
 }
 ```
 
-```yaml good
-# file: main.tf
-module "eks" {
-  source  = "terraform-aws-modules/eks/aws"
-  version = "~> 20.0"
-}
-module "karpenter" {
-  source                 = "terraform-aws-modules/eks/aws//modules/karpenter"
-  version                = "~> 20.0"
-  cluster_name           = module.eks.cluster_name
-  enable_irsa            = true
-  irsa_oidc_provider_arn = module.eks.oidc_provider_arn
-}
+```yaml good diff=bad
+-  irsa_oidc_provider_arn = module.eks.cluster_oidc_issuer_url
++  irsa_oidc_provider_arn = module.eks.oidc_provider_arn
 ```
 """
 

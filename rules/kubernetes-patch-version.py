@@ -17,15 +17,9 @@ module "eks" {
 }
 ```
 
-```yaml good
-# file: main.tf
-module "eks" {
-  source             = "terraform-aws-modules/eks/aws"
-  version            = "21.19.0"
-  name               = "main"
-  kubernetes_version = "1.36"
-  node_security_group_tags = { "karpenter.sh/discovery" = "main" }
-}
+```yaml good diff=bad
+-  kubernetes_version = "1.36.1"
++  kubernetes_version = "1.36"
 ```
 """
 

@@ -32,27 +32,15 @@ resource "kubernetes_manifest" "pool" {
 }
 ```
 
-```yaml good
-# file: main.tf
-resource "helm_release" "karpenter" {
-  repository = "oci://public.ecr.aws/karpenter"
-  name       = "karpenter"
-  chart      = "karpenter"
-  version    = "1.14.3"
-}
-
-resource "kubectl_manifest" "pool" {
-  depends_on = [helm_release.karpenter]
-  yaml_body = yamlencode({
-    apiVersion = "karpenter.sh/v1"
-    kind       = "NodePool"
-    metadata   = { name = "default" }
-    spec = { template = { spec = {
-      nodeClassRef = { group = "karpenter.k8s.aws", kind = "EC2NodeClass", name = "default" }
-      requirements = [{ key = "kubernetes.io/arch", operator = "In", values = ["amd64"] }]
-    } } }
-  })
-}
+```yaml good diff=bad
+-resource "kubernetes_manifest" "pool" {
++resource "kubectl_manifest" "pool" {
+   depends_on = [helm_release.karpenter]
+-  manifest = {
++  yaml_body = yamlencode({
+@@
+-  }
++  })
 ```
 
 The rule also reports a `kubectl_manifest` that does not wait for the chart.

@@ -28,25 +28,18 @@ spec:
   securityGroupSelectorTerms: [{id: sg-0f3a91c2b7d45e608}]
 ```
 
-```yaml good
-# file: main.tf
-module "vpc" {
-  source              = "terraform-aws-modules/vpc/aws"
-  version             = "6.6.0"
-  name                = "main"
-  private_subnets     = ["10.0.0.0/20"]
-  enable_nat_gateway  = true
-  private_subnet_tags = { "karpenter.sh/discovery" = "main" }
-}
-# file: class.yaml
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata: {name: default}
-spec:
-  role: node
-  amiSelectorTerms: [{alias: al2023@v20260714}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{id: sg-0f3a91c2b7d45e608}]
+```yaml good diff=bad
+-  source             = "terraform-aws-modules/vpc/aws"
+-  version            = "6.6.0"
+-  name               = "main"
+-  private_subnets    = ["10.0.0.0/20"]
+-  enable_nat_gateway = true
++  source              = "terraform-aws-modules/vpc/aws"
++  version             = "6.6.0"
++  name                = "main"
++  private_subnets     = ["10.0.0.0/20"]
++  enable_nat_gateway  = true
++  private_subnet_tags = { "karpenter.sh/discovery" = "main" }
 ```
 """
 

@@ -30,26 +30,9 @@ spec:
         - {key: karpenter.sh/capacity-type, operator: In, values: [spot, on-demand]}
 ```
 
-```yaml good
-# file: karpenter.tf
-resource "helm_release" "karpenter" {
-  repository = "oci://public.ecr.aws/karpenter"
-  name       = "karpenter"
-  chart      = "karpenter"
-  version    = "1.14.3"
-  values = [yamlencode({ settings = { clusterName = "main", interruptionQueue = module.karpenter.queue_name } })]
-}
-# file: pool.yaml
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.sh/capacity-type, operator: In, values: [spot, on-demand]}
+```yaml good diff=bad
+-  values = [yamlencode({ settings = { clusterName = "main" } })]
++  values = [yamlencode({ settings = { clusterName = "main", interruptionQueue = module.karpenter.queue_name } })]
 ```
 
 The module `karpenter` of terraform-aws-modules/eks makes a queue. The rule also reports a chart next to it that does
@@ -72,21 +55,9 @@ resource "helm_release" "karpenter" {
 }
 ```
 
-```yaml good
-# file: karpenter.tf
-module "karpenter" {
-  source       = "terraform-aws-modules/eks/aws//modules/karpenter"
-  version      = "21.19.0"
-  cluster_name = "main"
-}
-resource "helm_release" "karpenter" {
-  namespace  = "kube-system"
-  repository = "oci://public.ecr.aws/karpenter"
-  name       = "karpenter"
-  chart      = "karpenter"
-  version    = "1.14.3"
-  values = [yamlencode({ settings = { clusterName = "main", interruptionQueue = module.karpenter.queue_name } })]
-}
+```yaml good diff=bad
+-  values = [yamlencode({ settings = { clusterName = "main" } })]
++  values = [yamlencode({ settings = { clusterName = "main", interruptionQueue = module.karpenter.queue_name } })]
 ```
 """
 

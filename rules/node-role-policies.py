@@ -36,30 +36,9 @@ spec:
   securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
 ```
 
-```yaml good
-# file: main.tf
-resource "aws_iam_role" "karpenter_nodes" {
-  name = "karpenter-nodes"
-}
-resource "aws_iam_role_policy_attachment" "nodes" {
-  for_each = toset([
-    "arn:aws:iam::aws:policy/AmazonEKSWorkerNodePolicy",
-    "arn:aws:iam::aws:policy/AmazonEKS_CNI_Policy",
-    "arn:aws:iam::aws:policy/AmazonEC2ContainerRegistryPullOnly",
-  ])
-  role       = aws_iam_role.karpenter_nodes.name
-  policy_arn = each.value
-}
-# file: class.yaml
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: karpenter-nodes
-  amiSelectorTerms: [{alias: al2023@v20260714}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```yaml good diff=bad
+     "arn:aws:iam::aws:policy/AmazonEKS_CNI_Policy",
++    "arn:aws:iam::aws:policy/AmazonEC2ContainerRegistryPullOnly",
 ```
 """
 

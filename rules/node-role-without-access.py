@@ -52,40 +52,14 @@ resource "kubectl_manifest" "class" {
 }
 ```
 
-```yaml good
-# file: main.tf
-resource "aws_eks_cluster" "this" {
-  name     = "main"
-  role_arn = aws_iam_role.cluster.arn
-  vpc_config {
-    subnet_ids = var.subnet_ids
-  }
-  access_config {
-    authentication_mode = "API"
-  }
-}
-resource "aws_eks_access_entry" "node" {
-  cluster_name  = aws_eks_cluster.this.name
-  principal_arn = aws_iam_role.node.arn
-  type          = "EC2_LINUX"
-}
-resource "aws_iam_role" "node" {
-  name               = "karpenter-node"
-  assume_role_policy = data.aws_iam_policy_document.ec2.json
-}
-resource "kubectl_manifest" "class" {
-  yaml_body = <<-YAML
-    apiVersion: karpenter.k8s.aws/v1
-    kind: EC2NodeClass
-    metadata:
-      name: default
-    spec:
-      role: ${aws_iam_role.node.name}
-      amiSelectorTerms: [{alias: al2023@v20260714}]
-      subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-      securityGroupSelectorTerms: [{id: sg-0f3a91c2b7d45e608}]
-  YAML
-}
+```yaml good diff=bad
+   }
+ }
++resource "aws_eks_access_entry" "node" {
++  cluster_name  = aws_eks_cluster.this.name
++  principal_arn = aws_iam_role.node.arn
++  type          = "EC2_LINUX"
++}
 ```
 
 ```yaml bad
@@ -110,26 +84,9 @@ spec:
   securityGroupSelectorTerms: [{id: sg-0f3a91c2b7d45e608}]
 ```
 
-```yaml good
-# file: aws-auth.yaml
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: aws-auth, namespace: kube-system}
-data:
-  mapRoles: |
-    - rolearn: arn:aws:iam::111122223333:role/karpenter-nodes
-      username: system:node:{{EC2PrivateDNSName}}
-      groups: [system:bootstrappers, system:nodes]
-# file: class.yaml
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: karpenter-nodes
-  amiSelectorTerms: [{alias: al2023@v20260714}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{id: sg-0f3a91c2b7d45e608}]
+```yaml good diff=bad
+-    - rolearn: arn:aws:iam::111122223333:role/managed-nodes
++    - rolearn: arn:aws:iam::111122223333:role/karpenter-nodes
 ```
 """
 

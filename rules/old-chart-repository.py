@@ -14,16 +14,12 @@ resource "helm_release" "karpenter" {
 }
 ```
 
-```yaml good
-# file: main.tf
-resource "helm_release" "karpenter" {
-  name       = "karpenter"
-  namespace  = "kube-system"
-  repository = "oci://public.ecr.aws/karpenter"
-  chart      = "karpenter"
-  version    = "1.14.1"
-  values     = [yamlencode({ settings = { clusterName = "main", interruptionQueue = "main" } })]
-}
+```yaml good diff=bad
+-  repository = "https://charts.karpenter.sh"
++  repository = "oci://public.ecr.aws/karpenter"
+   chart      = "karpenter"
++  version    = "1.14.1"
++  values     = [yamlencode({ settings = { clusterName = "main", interruptionQueue = "main" } })]
 ```
 """
 

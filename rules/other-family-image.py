@@ -43,25 +43,9 @@ resource "kubectl_manifest" "class" {
 }
 ```
 
-```yaml good
-# file: main.tf
-data "aws_ssm_parameter" "image" {
-  name = "/aws/service/eks/optimized-ami/1.33/amazon-linux-2023/x86_64/standard/recommended/image_id"
-}
-resource "kubectl_manifest" "class" {
-  yaml_body = yamlencode({
-    apiVersion = "karpenter.k8s.aws/v1"
-    kind       = "EC2NodeClass"
-    metadata   = { name = "default" }
-    spec = {
-      role                       = "node"
-      amiFamily                  = "AL2023"
-      amiSelectorTerms           = [{ id = data.aws_ssm_parameter.image.value }]
-      subnetSelectorTerms        = [{ tags = { "karpenter.sh/discovery" = "main" } }]
-      securityGroupSelectorTerms = [{ tags = { "karpenter.sh/discovery" = "main" } }]
-    }
-  })
-}
+```yaml good diff=bad
+-  name = "/aws/service/eks/optimized-ami/1.33/amazon-linux-2/recommended/image_id"
++  name = "/aws/service/eks/optimized-ami/1.33/amazon-linux-2023/x86_64/standard/recommended/image_id"
 ```
 """
 

@@ -30,26 +30,9 @@ spec:
         - {key: karpenter.sh/capacity-type, operator: In, values: [spot, on-demand]}
 ```
 
-```yaml good
-apiVersion: karpenter.sh/v1alpha1
-kind: NodeOverlay
-metadata:
-  name: savings-plan
-spec:
-  requirements:
-    - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
-  priceAdjustment: "-10%"
----
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: default
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-        - {key: karpenter.sh/capacity-type, operator: In, values: [spot, on-demand]}
+```yaml good diff=bad
+-  priceAdjustment: "-68%"
++  priceAdjustment: "-10%"
 ```
 """
 

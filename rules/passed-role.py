@@ -38,34 +38,9 @@ spec:
   securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
 ```
 
-```yaml good
-# file: main.tf
-resource "aws_iam_role" "nodes" {
-  name = "main-karpenter-nodes"
-}
-resource "aws_iam_policy" "karpenter" {
-  policy = jsonencode({
-    Statement = [
-      {
-        Effect    = "Allow"
-        Action    = ["ec2:*", "eks:DescribeCluster", "iam:*InstanceProfile*", "pricing:*", "ssm:*", "sqs:*"]
-        Resource  = "*"
-        Condition = { StringEquals = { "aws:RequestedRegion" = "eu-west-1" } }
-      },
-      { Effect = "Allow", Action = "iam:PassRole", Resource = aws_iam_role.nodes.arn },
-    ]
-  })
-}
-# file: class.yaml
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: main-karpenter-nodes
-  amiSelectorTerms: [{alias: al2023@v20260714}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```yaml good diff=bad
+-      { Effect = "Allow", Action = "iam:PassRole", Resource = "arn:aws:iam::111122223333:role/KarpenterNodes" },
++      { Effect = "Allow", Action = "iam:PassRole", Resource = aws_iam_role.nodes.arn },
 ```
 """
 

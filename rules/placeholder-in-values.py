@@ -29,22 +29,8 @@ spec:
           interruptionQueue: main
 ```
 
-```yaml good
-# file: karpenter.yaml
-apiVersion: argoproj.io/v1alpha1
-kind: Application
-metadata:
-  name: karpenter
-spec:
-  source:
-    repoURL: public.ecr.aws/karpenter
-    chart: karpenter
-    targetRevision: 1.14.1
-    helm:
-      values: |
-        settings:
-          clusterName: main
-          interruptionQueue: main
+```yaml good diff=bad
+-          clusterEndpoint: <CLUSTER_ENDPOINT>
 ```
 """
 

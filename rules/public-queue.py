@@ -23,19 +23,9 @@ resource "aws_sqs_queue_policy" "karpenter" {
 }
 ```
 
-```yaml good
-# file: main.tf
-resource "aws_sqs_queue_policy" "karpenter" {
-  queue_url = aws_sqs_queue.karpenter.id
-  policy = jsonencode({
-    Statement = [{
-      Effect    = "Allow"
-      Principal = { Service = ["events.amazonaws.com", "sqs.amazonaws.com"] }
-      Action    = "sqs:SendMessage"
-      Resource  = aws_sqs_queue.karpenter.arn
-    }]
-  })
-}
+```yaml good diff=bad
+-      Principal = "*"
++      Principal = { Service = ["events.amazonaws.com", "sqs.amazonaws.com"] }
 ```
 """
 

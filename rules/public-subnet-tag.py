@@ -34,26 +34,8 @@ spec:
   securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
 ```
 
-```yaml good
-# file: main.tf
-module "vpc" {
-  source              = "terraform-aws-modules/vpc/aws"
-  version             = "6.5.0"
-  public_subnets      = ["10.0.0.0/20"]
-  private_subnets     = ["10.0.128.0/20"]
-  enable_nat_gateway  = true
-  private_subnet_tags = { "karpenter.sh/discovery" = "main" }
-}
-# file: class.yaml
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20260714}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```yaml good diff=bad
+-  public_subnet_tags  = { "karpenter.sh/discovery" = "main" }
 ```
 
 ```yaml bad

@@ -27,23 +27,9 @@ spec:
     settings: {clusterName: main, interruptionQueue: main}
 ```
 
-```yaml good
-# file: main.tf
-module "karpenter" {
-  source       = "terraform-aws-modules/eks/aws//modules/karpenter"
-  version      = "21.9.0"
-  cluster_name = "main"
-}
-# file: karpenter.yaml
-apiVersion: helm.toolkit.fluxcd.io/v2
-kind: HelmRelease
-metadata:
-  name: karpenter
-  namespace: kube-system
-spec:
-  chart: {spec: {chart: karpenter, version: 1.14.1}}
-  values:
-    settings: {clusterName: main, interruptionQueue: Karpenter-main}
+```yaml good diff=bad
+-    settings: {clusterName: main, interruptionQueue: main}
++    settings: {clusterName: main, interruptionQueue: Karpenter-main}
 ```
 """
 

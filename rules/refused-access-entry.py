@@ -53,22 +53,11 @@ resource "aws_eks_access_entry" "karpenter" {
 }
 ```
 
-```yaml good
-# file: karpenter.tf
-resource "aws_eks_cluster" "main" {
-  name = "main"
-  access_config {
-    authentication_mode = "API_AND_CONFIG_MAP"
-  }
-}
-resource "aws_iam_role" "karpenter_nodes" {
-  name = "karpenter-nodes"
-}
-resource "aws_eks_access_entry" "karpenter" {
-  cluster_name  = "main"
-  principal_arn = aws_iam_role.karpenter_nodes.arn
-  type          = "EC2_LINUX"
-}
+```yaml good diff=bad
+   name = "main"
++  access_config {
++    authentication_mode = "API_AND_CONFIG_MAP"
++  }
 ```
 """
 

@@ -19,17 +19,13 @@ resource "helm_release" "karpenter" {
 }
 ```
 
-```yaml good
-# file: main.tf
-resource "aws_eks_access_entry" "karpenter_nodes" {
-  cluster_name  = "main"
-  principal_arn = aws_iam_role.nodes.arn
-  type          = "EC2_LINUX"
-}
-resource "helm_release" "karpenter" {
-  name  = "karpenter"
-  chart = "karpenter"
-}
+```yaml good diff=bad
+-  cluster_name = "main"
+-  role_arn     = aws_iam_role.nodes.arn
+-  type         = "EC2_LINUX"
++  cluster_name  = "main"
++  principal_arn = aws_iam_role.nodes.arn
++  type          = "EC2_LINUX"
 ```
 """
 

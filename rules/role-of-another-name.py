@@ -36,24 +36,9 @@ spec:
   securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
 ```
 
-```yaml good
-# file: main.tf
-resource "aws_iam_role" "karpenter_node" {
-  name = "KarpenterNodeRole"
-  assume_role_policy = jsonencode({
-    Statement = [{ Action = "sts:AssumeRole", Effect = "Allow", Principal = { Service = "ec2.amazonaws.com" } }]
-  })
-}
-# file: class.yaml
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole
-  amiSelectorTerms: [{alias: al2023@v20260714}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```yaml good diff=bad
+-  role: KarpenterNodeRole-main
++  role: KarpenterNodeRole
 ```
 
 ```yaml bad
@@ -75,25 +60,15 @@ spec:
   securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
 ```
 
-```yaml good
-# file: main.tf
-module "karpenter" {
-  source                        = "terraform-aws-modules/eks/aws//modules/karpenter"
-  version                       = "21.9.0"
-  cluster_name                  = "main"
-  node_iam_role_name            = "KarpenterNodeRole-main"
-  node_iam_role_use_name_prefix = false
-}
-# file: class.yaml
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KarpenterNodeRole-main
-  amiSelectorTerms: [{alias: al2023@v20260714}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```yaml good diff=bad
+-  source       = "terraform-aws-modules/eks/aws//modules/karpenter"
+-  version      = "21.9.0"
+-  cluster_name = "main"
++  source                        = "terraform-aws-modules/eks/aws//modules/karpenter"
++  version                       = "21.9.0"
++  cluster_name                  = "main"
++  node_iam_role_name            = "KarpenterNodeRole-main"
++  node_iam_role_use_name_prefix = false
 ```
 
 An `instanceProfile` is compared as well, if Terraform creates one instance profile for Karpenter.

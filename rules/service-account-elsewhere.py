@@ -27,23 +27,9 @@ resource "helm_release" "karpenter" {
 }
 ```
 
-```yaml good
-# file: karpenter.tf
-module "karpenter" {
-  source       = "terraform-aws-modules/eks/aws//modules/karpenter"
-  version      = "~> 21.9"
-  cluster_name = "main"
-  namespace    = "karpenter"
-}
-resource "helm_release" "karpenter" {
-  namespace        = "karpenter"
-  create_namespace = true
-  name             = "karpenter"
-  repository       = "oci://public.ecr.aws/karpenter"
-  chart            = "karpenter"
-  version          = "1.14.1"
-  values = [yamlencode({ settings = { clusterName = "main", interruptionQueue = module.karpenter.queue_name } })]
-}
+```yaml good diff=bad
+   cluster_name = "main"
++  namespace    = "karpenter"
 ```
 """
 

@@ -19,16 +19,9 @@ module "vpc" {
 }
 ```
 
-```yaml good
-# file: main.tf
-module "vpc" {
-  source              = "terraform-aws-modules/vpc/aws"
-  version             = "6.6.0"
-  name                = "main"
-  private_subnets     = ["10.0.1.0/24", "10.0.2.0/24"]
-  private_subnet_tags = { "karpenter.sh/discovery" = "main" }
-  enable_nat_gateway  = true
-}
+```yaml good diff=bad
+   private_subnet_tags = { "karpenter.sh/discovery" = "main" }
++  enable_nat_gateway  = true
 ```
 
 The rule also reads `aws_vpc` and `aws_subnet`, if the files create one VPC with a cluster and no route at all.

@@ -39,26 +39,16 @@ resource "aws_iam_role_policy" "karpenter" {
 }
 ```
 
-```yaml good
-# file: karpenter.tf
-data "aws_iam_policy_document" "controller" {
-  statement {
-    actions   = ["ec2:CreateFleet", "ec2:RunInstances"]
-    resources = ["*"]
-  }
-  statement {
-    actions   = ["ec2:TerminateInstances", "ec2:DeleteLaunchTemplate"]
-    resources = ["*"]
-    condition {
-      test     = "StringEquals"
-      variable = "aws:ResourceTag/kubernetes.io/cluster/main"
-      values   = ["owned"]
-    }
-  }
-}
-resource "aws_iam_role_policy" "karpenter" {
-  policy = data.aws_iam_policy_document.controller.json
-}
+```yaml good diff=bad
+-    actions   = ["ec2:CreateFleet", "ec2:RunInstances", "ec2:TerminateInstances", "ec2:DeleteLaunchTemplate"]
++    actions   = ["ec2:CreateFleet", "ec2:RunInstances"]
++    resources = ["*"]
++  }
++  statement {
++    actions   = ["ec2:TerminateInstances", "ec2:DeleteLaunchTemplate"]
+@@
+-      variable = "aws:RequestTag/kubernetes.io/cluster/main"
++      variable = "aws:ResourceTag/kubernetes.io/cluster/main"
 ```
 
 ```yaml bad
@@ -86,29 +76,9 @@ spec:
   securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
 ```
 
-```yaml good
-# file: policy.json
-{
-  "Statement": [
-    {"Effect": "Allow", "Action": "ec2:CreateFleet", "Resource": "*"},
-    {
-      "Effect": "Allow",
-      "Action": "ec2:TerminateInstances",
-      "Resource": "*",
-      "Condition": {"StringLike": {"ec2:ResourceTag/karpenter.sh/nodepool": "*"}}
-    }
-  ]
-}
-# file: class.yaml
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  instanceProfile: nodes
-  amiSelectorTerms: [{alias: al2023@v20260714}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```yaml good diff=bad
+-      "Condition": {"StringLike": {"ec2:ResourceTag/karpenter.sh/provisioner-name": "*"}}
++      "Condition": {"StringLike": {"ec2:ResourceTag/karpenter.sh/nodepool": "*"}}
 ```
 """
 

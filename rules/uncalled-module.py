@@ -27,27 +27,12 @@ module "vpc" {
 }
 ```
 
-```yaml good
-# file: modules/karpenter/main.tf
-resource "helm_release" "karpenter" {
-  name       = "karpenter"
-  namespace  = "kube-system"
-  repository = "oci://public.ecr.aws/karpenter"
-  chart      = "karpenter"
-  version    = "1.14.1"
-  values     = [yamlencode({ settings = { clusterName = "main", interruptionQueue = "main" } })]
-}
-# file: modules/vpc/main.tf
-resource "aws_vpc" "main" {
-  cidr_block = "10.0.0.0/16"
-}
-# file: main.tf
-module "vpc" {
-  source = "./modules/vpc"
-}
-module "karpenter" {
-  source = "./modules/karpenter"
-}
+```yaml good diff=bad
+   source = "./modules/vpc"
+ }
++module "karpenter" {
++  source = "./modules/karpenter"
++}
 ```
 """
 

@@ -33,26 +33,9 @@ output "endpoint" {
 }
 ```
 
-```yaml good
-# file: main.tf
-provider "helm" {
-}
-module "eks" {
-  source             = "terraform-aws-modules/eks/aws"
-  version            = "21.19.0"
-  name               = "main"
-  kubernetes_version = "1.35"
-}
-resource "helm_release" "karpenter" {
-  name       = "karpenter"
-  repository = "oci://public.ecr.aws/karpenter"
-  chart      = "karpenter"
-  version    = "1.14.3"
-  values     = [yamlencode({ settings = { clusterName = module.eks.cluster_name, interruptionQueue = "main" } })]
-}
-output "endpoint" {
-  value = module.eks.cluster_endpoint
-}
+```yaml good diff=bad
+-  values     = [yamlencode({ settings = { clusterName = module.cluster.cluster_name, interruptionQueue = "main" } })]
++  values     = [yamlencode({ settings = { clusterName = module.eks.cluster_name, interruptionQueue = "main" } })]
 ```
 
 Terraform also refuses a template with a name that its call does not pass. A name that is passed and not used is
@@ -78,24 +61,9 @@ spec:
         - {key: kubernetes.io/arch, operator: In, values: ["${arch}"]}
 ```
 
-```yaml good
-# file: main.tf
-resource "kubectl_manifest" "pool" {
-  yaml_body = templatefile("${path.module}/pool.yaml.tftpl", { name = "web", arch = "amd64" })
-}
-# file: pool.yaml.tftpl
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: ${name}
-spec:
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      expireAfter: 720h
-      requirements:
-        - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
-        - {key: kubernetes.io/arch, operator: In, values: ["${arch}"]}
+```yaml good diff=bad
+-  yaml_body = templatefile("${path.module}/pool.yaml.tftpl", { name = "web" })
++  yaml_body = templatefile("${path.module}/pool.yaml.tftpl", { name = "web", arch = "amd64" })
 ```
 """
 

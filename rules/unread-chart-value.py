@@ -25,20 +25,11 @@ spec:
       spotToSpotConsolidation: true
 ```
 
-```yaml good
-# file: karpenter.yaml
-apiVersion: helm.toolkit.fluxcd.io/v2
-kind: HelmRelease
-metadata:
-  name: karpenter
-spec:
-  chart: {spec: {chart: karpenter, version: 1.14.1}}
-  values:
-    settings:
-      clusterName: main
-      interruptionQueue: main
-      featureGates:
-        spotToSpotConsolidation: true
+```yaml good diff=bad
+-    featureGates:
+-      spotToSpotConsolidation: true
++      featureGates:
++        spotToSpotConsolidation: true
 ```
 
 The chart also ignores a value of the pod, such as `topologySpreadConstraints`, below `controller`. It copies
@@ -71,27 +62,9 @@ resource "helm_release" "karpenter" {
 }
 ```
 
-```yaml good
-# file: main.tf
-resource "helm_release" "karpenter" {
-  repository = "oci://public.ecr.aws/karpenter"
-  name       = "karpenter"
-  chart      = "karpenter"
-  version    = "1.14.1"
-
-  set {
-    name  = "settings.clusterName"
-    value = "main"
-  }
-  set {
-    name  = "settings.interruptionQueue"
-    value = "main"
-  }
-  set {
-    name  = "serviceAccount.annotations.eks\\\\.amazonaws\\\\.com/role-arn"
-    value = "arn:aws:iam::640318552907:role/karpenter"
-  }
-}
+```yaml good diff=bad
+-    name  = "serviceAccount.annotations.eks.amazonaws.com/role-arn"
++    name  = "serviceAccount.annotations.eks\\\\.amazonaws\\\\.com/role-arn"
 ```
 """
 

@@ -24,18 +24,9 @@ module "eks" {
 }
 ```
 
-```yaml good
-# file: main.tf
-variable "cluster_version" {
-  type    = string
-  default = "1.30"
-}
-module "eks" {
-  source          = "terraform-aws-modules/eks/aws"
-  version         = "~> 20.0"
-  cluster_version = var.cluster_version
-  node_security_group_tags = { "karpenter.sh/discovery" = "main" }
-}
+```yaml good diff=bad
+-  default = 1.30
++  default = "1.30"
 ```
 
 ```yaml bad
@@ -49,15 +40,9 @@ karpenter:
   version: 1.8.1
 ```
 
-```yaml good
-# file: cluster.yaml
-apiVersion: eksctl.io/v1alpha5
-kind: ClusterConfig
-metadata:
-  name: main
-  version: "1.30"
-karpenter:
-  version: 1.8.1
+```yaml good diff=bad
+-  version: 1.30
++  version: "1.30"
 ```
 """
 

@@ -27,24 +27,9 @@ spec:
   securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
 ```
 
-```yaml good
-# file: controller.yaml
-apiVersion: helm.toolkit.fluxcd.io/v2
-kind: HelmRelease
-metadata: {name: aws-load-balancer-controller, namespace: kube-system}
-spec:
-  chart: {spec: {chart: aws-load-balancer-controller, version: 1.8.1}}
-  values: {clusterName: main, region: eu-west-1, vpcId: vpc-0123456789abcdef0}
-# file: class.yaml
-apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: karpenter-nodes
-  amiSelectorTerms: [{alias: al2023@v20260714}]
-  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
-  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]
+```yaml good diff=bad
+-  values: {clusterName: main}
++  values: {clusterName: main, region: eu-west-1, vpcId: vpc-0123456789abcdef0}
 ```
 """
 

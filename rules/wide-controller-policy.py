@@ -40,14 +40,8 @@ resource "aws_iam_role" "karpenter_nodes" {
 }
 ```
 
-```yaml good
-# file: main.tf
-resource "aws_iam_role" "karpenter_nodes" {
-  name = "KarpenterNodeRole-main"
-  managed_policy_arns = [
-    "arn:aws:iam::aws:policy/AmazonEKSWorkerNodePolicy",
-  ]
-}
+```yaml good diff=bad
+-    "arn:aws:iam::aws:policy/AdministratorAccess",
 ```
 """
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from nodelint.apiserver.cel.text import escaped
 from nodelint.apiserver.schema_node import SchemaNode
-from nodelint.base.types import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from typing import Any
+from nodelint.base.types import Any
 
 
 def fill(value: dict[str, Any], shape: SchemaNode) -> None:

@@ -12,14 +12,10 @@ from nodelint.apiserver import problems as schema_words
 from nodelint.apiserver.problems import SchemaProblem
 from nodelint.apiserver.schema_node import SchemaNode, Validation
 from nodelint.apiserver.walk_state import Job, WalkState
-from nodelint.base.types import TYPE_CHECKING
+from nodelint.base.types import Any
 from nodelint.model.messages import LONGEST_MESSAGE
 from nodelint.text import Node, UnknownValue
 from nodelint.text.placeholders import depth
-
-if TYPE_CHECKING:
-    from typing import Any
-
 
 _held: dict[tuple[str, str, type], bool] = {}
 _CACHED = 50_000

@@ -6,11 +6,8 @@ from nodelint.apiserver import problems as schema_words
 from nodelint.apiserver import rules as schema_rules
 from nodelint.apiserver.schema_node import SchemaNode
 from nodelint.apiserver.walk_state import WalkState
-from nodelint.base.types import TYPE_CHECKING
+from nodelint.base.types import Any
 from nodelint.text import Node
-
-if TYPE_CHECKING:
-    from typing import Any
 
 MOST_OFFERED = 4
 """The most values that are suggested: of more, the author must read what each means."""

@@ -8,11 +8,8 @@ from nodelint.apiserver import problems as schema_words
 from nodelint.apiserver.cel.text import escaped
 from nodelint.apiserver.schema_node import SchemaNode
 from nodelint.apiserver.walk_state import WalkState
-from nodelint.base.types import TYPE_CHECKING
+from nodelint.base.types import Any
 from nodelint.text import Node
-
-if TYPE_CHECKING:
-    from typing import Any
 
 
 def check_unique(state: WalkState, node: Node, shape: SchemaNode, path: str, values: list[Any]) -> None:

@@ -18,13 +18,10 @@ from nodelint.apiserver.scalars import MOST_OFFERED, check_number, check_text, f
 from nodelint.apiserver.schema_node import LONGEST_KEPT, SchemaNode, Written, parsed
 from nodelint.apiserver.sizes import check_size, check_unique
 from nodelint.apiserver.walk_state import Job, WalkState
-from nodelint.base.types import TYPE_CHECKING
+from nodelint.base.types import Any
 from nodelint.text import UNKNOWN, Node, UnknownValue
 from nodelint.text.missing import is_null
 from nodelint.text.nodes import MappingEntry
-
-if TYPE_CHECKING:
-    from typing import Any
 
 
 class Walk(WalkState):

@@ -7,13 +7,10 @@ from abc import ABC, abstractmethod
 from nodelint.apiserver import problems as schema_words
 from nodelint.apiserver.problems import SchemaProblem
 from nodelint.apiserver.schema_node import SchemaNode, Written
-from nodelint.base.types import TYPE_CHECKING
+from nodelint.base.types import Any
 from nodelint.model.manifest import Object
 from nodelint.model.releases import Version
 from nodelint.text import Node
-
-if TYPE_CHECKING:
-    from typing import Any
 
 
 class Job:

@@ -6,10 +6,7 @@ import json
 import os
 from functools import cache
 
-from nodelint.base.types import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from typing import Any
+from nodelint.base.types import Any
 
 DATA = os.path.dirname(os.path.abspath(__file__))
 """The folder of the tables."""

@@ -6,14 +6,10 @@ import json
 from collections.abc import Iterator
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
+from nodelint.base.types import Any
 from nodelint.drift.cluster_pods import PodBudget, RunningPod, read_budget, read_pod
 from nodelint.drift.plain_values import Plain, condition, is_true, mapping, text, texts
 from nodelint.model.gvk import CLASS_KIND
-
-if TYPE_CHECKING:
-    from typing import Any
-
 
 KINDS = ("nodepools.karpenter.sh", "ec2nodeclasses.karpenter.k8s.aws", "nodeclaims.karpenter.sh")
 """The resources to request from kubectl, by names that no other API has."""

@@ -6,14 +6,10 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
+from nodelint.base.types import Any
 from nodelint.drift.plain_values import Plain, mapping, mappings, meets, moment, text, texts, whole
 from nodelint.karpenter.controller.syntax import seconds
 from nodelint.model.releases import Version, behaves
-
-if TYPE_CHECKING:
-    from typing import Any
-
 
 KINDS = ("nodes", "pods", "poddisruptionbudgets.policy")
 """The resources to request from kubectl in addition to NodeClaims, in all namespaces."""

@@ -12,15 +12,11 @@ from collections.abc import Callable
 from functools import cache, lru_cache
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
+from nodelint.base.types import Any
 from nodelint.data import table
 from nodelint.drift import go_values
 from nodelint.model.releases import Version, releases_match
 from nodelint.text import UnknownValue
-
-if TYPE_CHECKING:
-    from typing import Any
-
 
 Path = tuple[str | int, ...]
 

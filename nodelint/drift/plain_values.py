@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from nodelint.base.types import TYPE_CHECKING
+from nodelint.base.types import Any
 from nodelint.karpenter.controller.syntax import seconds
 from nodelint.model.quantities import billionths
-
-if TYPE_CHECKING:
-    from typing import Any
 
 Plain = dict[str, "Any"]
 

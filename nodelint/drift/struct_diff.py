@@ -12,16 +12,13 @@ from collections.abc import Iterable, Iterator
 
 from nodelint.apiserver.problems import holds_unknown
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
+from nodelint.base.types import Any
 from nodelint.drift.hashstructure import Field, Path, Unhashable, contribution, fields, hash_of, is_zero
 from nodelint.drift.stored_form import OpenMap, Placeholder
 from nodelint.drift.unknown_text import is_conditional, may_be_empty, texts_differ
 from nodelint.model.messages import short
 from nodelint.model.releases import Version
 from nodelint.text import UnknownValue
-
-if TYPE_CHECKING:
-    from typing import Any
 
 
 class ValueDifference(NamedTuple):

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nodelint.apiserver import Schemas
-from nodelint.base.types import TYPE_CHECKING
+from nodelint.base.types import Any
 from nodelint.data import table
 from nodelint.drift.hashes import root
 from nodelint.drift.hashstructure import Path, Unhashable, fields, render_path
 from nodelint.drift.stored_form import left_out, stored_object
 from nodelint.model.manifest import Object
 from nodelint.model.releases import Version
-
-if TYPE_CHECKING:
-    from typing import Any
 
 
 def raise_for_unknown_fields(old: Object, new: Object, release: Version, schemas: Schemas) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from types import MappingProxyType
 
-from nodelint.base.types import TYPE_CHECKING
+from nodelint.base.types import Any, T
 from nodelint.data import DATA, table
 from nodelint.ec2.catalog_prices import CatalogPrices, RegionPrices
 from nodelint.ec2.catalog_resources import CatalogResources
@@ -22,11 +22,6 @@ from nodelint.ec2.snapshot import Snapshot, read_bundled, read_columns
 from nodelint.ec2.type_set import NONE, TypeSet, union
 from nodelint.model.releases import NEWEST, Version
 from nodelint.model.requirement import Requirement
-
-if TYPE_CHECKING:
-    from typing import Any, TypeVar
-
-    _T = TypeVar("_T")
 
 _CACHED = 5_000
 
@@ -249,14 +244,14 @@ class Catalog:
             types &= self.select(requirement)
         return types
 
-    def remembered(self, name: object, make: Callable[[], _T]) -> _T:
+    def remembered(self, name: object, make: Callable[[], T]) -> T:
         """Return the result of `make`, which is called on first use and cached under `name`. Each name must stand for
         one value.
 
         The cache is cleared when it is full, so the value must be reproducible.
         """
         if name in self._notes:
-            known: _T = self._notes[name]
+            known: T = self._notes[name]
             return known
         made = make()
         if len(self._notes) >= _CACHED:

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from nodelint.base.types import TYPE_CHECKING
+from nodelint.base.types import T
 from nodelint.ec2.snapshot import Row, Snapshot
 from nodelint.model.keys import BANDWIDTH
-
-if TYPE_CHECKING:
-    from typing import TypeVar
-
-    _T = TypeVar("_T")
 
 
 def joined(old: Snapshot, new: Snapshot) -> Snapshot:
@@ -70,7 +65,7 @@ def _both(ours: Sequence[str], theirs: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*ours, *theirs)))
 
 
-def _mover(columns: Sequence[str], wanted: Sequence[str]) -> Callable[[list[_T | None]], list[_T | None]]:
+def _mover(columns: Sequence[str], wanted: Sequence[str]) -> Callable[[list[T | None]], list[T | None]]:
     """Return a function that arranges values of `columns` under the columns `wanted`. None for a column that is
     missing.
     """
@@ -80,5 +75,5 @@ def _mover(columns: Sequence[str], wanted: Sequence[str]) -> Callable[[list[_T |
     return lambda values: [None if place is None else values[place] for place in places]
 
 
-def _widened(values: list[_T | None], width: int) -> list[_T | None]:
+def _widened(values: list[T | None], width: int) -> list[T | None]:
     return values if len(values) == width else [*values, *[None] * (width - len(values))]

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
+from nodelint.base.types import Any
 from nodelint.data import table
 from nodelint.ec2.facts import AwsFacts, Missing
 from nodelint.ec2.snapshot import MachineImage, Question, Region, Reply, Row
@@ -19,10 +19,7 @@ from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.manifest_terms import Alias, Label, SelectorTerm, Text, labels, parse_alias, text
 from nodelint.model.releases import NEWEST, KubernetesVersion, Version, behaves, kubernetes_match, releases_match
 from nodelint.text import UNKNOWN, Node
-
-if TYPE_CHECKING:
-    from typing import Any
-
+from nodelint.text.missing import items_of
 
 DEFAULT_OWNERS = ("self", "amazon")
 """The owners whose images a name without owner finds (Karpenter 1.0.0 and newer)."""
@@ -107,8 +104,7 @@ def reservation_questions(node_class: EC2NodeClass, release: Version = NEWEST) -
     gives two questions. `instanceMatchCriteria` counts from 1.8.0 on.
     """
     questions = []
-    terms = node_class.node.find("spec", "capacityReservationSelectorTerms")
-    for node in terms.items if terms is not None else ():
+    for node in items_of(node_class.node.find("spec", "capacityReservationSelectorTerms")):
         if node.kind != "mapping":
             continue
         id, owner, match = (text(node.get(key)) for key in ("id", "ownerID", "instanceMatchCriteria"))

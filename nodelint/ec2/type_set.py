@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress
 
-from nodelint.base.types import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from typing import TypeVar
-
-    _T = TypeVar("_T")
+from nodelint.base.types import T
 
 
 class TypeSet:
@@ -68,7 +63,7 @@ class TypeSet:
     def __repr__(self) -> str:
         return f"TypeSet({self._bits:#x})"
 
-    def select(self, column: Sequence[_T]) -> list[_T]:
+    def select(self, column: Sequence[T]) -> list[T]:
         """Return the items of a column that belong to the types of the set. A column has one item for each type, in
         the order of names.
         """

@@ -193,6 +193,13 @@ class Gate:
             raise OSError(errno.EFBIG, f"larger than {largest >> 20} MiB", path)
         return data
 
+    def load_text(self, path: str, largest: int = LARGEST, within: str | None = None) -> str | None:
+        """Return the text of a file, with U+FFFD for bytes that are not UTF-8. None if `read` raises an error."""
+        try:
+            return self.read(path, largest, within).decode(errors="replace")
+        except OSError:
+            return None
+
     def read_listed(self, path: str, largest: int = LARGEST) -> bytes:
         """Return the content of a file in a folder that was listed before. The file must not be a link.
 

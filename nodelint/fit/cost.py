@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from nodelint.base.budget import RUN
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
+from nodelint.ec2.type_set import TypeSet
 from nodelint.fit.crowding import counts_itself
 from nodelint.fit.ignored import HOSTNAME
 from nodelint.fit.packing import LaunchedNode, Packer, Packing, PodGroup, zone_spread
@@ -19,13 +19,10 @@ from nodelint.fit.pods import Pod, pod_of
 from nodelint.fit.pools import EmptyPool
 from nodelint.fit.replicas import Replicas, Scalers
 from nodelint.fit.tree import Tree, WorkloadFit
+from nodelint.karpenter.resolve.node_size import Resources
 from nodelint.model.keys import CAPACITY_TYPE, CPU, MEMORY
 from nodelint.model.messages import counted
 from nodelint.model.money import dollars
-
-if TYPE_CHECKING:
-    from nodelint.ec2.type_set import TypeSet
-    from nodelint.karpenter.resolve.node_size import Resources
 
 MOST_PODS = 50_000
 """The most pods that are packed onto nodes."""

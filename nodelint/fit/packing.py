@@ -12,7 +12,6 @@ import heapq
 from collections.abc import Sequence
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.type_set import TypeSet, union
 from nodelint.fit.attempt import PodState
 from nodelint.fit.crowding import counts_itself, domains_of_pools
@@ -24,13 +23,11 @@ from nodelint.fit.pools import NODES, EmptyPool
 from nodelint.fit.refusal import too_few_types
 from nodelint.fit.verdict import relaxations
 from nodelint.fit.volumes import VolumePlace
+from nodelint.karpenter.resolve.node_size import Resources
 from nodelint.model.cluster_objects import Workload
 from nodelint.model.keys import ZONE
 from nodelint.model.quantities import ONE
 from nodelint.model.requirement import Requirement, Requirements, normalize
-
-if TYPE_CHECKING:
-    from nodelint.karpenter.resolve.node_size import Resources
 
 
 class PodGroup(NamedTuple):

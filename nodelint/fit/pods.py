@@ -28,6 +28,7 @@ from nodelint.model.gap import Gap
 from nodelint.model.manifest_terms import text
 from nodelint.model.quantities import ONE
 from nodelint.text import UNKNOWN, Node
+from nodelint.text.missing import items_of
 
 if TYPE_CHECKING:
     from nodelint.karpenter.resolve.node_size import Resources
@@ -287,8 +288,7 @@ class _Reader:
 
 def _own_claims(spec: Node) -> Iterator[Node]:
     """Yield the claim templates of ephemeral volumes."""
-    volumes = spec.get("volumes")
-    for item in volumes.items if volumes is not None else ():
+    for item in items_of(spec.get("volumes")):
         template = item.find("ephemeral", "volumeClaimTemplate")
         if template is not None:
             yield template
@@ -296,8 +296,7 @@ def _own_claims(spec: Node) -> Iterator[Node]:
 
 def _topologies(spec: Node) -> Iterator[TopologyKey]:
     """Yield the topology spreads, affinities and anti-affinities of a pod that contain no placeholder."""
-    constraints = spec.get("topologySpreadConstraints")
-    for item in constraints.items if constraints is not None else ():
+    for item in items_of(spec.get("topologySpreadConstraints")):
         stated = item.get("whenUnsatisfiable")
         if stated is not None and stated.value in _SPREADS:
             policy = item.get("nodeTaintsPolicy")
@@ -307,9 +306,9 @@ def _topologies(spec: Node) -> Iterator[TopologyKey]:
         stated = spec.find("affinity", field)
         required = stated.get("requiredDuringSchedulingIgnoredDuringExecution") if stated is not None else None
         weighted = stated.get("preferredDuringSchedulingIgnoredDuringExecution") if stated is not None else None
-        for item in required.items if required is not None else ():
+        for item in items_of(required):
             yield from _topology(item, what, False)
-        for item in weighted.items if weighted is not None else ():
+        for item in items_of(weighted):
             term = item.get("podAffinityTerm")
             if term is not None:
                 yield from _topology(term, what, True)

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.fit import admission
 from nodelint.fit.attempt import PoolVerdict, Surroundings
 from nodelint.fit.crowding import Crowding, find_beyond_limits, find_crowding
@@ -23,15 +22,13 @@ from nodelint.fit.verdict import judge_daemon, judge_pod
 from nodelint.fit.volumes import VolumePlace, Volumes
 from nodelint.karpenter.images import unknown_fact
 from nodelint.karpenter.resolve import Resolution
+from nodelint.karpenter.resolve.node_size import NodeSizes, Resources
 from nodelint.model.cluster_objects import ClusterObject, Workload
 from nodelint.model.folders import nearness
 from nodelint.model.gap import Gap
 from nodelint.model.manifest import NodeOverlay, NodePool
 from nodelint.model.messages import list_first
 from nodelint.model.releases import NEWEST, Version
-
-if TYPE_CHECKING:
-    from nodelint.karpenter.resolve.node_size import NodeSizes, Resources
 
 
 class WorkloadFit(NamedTuple):

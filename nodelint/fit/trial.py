@@ -6,19 +6,15 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.fit.attempt import Surroundings
 from nodelint.fit.daemon_groups import DaemonGroup
-from nodelint.fit.pod_terms import Toleration
+from nodelint.fit.pod_terms import LabelExpression, Toleration
 from nodelint.fit.pods import Pod
 from nodelint.fit.pools import EmptyPool
 from nodelint.fit.verdict import judge_mended
 from nodelint.karpenter.resolve import resolve_as
+from nodelint.karpenter.resolve.effects import LineEffect
 from nodelint.model.manifest_terms import Label, RequirementLine, Taint, Value
-
-if TYPE_CHECKING:
-    from nodelint.fit.pod_terms import LabelExpression
-    from nodelint.karpenter.resolve.effects import LineEffect
 
 _NO_LINES: Mapping[int, RequirementLine | None] = MappingProxyType({})
 

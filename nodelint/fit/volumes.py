@@ -17,6 +17,7 @@ from nodelint.model.manifest_terms import text
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirements
 from nodelint.text import UNKNOWN, Node
+from nodelint.text.missing import items_of
 
 ALTERNATIVES = Version(1, 13, 0)
 
@@ -70,7 +71,7 @@ class Volumes:
         for template in pod.own_claims if pod is not None else ():
             yield self._of_claim(template)
         templates = workload.node.find("spec", "volumeClaimTemplates") if workload.kind == "StatefulSet" else None
-        for template in templates.items if templates is not None else ():
+        for template in items_of(templates):
             yield self._of_claim(template)
 
     def _of_claim(self, claim: Node) -> list[list[LabelExpression]]:
@@ -94,8 +95,7 @@ def _can_meet(first: VolumePlace, then: VolumePlace) -> bool:
 
 
 def _of_class(storage: ClusterObject | None) -> list[list[LabelExpression]]:
-    allowed = storage.node.get("allowedTopologies") if storage is not None and not storage.partial else None
-    items = allowed.items if allowed is not None else []
+    items = items_of(storage.node.get("allowedTopologies") if storage is not None and not storage.partial else None)
     return _all_or_none([_expressions(item.get("matchLabelExpressions"), "In") for item in items])
 
 
@@ -120,9 +120,9 @@ def _all_or_none(terms: Sequence[list[LabelExpression] | None]) -> list[list[Lab
 def _expressions(node: Node | None, operator: str | None) -> list[LabelExpression] | None:
     """Return the expressions of a term; None if one of them is not known."""
     found = []
-    for item in node.items if node is not None else ():
+    for item in items_of(node):
         key, stated, values = text(item.get("key")), text(item.get("operator")), item.get("values")
-        listed = [text(node) for node in (values.items if values is not None else ())]
+        listed = [text(node) for node in items_of(values)]
         if UNKNOWN in (key, stated, *listed) or not isinstance(key, str) or (values and values.value is UNKNOWN):
             return None
         texts = tuple(value for value in listed if isinstance(value, str))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2 import overhead
 from nodelint.ec2.type_set import TypeSet, union
 from nodelint.fit.attempt import PoolVerdict, Surroundings
@@ -31,15 +30,13 @@ from nodelint.fit.verdict import judge_pod
 from nodelint.karpenter.labels import find_sibling_families
 from nodelint.karpenter.resolve import find_with_image
 from nodelint.karpenter.resolve.effects import LineEffect
+from nodelint.karpenter.resolve.node_size import Resources
 from nodelint.model.keys import ARCH, FAMILY, INSTANCE_TYPE, LOCAL_NVME, ZONE
 from nodelint.model.manifest_terms import Taint
 from nodelint.model.messages import short
 from nodelint.model.quantities import ONE
 from nodelint.model.requirement import Requirements, normalize
 from nodelint.text import Node
-
-if TYPE_CHECKING:
-    from nodelint.karpenter.resolve.node_size import Resources
 
 _STORAGE = "ephemeral-storage"
 _PODS = "pods"

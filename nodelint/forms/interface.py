@@ -105,7 +105,7 @@ class FormRun:
         None if no form can render the folder, or if it has no Karpenter object.
         """
         for row in TABLE.rows:
-            if type(request).__name__ in row.answers:
+            if row.applies_folders:
                 form: Form = row.load()
                 return form.apply_folder(request, self)
         return None

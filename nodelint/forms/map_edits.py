@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from nodelint.edits import NotEditable, restructure, set_value, set_values
+from nodelint.edits.collections import root_of
 from nodelint.model.finding import Edit
 from nodelint.text import UNKNOWN, Node, Source
 
@@ -83,6 +84,5 @@ def _holds_unknown(value: object) -> bool:
 
 def _in_a_document(node: Node) -> bool:
     """Return whether a node can be edited: one in the text of a patch cannot be parsed again."""
-    while node.parent is not None:
-        node = node.parent
-    return any(document.root is node for document in node.source.documents)
+    root = root_of(node)
+    return any(document.root is root for document in node.source.documents)

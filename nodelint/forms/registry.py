@@ -71,7 +71,7 @@ class FormRow:
 
     Requests:
 
-    - `answers`: the names of the requests that it answers.
+    - `applies_folders`: it renders a folder as a controller changes it (`apply_folder`).
     - `installs`: words in a text that may pass values to a chart; `installing_name`: part of the name of such a file.
     - `applies`: words that occur together in a file that changes the objects of a folder.
     - `kinds`: kinds of objects with values of a chart.
@@ -117,7 +117,7 @@ class FormRow:
         words: tuple[str, ...] = (),
         hosts: tuple[str, ...] = (),
         styles: tuple[str, ...] = (),
-        answers: tuple[str, ...] = (),
+        applies_folders: bool = False,
         installs: tuple[str, ...] = (),
         installing_name: str = "",
         applies: tuple[bytes, ...] = (),
@@ -140,7 +140,7 @@ class FormRow:
         self.fills, self.glanced, self.not_glanced, self.made = fills, glanced, not_glanced, made
         self.names, self.heads, self.folders = names, heads, folders
         self.words, self.hosts, self.styles = words, hosts, styles
-        self.answers, self.installs, self.installing_name = answers, installs, installing_name
+        self.applies_folders, self.installs, self.installing_name = applies_folders, installs, installing_name
         self.applies, self.kinds = applies, kinds
         self.installing_words, self.commands = installing_words, commands
         self.stating, self.stating_words, self.states = stating, stating_words, states
@@ -168,22 +168,29 @@ class FormRow:
         """
         found = _LOADED.get(self.module)
         if found is None:
-            __import__("nodelint.forms.defaults")
             __import__(self.module)
             found = _LOADED[self.module] = _LoadedForm(self.module)
         return found
 
 
 class _LoadedForm:
-    """The package of a form. `forms.defaults` provides missing functions."""
+    """The package of a form. Its `IN_MODULES` names functions that are in its modules, as `module` or `module.name`.
+
+    `forms.defaults` provides missing functions.
+    """
 
     def __init__(self, module: str) -> None:
-        self._module, self._defaults = sys.modules[module], sys.modules["nodelint.forms.defaults"]
+        self._package = sys.modules[module]
 
     def __getattr__(self, name: str) -> Any:
         """Return a function of the form. It is cached."""
-        found = getattr(self._module, name, None)
-        found = self.__dict__[name] = getattr(self._defaults, name) if found is None else found
+        holder, own_name = self._package, name
+        if not hasattr(holder, name):
+            module, _, other_name = getattr(holder, "IN_MODULES", {}).get(name, "").partition(".")
+            path = f"{holder.__name__}.{module}" if module else "nodelint.forms.defaults"
+            __import__(path)
+            holder, own_name = sys.modules[path], other_name or name
+        found = self.__dict__[name] = getattr(holder, own_name)
         return found
 
 
@@ -324,7 +331,7 @@ KUSTOMIZE = FormRow(
     "kustomize",
     names=("kustomization.yaml", "kustomization.yml", "Kustomization"),
     paths=PathsInTexts(keys=("path",)),
-    answers=("ApplyFolder",),
+    applies_folders=True,
     style="Kustomize",
     installs=("helmCharts",),
     installing_words=("helmCharts", "HelmChartInflationGenerator"),
@@ -369,7 +376,6 @@ HELM = FormRow(
     glanced=("Chart.lock",),
     heads=("Chart.yaml",),
     folders=("templates",),
-    answers=("InstallChart",),
     kinds=("HelmChart", "HelmChartConfig", "Release"),
     installing_words=(
         *("helm upgrade", "helm install", "helm template", "helm.cattle.io", "helm.crossplane.io", "valuesFiles:"),
@@ -397,7 +403,6 @@ TERRAFORM = FormRow(
     words=("${",),
     hosts=("tf", "tofu", "hcl", "opentofu"),
     styles=("hcl", "hcl-blocks"),
-    answers=("FillTemplate",),
     installing_words=("helm_release", "enable_karpenter", "argocd_application"),
     paths=PathsInTexts(
         endings=(".tf", ".tofu", ".tf.json", ".tofu.json", ".hcl"),

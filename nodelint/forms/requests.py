@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from nodelint.forms.lib.chart_values import ValuesLayer
     from nodelint.model.finding import Span
-    from nodelint.text import Node, Source
+    from nodelint.text import Node
 
 
 class ApplyFolder(NamedTuple):
@@ -90,13 +90,6 @@ class InstallChart(NamedTuple):
     layers: Sequence[ValuesLayer]
     unread: Node | Span | None = None
     by: tuple[str, str] = ("", "")
-
-
-class FillTemplate(NamedTuple):
-    """A request to render a template with the values of its variables."""
-
-    template: Source
-    variables: Mapping[str, Node]
 
 
 IS_ALWAYS = "is always"

@@ -14,6 +14,7 @@ from nodelint.model.finding import Span
 from nodelint.model.releases import RELEASES, Version, releases_match
 from nodelint.releases.settings import INSTALLING
 from nodelint.text import Node, Source
+from nodelint.text.missing import items_of
 
 if TYPE_CHECKING:
     from nodelint.forms.terraform.terraform_trace import BlockText, TerraformBlocks
@@ -246,10 +247,6 @@ _LISTS = ("releases", "helmCharts")
 """The fields of a helmfile and of a kustomization that list the charts to install."""
 
 
-def _items_of(node: Node | None) -> Sequence[Node]:
-    return node.items if node is not None else ()
-
-
 def find_namespace(installs: Iterable[ControllerInstall], blocks: TerraformBlocks) -> str | None:
     """Return the namespace into which charts are installed. None if it is not known, or not the same for all."""
     found = {namespace_of(install, blocks) for install in installs}
@@ -272,7 +269,7 @@ def namespace_of(install: ControllerInstall, blocks: TerraformBlocks) -> str | N
         if root is None or not root.start <= at.start < root.end:
             continue
         spec = root.get("spec")
-        listed = [node for key in _LISTS for node in _items_of(root.get(key)) if node.start <= at.start < node.end]
+        listed = [node for key in _LISTS for node in items_of(root.get(key)) if node.start <= at.start < node.end]
         places = (
             *(node.get("namespace") for node in listed),
             root.get("namespace") if listed else None,

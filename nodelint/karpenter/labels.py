@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
+from nodelint.base.types import Any
 from nodelint.data import table
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.type_set import TypeSet
@@ -24,10 +24,6 @@ from nodelint.model.keys import FAMILY, FLEX
 from nodelint.model.manifest import NodePool
 from nodelint.model.releases import NEWEST, Version
 from nodelint.model.requirement import well_known, well_known_since
-
-if TYPE_CHECKING:
-    from typing import Any
-
 
 EVERYTHING = ("*", "**", ".*")
 """Patterns that people write to mean every value."""
@@ -256,7 +252,8 @@ def _same_key(written: str, release: Version) -> list[str]:
 @lru_cache(maxsize=256)
 def _names(domain: str, release: Version) -> Words:
     """Return the names that a misspelled name of a domain may mean. Short names count only in their own domain."""
-    return Words(name_of(key) for key in _served(release) if not _short(key) or key.startswith(f"{domain}/"))
+    keys = ((key, name_of(key)) for key in _served(release))
+    return Words(name for key, name in keys if len(name) > LEAST_FOR_A_GUESS or key.startswith(f"{domain}/"))
 
 
 def installs_driver(script: str, variant: str) -> bool:
@@ -357,10 +354,6 @@ def _kin(domain: str, release: Version) -> bool | None:
         return False
     domains = {key.rpartition("/")[0] for key in _served(release)}
     return False if any(distance(domain, known, 2) <= 2 for known in domains) else None
-
-
-def _short(key: str) -> bool:
-    return len(name_of(key)) <= LEAST_FOR_A_GUESS
 
 
 @cache

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
+from nodelint.base.types import Any
 from nodelint.data import table
 from nodelint.karpenter.spelling import distance, squash
 from nodelint.model.gvk import AWS_GROUP, CORE_GROUP
-
-if TYPE_CHECKING:
-    from typing import Any
 
 
 class TaintOwner(NamedTuple):

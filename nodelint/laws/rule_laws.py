@@ -187,7 +187,7 @@ def example_is_judged(trial: Trial, case: ExamplePair) -> Iterator[str]:
     for example in (case.bad, trial.good(case)):
         for result in trial.judge(example.text, example, case.rule).results:
             if result.finding.message.startswith(UNEVALUATED):
-                yield f"{_word(example)} example: {result.finding.message}"
+                yield f"{'good' if example.good else 'bad'} example: {result.finding.message}"
 
 
 def bad_example_is_found(trial: Trial, case: ExamplePair) -> Iterator[str]:
@@ -387,10 +387,6 @@ def with_comments(text: str) -> str:
         line if "#" in line or not line.strip() or line.startswith("---") else f"{line[:-1]} # noted\n"
         for line in text.splitlines(keepends=True)
     )
-
-
-def _word(example: Example) -> str:
-    return "good" if example.good else "bad"
 
 
 def _place(result: Result) -> str:

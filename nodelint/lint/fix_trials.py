@@ -8,21 +8,17 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from types import MappingProxyType
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.inventory import Inventory
 from nodelint.karpenter.resolve import taints
 from nodelint.lint.broken_fixes import EditedTexts
 from nodelint.lint.engine import LintRequest, Report, lint
+from nodelint.lint.results import Result
 from nodelint.lint.rule_reach import keep_rules_of_other_objects
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit
-from nodelint.model.manifest import EC2NodeClass, NodePool
+from nodelint.model.manifest import EC2NodeClass, NodePool, Object
 from nodelint.rule.suppressions import Suppression
 from nodelint.text import Source
-
-if TYPE_CHECKING:
-    from nodelint.lint.results import Result
-    from nodelint.model.manifest import Object
 
 _FEW_POOLS = 60
 """Pools that are judged anew with each object that changes: a finding may be about two pools, and a class that works

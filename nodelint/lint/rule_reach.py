@@ -6,13 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from types import CodeType, FunctionType
 
-from nodelint.base.types import TYPE_CHECKING
+from nodelint.base.types import Any
 from nodelint.rule.definition import Rule, is_loaded, load_check
 from nodelint.rule.suppressions import Suppression
 from nodelint.text import Source
-
-if TYPE_CHECKING:
-    from typing import Any
 
 _OTHERS = frozenset(
     {

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.lint.judging import RuleSetup, start_run
 from nodelint.lint.release_results import split_stated
 from nodelint.lint.results import Result
 from nodelint.model.documents import objects
-from nodelint.model.manifest import NodePool
+from nodelint.model.manifest import NodePool, Object
 from nodelint.text import Source
-
-if TYPE_CHECKING:
-    from nodelint.model.manifest import Object
 
 _ANY_POOL = """\
 apiVersion: karpenter.sh/v1

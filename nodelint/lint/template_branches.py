@@ -52,7 +52,7 @@ def alternatives(obj: Object) -> list[Alternative]:
     found: list[Alternative] = []
     others = [part for part in parts if part.number]
     # the innermost `else` is the one that a field is of; those around it are taken with it
-    owners = {max((p for p in others if p.holds(at)), key=_start, default=None) for at in hidden}
+    owners = {max((p for p in others if p.holds(at)), key=lambda branch: branch.start, default=None) for at in hidden}
     for branch in others:
         if branch in owners and len(found) < _MOST:
             chosen = {p.block: p.number for p in parts if p.start <= branch.start and branch.end <= p.end}
@@ -95,10 +95,6 @@ def _hidden(node: Node) -> list[int]:
                 found.append(entry.key.start)
             names.add(entry.name)
     return found
-
-
-def _start(branch: BranchSpan) -> int:
-    return branch.start
 
 
 def _remove_branches(node: Node, away: Sequence[BranchSpan]) -> Node:

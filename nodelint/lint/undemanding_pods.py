@@ -10,16 +10,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.keys import ARCH, CAPACITY_TYPE, CATEGORY, GENERATION
-from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool
+from nodelint.model.manifest import EC2NodeClass, NodeOverlay, NodePool, Object
 from nodelint.model.manifest_terms import RequirementLine
 from nodelint.model.quantities import ONE, billionths_or_zero, quantity_of
 from nodelint.model.requirement import well_known
 from nodelint.text.placeholders import holds_any
-
-if TYPE_CHECKING:
-    from nodelint.model.manifest import Object
 
 _LITTLE = {"cpu": 8 * ONE, "memory": 16 * 1024**3 * ONE}
 """The most resources that the pods of a file and the DaemonSets of a run may request: half of a 4xlarge of a common

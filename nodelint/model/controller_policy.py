@@ -9,6 +9,7 @@ from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.model.releases import Version
+from nodelint.text.missing import items_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -98,8 +99,7 @@ def list_conditions(classes: Sequence[EC2NodeClass]) -> set[str]:
         ):
             if spec.get(field) is not None:
                 conditions.add(name)
-        terms = spec.get("amiSelectorTerms")
-        listed = terms.items if terms is not None else ()
+        listed = items_of(spec.get("amiSelectorTerms"))
         if any(term.get("alias") or term.get("ssmParameter") for term in listed):
             conditions.add("alias")
         if re.search(r"\balias[\"']?\s*:\s*[\"']?al2023@|\bamiFamily[\"']?\s*:\s*[\"']?AL2023\b", text):

@@ -11,6 +11,7 @@ from nodelint.data import table
 from nodelint.model.manifest_terms import text
 from nodelint.model.releases import Version
 from nodelint.text import UNKNOWN, Node, Source, SourceText
+from nodelint.text.missing import items_of
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -101,8 +102,7 @@ def controller_containers(source: Source) -> Iterator[tuple[Node, Node]]:
         root = document.root
         if root is None or text(root.get("kind")) != "Deployment":
             continue
-        listed = root.find("spec", "template", "spec", "containers")
-        for container in listed.items if listed is not None else ():
+        for container in items_of(root.find("spec", "template", "spec", "containers")):
             image = text(container.get("image"))
             if isinstance(image, str) and re.search(r"karpenter/controller\b", image):
                 yield root, container
@@ -153,14 +153,14 @@ def chart_leaf(path: str, key: Node, value: Node) -> WrittenSetting:
 def container_settings(container: Node) -> Iterator[WrittenSetting]:
     """Yield the variables and flags of a container."""
     env, args = container.get("env"), container.get("args")
-    for item in env.items if env is not None else ():
+    for item in items_of(env):
         name = text(item.get("name"))
         value = item.get("value")
         if isinstance(name, str):
             known = value is not None and value.value is not UNKNOWN
             text_ = _setting_text(value) if value is not None else ""
             yield WrittenSetting("variable", name, text_, item, is_known=known)
-    for item in args.items if args is not None else ():
+    for item in items_of(args):
         written = text(item)
         flag = re.fullmatch(r"--?([a-z][a-z0-9-]*)(?:=(.*))?", written) if isinstance(written, str) else None
         if flag is not None:

@@ -87,11 +87,9 @@ def _read_named(source: Source) -> Iterator[tuple[Span, Source]]:
         return
     for call in _NAMED_FILE.finditer(source.text):
         path = os.path.join(os.path.dirname(source.path), call[1])
-        try:
-            text = gate.read(os.path.normpath(path), _LARGEST).decode("utf-8", "replace")
-        except OSError:
-            continue
-        yield Span(source, *call.span()), Source(os.path.normpath(path), text)
+        text = gate.load_text(os.path.normpath(path), _LARGEST)
+        if text is not None:
+            yield Span(source, *call.span()), Source(os.path.normpath(path), text)
 
 
 def _find(source: Source) -> Iterator[Statement]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from nodelint.model.gvk import GROUPS
 from nodelint.text import UNKNOWN, Document, Node, SourceText
-from nodelint.text.missing import is_null
+from nodelint.text.missing import is_null, items_of
 from nodelint.text.placeholders import CODE, depth, holds_any, list_blocks
 
 _HEARTS = {
@@ -255,8 +255,7 @@ def after(node: Node) -> int:
 def _loops(node: Node, end: int) -> Iterator[tuple[int, int]]:
     """Yield the ranges of requirement values that a template fills in by a loop which contains nothing else."""
     text = node.source.text
-    requirements = node.find("spec", "template", "spec", "requirements")
-    for line in requirements.items if requirements is not None else ():
+    for line in items_of(node.find("spec", "template", "spec", "requirements")):
         key, values = line.key("values"), line.get("values")
         if key is None or values is None or not any(item.value is UNKNOWN for item in values.items):
             continue

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nodelint.base.types import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from typing import Any
+from nodelint.base.types import Any
 
 
 def policy_text(manifests: Sequence[dict[str, Any]]) -> str:

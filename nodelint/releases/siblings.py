@@ -43,10 +43,7 @@ def objects_in(folder: str) -> frozenset[tuple[str, str]]:
     except OSError:
         return frozenset()
     for name in listed:
-        try:
-            text = gate.read(os.path.join(folder, name), _LARGEST).decode("utf-8", "replace")
-        except OSError:
-            continue
+        text = gate.load_text(os.path.join(folder, name), _LARGEST) or ""
         for match in re.finditer(_OBJECT, text):
             found.add((match[1], match[2]))
     return frozenset(found)

@@ -9,6 +9,13 @@ The lines of a fence `yaml bad frame=pool` are inserted into a complete, correct
 Each entry begins with the path of its field and replaces this field of the frame. `null` removes the field, as in a
 JSON merge patch. `---` separates documents, `+` their frames, as in `frame=pool+class`. A document that begins with
 `apiVersion` needs no frame. With `frame=bad`, the lines of a good example are inserted into the bad one before it.
+
+With `diff=bad`, a good example is the bad one before it with lines removed (`-`) and added (`+`), in any language:
+
+    -  version = "20.36.0"
+    +  version = "21.2.0"
+
+Lines that begin with a space are context, so that each group of lines occurs once. `@@` separates groups.
 """
 
 from __future__ import annotations
@@ -116,11 +123,14 @@ def _laid_page(page: str) -> tuple[str, list[str]]:
     parts, errors, end, bad = [], [], 0, ""
     for match in FENCE.finditer(page):
         kind, options, body = match.groups()
-        frame = _options(options).get("frame")
-        if frame is not None:
+        words = _options(options)
+        way = next((word for word in ("frame", "diff") if word in words), None)
+        if way is not None:
+            name = words[way]
             try:
-                body = insert_lines(bad if frame == "bad" else _frames(frame), body)
-                options = options.replace(f" frame={frame}", "")
+                below = bad if name == "bad" else _frames(name)
+                body = insert_lines(below, body) if way == "frame" else apply_diff(below, body)
+                options = options.replace(f" {way}={name}", "")
             except FrameError as error:
                 errors.append(f"```yaml {kind}{options}: {error}")
         parts += [page[end : match.start()], f"```yaml {kind}{options}\n{body}```"]
@@ -160,6 +170,21 @@ def insert_lines(frame: str, lines: str) -> str:
         elif any(not _NOTHING.fullmatch(line) for line in entries):
             raise FrameError(f"no frame is left for the lines from `{entries[0]}` on")
     return "---\n".join("".join(f"{line}\n" for line in text) for text in texts)
+
+
+def apply_diff(text: str, diff: str) -> str:
+    """Return the text with the lines of a diff removed and added. Raise FrameError if the old lines of a group do not
+    occur exactly once in the text.
+    """
+    for group in re.split(r"(?m)^@@\n", diff):
+        lines = group.splitlines()
+        old, new = ("".join(f"{line[1:]}\n" for line in lines if not line.startswith(sign)) for sign in ("+", "-"))
+        if f"\n{text}".count(f"\n{old}") != 1:
+            raise FrameError(
+                f"the lines from `{lines[0] if lines else ''}` on do not occur exactly once in the bad example"
+            )
+        text = f"\n{text}".replace(f"\n{old}", f"\n{new}")[1:]
+    return text
 
 
 def _documents(text: str) -> list[list[str]]:

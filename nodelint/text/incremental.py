@@ -132,7 +132,7 @@ def _divide(source: Source, text: str, change: CommonEnds) -> tuple[int, int, li
     faults = [problem.offset for problem in source.problems]
     first = min([change.head, *(fault - 1 for fault in faults)])  # an error may be at the end of its document
     last = max([len(source.text) - change.tail, *(fault + 1 for fault in faults)])
-    head = max(bisect_right(documents, first, key=_end) - 1, 0)
+    head = max(bisect_right(documents, first, key=lambda document: document.end) - 1, 0)
     tail = max(len(documents) - bisect_left(documents, last, key=_start) - 1, 0)
     more = 1
     while True:
@@ -163,10 +163,6 @@ def _range(document: Document, by: int = 0) -> Range:
 
 def _start(document: Document) -> int:
     return document.start
-
-
-def _end(document: Document) -> int:
-    return document.end
 
 
 def _take_over(source: Source, fresh: Source, moved: Moved, head: int, tail: int) -> None:

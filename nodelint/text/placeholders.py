@@ -172,7 +172,7 @@ def mask(text: str, whole_lines: bool = False, hcl: bool = False) -> tuple[str, 
             out += [text[at:begin], MASK * (end - begin)]
         at = end
     out.append(text[at:])
-    return re.sub(_VARIABLE, _masked, "".join(out)), lines
+    return re.sub(_VARIABLE, lambda found: MASK * len(found[0]), "".join(out)), lines
 
 
 def _expressions(text: str) -> list[tuple[int, int]]:
@@ -380,7 +380,3 @@ def unmask(value: str, masked: str, original: str) -> str:
     if value.count(MASK) != masked.count(MASK):
         return value
     return re.sub(MASK, lambda _: next(hidden), value)
-
-
-def _masked(match: re.Match[str]) -> str:
-    return MASK * (match.end() - match.start())

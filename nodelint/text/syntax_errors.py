@@ -5,11 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nodelint.base.types import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from typing import Any
-
+from nodelint.base.types import Any
 
 _FORBIDDEN = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufeff\ufffe\uffff]"
 

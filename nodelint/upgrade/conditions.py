@@ -28,6 +28,7 @@ from nodelint.model.manifest import EC2NodeClass, NodePool, Object
 from nodelint.model.manifest_terms import parse_alias, requirement_line, text
 from nodelint.rule.context import Context
 from nodelint.text import UNKNOWN, Node, Source
+from nodelint.text.missing import items_of
 from nodelint.upgrade import resources
 from nodelint.upgrade.resources import ClusterResource, Location
 from nodelint.upgrade.settings import ControllerSettings
@@ -297,13 +298,12 @@ def _list_pod_demands(thing: ClusterResource) -> Iterator[_Ask]:
         if entry.name is not None and isinstance(value, str):
             yield entry.key, entry.name, "In", (value,)
     affinity = ("spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
-    terms = thing.node.find(*affinity, "nodeSelectorTerms")
-    for term in terms.items if terms is not None else ():
+    for term in items_of(thing.node.find(*affinity, "nodeSelectorTerms")):
         yield from _expressions(term.get("matchExpressions"))
 
 
 def _expressions(listed: Node | None) -> Iterator[_Ask]:
-    for item in listed.items if listed is not None else ():
+    for item in items_of(listed):
         line = requirement_line(item)
         if isinstance(line.key, str) and isinstance(line.operator, str):
             yield line.node, line.key, line.operator, line.texts

@@ -11,12 +11,13 @@ from datetime import datetime
 
 from nodelint.base.budget import RUN, BudgetSpent
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.drift.plain_values import is_true, length, mapping, moment, text
 from nodelint.fit.daemon_groups import group_by_daemons
+from nodelint.fit.pods import Daemon
 from nodelint.fit.pools import DEFAULT_POLICIES, EmptyPool, Policies
 from nodelint.karpenter.resolve import Resolution
 from nodelint.model.messages import counted
+from nodelint.model.providers import Provider
 from nodelint.model.releases import Version
 from nodelint.why.answer import AnswerGap, Answers, NodeAnswer
 from nodelint.why.auto_mode import provider_of, qualified
@@ -32,10 +33,6 @@ from nodelint.why.places import Places
 from nodelint.why.shape_reader import VolumeFacts, read_shapes
 from nodelint.why.state import ClusterState, NodeState
 from nodelint.why.times import later
-
-if TYPE_CHECKING:
-    from nodelint.fit.pods import Daemon
-    from nodelint.model.providers import Provider
 
 _SYSTEM = "kube-system"
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.drift.plain_values import Plain, mapping, text
-from nodelint.model.providers import by_class
+from nodelint.model.providers import Provider, by_class
 from nodelint.why.answer import NodeAnswer
-
-if TYPE_CHECKING:
-    from nodelint.model.providers import Provider
 
 _CERTAIN = frozenset(
     {

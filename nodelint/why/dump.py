@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
+from nodelint.base.types import Any
 from nodelint.drift.plain_values import Plain, listed, mapping, text
 from nodelint.model.kubectl_errors import explain_failure
 from nodelint.text.yaml.held_yaml import hold
 from nodelint.why.kubectl_yaml import NotPlain, read_plain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Any
 
 KINDS = (
     "nodes",

@@ -9,10 +9,7 @@ from __future__ import annotations
 import json
 import re
 
-from nodelint.base.types import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from typing import Any
+from nodelint.base.types import Any
 
 _PASSED_OVER = frozenset(
     {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.type_set import NONE, TypeSet
-from nodelint.fit.pod_terms import AFFINITY, ANTI_AFFINITY
+from nodelint.fit.pod_terms import AFFINITY, ANTI_AFFINITY, HostPort
+from nodelint.fit.pods import Pod
 from nodelint.why.constraints import Constraint
 from nodelint.why.fleet import Fleet, LaunchPool
 from nodelint.why.label_index import ConstraintIndex, PodIndex
@@ -15,10 +15,6 @@ from nodelint.why.pods import ClusterPod
 from nodelint.why.rooms import FilledRooms
 from nodelint.why.shapes import Shape
 from nodelint.why.state import NodeState, node_label
-
-if TYPE_CHECKING:
-    from nodelint.fit.pod_terms import HostPort
-    from nodelint.fit.pods import Pod
 
 
 class NewNode:

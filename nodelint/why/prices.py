@@ -10,15 +10,12 @@ from bisect import bisect_left
 from collections.abc import Sequence
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.type_set import NONE, TypeSet, union
+from nodelint.karpenter.resolve import Resolution
 from nodelint.model.keys import CAPACITY_TYPE
 from nodelint.why.fleet import LaunchPool
 from nodelint.why.moves import NewNode
 from nodelint.why.state import NodeState
-
-if TYPE_CHECKING:
-    from nodelint.karpenter.resolve import Resolution
 
 SPOT, ON_DEMAND = "spot", "on-demand"
 FLEXIBLE = 15

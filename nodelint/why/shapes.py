@@ -8,18 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.fit.ignored import requirements_of
 from nodelint.fit.pod_terms import AFFINITY, ANTI_AFFINITY, LabelExpression, Toleration
 from nodelint.fit.pods import Pod
 from nodelint.fit.volumes import VolumePlace
+from nodelint.karpenter.resolve.node_size import Resources
 from nodelint.model.cluster_objects import Workload
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirements
 from nodelint.why.constraints import Constraint
-
-if TYPE_CHECKING:
-    from nodelint.karpenter.resolve.node_size import Resources
 
 SOFT = Toleration(None, "Exists", "", "PreferNoSchedule")
 

@@ -6,10 +6,11 @@ Source: pkg/controllers/state/statenode.go of Karpenter core, 1.0.0 to 1.14.1.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
 from functools import cached_property
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
+from nodelint.drift.budgets import Budget
 from nodelint.drift.plain_values import Plain, amounts, condition, is_true, mapping, mappings, moment, text, texts
 from nodelint.fit.ignored import HOSTNAME, requirements_of
 from nodelint.fit.pods import Daemon
@@ -19,11 +20,6 @@ from nodelint.model.releases import NEWEST
 from nodelint.model.requirement import Requirements, normalize
 from nodelint.why.dump import Dump
 from nodelint.why.pods import ClusterPod
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from nodelint.drift.budgets import Budget
 
 NODEPOOL = "karpenter.sh/nodepool"
 INSTANCE_TYPE = "node.kubernetes.io/instance-type"

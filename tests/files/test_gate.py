@@ -125,6 +125,15 @@ def test_only_files_of_limited_size_are_read(kind: str, tmp_path: Path) -> None:
         Gate(str(home)).read(f"{home}/{chr(0) if kind == 'null' else kind}", 4)
 
 
+def test_a_text_that_cannot_be_read_is_none(tmp_path: Path) -> None:
+    write_files(tmp_path, {"outside": "a", "home/long": "12345", "home/empty": ""})
+    (tmp_path / "home" / "binary").write_bytes(b"a\xff")
+    gate = Gate(str(tmp_path / "home"))
+    names = ("binary", "empty", "long", "missing", "../outside")
+    texts = [gate.load_text(str(tmp_path / "home" / name), 4) for name in names]
+    assert texts == ["a\ufffd", "", None, None, None]
+
+
 @pytest.mark.parametrize("walks", [True, False])
 def test_a_folder_that_becomes_a_link_meanwhile_is_not_followed(
     walks: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

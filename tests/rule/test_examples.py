@@ -8,7 +8,15 @@ import pytest
 
 from nodelint.data import DATA
 from nodelint.rule.definition import Rule
-from nodelint.rule.examples import FrameError, example_pairs, examples, frame_errors, insert_lines, whole_page
+from nodelint.rule.examples import (
+    Example,
+    FrameError,
+    example_pairs,
+    examples,
+    frame_errors,
+    insert_lines,
+    whole_page,
+)
 from tests.conftest import ROOT
 
 FRAMES = sorted(Path(DATA, "frames").glob("*.yaml"))
@@ -118,6 +126,38 @@ def test_a_page_is_made_whole() -> None:
     assert good.text == pool + "  limits: {cpu: 2}\n  weight: 3\n" and good.karpenter is None
     assert example_pairs(PAGE) == [(first, good), (last, None)]
     assert whole_page(whole) == whole and frame_errors(PAGE) == []
+
+
+TWO_FILES = "# file: a.tf\nversion = 1\nname    = 2\n\n# file: b.tf\nversion = 1\n"
+
+
+@pytest.mark.parametrize(
+    ("diff", "good"),
+    [
+        ("-name    = 2\n+name = 3\n", TWO_FILES.replace("name    = 2", "name = 3")),
+        ("-version = 1\n name    = 2\n", TWO_FILES.replace("version = 1\nname", "name")),
+        (
+            " # file: b.tf\n+new = 4\n@@\n-name    = 2\n",
+            TWO_FILES.replace("name    = 2\n", "").replace("b.tf\n", "b.tf\nnew = 4\n"),
+        ),
+        (" name    = 2\n\n+new = 4\n", TWO_FILES.replace("\n\n", "\n\nnew = 4\n")),
+    ],
+)
+def test_a_good_example_may_be_a_diff_of_the_bad_one(diff: str, good: str) -> None:
+    page = f"```yaml bad karpenter=1.6.0\n{TWO_FILES}```\n\n```yaml good karpenter=1.6.0 diff=bad\n{diff}```\n"
+    assert frame_errors(page) == []
+    assert example_pairs(page)[0][1] == Example(True, good, "1.6.0")
+    assert "diff=" not in whole_page(page)
+
+
+@pytest.mark.parametrize("diff", ["-version = 1\n", "-version = 2\n", "-ersion = 1\n", "+version = 2\n"])
+def test_lines_of_a_diff_that_are_missing_or_not_the_only_ones_are_an_error(diff: str) -> None:
+    page = f"```yaml bad\n{TWO_FILES}```\n```yaml good diff=bad\n{diff}```\n"
+    first = diff.partition("\n")[0]
+    assert frame_errors(page) == [
+        f"```yaml good diff=bad: the lines from `{first}` on do not occur exactly once in the bad example"
+    ]
+    assert whole_page(page) == page
 
 
 def test_pairs_may_stand_in_two_rows() -> None:

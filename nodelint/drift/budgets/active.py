@@ -16,17 +16,13 @@ from itertools import chain, pairwise, product
 
 from nodelint.base.budget import RUN, BudgetSpent
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
+from nodelint.base.types import Any
 from nodelint.drift import go_values
 from nodelint.karpenter.controller.cron import DESCRIPTORS, CronError, Schedule, parse
 from nodelint.model.gap import line_of
 from nodelint.model.manifest import NodePool
 from nodelint.text import Node, UnknownValue
 from nodelint.text.limits import note_left_out
-
-if TYPE_CHECKING:
-    from typing import Any
-
 
 DRIFTED = "Drifted"
 """The disruption reason of nodes that have drifted."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
+from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.client.descriptions import NEVER_BLANK, READERS, OwnedRecord, refuse_blank
 from nodelint.ec2.client.failures import INVALID, REFUSED, MalformedAnswer
 from nodelint.ec2.client.price_lists import PRICE_READERS, price_request
@@ -21,9 +21,6 @@ from nodelint.ec2.snapshot import (
     Row,
 )
 from nodelint.model.fact_kinds import FactKind
-
-if TYPE_CHECKING:
-    from nodelint.ec2.catalog import Catalog
 
 OPERATIONS: Mapping[FactKind, str] = {
     "instance-types": "ec2:DescribeInstanceTypes",

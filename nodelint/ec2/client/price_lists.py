@@ -7,13 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.client.descriptions import OwnedRecord, refuse_blank
 from nodelint.ec2.client.failures import MalformedAnswer
 from nodelint.ec2.snapshot import OnDemandPrice, Question, SpotPrice
-
-if TYPE_CHECKING:
-    from nodelint.model.fact_kinds import FactKind
+from nodelint.model.fact_kinds import FactKind
 
 _ELSEWHERE = ("cn-", "us-gov-", "us-iso", "eu-isoe", "eusc-")
 """Prefixes of the regions whose accounts cannot use the price list in USD."""

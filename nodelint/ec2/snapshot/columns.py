@@ -5,12 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from nodelint.base.types import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from nodelint.ec2.snapshot.records import Row, Snapshot
+from nodelint.base.types import Any
+from nodelint.ec2.snapshot.records import Row, Snapshot
 
 _NOTHING = "~"
 """Represents a missing value."""

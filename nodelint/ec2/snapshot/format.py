@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
+from nodelint.base.types import Any, T
 from nodelint.ec2.snapshot.records import (
     FORMAT,
     TABLE_OF,
@@ -35,12 +35,6 @@ from nodelint.ec2.snapshot.records import (
 )
 from nodelint.model.fact_kinds import FACT_KINDS
 from nodelint.model.releases import Version
-
-if TYPE_CHECKING:
-    from typing import Any, TypeVar
-
-    _T = TypeVar("_T")
-
 
 WRITES = "`nodelint refresh --output FILE` writes one"
 
@@ -298,7 +292,7 @@ _CHECKS_OF: dict[Any, dict[str, Callable[[Any], bool]]] = {
 }
 
 
-def _checked(cls: type[_T], data: dict[str, Any]) -> _T:
+def _checked(cls: type[T], data: dict[str, Any]) -> T:
     """Return a record of a file. Raise TypeError for a field that is missing, unknown or of another type."""
     checks = _CHECKS_OF[cls]
     fields = {}

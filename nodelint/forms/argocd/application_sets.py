@@ -62,7 +62,7 @@ def list_applications(root: Node, read_file: ReadFile) -> Iterator[Node]:
 
 
 def _list_parameters(generators: Node | None, read_file: ReadFile, budget: WorkBudget) -> Iterator[_Parameters]:
-    for generator in generators.items if generators is not None else ():
+    for generator in items_of(generators):
         yield from _parameters_of(generator, read_file, budget)
 
 

@@ -75,8 +75,7 @@ def argo_layers(helm: Node, folder: str | None, tree: RepositoryTree) -> Iterato
 
     `folder` is the folder of the chart. None for a chart in a registry, whose own files are not in the repository.
     """
-    files = helm.get("valueFiles")
-    for node in files.items if files is not None else ():
+    for node in items_of(helm.get("valueFiles")):
         name = text_of(node)
         of_another = re.match(r"\$[\w-]+/", name)
         within = name[of_another.end() :] if of_another is not None else name.lstrip("/")
@@ -91,8 +90,7 @@ def argo_layers(helm: Node, folder: str | None, tree: RepositoryTree) -> Iterato
         ):
             yield merge_layer(root)
     yield from _argo_inline(helm, tree)
-    parameters = helm.get("parameters")
-    for node in parameters.items if parameters is not None else ():
+    for node in items_of(helm.get("parameters")):
         key, value, forced = node.get("name"), node.get("value"), node.get("forceString")
         if key is not None and value is not None:
             typed = forced is None or forced.value is not True
@@ -100,8 +98,7 @@ def argo_layers(helm: Node, folder: str | None, tree: RepositoryTree) -> Iterato
                 yield layer
             else:
                 tree.gaps.append(node)
-    files = helm.get("fileParameters")
-    for parameter in files.items if files is not None else ():
+    for parameter in items_of(helm.get("fileParameters")):
         key, place = parameter.get("name"), parameter.get("path")
         if key is not None and place is not None:
             content = _read_parameter(place, folder, tree)

@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 
-from nodelint.base.types import TYPE_CHECKING
+from nodelint.base.budget import WorkBudget
 from nodelint.files.gate import gate
 from nodelint.files.safe_read import find_top
 from nodelint.forms.lib.file_patterns import match_files
@@ -19,9 +19,6 @@ from nodelint.text import Node, Source
 from nodelint.text.limits import note_more
 from nodelint.text.missing import items_of, text_of
 from nodelint.text.reading import nodes_of
-
-if TYPE_CHECKING:
-    from nodelint.base.budget import WorkBudget
 
 ReadFile = Callable[[str], Source | None]
 """A function that returns a file of the repository by its absolute path. None if it cannot be read."""

@@ -57,8 +57,7 @@ def flux_layers(root: Node, tree: RepositoryTree) -> list[ValuesLayer]:
         if found is not None and found.entries:
             # These files replace the chart's own values.yaml, which is used only if it is one of them.
             layers.append(merge_layer(found) if layers else ValuesLayer(found.source, partial(_instead, found)))
-    references = root.find("spec", _VALUES_FROM)
-    for reference in references.items if references is not None else ():
+    for reference in items_of(root.find("spec", _VALUES_FROM)):
         node = _find_config_value(reference, root, tree)
         target = text_of(reference.get("targetPath"))
         layer = None
@@ -151,8 +150,7 @@ def _values_in(source: Source, wanted: tuple[str, str, str], key: str, tree: Rep
             if value is not None and (not own or not namespace or own == namespace):
                 yield value
         is_kustomization = os.path.basename(source.path) in KUSTOMIZE.names
-        generators = root.get(_GENERATORS[kind]) if is_kustomization else None
-        for node in generators.items if generators is not None else ():
+        for node in items_of(root.get(_GENERATORS[kind]) if is_kustomization else None):
             files = node.get("files")
             for item in files.items if files is not None and text_of(node.get("name")) == name else ():
                 own, _, path = text_of(item).rpartition("=")

@@ -28,7 +28,7 @@ from nodelint.forms.requests import ApplyFolder
 from nodelint.model.finding import Edit, Withheld
 from nodelint.model.gap import Gap
 from nodelint.text import UNKNOWN, Node, Source, SourceText
-from nodelint.text.missing import text_of
+from nodelint.text.missing import items_of, text_of
 from nodelint.text.reading import nodes_of
 
 FLUX = "kustomize.toolkit.fluxcd.io"
@@ -181,8 +181,7 @@ def is_kustomization(root: Node) -> bool:
 
 def _list_config_maps(root: Node) -> Iterator[tuple[Node, str]]:
     """Yield the references to ConfigMaps from which a Kustomization takes variables, each with its name."""
-    references = root.find("spec", _POST_BUILD, "substituteFrom")
-    for reference in references.items if references is not None else ():
+    for reference in items_of(root.find("spec", _POST_BUILD, "substituteFrom")):
         name = text_of(reference.get("name"))
         if text_of(reference.get("kind")) == "ConfigMap" and name:
             yield reference, name
@@ -364,7 +363,8 @@ def _fill(kustomization: FluxKustomization, source: Source, uses: Uses) -> _Flux
         if value is None and (kustomization.open or not match[2]):
             continue  # Flux inserts nothing for an unknown variable, but its value may be defined elsewhere
         shown = value.unquoted if value is not None else match[3]
-        if text[start - 1 : start] in ("'", '"') and text[start - 1] == text[end : end + 1] and _is_bare(shown):
+        is_quoted = text[start - 1 : start] in ("'", '"') and text[start - 1] == text[end : end + 1]
+        if is_quoted and _NO_TEXT.fullmatch(shown):
             start, end = start - 1, end + 1
         add(text[done:start], done)
         if value is not None:
@@ -379,10 +379,6 @@ def _fill(kustomization: FluxKustomization, source: Source, uses: Uses) -> _Flux
     if len(result.problems) > len(source.problems):
         return None
     return _FluxBack(source, result, Filled(result.text, tuple(segments), filled, 0), uses)
-
-
-def _is_bare(text: str) -> bool:
-    return _NO_TEXT.fullmatch(text) is not None
 
 
 def _make_built(kustomization: FluxKustomization, back: _FluxBack, overlay: Built | None) -> Built:

@@ -23,6 +23,7 @@ from nodelint.forms.lib.values import read
 from nodelint.model.messages import nearest_name
 from nodelint.text import UNKNOWN, Node, Source, SourceText
 from nodelint.text.limits import note_limit, note_more
+from nodelint.text.missing import items_of
 from nodelint.text.nodes import MappingEntry
 from nodelint.text.reading import nodes_of
 from nodelint.text.syntax_errors import Unreadable
@@ -307,7 +308,7 @@ def _has_dependencies(chart: str) -> bool:
     if root is None or gate.is_file(os.path.join(chart, "requirements.yaml")):
         return False
     local = {os.path.basename(folder) for folder in list_local_charts(chart)}
-    names = [_name(node) for node in (listed.items if listed is not None else ())]
+    names = [_name(node) for node in items_of(listed)]
     vendored = os.path.join(chart, "charts")
     return all(name in local or gate.is_file(os.path.join(vendored, name, CHART)) for name in names)
 
@@ -333,7 +334,7 @@ def list_local_charts(chart: str) -> list[str]:
     listed = root.get("dependencies") if root is not None else None
     home = safe_read.repository(os.path.abspath(chart))
     found = []
-    for node in listed.items if listed is not None else ():
+    for node in items_of(listed):
         address = _name(node, "repository")
         folder = os.path.normpath(os.path.join(chart, address.removeprefix("file://")))
         is_local = address.startswith("file://")

@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from functools import partial
 from itertools import islice
 
 from nodelint.files.file_kinds import is_readme
 from nodelint.forms.lib.chart_commands import HELM_COMMAND, INSTALLS, find_commands, join_lines
-from nodelint.forms.lib.chart_values import RepositoryTree, ValuesLayer, read_setting, read_setting_text
+from nodelint.forms.lib.chart_values import RepositoryTree, ValuesLayer, merge_layer, read_setting, read_setting_text
 from nodelint.forms.lib.controller_install import ControllerFiles, make_install
-from nodelint.forms.lib.values import merged
 from nodelint.model.controller_settings import ControllerInstall
 from nodelint.model.finding import Span
 from nodelint.text import UNKNOWN, Node, Source
@@ -191,7 +189,7 @@ class HelmCommand:
         if root is None:
             self._miss(word, at, broken)
             return
-        yield ValuesLayer(root.source, partial(_merge_into, root))
+        yield merge_layer(root)
 
     def _read_heredoc(self, path: str) -> Node | None:
         """Return the values in a heredoc that the script writes to a file or passes on standard input.
@@ -228,7 +226,3 @@ class HelmCommand:
             self._miss(word, at)
         else:
             yield layer
-
-
-def _merge_into(given: Node, whole: Node) -> Node:
-    return merged(whole, given)

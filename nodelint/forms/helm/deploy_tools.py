@@ -52,8 +52,7 @@ def _read_skaffold(root: Node, tree: RepositoryTree) -> Iterator[ControllerInsta
     """Yield the installations in a Skaffold file (https://skaffold.dev/docs/references/yaml/)."""
     for part in (root, *items_of(root.get("profiles"))):
         for section in ("deploy", "manifests"):
-            releases = part.find(section, "helm", "releases")
-            for release in releases.items if releases is not None else ():
+            for release in items_of(part.find(section, "helm", "releases")):
                 if not any(is_controller(text_of(release.get(key))) for key in ("remoteChart", "chartPath")):
                     continue
                 layers = _read_files(release.get("valuesFiles"), tree)

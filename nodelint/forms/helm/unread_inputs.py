@@ -24,7 +24,7 @@ _MOST_FILES = 20_000
 """The most files of charts that are checked."""
 
 
-def list_inputs(sources: Sequence[Source], builds: Sequence[Built]) -> Iterator[str]:
+def list_inputs(sources: Sequence[Source], builds: Sequence[Built], *_: object) -> Iterator[str]:
     """Yield the absolute paths of the chart files that contain objects or are inputs of rendered manifests."""
     paths = [source.path for source in sources if source.may_be_template and not makes_other_kinds(source)]
     paths += [part for built in builds for part in built.parts]

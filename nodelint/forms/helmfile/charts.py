@@ -38,8 +38,7 @@ def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
     if HELMFILE.search(root.source.path) is None:
         return
     folder = os.path.dirname(os.path.abspath(root.source.path))
-    releases = root.get("releases")
-    for release in releases.items if releases is not None else ():
+    for release in items_of(root.get("releases")):
         chart, installed = text_of(release.get("chart")), release.get("installed")
         if chart and "://" not in chart and (installed is None or installed.value is not False):
             path = os.path.normpath(os.path.join(folder, chart))
@@ -91,9 +90,8 @@ def helmfile_layers(release: Node, folder: str, tree: RepositoryTree, environmen
 
     `environment` is the one that is applied, if it is known.
     """
-    values, settings = release.get("values"), release.get("set")
     layers = []
-    for item in values.items if values is not None else ():
+    for item in items_of(release.get("values")):
         if environment and item.kind == "scalar" and ENVIRONMENT.search(item.unquoted):
             path = ENVIRONMENT.sub(environment, item.unquoted)
             item = Node(item.source, item.start, item.end, "scalar", item.style, path)
@@ -103,7 +101,7 @@ def helmfile_layers(release: Node, folder: str, tree: RepositoryTree, environmen
         elif given is not item and "{{" in given.text:
             tree.gaps.append(item)  # a value that its code prints is not known
         layers += [merge_layer(given)] if given is not None else []
-    for item in settings.items if settings is not None else ():
+    for item in items_of(release.get("set")):
         name, value = item.get("name"), item.get("value")
         layer = read_setting(text_of(name), name, value, True) if name is not None and value is not None else None
         if layer is None:

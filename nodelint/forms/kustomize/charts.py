@@ -65,7 +65,7 @@ def inflation_layers(chart: Node, around: str, tree: RepositoryTree) -> list[Val
     more, merge = chart.get("additionalValuesFiles"), text_of(chart.get("valuesMerge")) or "override"
     base = tree.read_named(around, own) if own is not None else None
     given = [base, inline] if merge == "override" else [inline, base] if merge == "merge" else [inline]
-    given += [tree.read_named(around, item) for item in (more.items if more is not None else ())]
+    given += [tree.read_named(around, item) for item in items_of(more)]
     return [merge_layer(node) for node in given if node is not None and node.kind == "mapping"]
 
 

@@ -11,7 +11,6 @@ from nodelint.forms.lib.unread_inputs import UnreadInputs
 from nodelint.forms.lib.variable_inputs import VariableInputs
 from nodelint.forms.requests import FolderUse
 from nodelint.model.finding import Span
-from nodelint.text import Source
 
 _APPLY = re.compile(r"\bkubectl\b[^\n;&|]{0,200}?[ \t](?:apply|replace|kustomize)\b([^\n;&|]{0,2000})")
 _BUILD = re.compile(r"\bkustomize[ \t]+build\b([^\n;&|]{0,2000})")
@@ -29,7 +28,7 @@ def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
         place = os.path.relpath(os.path.abspath(source.path), files.top).replace(os.sep, "/")
         for command in (found for pattern in (_APPLY, _BUILD) for found in pattern.finditer(source.text)):
             for path in _list_paths(command[1], (files.top, home)):
-                yield FolderUse(place, path, _span_of(source, command), keeps=True)
+                yield FolderUse(place, path, Span(source, *command.span()), keeps=True)
 
 
 def _list_paths(options: str, folders: tuple[str, ...]) -> Iterator[str]:
@@ -39,7 +38,3 @@ def _list_paths(options: str, folders: tuple[str, ...]) -> Iterator[str]:
             found = next((path for path in paths if gate.is_file(path) or gate.is_folder(path)), None)
             if found is not None and name.strip("./"):
                 yield found
-
-
-def _span_of(source: Source, match: re.Match[str]) -> Span:
-    return Span(source, match.start(), match.end())

@@ -202,10 +202,7 @@ def _text(folder: str) -> str | None:
     for name in KUSTOMIZATIONS:
         path = os.path.join(folder, name)
         if gate.is_file(path):
-            try:
-                return gate.read(path, 1 << 20).decode(errors="replace")
-            except OSError:
-                return None
+            return gate.load_text(path, 1 << 20)
     return None
 
 

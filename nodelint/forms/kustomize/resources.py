@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
 
+from nodelint.base.budget import WorkBudget
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.kustomize.errors import BuildError
 from nodelint.forms.kustomize.values import YamlTree, new_text
 from nodelint.text import Node, Source
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from nodelint.base.budget import WorkBudget
 
 _CLUSTER_WIDE = frozenset(
     (

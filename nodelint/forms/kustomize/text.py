@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.kustomize.files import is_wanted
 from nodelint.forms.kustomize.values import YamlTree, read_name, written_text
 from nodelint.text import UNKNOWN, Node, Source
 from nodelint.text.yaml.scalars import reads_as_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./$][A-Za-z0-9_./$%+@=-]*(?: [A-Za-z0-9_./$%+@=-]+)*")
 _BLOCK = re.compile(r"[^\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]*")

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from nodelint.base.budget import WorkBudget
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.kustomize.configuration import Kustomization, check_texts
 from nodelint.forms.kustomize.errors import BuildError
 from nodelint.forms.kustomize.patches import check_unique
 from nodelint.forms.kustomize.resources import Resource, is_cluster_wide, put_scalar, set_text
+from nodelint.forms.kustomize.run import OverlayRun
 from nodelint.forms.kustomize.values import YamlTree, check_name, new_text
 from nodelint.text import Node
-
-if TYPE_CHECKING:
-    from nodelint.base.budget import WorkBudget
-    from nodelint.forms.kustomize.run import OverlayRun
 
 _UNNAMED = ("CustomResourceDefinition", "Namespace")
 """Kinds whose names get no prefix or suffix."""
@@ -41,7 +38,7 @@ def set_namespace(resources: list[Resource], kustomization: Kustomization) -> No
 
 def set_affixes(run: OverlayRun, resources: list[Resource], kustomization: Kustomization) -> None:
     """Add `namePrefix` and `nameSuffix` to the names of objects, except for kinds in `_UNNAMED` and APIServices."""
-    for field, affixed in (("namePrefix", _prefixed), ("nameSuffix", _suffixed)):
+    for field, is_first in (("namePrefix", True), ("nameSuffix", False)):
         affix = kustomization.value.text(field)
         if not affix:
             continue
@@ -53,15 +50,8 @@ def set_affixes(run: OverlayRun, resources: list[Resource], kustomization: Kusto
             run.budget.spend(1, len(resource.id.name) + len(affix))
             name = resource.value.get("metadata", "name")
             at = name.at if name is not None else None
-            set_text(resource, ("metadata", "name"), affixed(resource.id.name, affix), at)
-
-
-def _prefixed(name: str, affix: str) -> str:
-    return affix + name
-
-
-def _suffixed(name: str, affix: str) -> str:
-    return name + affix
+            affixed = affix + resource.id.name if is_first else resource.id.name + affix
+            set_text(resource, ("metadata", "name"), affixed, at)
 
 
 def set_labels(run: OverlayRun, resources: list[Resource], kustomization: Kustomization) -> None:

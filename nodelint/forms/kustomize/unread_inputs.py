@@ -11,12 +11,15 @@ from nodelint.forms.kustomize.kustomizations import KUSTOMIZATIONS
 from nodelint.forms.lib.values import own_roots
 from nodelint.forms.rendered import Built
 from nodelint.text import Node, Source
+from nodelint.text.missing import items_of
 from nodelint.text.syntax_errors import SyntaxProblem
 
 _LARGEST = 16 << 20
 
 
-def list_inputs(sources: Sequence[Source], builds: Sequence[Built], folder_files: Sequence[str]) -> Iterator[str]:
+def list_inputs(
+    sources: Sequence[Source], builds: Sequence[Built], folder_files: Sequence[str], _: object
+) -> Iterator[str]:
     """Yield the absolute paths of the kustomizations that were rendered, or that may include an object."""
     objects = {os.path.abspath(source.path) for source in sources}
     built = {part for built in builds for part in built.parts}
@@ -46,7 +49,7 @@ def find_missing_path(source: Source) -> SyntaxProblem | None:
             named = root.get(field)
             if named is not None and isinstance(named.value, str):
                 return SyntaxProblem(named.start, f"`{field}` must be a list")
-            for item in named.items if named is not None else ():
+            for item in items_of(named):
                 path = item.value if isinstance(item.value, str) else ""
                 whole = os.path.join(folder, path)
                 if re.fullmatch(_LOCAL, path) and not gate.exists(whole):
@@ -70,9 +73,8 @@ def _may_take(path: str, objects: set[str]) -> bool:
 
     It is next to the object's file, names the file, or names a folder above it.
     """
-    try:
-        text = gate.read(path, _LARGEST).decode(errors="replace")
-    except OSError:
+    text = gate.load_text(path, _LARGEST)
+    if text is None:
         return False
     folder = os.path.dirname(path)
     if any(os.path.dirname(obj) == folder for obj in objects):

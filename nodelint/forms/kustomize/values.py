@@ -6,14 +6,11 @@ import re
 from collections.abc import Iterator
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.kustomize.errors import BuildError
 from nodelint.text import UNKNOWN, Node
+from nodelint.text.nodes import Kind
 from nodelint.text.yaml.libyaml import END_OF_STREAM, SCALAR, libyaml
 from nodelint.text.yaml.scalars import reads_as_text, resolve
-
-if TYPE_CHECKING:
-    from nodelint.text.nodes import Kind
 
 JsonScalar = str | int | float | bool | None
 

@@ -87,8 +87,7 @@ class ControllerFiles:
         folder, tree = os.path.dirname(os.path.abspath(kustomization.path)), self.tree(kustomization)
         for root in self.roots(kustomization) if tree is not None else ():
             named = [item.get("path") for field in _PATCH_FIELDS for item in items_of(root.get(field))]
-            merged_files = root.get("patchesStrategicMerge")
-            named += merged_files.items if merged_files is not None else ()
+            named += items_of(root.get("patchesStrategicMerge"))
             for node in named:
                 path = os.path.normpath(os.path.join(folder, text_of(node)))
                 patch = tree.read_file(path) if tree is not None and text_of(node) else None

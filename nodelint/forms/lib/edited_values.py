@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from nodelint.edits import reread_edited
+from nodelint.edits.collections import root_of
 from nodelint.edits.several import find_steps, member_at
 from nodelint.forms.lib.chart_values import read_block, typed_value
 from nodelint.forms.lib.gotemplate.sprig_values import SetNode
@@ -39,7 +40,7 @@ def _find_all_again(node: Node, renewed: Mapping[int, Source]) -> Node:
         ]
         return made
     source = renewed.get(id(node.source))
-    if node.kind == "sequence" and not _is_in_document(_top_of(node)):
+    if node.kind == "sequence" and not _is_in_document(root_of(node)):
         made = Node(node.source, node.start, node.end, "sequence", node.style)
         made.items = [_find_all_again(item, renewed) for item in node.items]
         return made
@@ -48,11 +49,11 @@ def _find_all_again(node: Node, renewed: Mapping[int, Source]) -> Node:
 
 def _find_again(node: Node, source: Source) -> Node:
     """Return a value in the edited source: in a document, in a text with YAML, or made from a scalar."""
-    top = _top_of(node)
+    top = root_of(node)
     if _is_in_document(top):
         return _follow(_document_root(top, source), _list_steps(node))
     holder = _find_holder(top)
-    found = _follow(_document_root(_top_of(holder), source), _list_steps(holder))
+    found = _follow(_document_root(root_of(holder), source), _list_steps(holder))
     if top.kind == "mapping":
         return _follow(read_block(found), _list_steps(node))
     if found.value == holder.value:
@@ -62,12 +63,6 @@ def _find_again(node: Node, source: Source) -> Node:
     is_typed = isinstance(node, SetNode)
     kind, value = (SetNode, typed_value(found.value)) if is_typed else (Node, found.value)
     return kind(found.source, found.start, found.end, "scalar", found.style, value)
-
-
-def _top_of(node: Node) -> Node:
-    while node.parent is not None:
-        node = node.parent
-    return node
 
 
 def _is_in_document(top: Node) -> bool:

@@ -7,12 +7,9 @@ import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
-from nodelint.base.types import TYPE_CHECKING
+from nodelint.base.budget import WorkBudget
 from nodelint.files.gate import gate
 from nodelint.text.limits import note_left_out
-
-if TYPE_CHECKING:
-    from nodelint.base.budget import WorkBudget
 
 _MOST_ENTRIES = 20_000
 """The most entries of folders that are compared with one pattern."""

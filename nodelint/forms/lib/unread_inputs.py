@@ -76,11 +76,8 @@ class UnreadInputs:
         if path not in self._texts:
             found = self.by_path.get(path)
             if found is None:
-                try:
-                    text = gate.read(path, _LARGEST, within=self.top).decode(errors="replace")
-                    found = Source(os.path.relpath(path).replace(os.sep, "/"), text)
-                except OSError:
-                    found = None
+                text = gate.load_text(path, _LARGEST, within=self.top)
+                found = None if text is None else Source(os.path.relpath(path).replace(os.sep, "/"), text)
             self._texts[path] = found
         return self._texts[path]
 

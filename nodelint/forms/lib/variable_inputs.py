@@ -130,11 +130,8 @@ class VariableInputs:
         by_name = (place.lower().endswith(_ENDS) and _OF_VARIABLES.search(place)) or _OF_ENVIRONMENT.search(place)
         if not by_name and not place.endswith((".yaml", ".yml")):
             return None
-        try:
-            text = gate.read(path, _LARGEST, within=self._root).decode(errors="replace")
-        except OSError:
-            return None
-        if not _HELD.search(text) and (not by_name or _MANIFEST.search(text)):
+        text = gate.load_text(path, _LARGEST, within=self._root)
+        if text is None or (not _HELD.search(text) and (not by_name or _MANIFEST.search(text))):
             return None
         return Source(os.path.relpath(path).replace(os.sep, "/"), text)
 

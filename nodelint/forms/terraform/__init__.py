@@ -14,24 +14,16 @@ import re
 from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from nodelint.edits.writer import Dialect
     from nodelint.forms.input_text import InputText, RemoteUse
     from nodelint.forms.interface import FormRun
-    from nodelint.forms.lib.controller_install import ControllerFiles
-    from nodelint.forms.lib.missing_sources import MissingSource
     from nodelint.forms.lib.unread_inputs import UnreadInputs
-    from nodelint.forms.rendered import Built
-    from nodelint.forms.requests import AddressMove, BlockAddress, FolderUse, InstallChart, ObjectOwner
-    from nodelint.forms.terraform.inputs import TerraformInputs
-    from nodelint.forms.terraform.variables_elsewhere import VariablesElsewhere
-    from nodelint.model.controller_settings import ControllerInstall
+    from nodelint.forms.requests import FolderUse
     from nodelint.model.evidence import Evidence
     from nodelint.model.gap import Gap
-    from nodelint.model.manifest import Object
-    from nodelint.text import Node, Source, SourceText
-    from nodelint.text.embedded_regions import Reading
+    from nodelint.text import Source
     from nodelint.text.syntax_errors import SyntaxProblem
 
 _GIVES_VALUES = r"(?m)^[ \t]*(?:module[ \t]|resource[ \t]+\"?helm_release\b)"
@@ -40,6 +32,27 @@ _GIVES_VALUES = r"(?m)^[ \t]*(?:module[ \t]|resource[ \t]+\"?helm_release\b)"
 
 _CALLED = r"\bsource\"?\s{0,20}[=:]\s{0,20}\"(\.{1,2}/[^\"$\n]+)\""
 """The folder of a module that a file calls."""
+
+IN_MODULES = {
+    "list_inputs": "unread_inputs",
+    "list_read_with": "named_files",
+    "may_embed": "embedded",
+    "read_embedded": "embedded",
+    "install_known_charts": "chart_releases.find_terraform_releases",
+    "note_gaps": "outside_files.note_outside_files",
+    "resolve_releases": "statements",
+    "read_roots": "controller",
+    "find_installs": "controller",
+    "find_addresses": "switched_off",
+    "list_owners": "addresses",
+    "list_moves": "addresses",
+    "make_input_finder": "inputs.TerraformInputs",
+    "find_variables_elsewhere": "variables_elsewhere.VariablesElsewhere",
+    "list_missing": "missing_sources",
+    "list_missing_below": "missing_sources",
+    "list_roots": "addresses",
+}
+"""Functions of the form (see `Form`) in modules of this package, which a run loads only if it needs them."""
 
 
 def list_related_folders(path: str, text: str, top: str | None) -> Iterator[str]:
@@ -55,13 +68,6 @@ def list_related_folders(path: str, text: str, top: str | None) -> Iterator[str]
     yield from (os.path.normpath(os.path.join(folder, called)) for called in re.findall(_CALLED, text))
 
 
-def list_read_with(path: str) -> Iterator[str]:
-    """Yield the files that are needed with a requested file: its templates, or the module around it."""
-    from nodelint.forms.terraform import named_files
-
-    return named_files.list_read_with(path)
-
-
 def read_needed_files(run: FormRun) -> None:
     """Read the variable files that the user names. Their root module then uses no other variable files."""
     from nodelint.forms.lib.values import read
@@ -72,20 +78,6 @@ def read_needed_files(run: FormRun) -> None:
             source.is_named = True
             if all(source is not other for other in run.sources):
                 run.sources.append(source)
-
-
-def may_embed(source: SourceText) -> bool:
-    """Return whether a text may contain values with pools, or (if read for workloads) resources that create pods."""
-    from nodelint.forms.terraform import embedded
-
-    return embedded.may_embed(source)
-
-
-def read_embedded(source: SourceText, start: int, end: int, lenient: bool = False) -> Iterator[Reading]:
-    """Yield the manifests in a range of a text: objects, heredocs, strings, and values of charts."""
-    from nodelint.forms.terraform import embedded
-
-    return embedded.read_embedded(source, start, end, lenient)
 
 
 def writer_of(style: str) -> Dialect:
@@ -118,20 +110,6 @@ def render(run: FormRun) -> None:
     run.built += made
 
 
-def install_known_charts(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterator[InstallChart]:
-    """Yield the releases of charts by `helm_release`."""
-    from nodelint.forms.terraform.chart_releases import find_terraform_releases
-
-    return find_terraform_releases(charts, sources)
-
-
-def note_gaps(sources: Sequence[Source]) -> None:
-    """Record gaps for manifests that are read from outside of the repository."""
-    from nodelint.forms.terraform.outside_files import note_outside_files
-
-    note_outside_files(sources)
-
-
 def find_remote_values(sources: Sequence[Source]) -> Iterator[Gap]:
     """Yield a gap for pools and classes in inputs of remote modules, and in values of remote charts."""
     giving = [s for s in sources if s.path.endswith((".tf", ".tofu")) and re.search(_GIVES_VALUES, s.text)]
@@ -139,22 +117,6 @@ def find_remote_values(sources: Sequence[Source]) -> Iterator[Gap]:
         from nodelint.forms.terraform.remote_modules import find_remote_inputs
 
         yield from find_remote_inputs(giving)
-
-
-def list_missing(source: Source, sources: Sequence[Source], of_any: bool = False) -> Iterator[MissingSource]:
-    """Yield the modules and files that a file names and that the repository does not have."""
-    from nodelint.forms.terraform import missing_sources
-
-    return missing_sources.list_missing(source, sources, of_any)
-
-
-def list_inputs(
-    sources: Sequence[Source], builds: Sequence[Built], folder_files: Sequence[str], paths: Collection[str]
-) -> Iterator[str]:
-    """Yield the module files with objects or inputs of rendered manifests, and the units that call the modules."""
-    from nodelint.forms.terraform import unread_inputs
-
-    return unread_inputs.list_inputs(sources, builds, paths)
 
 
 def find_fault(source: Source, known: dict[str, object]) -> SyntaxProblem | None:
@@ -178,29 +140,6 @@ def state_releases(source: Source, references: list[object]) -> Iterator[Evidenc
     return iter(module.evidence)
 
 
-def resolve_releases(
-    sources: Sequence[Source], references: Sequence[object], known: Sequence[Evidence]
-) -> Iterator[Evidence]:
-    """Yield the releases in variables and locals of the folders that use them, and in versions of `helm_release`."""
-    from nodelint.forms.terraform import statements
-
-    return statements.resolve_releases(sources, references, known)
-
-
-def read_roots(source: Source) -> list[Node]:
-    """Return the manifests in heredocs and objects that install Karpenter's chart."""
-    from nodelint.forms.terraform import controller
-
-    return controller.read_roots(source)
-
-
-def find_installs(source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
-    """Yield the installations of Karpenter's controller by `helm_release`, and settings passed to modules."""
-    from nodelint.forms.terraform import controller
-
-    return controller.find_installs(source, files)
-
-
 def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
     """Yield the modules that Terragrunt units apply."""
     if not any(path.endswith("terragrunt.hcl") for path in files.paths):
@@ -208,60 +147,6 @@ def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
     from nodelint.forms.terraform import terragrunt
 
     return terragrunt.list_applied_folders(files)
-
-
-def find_addresses(
-    objects: Sequence[Object], sources: Sequence[Source]
-) -> Iterator[tuple[Object, BlockAddress, str]]:
-    """Yield the objects that resources create: the object, the resource's address, and a reason.
-
-    The reason says why the resource creates no instance. It is empty if it creates one.
-    """
-    from nodelint.forms.terraform import switched_off
-
-    return switched_off.find_addresses(objects, sources)
-
-
-def list_owners(objects: Sequence[Object], sources: Sequence[Source]) -> Iterator[tuple[Object, ObjectOwner]]:
-    """Return (object, owner) for each address of a resource that creates the object."""
-    from nodelint.forms.terraform import addresses
-
-    return addresses.list_owners(objects, sources)
-
-
-def list_roots(objects: Sequence[Object], sources: Sequence[Source]) -> Iterator[tuple[Object, str]]:
-    """Yield (object, folder) for each root module, or Terragrunt unit, that creates the object."""
-    from nodelint.forms.terraform import addresses
-
-    return addresses.list_roots(objects, sources)
-
-
-def list_missing_below(roots: Sequence[str], sources: Sequence[Source]) -> Iterator[tuple[str, MissingSource]]:
-    """Yield (root, missing) for each module and file that a root module or unit names and that does not exist."""
-    from nodelint.forms.terraform import missing_sources
-
-    return missing_sources.list_missing_below(roots, sources)
-
-
-def list_moves(folders: Iterable[str], sources: Sequence[Source]) -> Iterator[AddressMove]:
-    """Return the changes of addresses by `moved` and `removed` blocks in some folders."""
-    from nodelint.forms.terraform import addresses
-
-    return addresses.list_moves(folders, sources)
-
-
-def make_input_finder(sources: Sequence[Source]) -> TerraformInputs:
-    """Return a finder of the inputs of values that only Terraform knows."""
-    from nodelint.forms.terraform.inputs import TerraformInputs
-
-    return TerraformInputs(sources)
-
-
-def find_variables_elsewhere(sources: Sequence[Source], top: str) -> VariablesElsewhere:
-    """Return a finder of what files of variables may give that no root module is rendered with."""
-    from nodelint.forms.terraform.variables_elsewhere import VariablesElsewhere
-
-    return VariablesElsewhere(sources, top)
 
 
 def list_remote_uses(sources: Sequence[Source], reported: Collection[tuple[str, int]]) -> Iterator[RemoteUse]:

@@ -6,12 +6,11 @@ import os
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
-from functools import partial
 
 from nodelint.base.budget import BudgetSpent
-from nodelint.forms.lib.chart_values import MOST_RELEASES, ValuesLayer, read_mapping, read_setting
+from nodelint.forms.lib.chart_values import MOST_RELEASES, ValuesLayer, merge_layer, read_mapping, read_setting
 from nodelint.forms.lib.made_nodes import mapping
-from nodelint.forms.lib.values import merged, note_broken_text, values_root
+from nodelint.forms.lib.values import note_broken_text, values_root
 from nodelint.forms.requests import InstallChart
 from nodelint.forms.terraform.file_blocks import BlockAttribute, TerraformBlock, TerraformFile, blocks_of
 from nodelint.forms.terraform.fill import instances
@@ -112,7 +111,7 @@ def known_layers(
         if root is None:
             is_complete = False
         else:
-            layers.append(ValuesLayer(root.source, partial(_merge_into, root)))
+            layers.append(merge_layer(root))
     for name, value, kind in (*_list_settings(outer, given, evaluator), *((*pair, None) for pair in repeated or ())):
         layer = None
         if name is not None and value is not None and isinstance(name.value, str):
@@ -171,10 +170,6 @@ def _read_repeated(
             inside = evaluator.inside({inner.names[0]: mapping(at, (("key", at, key), ("value", at, item)))})
             found.append((inside.value(content["name"]), inside.value(content["value"])))
     return found
-
-
-def _merge_into(given: Node, whole: Node) -> Node:
-    return merged(whole, given)
 
 
 def read_values(part: HclExpression, evaluator: Evaluator) -> Node | None:

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.terraform.helm_provider import newest_provider
 from nodelint.forms.terraform.karpenter_calls import majors_of
+from nodelint.forms.terraform.karpenter_roots import TerraformRoot
 from nodelint.forms.terraform.terraform_blocks import BlockText, own_arguments
-from nodelint.forms.terraform.terraform_trace import folder_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from nodelint.forms.terraform.karpenter_roots import TerraformRoot
-    from nodelint.forms.terraform.terraform_trace import TerraformBlocks
+from nodelint.forms.terraform.terraform_trace import TerraformBlocks, folder_of
 
 __all__ = ["ClosedCluster", "find_closed_clusters"]
 

@@ -81,10 +81,7 @@ def _is_controller(outer: dict[str, HclExpression], evaluator: Evaluator, folder
 
 def _is_copied_chart(folder: str) -> bool:
     """Return whether a folder contains a copy of Karpenter's chart."""
-    try:
-        text = gate.read(os.path.join(folder, "Chart.yaml"), _LARGEST).decode("utf-8", "replace")
-    except OSError:
-        return False
+    text = gate.load_text(os.path.join(folder, "Chart.yaml"), _LARGEST) or ""
     return re.search(r"(?m)^name: *karpenter *$", text) is not None and "aws/karpenter" in text
 
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from nodelint.base.budget import RUN, BudgetSpent
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.given_up import give_up
+from nodelint.forms.lib.gotemplate.evaluate import Filled
 from nodelint.forms.terraform.evaluate import EvaluationBudget
 from nodelint.forms.terraform.file_blocks import TerraformBlock
 from nodelint.forms.terraform.fill import ENDS, FileFiller, Origins, fill_template
@@ -18,9 +18,6 @@ from nodelint.forms.terraform.values import Modules, TerraformModule
 from nodelint.text import Source
 from nodelint.text.limits import note_fault
 from nodelint.text.syntax_errors import SyntaxProblem
-
-if TYPE_CHECKING:
-    from nodelint.forms.lib.gotemplate.evaluate import Filled
 
 _FILLED = ("resource", "module", "data", "locals")
 """Blocks that create objects, or contain them."""

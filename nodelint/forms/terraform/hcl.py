@@ -13,13 +13,9 @@ from collections.abc import Iterable, Iterator
 from nodelint.base.budget import RUN
 from nodelint.base.kept import kept_by_text
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.terraform.hclstrings import string_end, unescape
-from nodelint.text.nodes import MappingEntry, Node, Scalar
+from nodelint.text.nodes import MappingEntry, Node, Scalar, SourceText
 from nodelint.text.unknown_value import UNKNOWN
-
-if TYPE_CHECKING:
-    from nodelint.text.nodes import SourceText
 
 DEEPEST = 60
 """The deepest nesting of objects and lists. Deeper values are unknown."""

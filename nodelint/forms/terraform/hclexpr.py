@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from nodelint.base.kept import kept_by_text
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.terraform.hcl import HclError, HclManifest, Heredoc, Text, Token
 from nodelint.forms.terraform.hclstrings import unescape
 from nodelint.forms.terraform.hcltree import (
@@ -19,10 +18,8 @@ from nodelint.forms.terraform.hcltree import (
     text_pieces,
     trim_pieces,
 )
+from nodelint.text.nodes import Node, SourceText
 from nodelint.text.placeholders import template_end
-
-if TYPE_CHECKING:
-    from nodelint.text.nodes import Node, SourceText
 
 DEEPEST = 30
 """The deepest nesting of expressions that is parsed."""

@@ -113,10 +113,7 @@ def newest_provider(root: str, name: str, modules: ModuleFiles) -> ModuleVersion
 
 def _read_lock(root: str, name: str) -> ModuleVersion | None:
     """Return the version of a provider in the lock file of a root module. None if it is not in there."""
-    try:
-        text = gate.read(os.path.join(root, _LOCK), 1 << 20).decode(errors="replace")
-    except OSError:
-        return None
+    text = gate.load_text(os.path.join(root, _LOCK), 1 << 20) or ""
     locked = re.search(_LOCKED.format(re.escape(name)), text)
     return read_constraint(locked[1]) if locked is not None else None
 

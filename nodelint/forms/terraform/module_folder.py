@@ -177,7 +177,7 @@ class ModuleFolder:
             if any(name in names for name in ("terragrunt.hcl", "root.hcl", "cdktf.json", "stack.hcl")):
                 return False
             if ".gitignore" in names:
-                lines = _IGNORED.findall(_read(os.path.join(around, ".gitignore")))
+                lines = _IGNORED.findall(gate.load_text(os.path.join(around, ".gitignore"), 1 << 20) or "")
                 if any("override" not in line for line in lines):
                     return False
             if around in (top, os.path.dirname(around)) or top is None:
@@ -310,10 +310,3 @@ def _may_declare(texts: Sequence[str], address: str) -> bool:
 
 def _text(expression: HclExpression | None) -> str | None:
     return expression.value if expression is not None and isinstance(expression.value, str) else None
-
-
-def _read(path: str) -> str:
-    try:
-        return gate.read(path, 1 << 20).decode(errors="replace")
-    except OSError:
-        return ""

@@ -106,7 +106,4 @@ def list_texts(path: str) -> Iterator[str]:
 
 
 def _read(path: str) -> str:
-    try:
-        return gate.read(path, _LARGEST).decode(errors="replace")
-    except OSError:
-        return ""
+    return gate.load_text(path, _LARGEST) or ""

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from nodelint.base.kept import kept_by_text
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.terraform.file_blocks import BlockAttribute, TerraformBlock, attributes_of, blocks_of
 from nodelint.forms.terraform.hcl import words_of
-
-if TYPE_CHECKING:
-    from nodelint.forms.terraform.hcltree import HclExpression
+from nodelint.forms.terraform.hcltree import HclExpression
 
 
 class ParsedText:

@@ -285,19 +285,16 @@ def resolve_releases(
 ) -> Iterator[Evidence]:
     """Yield the releases to which references lead, and those of `helm_release` blocks with values in other files."""
     texts = {source.path: source.text for source in sources if source.path.endswith(TERRAFORM.stating)}
-    found = list(resolved(references, lambda path: texts.get(path) or _read(path)))  # type: ignore[arg-type]
+
+    def read(path: str) -> str | None:
+        return texts.get(path) or gate.load_text(path, _LARGEST)
+
+    found = list(resolved(references, read))  # type: ignore[arg-type]
     yield from found
     if any("helm_release" in text for text in texts.values()):
         from nodelint.forms.terraform.controller_releases import evaluated
 
         yield from evaluated(sources, [*known, *found])
-
-
-def _read(path: str) -> str | None:
-    try:
-        return gate.read(path, _LARGEST).decode("utf-8", "replace")
-    except OSError:
-        return None
 
 
 _LARGEST = 4 << 20

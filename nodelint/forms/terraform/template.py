@@ -10,15 +10,12 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.terraform.evaluate import ExpressionEvaluator
 from nodelint.forms.terraform.hclstrings import unescape
+from nodelint.forms.terraform.hcltree import HclExpression, TemplatePiece
 from nodelint.forms.terraform.nodes import EvaluationFailure, TextNode, items_of, joined, text_of
 from nodelint.text.nodes import Node
 from nodelint.text.unknown_value import UNKNOWN
-
-if TYPE_CHECKING:
-    from nodelint.forms.terraform.hcltree import HclExpression, TemplatePiece
 
 TextPiece = tuple[str, Node | None]
 _DEEPEST = 30

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.lib.file_patterns import names_file
 from nodelint.forms.lib.made_nodes import mapping
+from nodelint.forms.terraform.file_blocks import TerraformFile
 from nodelint.forms.terraform.fill import instances
+from nodelint.forms.terraform.template import Evaluator
+from nodelint.text.nodes import Node
 from nodelint.text.unknown_value import UNKNOWN
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from nodelint.forms.terraform.file_blocks import TerraformFile
-    from nodelint.forms.terraform.template import Evaluator
-    from nodelint.text.nodes import Node
 
 _DOCUMENTS = "kubectl_path_documents"
 

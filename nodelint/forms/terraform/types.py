@@ -5,10 +5,9 @@ Source of the rules: the conversions of HCL's value system (zclconf/go-cty, cty/
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.lib.made_nodes import Collection, mapping, scalar, sequence
 from nodelint.forms.terraform.nodes import (
     EvaluationFailure,
@@ -23,9 +22,6 @@ from nodelint.forms.terraform.nodes import (
 )
 from nodelint.text.nodes import MappingEntry, Node
 from nodelint.text.unknown_value import UNKNOWN
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class ValueType(NamedTuple):

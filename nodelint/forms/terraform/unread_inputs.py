@@ -19,7 +19,9 @@ _MOST_FILES = 20_000
 """The most files of modules that are checked."""
 
 
-def list_inputs(sources: Sequence[Source], builds: Sequence[Built], paths: Iterable[str]) -> Iterator[str]:
+def list_inputs(
+    sources: Sequence[Source], builds: Sequence[Built], _: Sequence[str], paths: Iterable[str]
+) -> Iterator[str]:
     """Yield the absolute paths of module files that hold objects or are inputs of rendered manifests.
 
     Terragrunt units that call such a module are yielded as well. `paths` are all requested files.
@@ -55,10 +57,7 @@ def _list_units(paths: Iterable[str], modules: Collection[str]) -> Iterator[str]
     for path in sorted(paths) if modules else ():
         if os.path.basename(path) != UNIT:
             continue
-        try:
-            text = gate.read(path, _LARGEST).decode(errors="replace")
-        except OSError:
-            continue
+        text = gate.load_text(path, _LARGEST) or ""
         for written in re.findall(r'(?m)^[ \t]*source\s*=\s*"(\.[^"$?]*)"', text):
             if os.path.normpath(os.path.join(os.path.dirname(path), written)) in modules:
                 yield path

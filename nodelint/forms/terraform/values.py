@@ -10,7 +10,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.files import safe_read
 from nodelint.files.gate import gate
 from nodelint.forms.lib.file_patterns import match_files
@@ -33,9 +32,7 @@ from nodelint.forms.terraform.terragrunt import TerragruntCall, list_units, terr
 from nodelint.forms.terraform.variables import environment_files, read_variables
 from nodelint.text.limits import note_limit
 from nodelint.text.nodes import Node
-
-if TYPE_CHECKING:
-    from nodelint.text.source import Source
+from nodelint.text.source import Source
 
 _MOST_CALLS = 400
 """The most calls of a module, or of a template, that are rendered."""

@@ -17,11 +17,11 @@ from nodelint.forms.lib.unread_inputs import in_one_line
 from nodelint.forms.terraform.command_variables import CommandVariables
 from nodelint.forms.terraform.fill import ENDS
 from nodelint.forms.terraform.inputs import TerraformInputs
+from nodelint.forms.terraform.nodes import unknown
 from nodelint.forms.terraform.variables import list_variable_files
 from nodelint.model.finding import Span, span_of
 from nodelint.model.manifest import NodePool, Object
 from nodelint.text import Node, Source
-from nodelint.text.unknown_value import UNKNOWN
 
 _VARIABLE = re.compile(r"\bvar\s*\.\s*([A-Za-z_][\w-]*)")
 _REPETITIONS = ("count", "for_each")
@@ -116,7 +116,7 @@ class VariablesElsewhere:
         return self._used[key]
 
     def _follow(self, parts: Sequence[Node]) -> dict[str, set[str]]:
-        pending = [text for part in parts for text in self._inputs.list_inputs(_as_unknown(part))]
+        pending = [text for part in parts for text in self._inputs.list_inputs(unknown(part))]
         seen: set[tuple[str, int]] = set()
         used: dict[str, set[str]] = {}
         while pending:
@@ -144,7 +144,3 @@ class VariablesElsewhere:
                 yield from self._inputs.list_expression_inputs(
                     around, block, [given[name] for name in _REPETITIONS if name in given]
                 )
-
-
-def _as_unknown(node: Node) -> Node:
-    return Node(node.source, node.start, node.end, "scalar", "plain", UNKNOWN)

@@ -22,6 +22,7 @@ from nodelint.model.messages import short
 from nodelint.model.releases import Version
 from nodelint.model.requirement import normalize
 from nodelint.text import Node
+from nodelint.text.missing import items_of
 
 __all__ = [
     "ControllerProblem",
@@ -289,8 +290,7 @@ def _readable(node: Node, written: str) -> Iterator[ControllerProblem]:
 
 
 def _budgets(pool: NodePool) -> Iterator[ControllerProblem]:
-    budgets = pool.node.find("spec", "disruption", "budgets")
-    for budget in budgets.items if budgets is not None else ():
+    for budget in items_of(pool.node.find("spec", "disruption", "budgets")):
         node = budget.get("schedule")
         schedule = text(node)
         if node is not None and isinstance(schedule, str) and re.search(_SCHEDULE_ADMITTED, schedule):

@@ -14,16 +14,13 @@ from functools import cache
 from nodelint.apiserver.cel import NOT_INSTALLED, Unsupported, hold_to_growth
 from nodelint.apiserver.cel import evaluate as run_expression
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
+from nodelint.base.types import Any
 from nodelint.ec2.catalog import Catalog
 from nodelint.karpenter.controller.kubelet import family_of
 from nodelint.model.keys import CPU, MEMORY
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.text import UNKNOWN, Node
-
-if TYPE_CHECKING:
-    from typing import Any
-
+from nodelint.text.missing import items_of
 
 _QUANTITY = r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][-+]?[0-9]+)?"
 _OF_NETWORK = r"\b(default_enis|ips_per_eni|max_pods)\b"
@@ -190,10 +187,7 @@ def _per_core(node_class: EC2NodeClass, pods: int, vcpus: int) -> int:
 def _without_addresses(node_class: EC2NodeClass) -> int:
     """Return the number of interfaces of network card 0 that have no addresses for pods (efa-only)."""
     interfaces = node_class.node.find("spec", "networkInterfaces")
-    kinds = [
-        (node.get("networkCardIndex"), node.get("interfaceType"))
-        for node in (interfaces.items if interfaces is not None else ())
-    ]
+    kinds = [(node.get("networkCardIndex"), node.get("interfaceType")) for node in items_of(interfaces)]
     return sum(
         1
         for card, kind in kinds

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from nodelint.apiserver import SchemaNode, SchemaProblem, check_part, load
+from nodelint.apiserver import SchemaNode, check_part, load
 from nodelint.ec2.questions import alias_families, alias_of
 from nodelint.karpenter.controller.problem import Choice, ControllerProblem
 from nodelint.model.finding import Severity
@@ -19,7 +19,7 @@ from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.messages import short
 from nodelint.model.releases import Version, behaves
 from nodelint.text import Node
-from nodelint.text.missing import is_null
+from nodelint.text.missing import is_null, items_of
 
 NOT_READY = "the API server accepts the class, but it never becomes ready, and no pool launches nodes with it"
 
@@ -69,7 +69,8 @@ def problems(node_class: EC2NodeClass, release: Version) -> Iterator[ControllerP
             "kubelet",
             severity,
             NOT_READY,
-            _suggested_value(problem),
+            # The message of a misspelled field names the field already.
+            None if problem.layer == "unknown" else problem.suggestion,
             tuple(Choice("the number alone", int(text)) for text in problem.choices if problem.wanted == "integer"),
             problem.wanted,
         )
@@ -102,8 +103,7 @@ def _no_addresses(kubelet: Node) -> Iterator[ControllerProblem]:
 
     The kubelet logs and ignores them (kubernetes pkg/kubelet/kubelet.go, NewMainKubelet).
     """
-    servers = kubelet.get("clusterDNS")
-    for server in servers.items if servers is not None else ():
+    for server in items_of(kubelet.get("clusterDNS")):
         if isinstance(server.value, str) and not _is_address(server.value):
             message = f"`{short(server.value, 40)}` in `clusterDNS` is not an IP address"
             yield ControllerProblem(
@@ -132,11 +132,6 @@ def _is_address(text: str) -> bool:
 def _shape(release: Version) -> SchemaNode:
     raw = load("kubelet")
     return SchemaNode(raw, raw, release)
-
-
-def _suggested_value(problem: SchemaProblem) -> str | None:
-    """Return the value that was probably meant. None for a misspelled field: its message names the field already."""
-    return None if problem.layer == "unknown" else problem.suggestion
 
 
 def _unsupported(kubelet: Node, family: str | None) -> Iterator[ControllerProblem]:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from math import ceil
 
-from nodelint.base.types import TYPE_CHECKING
+from nodelint.base.types import Any
 from nodelint.data import table
 from nodelint.ec2.questions import alias_families, alias_of
 from nodelint.karpenter.controller.problem import NO_LAUNCH, Choice, ControllerProblem
@@ -19,10 +19,7 @@ from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.manifest_terms import text
 from nodelint.model.messages import short
 from nodelint.text import Node
-
-if TYPE_CHECKING:
-    from typing import Any
-
+from nodelint.text.missing import items_of
 
 _NO_TEMPLATE = "the controller reads the field without a check and crashes"
 _NO_IOPS = ("gp2", "st1", "sc1", "standard")
@@ -31,9 +28,8 @@ _GIB = {"Gi": 1.0, "G": 1e9 / 2**30, "Ti": 1024.0, "T": 1e12 / 2**30}
 
 def volumes(obj: EC2NodeClass) -> Iterator[ControllerProblem]:
     """Yield the problems of the class's `blockDeviceMappings`, in the order of the file."""
-    mappings = obj.node.find("spec", "blockDeviceMappings")
     devices: set[str] = set()
-    for mapping in mappings.items if mappings is not None else ():
+    for mapping in items_of(obj.node.find("spec", "blockDeviceMappings")):
         node = mapping.get("deviceName")
         name = text(node)
         if node is not None and isinstance(name, str):

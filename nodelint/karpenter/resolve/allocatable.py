@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
+from nodelint.base.types import Any
 from nodelint.ec2 import overhead
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.type_set import TypeSet, union
@@ -23,9 +23,6 @@ from nodelint.model.manifest_terms import text
 from nodelint.model.quantities import ONE
 from nodelint.model.releases import behaves
 from nodelint.text import Node
-
-if TYPE_CHECKING:
-    from typing import Any
 
 
 class NoCapacity(NamedTuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from nodelint.base.types import TYPE_CHECKING
+from nodelint.base.types import Any, T
 from nodelint.data import table
 from nodelint.ec2 import overhead
 from nodelint.ec2.catalog import Catalog
@@ -22,11 +22,6 @@ from nodelint.model.quantities import ONE
 from nodelint.model.releases import behaves
 from nodelint.text import UNKNOWN, Node
 from nodelint.text.missing import is_null
-
-if TYPE_CHECKING:
-    from typing import Any, TypeVar
-
-    _T = TypeVar("_T")
 
 EFA = "vpc.amazonaws.com/efa"
 _DECIDING = {"cpu": (CPU,), "memory": (MEMORY, ARCH), "ephemeral-storage": (LOCAL_NVME, FAMILY)}
@@ -176,8 +171,8 @@ class PodCount:
 
 
 def compute_once_each(
-    names: Sequence[str], deciding: Sequence[Sequence[object]], work: Callable[[str], _T]
-) -> list[_T]:
+    names: Sequence[str], deciding: Sequence[Sequence[object]], work: Callable[[str], T]
+) -> list[T]:
     """Return the result of `work` for each type. It is computed once for all types with equal values in the
     `deciding` columns.
     """

@@ -8,7 +8,7 @@ from functools import reduce
 from itertools import accumulate
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
+from nodelint.base.types import T
 from nodelint.ec2.type_set import TypeSet
 from nodelint.karpenter.resolve.effects import LineEffect
 from nodelint.karpenter.resolve.offering_view import Supply
@@ -19,12 +19,6 @@ from nodelint.model.manifest_terms import Label, RequirementLine
 from nodelint.model.providers import Provider, karpenters_key
 from nodelint.model.releases import Version
 from nodelint.model.requirement import Requirement, Requirements
-
-if TYPE_CHECKING:
-    from typing import TypeVar
-
-    _T = TypeVar("_T")
-
 
 _OFFERS = "offers"
 """The group of all requirements on offerings, instead of a key."""
@@ -233,16 +227,16 @@ def _folded(first: Requirements, then: Requirements) -> Requirements:
     return both
 
 
-def _all_but_one(items: Sequence[_T], join: Callable[[_T, _T], _T]) -> list[_T | None]:
+def _all_but_one(items: Sequence[T], join: Callable[[T, T], T]) -> list[T | None]:
     """Return for each item all the other items joined in their order. None if there is no other item."""
 
-    def joined(first: _T | None, then: _T | None) -> _T | None:
+    def joined(first: T | None, then: T | None) -> T | None:
         if first is None or then is None:
             return then if first is None else first
         return join(first, then)
 
-    before: list[_T | None] = [*accumulate([None, *items], joined)]
-    after: list[_T | None] = [*accumulate([None, *reversed(items)], lambda then, first: joined(first, then))]
+    before: list[T | None] = [*accumulate([None, *items], joined)]
+    after: list[T | None] = [*accumulate([None, *reversed(items)], lambda then, first: joined(first, then))]
     return [joined(before[i], after[len(items) - 1 - i]) for i in range(len(items))]
 
 

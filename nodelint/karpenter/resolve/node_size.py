@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2 import overhead
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.type_set import NONE, TypeSet
@@ -23,9 +22,8 @@ from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.quantities import ONE, billionths, format_quantity
 from nodelint.model.releases import behaves
 
-if TYPE_CHECKING:
-    Resources = Mapping[str, int]
-    """Amounts of resources in billionths."""
+Resources = Mapping[str, int]
+"""Amounts of resources in billionths."""
 
 _ENOUGH = 1 << 70
 """Represents an amount that is not known: no pod requests more."""

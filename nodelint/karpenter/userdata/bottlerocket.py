@@ -9,15 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nodelint.base.types import TYPE_CHECKING
+from nodelint.base.types import Any
 from nodelint.data import table
 from nodelint.karpenter.userdata.parts import UserDataProblem
 from nodelint.karpenter.userdata.settings import find_key
 from nodelint.model.messages import nearest_name, short
 from nodelint.model.releases import Version
-
-if TYPE_CHECKING:
-    from typing import Any
 
 _NO_LAUNCH = "Karpenter cannot read the userData and launches nothing with this class"
 _NO_BOOT = "Bottlerocket refuses all settings when the node starts, so the node does not join the cluster"

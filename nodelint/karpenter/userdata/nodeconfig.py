@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nodelint.base.budget import BudgetSpent
-from nodelint.base.types import TYPE_CHECKING
+from nodelint.base.types import Any
 from nodelint.data import table
 from nodelint.karpenter.userdata.parts import Part, UserDataProblem
 from nodelint.model.messages import did_you_mean, nearest_name, short
 from nodelint.text import UNKNOWN, Document, Node, Source
 from nodelint.text.syntax_errors import NotInTime, Unreadable
-
-if TYPE_CHECKING:
-    from typing import Any
-
 
 _NO_JOIN = "nodeadm cannot read it: the node never joins the cluster"
 _DROPPED = "nodeadm silently drops what it does not know"

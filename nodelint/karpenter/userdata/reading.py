@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from nodelint.base.budget import BudgetSpent
-from nodelint.base.types import TYPE_CHECKING
+from nodelint.base.types import Any
 from nodelint.edits import NotEditable, add_key, add_keys, remove, with_comments
 from nodelint.edits.collections import root_of
 from nodelint.karpenter.userdata import settings as found_in
@@ -21,10 +21,6 @@ from nodelint.model.manifest_terms import text
 from nodelint.model.releases import Version
 from nodelint.text import Node
 from nodelint.text.syntax_errors import NotInTime, Unreadable
-
-if TYPE_CHECKING:
-    from typing import Any
-
 
 _NO_LAUNCH = "Karpenter cannot read the userData and launches nothing with this class"
 LONGEST = 65_536

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from nodelint.base.types import TYPE_CHECKING
+from nodelint.base.types import Any
 from nodelint.text.yaml.aliases import MOST_COPIES
-
-if TYPE_CHECKING:
-    from typing import Any
 
 _DEEPEST = 200
 """The deepest nesting of collections. The deepest CRDs in use have about 50 levels."""

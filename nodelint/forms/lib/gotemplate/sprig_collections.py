@@ -128,10 +128,6 @@ def _values(value: Node) -> object:
 # -- lists
 
 
-def _append(items: list[Node], item: object) -> object:
-    return [*items, item]
-
-
 def _unique(items: list[Node]) -> object:
     found: list[Node] = []
     for item in items:
@@ -286,7 +282,7 @@ COLLECTIONS: dict[str, Function] = {
     "add1": typed("a", lambda value: to_integer(value) + 1),
     "all": lambda *values: all(map(truth, values)),
     "any": lambda *values: any(map(truth, values)),
-    "append": typed("la", _append),
+    "append": typed("la", lambda items, item: [*items, item]),
     "ceil": typed("a", lambda value: float(math.ceil(_to_float(value)))),
     "compact": typed("l", lambda items: [item for item in items if truth(item)]),
     "concat": typed("l*", lambda *lists: [item for items in lists for item in items]),
