@@ -20,7 +20,6 @@ IN_MODULES = {
     "find_installs": "controller",
     "list_unread_values": "unread_values",
     "list_missing": "missing_sources",
-    "list_missing": "missing_sources",
 }
 """Functions of the form (see `Form`) in modules of this package, which a run loads only if it needs them."""
 
