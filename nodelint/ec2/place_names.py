@@ -1,4 +1,4 @@
-"""The names of regions and zones, and the ids of zones: which of them AWS has, may have added since, or cannot have."""
+"""The names of regions and zones, and the ids of zones: which AWS has, may have added since, or cannot have."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def state_of_place(key: str, text: str) -> State:
 
 
 def list_zones(key: str, text: str) -> str | None:
-    """Return in words which zones the region of a zone or a zone id has. None if the table does not have the region."""
+    """Return in words which zones the region of a zone has. None if the table does not have the region."""
     head, _, _ = text.partition("-")
     region = _codes().get(head) if key == ZONE_ID else text[:-1]
     code, most = table("regions")["zones"].get(region, (None, 0))
