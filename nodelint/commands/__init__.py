@@ -22,6 +22,7 @@ from nodelint.commands._console import (
     watch_progress,
 )
 from nodelint.files.kept_contents import file_contents
+from nodelint.files.safe_read import count_requested
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -210,6 +211,7 @@ def discovered(
     from nodelint.files.discover import discover
 
     file_contents.begin()
+    count_requested(paths)
     exclude, include = settings.paths_left_out, settings.paths_read_too
     if "-" in paths and sys.stdin is not None and sys.stdin.isatty():
         say("reading manifests from standard input; end it with Ctrl-D")

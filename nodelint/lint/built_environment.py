@@ -110,7 +110,9 @@ class Environment:
         self._settled = settled
         self._by_default = built[0].by_default
         if self._by_default:
-            running = [rule for rule in setup.running if is_about_defaults(rule) != settled]
+            running = [
+                rule for rule in setup.running if is_about_defaults(rule) != settled or self._is_about_given(rule)
+            ]
             running = [rule for rule in running if "template-code" not in rule.tags]
             reporting = setup.reporting & {rule.name for rule in running}
             setup = setup._replace(running=running, reporting=reporting)
@@ -148,12 +150,19 @@ class Environment:
                 continue
             if given and (result.rule.name, result.span) in known.places:
                 continue
+            if self._is_about_given(result.rule) and not any(result.span.source is file for file in given):
+                continue
             if given and not _has_part(result, given):
-                if not any(run.is_without(result) for run in earlier):
+                defaults = [run for run in earlier if run.is_default and run.takes(result.span.source)]
+                if defaults and not any(run.finds(result) is False for run in defaults):
                     continue
                 result = _name_values(result, given[0])
             own.add(_mistake(result))
             made.reported.append(result)
+
+    def _is_about_given(self, rule: Rule) -> bool:
+        """Return whether a rule about names applies to the given values alone: these are not there to be replaced."""
+        return bool(self._by_default and self._built[0].given) and not (self._settled or is_about_defaults(rule))
 
     def finds(self, result: Result) -> bool | None:
         """Return whether this environment has the finding as well.
@@ -164,9 +173,10 @@ class Environment:
             return None
         return (result.rule.name, result.span) in self._found
 
-    def is_without(self, result: Result) -> bool:
-        """Return whether these are charts with their default values, and the finding is not in them."""
-        return self._by_default and not self._built[0].given and self.finds(result) is False
+    @property
+    def is_default(self) -> bool:
+        """Return whether these are charts with their default values."""
+        return self._by_default and not self._built[0].given
 
     def takes(self, source: SourceText) -> bool:
         """Return whether the file is an input of a rendered manifest of this environment."""
