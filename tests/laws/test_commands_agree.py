@@ -169,3 +169,20 @@ def test_a_plan_counts_workloads_without_a_pool(nodelint: Run, tmp_path: Path) -
     words = "No NodePool accepts the pods of 1 workload any more"
     assert words in nodelint("plan", "--old", "old", "new").stdout
     assert words not in nodelint("plan", "--old", "new", "old").stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("a misspelled zone", "write `us-east-1a` in `topology.kubernetes.io/zone` of pool `web`"),
+        ("a type as a family", "require `m5.large` of `node.kubernetes.io/instance-type`, not of"),
+        ("a pattern", "write `m5` in `karpenter.k8s.aws/instance-family` of pool `web`"),
+        ("no room for pods", "raise `maxPods` in `kubelet` of its class"),
+        ("a family that is none", "add `m4` to `karpenter.k8s.aws/instance-family` of pool `web`"),
+    ],
+)
+def test_fit_advises_what_check_fixes(nodelint: Run, tmp_path: Path, name: str, advice: str) -> None:
+    mistake = MISTAKES[name]
+    write_files(tmp_path, write_plain(mistake, mistake.bad))
+    (workload,) = json.loads(nodelint("fit", ".", "--format", "json").stdout)["workloads"]
+    assert [suggestion["message"].startswith(advice) for suggestion in workload["suggestions"]] == [True]
