@@ -22,7 +22,6 @@ from nodelint.commands._console import (
     watch_progress,
 )
 from nodelint.files.kept_contents import file_contents
-from nodelint.files.safe_read import count_requested
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -209,6 +208,7 @@ def discovered(
     standard input even if the run ends here.
     """
     from nodelint.files.discover import discover
+    from nodelint.files.safe_read import count_requested
 
     file_contents.begin()
     count_requested(paths)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.fit.trial import LineChange, change_pool, say_blocker, takes
-from nodelint.karpenter.labels import slips_among
+from nodelint.karpenter.labels import slips_among, slips_of
 from nodelint.model.manifest_terms import RequirementLine
 from nodelint.model.messages import short
 from nodelint.model.requirement import normalize
@@ -22,6 +22,8 @@ def find_correction(pod: Pod, pool: EmptyPool, surroundings: Surroundings) -> tu
 
     None if there is no such requirement, if nobody knows what is meant, or if the pool would still refuse the pod.
     """
+    if not slips_of(pool.pool, pool.resolution.catalog):  # kept for the next workload
+        return None
     for line in pool.resolution.lines:
         change = _correct(line, pool)
         changed = change_pool(pool, {id(line.node): change.line}) if change is not None else None

@@ -272,8 +272,9 @@ class Tree:
             for pool, common in zip(self.pools, near, strict=True):
                 nearest[pool.name] = max(common, nearest.get(pool.name, 0))
             found = [p for p, common in zip(self.pools, near, strict=True) if common == nearest[p.name]]
-            own = {pool.name for pool in found if place[1] is not None and _values_of(pool.pool) == place[1]}
-            found = [p for p in found if p.name not in own or _values_of(p.pool) == place[1]]
+            if place[1] is not None:
+                own = {pool.name for pool in found if _values_of(pool.pool) == place[1]}
+                found = [p for p in found if p.name not in own or _values_of(p.pool) == place[1]]
             # Of folders that are near to the same pools the very same list: what is known of it serves them all.
             found = self._pools_near[place] = self._pool_lists.setdefault(tuple(map(id, found)), found)
         return found

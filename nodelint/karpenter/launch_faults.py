@@ -43,7 +43,7 @@ def find_reference_fault(pool: NodePool) -> ControllerProblem | None:
         return None
     message = f"no controller knows kind `{ref.kind}` of `{ref.group}`, its nodeClassRef"
     at = pool.node.find("spec", "template", "spec", "nodeClassRef") or pool.name_node
-    return ControllerProblem(at, message, "node-class-ref", "error", NO_LAUNCH)
+    return ControllerProblem(at, message, "unknown-kind", "error", NO_LAUNCH)
 
 
 def _find_refusal(obj: Object, release: Version) -> ControllerProblem | None:

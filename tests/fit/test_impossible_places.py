@@ -83,7 +83,7 @@ def test_all_commands_agree_that_nothing_can_be_launched(
 
 
 @pytest.mark.parametrize(
-    ("zones", "said"),
+    ("zones", "expected"),
     [
         (["us-esat-1a"], [("error", "did you mean `us-east-1a`?")]),
         (["us-east-1a", "us-east-1g"], [("warning", "no known zone is `us-east-1g`")]),
@@ -94,13 +94,13 @@ def test_all_commands_agree_that_nothing_can_be_launched(
     ],
 )
 def test_check_names_zones_that_do_not_exist_and_zones_that_may_be_new(
-    tmp_path: Path, nodelint: Run, zones: list[str], said: list[tuple[str, str]]
+    tmp_path: Path, nodelint: Run, zones: list[str], expected: list[tuple[str, str]]
 ) -> None:
     path = write(tmp_path, line(ZONE, *zones))
     checked = nodelint("check", str(path), "--select", "unknown-value", "--format", "json").stdout
     found = json.loads(checked)["findings"]
-    assert [finding["severity"] for finding in found] == [severity for severity, _ in said]
-    for finding, (_, message) in zip(found, said, strict=True):
+    assert [finding["severity"] for finding in found] == [severity for severity, _ in expected]
+    for finding, (_, message) in zip(found, expected, strict=True):
         assert message in finding["message"]
 
 
