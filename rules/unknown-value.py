@@ -8,8 +8,9 @@ catalogue is older than 60 days, a size such as `112xlarge` and a family of an u
 A `NotIn` of such a value excludes nothing. A text that is not a valid label value, such as `c7i flex`, is always an
 error: the NodePool never becomes ready.
 
-Families, sizes and types come from the bundled catalogue. The message names its date. nodelint does not know zones
-and regions offline, and checks only their form.
+Families, sizes and types come from the bundled catalogue. The message names its date. Zones and their ids come from a
+table of the regions. Of a region that is not in the table, and of Local Zones, nodelint checks only the form. A zone
+of the next letters or numbers is a warning, because AWS may have added it.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -105,6 +106,20 @@ def check(pool: NodePool, context: Context) -> Findings:
         for value in dead:
             if id(value) not in told_with:
                 yield _finding(item, value, wholly, context, plain[1:] if plain and value is plain[0] else ())
+    for item in pool_requirements.requirements_of(pool):
+        for value in item.values if item.operator == "In" else ():
+            if labels.is_newer_zone(item.key, str(value.text)):
+                yield _find_newer_zone(item, value)
+
+
+def _find_newer_zone(item: pool_requirements.PoolRequirement, value: manifest.Value) -> Finding:
+    return Finding(
+        at=value.node,
+        message=f"no known zone is `{value.text}`: AWS has to have added it for it to have an effect",
+        severity="warning",
+        help=labels.form_of(item.key, str(value.text)),
+        suggestions=_drop_values(item, [value]),
+    )
 
 
 def _finding(
@@ -131,7 +146,7 @@ def _finding(
         hint = "the value is not a valid label value: the NodePool never becomes ready"
     elif first is not None:
         hint = f"it needs Karpenter {first}"
-    elif near is None and (form := labels.form_of(item.key)) is not None:
+    elif near is None and (form := labels.form_of(item.key, text)) is not None:
         hint = form
     elif near is None and not item.is_label and (few := _few_values(item, context)):
         hint = few

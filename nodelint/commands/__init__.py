@@ -208,8 +208,10 @@ def discovered(
     standard input even if the run ends here.
     """
     from nodelint.files.discover import discover
+    from nodelint.files.safe_read import count_requested
 
     file_contents.begin()
+    count_requested(paths)
     exclude, include = settings.paths_left_out, settings.paths_read_too
     if "-" in paths and sys.stdin is not None and sys.stdin.isatty():
         say("reading manifests from standard input; end it with Ctrl-D")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from nodelint.base.budget import RUN
@@ -281,7 +282,9 @@ def _list_unjudged(inventory: Inventory, pools: Sequence[NodePool], absent: Set[
     from nodelint.model.documents import objects
 
     written = (o for source in inventory.sources for o in objects(source, foreign=True, more=True))
-    return list_unjudged((o for o in written if id(o) not in absent), pools)
+    rendered = inventory.rendered_inputs
+    left = (o for o in written if not (o.of_values and os.path.abspath(o.source.path) in rendered))
+    return list_unjudged((o for o in left if id(o) not in absent), pools)
 
 
 def _chosen(tree: Tree, wanted: str | None) -> list[Any]:

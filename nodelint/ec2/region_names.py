@@ -5,7 +5,7 @@ from __future__ import annotations
 from nodelint.data import table
 from nodelint.model.messages import did_you_mean
 
-_FORM = (
+FORM = (
     r"[a-z]{2,4}(-(gov|iso[a-z]?|[a-z]{2}))?"
     r"-((north|south)(east|west)?|east|west|central)-[1-9][0-9]?"
 )
@@ -19,7 +19,7 @@ def refuse_region(name: str) -> str | None:
     """
     import re
 
-    if name in table("regions")["offsets"] or re.fullmatch(_FORM, name):
+    if name in table("regions")["offsets"] or re.fullmatch(FORM, name):
         return None
     near = did_you_mean(name, table("regions")["offsets"])
     return f"`{name}` is not a region such as us-east-1{near}"

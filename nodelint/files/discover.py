@@ -129,7 +129,7 @@ def _find_whole(found: Discovery) -> str | None:
     if first is None:
         return None
     working = os.getcwd()
-    top = find_top(first if os.path.isdir(first) else os.path.dirname(first))
+    top = find_top(first if os.path.isdir(first) else os.path.dirname(first), requested=False)
     top = working if top is None and is_below(first, working) else top
     if top is None or gate.refusal(top) is not None or any(is_below(top, folder) for folder in found.folders):
         return None

@@ -118,6 +118,7 @@ def _find_repository(folder: str) -> str | None:
 
 
 _tops: frozenset[str] = frozenset()
+_requested: frozenset[str] = frozenset()
 
 
 def count_as_repositories(folders: Iterable[str]) -> None:
@@ -126,15 +127,23 @@ def count_as_repositories(folders: Iterable[str]) -> None:
     _tops = frozenset(map(os.path.abspath, folders))
 
 
-def find_top(folder: str) -> str | None:
+def count_requested(paths: Iterable[str]) -> None:
+    """Treat the folders among the paths of a run, and no others, as tops for `find_top` where there is no git."""
+    global _requested
+    _requested = frozenset(os.path.abspath(path) for path in paths if path != "-" and os.path.isdir(path))
+
+
+def find_top(folder: str, requested: bool = True) -> str | None:
     """Return the top of the repository around an absolute folder, or the folder that counts as its top.
 
-    None if there is neither. Paths of Argo CD, Flux and Terragrunt are relative to the top.
+    None if there is neither. Paths of Argo CD, Flux and Terragrunt are relative to the top. Without `requested`, a
+    requested folder does not count as one.
     """
     found = repository(folder)
-    if found is not None or not _tops:
+    tops = _tops or (_requested if requested else _tops)
+    if found is not None or not tops:
         return found
-    while folder not in _tops:
+    while folder not in tops:
         if folder == (folder := os.path.dirname(folder)):
             return None
     return folder

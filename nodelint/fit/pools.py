@@ -11,7 +11,7 @@ from nodelint.ec2.type_set import TypeSet
 from nodelint.fit.ignored import HOSTNAME
 from nodelint.fit.pool_labels import PoolLabels
 from nodelint.fit.pool_taints import PoolTaints
-from nodelint.karpenter.controller import find_pool_blocker
+from nodelint.karpenter.launch_faults import find_launch_fault
 from nodelint.karpenter.resolve import Resolution
 from nodelint.karpenter.resolve.limits import limits
 from nodelint.karpenter.resolve.node_size import sizes_of
@@ -105,7 +105,7 @@ class EmptyPool:
         """Return the NodePool or class that keeps Karpenter from launching nodes, and the problem; None if nothing
         does.
         """
-        return find_pool_blocker(self.pool, self.resolution.node_class, self.release)
+        return find_launch_fault(self.pool, self.resolution.node_class, self.release)
 
     @property
     def is_of_auto_mode(self) -> bool:

@@ -100,9 +100,17 @@ class _Attempt:
                 amount_text = f"{short(resource, 30)} {format_quantity(resource, amount)}"
                 most = f"{largest[1]} offers {format_quantity(resource, max(largest[0], 0))}, the most of all"
                 which = " that meets its requirements" if self.expressions else ""
+                most_pods = self._find_most_pods() if resource == "pods" else None
+                if most_pods is not None:
+                    return WayOut("raise `maxPods` in `kubelet` of its class, or remove it", most_pods, self.pool)
                 text = f"no instance type{which} holds {amount_text}: {most}; ask for less in each pod"
                 return WayOut(text, self.pod.node, self.pool)
         return None
+
+    def _find_most_pods(self) -> Node | None:
+        """Return the node of `maxPods` in the pool's class. None if it is not set."""
+        node_class = self.pool.resolution.node_class
+        return None if node_class is None else node_class.node.find("spec", "kubelet", "maxPods")
 
     def _explain_contradiction(self) -> WayOut | None:
         for number, first in enumerate(self.expressions):

@@ -26,7 +26,7 @@ from nodelint.karpenter.resolve.node_size import NodeSizes, Resources
 from nodelint.model.cluster_objects import ClusterObject, Workload
 from nodelint.model.folders import nearness
 from nodelint.model.gap import Gap
-from nodelint.model.manifest import NodeOverlay, NodePool
+from nodelint.model.manifest import NodeOverlay, NodePool, Object
 from nodelint.model.messages import list_first
 from nodelint.model.releases import NEWEST, Version
 
@@ -105,7 +105,7 @@ class Tree:
         self._taken: dict[object, bool] = {}
         self._taking: dict[object, dict[int, PoolVerdict]] = {}
         self._sizes: dict[int, list[tuple[NodeSizes, Resources]]] = {}
-        self._pools_near: dict[str, list[EmptyPool]] = {}
+        self._pools_near: dict[tuple[str, tuple[str, str] | None], list[EmptyPool]] = {}
         self._pool_lists: dict[tuple[int, ...], list[EmptyPool]] = {}
 
     def fit(self, workload: Workload) -> WorkloadFit:
@@ -259,18 +259,22 @@ class Tree:
     def pools_for(self, workload: Workload) -> list[EmptyPool]:
         """Return the pools of the workload's cluster.
 
-        Of several with one name, those with the most common folders count.
+        Of several with one name, those with the most common folders count. Of these, the ones that are rendered with
+        the same values as the workload.
         """
-        folder = os.path.dirname(workload.source.path)
-        found = self._pools_near.get(folder)
+        place = os.path.dirname(workload.source.path), _values_of(workload)
+        found = self._pools_near.get(place)
         if found is None:
             near = [nearness(workload.source.path, pool.pool.source.path) for pool in self.pools]
             nearest: dict[str, int] = {}
             for pool, common in zip(self.pools, near, strict=True):
                 nearest[pool.name] = max(common, nearest.get(pool.name, 0))
             found = [p for p, common in zip(self.pools, near, strict=True) if common == nearest[p.name]]
+            if place[1] is not None:
+                own = {pool.name for pool in found if _values_of(pool.pool) == place[1]}
+                found = [p for p in found if p.name not in own or _values_of(p.pool) == place[1]]
             # Of folders that are near to the same pools the very same list: what is known of it serves them all.
-            found = self._pools_near[folder] = self._pool_lists.setdefault(tuple(map(id, found)), found)
+            found = self._pools_near[place] = self._pool_lists.setdefault(tuple(map(id, found)), found)
         return found
 
     def _left_open(self, workload: Workload, pod: Pod, pools: Sequence[EmptyPool]) -> Iterator[Gap]:
@@ -357,3 +361,9 @@ def _added_to(pool: EmptyPool) -> Gap | None:
     if not pool.pool.of_values:
         return None
     return unknown_fact(pool.pool.name_node, f"{pool.pool.label} stands in values, and the chart may add to it")
+
+
+def _values_of(obj: Object) -> tuple[str, str] | None:
+    """Return the cluster of a rendered object and the values that it is rendered with. None if it is not rendered."""
+    built = obj.source.built
+    return None if built is None else (built.cluster, built.label)

@@ -21,6 +21,8 @@ from nodelint.karpenter.spelling import Words
 from nodelint.model.messages import short
 from nodelint.model.requirement import Requirement, normalize
 
+_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+
 
 def suggestions(fit: WorkloadFit) -> list[WayOut]:
     """Return suggestions without duplicates, those for the most probable pool first.
@@ -63,6 +65,11 @@ def _tolerate(pod: Pod, verdict: PoolVerdict, fit: WorkloadFit) -> Iterator[WayO
     """Yield a suggestion to tolerate the pool's taints, if the pool would then accept the pod."""
     pool, surroundings = verdict.pool, surroundings_of(verdict)
     taints = list_untolerated(pod, pool)
+    wrong = next((taint for taint in taints if taint.effect not in _EFFECTS), None)
+    if wrong is not None:
+        text = f"`{short(str(wrong.effect))}` is no effect of a taint: correct it in pool `{short(pool.name)}`"
+        yield WayOut(text, wrong.node, pool)
+        return
     tolerant = tolerate(pod, taints)
     if fit.workload.is_daemon:
         would_take = judge_daemon(tolerant, pool, surroundings.daemons).fits

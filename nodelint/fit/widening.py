@@ -9,6 +9,7 @@ from nodelint.ec2 import overhead
 from nodelint.ec2.type_set import TypeSet, union
 from nodelint.fit.attempt import PoolVerdict, Surroundings
 from nodelint.fit.daemon_groups import group_by_daemons
+from nodelint.fit.corrections import find_correction
 from nodelint.fit.ignored import requirements_of
 from nodelint.fit.lacking import Explanation
 from nodelint.fit.pod_terms import LabelExpression
@@ -73,6 +74,10 @@ def widening(pod: Pod, verdict: PoolVerdict) -> Iterator[WayOut]:
         return  # where a volume is, no requirement of a pool changes
     surroundings = surroundings_of(verdict)
     if surroundings.volumes and all(volume.apart is not None for volume in surroundings.volumes):
+        return
+    correction = find_correction(pod, pool, surroundings)
+    if correction is not None:
+        yield WayOut(*correction, pool)
         return
     if refusal.reason == "limits":
         at = pool.pool.find_field("spec", "limits")

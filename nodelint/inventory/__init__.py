@@ -55,6 +55,13 @@ class Inventory(NamedTuple):
         return [*left, *(built.source for built in self.built)]
 
     @property
+    def rendered_inputs(self) -> frozenset[str]:
+        """Return the paths of the files that the rendered manifests come from: what a chart makes of an object among
+        its values stands for that object.
+        """
+        return frozenset(path for built in self.built for path in built.parts)
+
+    @property
     def unbuilt(self) -> list[Gap]:
         """Return the gaps of overlays that could not be rendered."""
         return [gap for gap in self.gaps if gap.what == "overlay"]

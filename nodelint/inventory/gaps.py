@@ -98,7 +98,7 @@ def _list_left_out(inventory: Inventory) -> Iterator[Gap]:
 
 def _list_values_objects(inventory: Inventory) -> Iterator[Gap]:
     """Yield a gap for each pool and class in values of a chart that is not among the files."""
-    taken = {part for built in inventory.built for part in built.parts}
+    taken = inventory.rendered_inputs
     for source in inventory.files:
         if os.path.abspath(source.path) in taken:
             continue

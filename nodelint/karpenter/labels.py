@@ -15,12 +15,13 @@ from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import Any
 from nodelint.data import table
 from nodelint.ec2.catalog import Catalog
+from nodelint.ec2.place_names import list_zones, state_of_place
 from nodelint.ec2.type_set import TypeSet
 from nodelint.karpenter.pool_requirements import PoolRequirement, requirements_of
 from nodelint.karpenter.spelling import LEAST_FOR_A_GUESS, Words, distance, squash
 from nodelint.karpenter.value_spelling import Slip, ValueSpelling
 from nodelint.model.close_names import CloseNames
-from nodelint.model.keys import FAMILY, FLEX
+from nodelint.model.keys import FAMILY, FLEX, ZONE, ZONE_ID
 from nodelint.model.manifest import NodePool
 from nodelint.model.releases import NEWEST, Version
 from nodelint.model.requirement import well_known, well_known_since
@@ -158,10 +159,18 @@ def _homes(catalog: Catalog) -> dict[str, list[str]]:
     return homes
 
 
-def form_of(key: str) -> str | None:
-    """Return in words the form of the values of a region or zone key. None for other keys."""
+def form_of(key: str, value: str = "") -> str | None:
+    """Return in words the form of the values of a region or zone key, or the zones of the region that a value names.
+
+    None for other keys.
+    """
     found = table("vocabulary")["examples"].get(key)
-    return None if found is None else str(found)
+    return None if found is None else list_zones(key, value) or str(found)
+
+
+def is_newer_zone(key: str, value: str) -> bool:
+    """Return whether a value is a zone that nodelint does not know and that AWS may have added."""
+    return key in (ZONE, ZONE_ID) and state_of_place(key, value) == "newer"
 
 
 def unit_of(key: str) -> str | None:

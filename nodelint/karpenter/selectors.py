@@ -13,6 +13,7 @@ from nodelint.base.tuples import Generic, NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.ec2.facts import AwsFacts, Missing, moment
+from nodelint.ec2.place_names import state_of_place
 from nodelint.ec2.questions import (
     FieldQuestion,
     group_question,
@@ -246,9 +247,11 @@ def region_of(zone: str) -> str | None:
 
 
 def allows_place(requirement: Requirement) -> bool:
-    """Return whether a requirement on a region, a zone or a zone id allows a text of the form of such a name."""
-    form = table("vocabulary")["forms"][requirement.key]
-    return requirement.complement or any(re.fullmatch(form, value) is not None for value in requirement.values)
+    """Return whether a requirement on a region, a zone or a zone id allows one that exists or that AWS may have
+    added.
+    """
+    key = requirement.key
+    return requirement.complement or any(state_of_place(key, value) != "impossible" for value in requirement.values)
 
 
 def name_other_environments(value: str, others: Iterable[str]) -> bool:

@@ -9,10 +9,11 @@ from functools import cache, cached_property
 from nodelint.base.tuples import NamedTuple
 from nodelint.data import table
 from nodelint.ec2.catalog import Catalog
+from nodelint.ec2.place_names import state_of_place
 from nodelint.ec2.type_names import names_elsewhere
 from nodelint.karpenter.controller.syntax import label_value_fault
-from nodelint.karpenter.spelling import LEAST_FOR_A_GUESS, Words, squash
-from nodelint.model.keys import FAMILY, INSTANCE_TYPE, SIZE
+from nodelint.karpenter.spelling import LEAST_FOR_A_GUESS, Words, one_slip, squash
+from nodelint.model.keys import FAMILY, INSTANCE_TYPE, REGION, SIZE
 
 _WITHOUT_LETTERS = re.compile(r"[\W\d_]*", re.ASCII).fullmatch
 
@@ -78,7 +79,7 @@ class ValueSpelling:
         """Return whether the key can have a value. None if the answer is not known offline."""
         if self._known is not None:
             return value in self._known or (None if value in self._elsewhere else False)
-        return False if self._form is not None and _key_of_form(value) != self._key else None
+        return False if self._form is not None and state_of_place(self._key, value) == "impossible" else None
 
     def _home(self, value: str) -> str | None:
         form = _key_of_form(value) if "-" in value else None  # a value of each such form has a hyphen
@@ -102,7 +103,8 @@ class ValueSpelling:
         known, form = self._known, self._form
         if known is None:
             spelt = () if form is None else _respelt(value)
-            return next((near for near in spelt if re.fullmatch(str(form), near)), None)
+            right = (near for near in spelt if state_of_place(self._key, near) != "impossible")
+            return next(right, None) or (_nearest_region(value) if re.fullmatch(str(form), value) else None)
         if value in known:
             return None
         if _WITHOUT_LETTERS(value):
@@ -212,3 +214,12 @@ def _respelt(value: str) -> Iterator[str]:
         spelt = "-".join(part for part in (geography, partition, direction, number) if part) + zone
         if spelt != value:
             yield spelt
+
+
+def _nearest_region(value: str) -> str | None:
+    """Return a region or zone with the one region that differs in a letter. None if that of the value can exist."""
+    found = re.fullmatch("(.*-[0-9]+)([a-z]?)", value)
+    if found is None or state_of_place(REGION, found[1]) != "impossible":
+        return None
+    near = [name for name in table("regions")["offsets"] if one_slip(found[1], name)]
+    return near[0] + found[2] if len(near) == 1 else None

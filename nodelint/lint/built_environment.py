@@ -110,7 +110,9 @@ class Environment:
         self._settled = settled
         self._by_default = built[0].by_default
         if self._by_default:
-            running = [rule for rule in setup.running if is_about_defaults(rule) != settled]
+            running = [
+                rule for rule in setup.running if is_about_defaults(rule) != settled or self._is_about_given(rule)
+            ]
             running = [rule for rule in running if "template-code" not in rule.tags]
             reporting = setup.reporting & {rule.name for rule in running}
             setup = setup._replace(running=running, reporting=reporting)
@@ -124,8 +126,12 @@ class Environment:
         self._around = [obj for obj in around if not (_is_patch(obj) and (obj.kind, obj.name) in own)]
         self._asked = files.asked
 
-    def judge(self, made: BuiltOutcome, known: KnownFindings) -> None:
-        """Add the findings of this environment to `made`, without those in `known`."""
+    def judge(self, made: BuiltOutcome, known: KnownFindings, earlier: Sequence[Environment] = ()) -> None:
+        """Add the findings of this environment to `made`, without those in `known`.
+
+        `earlier` are the environments that were judged before: what the given values cause is in none of the default
+        values.
+        """
         most = max(len(built.texts) for built in self._built)
         rounds = [self._judge_reading(number, made) for number in range(most)]
         self._found = {(result.rule.name, result.span) for result in rounds[0].values()}
@@ -142,10 +148,21 @@ class Environment:
                 continue
             if self._by_default and _is_repeated(result, known.results):
                 continue
-            if given and ((result.rule.name, result.span) in known.places or not _has_part(result, given)):
+            if given and (result.rule.name, result.span) in known.places:
                 continue
+            if self._is_about_given(result.rule) and not any(result.span.source is file for file in given):
+                continue
+            if given and not _has_part(result, given):
+                defaults = [run for run in earlier if run.is_default and run.takes(result.span.source)]
+                if defaults and not any(run.finds(result) is False for run in defaults):
+                    continue
+                result = _name_values(result, given[0])
             own.add(_mistake(result))
             made.reported.append(result)
+
+    def _is_about_given(self, rule: Rule) -> bool:
+        """Return whether a rule about names applies to the given values alone: these are not there to be replaced."""
+        return bool(self._by_default and self._built[0].given) and not (self._settled or is_about_defaults(rule))
 
     def finds(self, result: Result) -> bool | None:
         """Return whether this environment has the finding as well.
@@ -155,6 +172,11 @@ class Environment:
         if result.rule.name not in self._setup.reporting or not self.takes(result.span.source):
             return None
         return (result.rule.name, result.span) in self._found
+
+    @property
+    def is_default(self) -> bool:
+        """Return whether these are charts with their default values."""
+        return self._by_default and not self._built[0].given
 
     def takes(self, source: SourceText) -> bool:
         """Return whether the file is an input of a rendered manifest of this environment."""
@@ -363,3 +385,10 @@ def _has_part(result: Result, files: Sequence[SourceText]) -> bool:
 def path_of(source: SourceText) -> str:
     """Return the absolute path of a source."""
     return os.path.abspath(source.path)
+
+
+def _name_values(result: Result, file: SourceText) -> Result:
+    """Return a finding about a template that also points to the values with which it is found."""
+    line = Span(file, 0, len(file.text.partition("\n")[0]))
+    also = [*result.finding.also, Also(line, "found with these values")]
+    return result._replace(finding=result.finding._replace(also=also))

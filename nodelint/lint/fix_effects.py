@@ -52,7 +52,7 @@ def describe_unsafe_fix(result: Result) -> str:
     names: dict[str, set[str]] = {}
     for old, new in pairs:
         effects = {_compare(old, new, release) for release in releases}
-        effect = effects.pop() if len(effects) == 1 else None
+        effect = _find_refused_update(old, new, max(releases)) or (effects.pop() if len(effects) == 1 else None)
         if effect is None:
             return _NOT_DERIVED
         names.setdefault(effect, set()).add(old.label)
@@ -89,6 +89,18 @@ def _find_edited_object(result: Result) -> tuple[Object, Object] | None:
         return None
     found = [new for new in objects(reread_edited(source, edits)) if new.node.start == node.start]
     return (obj, found[0]) if len(found) == 1 and type(found[0]) is type(obj) else None
+
+
+def _find_refused_update(old: Object, new: Object | None, release: Version) -> str | None:
+    """Return that the API server does not let an object become another one. None if it does."""
+    if type(new) is not type(old) or new is None:
+        return None
+    from nodelint.apiserver.transitions import find_broken_transitions
+
+    refused = next(find_broken_transitions(old, new, release), None)
+    if refused is None:
+        return None
+    return f"the API server refuses the update: {refused.message}; delete the object and create it again"
 
 
 def _compare(old: Object, new: Object | None, release: Version) -> str | None:

@@ -51,6 +51,13 @@ class ChangedObject(NamedTuple):
         """Return the kind and name of the object before the trial."""
         return name_of(self.old or self.new)
 
+    def is_value_of(self, rendered: Collection[str]) -> bool:
+        """Return whether the object stands in values of a chart, in one of the files that are rendered: what the
+        chart makes of it is an object of its own.
+        """
+        obj = self.old or self.new
+        return obj is not None and obj.of_values and os.path.abspath(obj.source.path) in rendered
+
 
 class PartlyChanged:
     """The objects of an inventory with some of the changes of a trial; the other objects are unchanged."""
@@ -183,7 +190,8 @@ class Trials:
         for old, new in renewed:
             if id(old) in context_sources:
                 found += _compare(old, new)
-        return found
+        rendered = inventory.rendered_inputs
+        return [change for change in found if not change.is_value_of(rendered)]
 
     def _list_misread(self, inventory: Inventory) -> list[str]:
         """Return the paths of files and rendered manifests with more faults than before."""

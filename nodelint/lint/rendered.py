@@ -92,7 +92,7 @@ class Replacement:
         for environment in _environments(self._built):
             before = len(made.reported)
             runs.append(Environment(environment, setup, files, map_objects, shared))
-            runs[-1].judge(made, known)
+            runs[-1].judge(made, known, runs[:-1])
             known.places.update((result.rule.name, result.span) for result in made.reported[before:])
             for result in made.reported[before:]:
                 holders.setdefault(_fix_key(result), []).extend(environment)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.karpenter.controller import find_pool_blocker
+from nodelint.karpenter.launch_faults import find_reference_fault
 from nodelint.karpenter.resolve import resolve
-from nodelint.model.gvk import AWS_GROUP, CLASS_KIND
 from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.model.placeholder_names import canonical_code
 from nodelint.plan.matching import is_same_spec
@@ -144,10 +144,9 @@ class PoolComparer:
 
         `pool` is one of the new side.
         """
-        ref = resolution.pool.class_ref
-        written = (ref.group, ref.kind) if ref is not None and not resolution.pool.foreign else ()
-        if written and all(isinstance(name, str) for name in written) and written != (AWS_GROUP, CLASS_KIND):
-            return LaunchStop(f"no controller knows kind `{written[1]}` of `{written[0]}`, its nodeClassRef")
+        unknown_kind = find_reference_fault(resolution.pool)
+        if unknown_kind is not None:
+            return LaunchStop(unknown_kind.message)
         release = self.options.release if pool is not None else self.options.old_release
         found = None if self.options.schemas.foreign else find_pool_blocker(resolution.pool, node_class, release)
         if found is None:

@@ -141,7 +141,7 @@ def plan_with_cost(plan: Plan, trees: tuple[Tree, Tree] | None) -> Plan:
 
 def _are_alike(plan: Plan, trees: tuple[Tree, Tree]) -> bool:
     """Return whether no pool changes what it can launch, and no text of a workload, its scaler or its volume
-    changes.
+    changes: a pool whose update is refused may stand in the same file.
     """
-    old, new = (sorted({obj.source.text for obj in tree.objects}) for tree in trees)
+    old, new = (sorted({obj.source.text[obj.node.start : obj.node.end] for obj in tree.objects}) for tree in trees)
     return old == new and all(pool.before is pool.after for pool in plan.pools)

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from nodelint.base.printable import printable_lines
 from nodelint.ec2.facts import NOTHING, AwsFacts
 from nodelint.ec2.type_set import NONE, union
-from nodelint.karpenter.controller import find_pool_blocker
 from nodelint.karpenter.images import Image
 from nodelint.karpenter.images import provenance as image_provenance
+from nodelint.karpenter.launch_faults import find_launch_fault
 from nodelint.karpenter.resolve.effects import LineEffect
 from nodelint.karpenter.resolve.readiness import later_steps, unmet_by_cheapest
 from nodelint.karpenter.resolve.readiness import ready as find_ready
@@ -188,7 +188,7 @@ def _words(line: LineEffect, resolution: Resolution, tell_labels: bool) -> str:
 
 def explain_not_launched(resolution: Resolution) -> str | None:
     """Return why the pool or its class launches nothing as written. None if there is no such reason."""
-    found = find_pool_blocker(resolution.pool, resolution.node_class, resolution.version)
+    found = find_launch_fault(resolution.pool, resolution.node_class, resolution.version)
     return None if found is None else f"{found[0].label}: {found[1].message}"
 
 

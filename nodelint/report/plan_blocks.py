@@ -269,6 +269,9 @@ def headline_of_plan(plan: Plan) -> str:
     if changed:
         verbs = Counter(str(pair.change) for pair in changed)
         sentences.append(f"EC2NodeClasses: {', '.join(f'{n} {verb}' for verb, n in sorted(verbs.items()))}")
+    stranded = sum(change.stranded for change in plan.workloads)
+    if stranded:
+        sentences.append(f"No NodePool accepts the pods of {counted(stranded, 'workload')} any more")
     places = other_places(plan)
     moved_places = sum(place.decides for place in places)
     if not plan.endangers_nodes and (plan.pools or plan.classes):

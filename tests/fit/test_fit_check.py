@@ -352,7 +352,7 @@ def test_a_workload_that_only_nodes_without_its_driver_take_is_told_at_the_pool(
 ) -> None:
     """`RequestedResourcesRegistered` of core's pkg/controllers/nodeclaim/lifecycle/initialization.go@v1.14.1:132."""
     (tmp_path / ".git").mkdir()
-    node_class = nodeclass().replace("{alias: al2023@v20250403}", image)
+    node_class = nodeclass("amiFamily: AL2023").replace("{alias: al2023@v20250403}", image)
     (tmp_path / "pools.yaml").write_text(f"{nodepool(*GPU_POOL)}---\n{node_class}")
     if other:
         second = nodepool(*GPU_POOL, name="other", node_class="other")

@@ -401,8 +401,8 @@ def test_a_label_of_the_node_itself_is_named_with_the_one_to_use(tmp_path: Path,
 
 @pytest.mark.parametrize(("policy", "launched"), [("BestEffort", True), ("Strict", False)])
 def test_explain_knows_the_policy_of_min_values(tmp_path: Path, nodelint: Run, policy: str, launched: bool) -> None:
-    family = "key: karpenter.k8s.aws/instance-family, operator: Exists, minValues: 900"
-    tree(tmp_path, "", family, values=f"settings: {{clusterName: a, minValuesPolicy: {policy}}}\n")
+    category = "key: karpenter.k8s.aws/instance-category, operator: Exists, minValues: 50"
+    tree(tmp_path, "", category, values=f"settings: {{clusterName: a, minValuesPolicy: {policy}}}\n")
     shown = nodelint("explain", ".").stdout
     assert ("none is launched" not in shown) == ("BestEffort" in shown) == launched
 

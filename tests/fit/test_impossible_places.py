@@ -47,6 +47,19 @@ def write(tmp_path: Path, *lines: str, spec: str = "") -> Path:
         ([line(REGION, "us-east-1a")], "", False),
         ([line(ZONE_ID, "use1-az1")], "", True),
         ([line(ZONE_ID, "us-east-1a")], "", False),
+        ([line(ZONE_ID, "use1-az6")], "", True),
+        ([line(ZONE_ID, "use1-az99")], "", False),
+        ([line(ZONE_ID, "use1-az0")], "", False),
+        ([line(ZONE_ID, "use1-bos1-az1")], "", True),
+        ([line(ZONE_ID, "euse1-az9")], "", True),  # a region that is not known here
+        ([line(ZONE, "us-esat-1a")], "", False),
+        ([line(ZONE, "su-east-1a")], "", False),
+        ([line(ZONE, "us-east-1z")], "", False),
+        ([line(ZONE, "us-esat-1a", "us-east-1b")], "", True),
+        ([line(ZONE, "us-isob-east-1a")], "", True),
+        ([line(ZONE, "us-east-3z")], "", True),
+        ([line(REGION, "us-esat-1")], "", False),
+        ([line(REGION, "eu-east-1")], "", True),
         ([line(ZONE, "us-east-1a"), line(REGION, "us-east-1")], "", True),
         ([line(ZONE, "us-east-1a"), line(REGION, "eu-west-1")], "", False),
         ([line("karpenter.sh/capacity-type", "on-demand")], "", True),
@@ -67,6 +80,28 @@ def test_all_commands_agree_that_nothing_can_be_launched(
     assert ("can be launched" in explained) is can_launch
     assert "not known" not in fitted
     assert "Not known" not in explained
+
+
+@pytest.mark.parametrize(
+    ("zones", "expected"),
+    [
+        (["us-esat-1a"], [("error", "did you mean `us-east-1a`?")]),
+        (["us-east-1a", "us-east-1g"], [("warning", "no known zone is `us-east-1g`")]),
+        (["eu-west-1e"], [("warning", "no known zone is `eu-west-1e`")]),
+        (["eu-west-1f"], [("error", "no instance type has zone `eu-west-1f`")]),
+        (["us-east-1f"], []),
+        (["us-east-3a"], []),
+    ],
+)
+def test_check_names_zones_that_do_not_exist_and_zones_that_may_be_new(
+    tmp_path: Path, nodelint: Run, zones: list[str], expected: list[tuple[str, str]]
+) -> None:
+    path = write(tmp_path, line(ZONE, *zones))
+    checked = nodelint("check", str(path), "--select", "unknown-value", "--format", "json").stdout
+    found = json.loads(checked)["findings"]
+    assert [finding["severity"] for finding in found] == [severity for severity, _ in expected]
+    for finding, (_, message) in zip(found, expected, strict=True):
+        assert message in finding["message"]
 
 
 def test_plan_says_that_nothing_is_launched_in_a_place_that_is_none(tmp_path: Path, nodelint: Run) -> None:

@@ -118,7 +118,7 @@ def test_subnets_that_are_not_known_leave_the_region() -> None:
     assert unknown.fact == "subnets"
     assert "UnauthorizedOperation" in unknown.reason
     # Zone ids are not known, so any that is one may be meant.
-    assert run(line(ZONE_ID, "In", "use1-az9"), spec=SPEC, facts=denied).candidates
+    assert run(line(ZONE_ID, "In", "use1-az8"), spec=SPEC, facts=denied).candidates
     assert not run(line(ZONE_ID, "DoesNotExist"), spec=SPEC, facts=denied).candidates
 
 

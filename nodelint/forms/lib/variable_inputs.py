@@ -127,11 +127,13 @@ class VariableInputs:
 
     def _read(self, path: str) -> Source | None:
         place = os.path.relpath(path, self._root).replace(os.sep, "/")
-        by_name = (place.lower().endswith(_ENDS) and _OF_VARIABLES.search(place)) or _OF_ENVIRONMENT.search(place)
+        is_environment = _OF_ENVIRONMENT.search(place) is not None
+        by_name = (place.lower().endswith(_ENDS) and _OF_VARIABLES.search(place)) or is_environment
         if not by_name and not place.endswith((".yaml", ".yml")):
             return None
         text = gate.load_text(path, _LARGEST, within=self._root)
-        if text is None or (not _HELD.search(text) and (not by_name or _MANIFEST.search(text))):
+        # A script may hold the manifest whose variables it sets.
+        if text is None or (not (_HELD.search(text) or is_environment) and (not by_name or _MANIFEST.search(text))):
             return None
         return Source(os.path.relpath(path).replace(os.sep, "/"), text)
 
