@@ -78,11 +78,12 @@ _RULES = re.compile(r"\baws_security_group_rule\b|\baws_vpc_security_group_ingre
         "https://docs.aws.amazon.com/eks/latest/userguide/sec-group-reqs.html",
         "https://karpenter.sh/docs/concepts/nodeclasses/#specsecuritygroupselectorterms",
     ],
+    tags=["terraform"],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     terms = node_class.security_group_terms
     tag = terms[0].tags[0] if len(terms) == 1 and len(terms[0].tags) == 1 else None
-    if tag is None or terms[0].id or terms[0].name or not context.run_files.has_terraform:
+    if tag is None or terms[0].id or terms[0].name:
         return
     key, value = tag.key, tag.value
     if not isinstance(key, str) or not isinstance(value, str) or "karpenter" not in key:

@@ -145,12 +145,13 @@ def _may_make_node_roles(text: str) -> bool:
         "https://github.com/terraform-aws-modules/terraform-aws-eks/blob/v21.18.0/modules/karpenter/main.tf",
         "https://github.com/aws-ia/terraform-aws-eks-blueprints-addons/blob/v1.23.0/main.tf",
     ],
+    tags=["terraform"],
 )
 def check(source: Source, context: Context) -> Findings:
     roles = [
         role for obj in context.run_files.classes_of(source) if (role := obj.node.find("spec", "role")) is not None
     ]
-    if not roles or not context.run_files.has_terraform:
+    if not roles:
         return
     makers = context.run_files.files_with(re.compile(_OTHER_MAKERS), around=True)
     if any(_may_make_node_roles(file.text) for file in makers):
