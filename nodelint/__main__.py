@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def _make_finder(known: ModuleSpec) -> object:
+def _make_finder(known: ModuleSpec) -> Any:
     """Return a finder for the modules of the package: Python's own finders and loader take half of the import time.
 
     `known` is the spec of the package. The bytecode of a module is used if it belongs to the same text by time and
@@ -27,11 +27,11 @@ def _make_finder(known: ModuleSpec) -> object:
     own = sys.modules[loader.__module__]  # importlib's own part, which is always loaded
     magic = own.MAGIC_NUMBER + bytes(4)  # the last four bytes: the text is known by its time and size
 
-    class Loader(loader):
+    class Loader(loader):  # type: ignore[misc]
         def get_code(self, fullname: str) -> Any:
             """Return the code of the module."""
             try:
-                with open(self.cached, "rb", buffering=0) as file:
+                with open(self.cached or "", "rb", buffering=0) as file:
                     data = file.read()
             except OSError:
                 return super().get_code(fullname)

@@ -335,7 +335,7 @@ class ReleaseRun:
 
     def _load_check(self, rule: Rule) -> Callable[..., Findings]:
         """Return the check of a rule; one that finds nothing for a rule that has nothing to look at in the run."""
-        if "terraform" in rule.tags and not self.context.run_files.has_terraform:
+        if rule.tags and self.context.run_files.lacks_files_for(rule.tags):
             return _find_nothing
         return load_check(rule)
 
