@@ -124,11 +124,12 @@ from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, closed_
         "https://docs.aws.amazon.com/eks/latest/userguide/sec-group-reqs.html",
         "https://karpenter.sh/docs/concepts/nodeclasses/#specsecuritygroupselectorterms",
     ],
+    tags=["terraform"],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
     terms = node_class.security_group_terms
     tag = terms[0].tags[0] if len(terms) == 1 and len(terms[0].tags) == 1 else None
-    if tag is None or terms[0].id or terms[0].name or not context.run_files.has_terraform:
+    if tag is None or terms[0].id or terms[0].name:
         return
     if not isinstance(tag.key, str) or "karpenter" not in tag.key:
         return

@@ -75,7 +75,7 @@ from nodelint.api import (
 )
 
 PREFIX = "kubernetes.io/cluster/"
-_CONTROLLER = re.compile(r"(?i)aws-load-balancer-controller|load_balancer_controller")
+_CONTROLLER = r"(?i)aws-load-balancer-controller|load_balancer_controller"
 _FIRST = 18
 """The first major version of the module whose `tags` are on all three groups."""
 _NOTE = "the AWS Load Balancer Controller fails if a node has more than one such group"
@@ -114,12 +114,13 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             and context.run_files.has_terraform
             and not context.facts
         ):
+            controller = re.compile(_CONTROLLER)
             for block in _list_tagged_clusters(tag.key_node.unquoted, node_class.source.path, context):
                 yield Finding(
                     at=tag.key_node,
                     message=f"`tags` of `{block.address}` put `{messages.short(tag.key_node.unquoted, 40)}` on three "
                     "security groups: nodes get all of them",
-                    severity="warning" if context.run_files.is_in_files(_CONTROLLER, around=True) else "info",
+                    severity="warning" if context.run_files.is_in_files(controller, around=True) else "info",
                     also=[Also(block.at, "creates the groups")],
                     note=f"two of them have `{PREFIX}<name>`: {_NOTE}",
                     help="move the tag to `node_security_group_tags`",

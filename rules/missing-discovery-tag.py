@@ -100,9 +100,10 @@ _SELECTS = re.compile(r"EC2NodeClass|AWSNodeTemplate|SelectorTerms|[sS]ubnetSele
         "provider:pkg/controllers/nodeclass/securitygroup.go@v1.14.1:45",
         "https://github.com/terraform-aws-modules/terraform-aws-eks/tree/master/modules/karpenter",
     ],
+    tags=["terraform"],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    if not context.run_files.has_terraform or _OUT_OF_USE.search(node_class.source.path):
+    if _OUT_OF_USE.search(node_class.source.path):
         return
     for what, terms in (
         ("subnets", node_class.subnet_terms),

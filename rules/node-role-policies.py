@@ -85,11 +85,12 @@ _OWN_CNI_ROLE = re.compile(
         "https://docs.aws.amazon.com/eks/latest/userguide/cni-iam-role.html",
         "core:pkg/controllers/nodeclaim/lifecycle/liveness.go@v1.14.0:62",
     ],
+    tags=["terraform"],
 )
 def check(source: Source, context: Context) -> Findings:
     specs = [spec for obj in context.run_files.classes_of(source) if (spec := obj.node.get("spec")) is not None]
     roles = [role for spec in specs if (role := spec.get("role") or spec.get("instanceProfile")) is not None]
-    if not roles or not context.run_files.has_terraform:
+    if not roles:
         return
     blocks = context.run_files.terraform
     for role in roles:

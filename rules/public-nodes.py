@@ -32,7 +32,7 @@ import re
 from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, messages, rule
 
 PUBLIC = "kubernetes.io/role/elb"
-REFERENCE = re.compile(r"\baws_subnet\.public(?:_\w+)?|\bmodule\.[\w-]+(?:\[[^\[\]\n]{0,80}\])?\.public_subnets?\b")
+REFERENCE = r"\baws_subnet\.public(?:_\w+)?|\bmodule\.[\w-]+(?:\[[^\[\]\n]{0,80}\])?\.public_subnets?\b"
 
 
 @rule(
@@ -85,7 +85,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     written = node_class.subnet_terms_node
     for node in written.walk() if written is not None and not tags else ():
         # A comment may name what the terms leave out: only values count.
-        if node.kind == "scalar" and (named := REFERENCE.search(node.text)):
+        if node.kind == "scalar" and (named := re.search(REFERENCE, node.text)):
             yield Finding(
                 at=node,
                 message=f"`{messages.short(named[0], 40)}`: public subnets have a route from the internet to the "

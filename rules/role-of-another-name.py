@@ -160,6 +160,7 @@ def _may_make_node_roles(text: str) -> bool:
         "https://github.com/terraform-aws-modules/terraform-aws-eks/blob/v21.18.0/modules/karpenter/main.tf",
         "https://github.com/aws-ia/terraform-aws-eks-blueprints-addons/blob/v1.23.0/main.tf",
     ],
+    tags=["terraform"],
 )
 def check(source: Source, context: Context) -> Findings:
     specs = [spec for obj in context.run_files.classes_of(source) if (spec := obj.node.get("spec")) is not None]

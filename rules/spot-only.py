@@ -51,7 +51,7 @@ from nodelint.api import (
     rule,
 )
 
-_REASON = re.compile(
+_REASON = (
     r"\bspot[- ]only\b|\bonly spot\b|"
     r"\b(?:no|not|never|without|instead of|than|over|avoid\w*|skip\w*) (?:use |using )?(?:any )?on[- ]demand\b"
 )
@@ -97,7 +97,7 @@ def check(pool: NodePool, context: Context) -> Findings:
 def _has_reason_for_spot_only(line: RequirementLine) -> bool:
     """Return whether a comment shows that the author decided against on-demand capacity."""
     comment = comments.of_requirement(line).lower()
-    return _REASON.search(comment) is not None
+    return re.search(_REASON, comment) is not None
 
 
 def _labels(pool: NodePool) -> set[tuple[object, object]]:

@@ -67,9 +67,10 @@ _OUT_OF_USE = re.compile(r"(?i)(?:^|[/_.-])(?:archived?|backups?|deprecated|disa
         "provider:pkg/controllers/nodeclass/subnet.go@v1.14.1:45",
         "provider:pkg/controllers/nodeclass/securitygroup.go@v1.14.1:45",
     ],
+    tags=["terraform"],
 )
 def check(node_class: EC2NodeClass, context: Context) -> Findings:
-    if not context.run_files.has_terraform or _OUT_OF_USE.search(node_class.source.path):
+    if _OUT_OF_USE.search(node_class.source.path):
         return
     for what in ("subnets", "security groups"):
         terms = _select_terms(node_class, what)

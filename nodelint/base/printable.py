@@ -86,7 +86,8 @@ def has_codes(text: str) -> bool:
 def escaped_json(text: str) -> str:
     r"""Return JSON in which each character that is not printable is a JSON escape. The values do not change."""
     text = text.replace("##[", "#\\u0023[")
-    if text.replace("\n", "").isprintable():
+    # JSON has escapes for the control characters before the space: no other is ASCII and not printable.
+    if (text.isascii() and "\x7f" not in text) or text.replace("\n", "").isprintable():
         return text
     import re
 

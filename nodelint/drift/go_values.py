@@ -16,7 +16,7 @@ _UNITS = {
     "m": 60 * 10**9,
     "h": 3600 * 10**9,
 }
-_PART = re.compile(r"([0-9]*)(\.[0-9]*)?([^0-9.]+)")
+_PART = r"([0-9]*)(\.[0-9]*)?([^0-9.]+)"
 _LONGEST = 2**63
 
 
@@ -27,8 +27,9 @@ def duration(text: str) -> int:
     if rest == "0":
         return 0
     total = position = 0
+    part = re.compile(_PART)
     while position < len(rest):
-        match = _PART.match(rest, position)
+        match = part.match(rest, position)
         if match is None:
             raise ValueError(f"`{text}` is not a duration such as 1h30m")
         whole, fraction, unit = match[1], match[2] or "", match[3]
@@ -51,7 +52,7 @@ def _part_of(digits: str, unit: int) -> int:
     return int(float(int(digits_left)) * (float(unit) / 10.0 ** len(digits_left))) if digits_left else 0
 
 
-_QUANTITY = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(|[numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)")
+_QUANTITY = r"([+-]?)([0-9]*)(?:\.([0-9]*))?(|[numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)"
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY = {"Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4, "Pi": 5, "Ei": 6}
 _GREATEST, _NANOS = 2**63 - 1, 10**9
@@ -59,7 +60,7 @@ _GREATEST, _NANOS = 2**63 - 1, 10**9
 
 def quantity(text: str) -> str:
     """Return a Kubernetes quantity in its canonical form: `1024Gi` is `1Ti`, `1000G` is `1T`."""
-    match = _QUANTITY.fullmatch(text.strip())
+    match = re.fullmatch(_QUANTITY, text.strip())
     if match is None or not text.strip(" +-."):
         raise ValueError(f"`{text}` is not a quantity such as 20Gi")
     sign, whole, fraction, suffix = match[1], match[2], match[3] or "", match[4]
@@ -106,9 +107,7 @@ def _scale(nanos: int) -> tuple[int, int]:
     return rest, power
 
 
-_TIME = re.compile(
-    r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})(?:[.,]([0-9]+))?(Z|[+-][0-9]{2}:[0-9]{2})"
-)
+_TIME = r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})(?:[.,]([0-9]+))?(Z|[+-][0-9]{2}:[0-9]{2})"
 
 
 def time_bytes(text: str) -> bytes:
@@ -119,7 +118,7 @@ def time_bytes(text: str) -> bytes:
     """
     from datetime import UTC, datetime
 
-    match = _TIME.fullmatch(text)
+    match = re.fullmatch(_TIME, text)
     if match is None:
         raise ValueError(f"`{text}` is not a time such as 2025-01-31T12:00:00Z")
     zone = "+00:00" if match[8] == "Z" else match[8]

@@ -97,7 +97,7 @@ _CALL = (
 )
 _RULE = b"nodelint.api"
 """The module that a custom rule imports: the objects in its text are examples."""
-_WORD = re.compile("kind|kubernetes:karpenter")
+_WORD = "kind|kubernetes:karpenter"
 
 
 def unread(
@@ -131,7 +131,7 @@ def _missed(found: Discovery, built: Sequence[Built]) -> Iterator[UnreadGroup]:
             or source.problems
             or source.set_aside
             or source.path == "-"
-            or not _WORD.search(source.text)
+            or not re.search(_WORD, source.text)
         )
         if (
             known

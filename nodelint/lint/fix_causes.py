@@ -14,6 +14,7 @@ from nodelint.lint.engine import LintRequest
 from nodelint.lint.fix_bisection import find_document
 from nodelint.lint.fix_offers import FixOffer
 from nodelint.lint.results import Result
+from nodelint.lint.rule_reach import name_words
 from nodelint.model.documents import objects
 from nodelint.model.finding import Edit
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object
@@ -64,22 +65,23 @@ def find_shared_documents(offers: Sequence[FixOffer], alike: Sequence[Alike]) ->
 class Causes:
     """The objects of files, with keys that are equal for fixes with one cause.
 
-    `texts` are the rendered manifests of the `sources`, `words` those that matter in names. Two fixes have one cause
-    if their documents differ only in the names of the object and its class, and their edits, their class and the
-    NodePools that use the class are equal. Rules then report the same. Words of a name that a rule looks for must be
-    equal as well.
+    `texts` are the rendered manifests of the `sources`. Two fixes have one cause if their documents differ only in
+    the names of the object and its class, and their edits, their class and the NodePools that use the class are
+    equal. Rules then report the same. Words of a name that a rule looks for must be equal as well.
     """
 
-    def __init__(
-        self, sources: Sequence[Source], texts: Sequence[Source], request: LintRequest, words: Collection[str]
-    ) -> None:
-        self.words = words
+    def __init__(self, sources: Sequence[Source], texts: Sequence[Source], request: LintRequest) -> None:
         self._request = request
         self._texts = texts
         self._prints: dict[int, int | None] = {}
         self._around: dict[str, int] = {}
         self._numbers: dict[_Key, int] = {}
         self._sources = set(map(id, sources))
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Return the words that matter in names, of the rules that are loaded when a first object is compared."""
+        return name_words(self._request.rules.values())
 
     @cached_property
     def _own(self) -> dict[tuple[int, int], Object | None]:
@@ -218,7 +220,7 @@ def _fingerprint(obj: Object, words: Collection[str]) -> _Key | None:
     return (type(obj), *parts, source.text[at : document.end])
 
 
-_LABEL = re.compile(r'(?m)^(\w+[ \t]+"[^"\n]*"[ \t]+)"[^"\n]*"(?=[ \t]*\{)')
+_LABEL = r'(?m)^(\w+[ \t]+"[^"\n]*"[ \t]+)"[^"\n]*"(?=[ \t]*\{)'
 """The name of a block of code, such as that of a resource, behind its type."""
 
 
@@ -237,7 +239,7 @@ def _find_around(obj: Object) -> tuple[str, str] | None:
         return None
     above = text[begin : document.start].rpartition(_END_OF_BLOCK)[2]
     below = text[document.end : end].partition(_END_OF_BLOCK)[0]
-    return _LABEL.sub(r"\1", above.lstrip("\n")), _LABEL.sub(r"\1", below)
+    return re.sub(_LABEL, r"\1", above.lstrip("\n")), re.sub(_LABEL, r"\1", below)
 
 
 def _start(obj: Object) -> int:

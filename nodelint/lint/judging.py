@@ -333,12 +333,18 @@ class ReleaseRun:
         context = Context(objects, self.target, rule_names=self.context.rule_names, strict=self.context.strict)
         return ReleaseRun(self.target, context, self.reporting)
 
+    def _load_check(self, rule: Rule) -> Callable[..., Findings]:
+        """Return the check of a rule; one that finds nothing for a rule that has nothing to look at in the run."""
+        if rule.tags and self.context.run_files.lacks_files_for(rule.tags):
+            return _find_nothing
+        return load_check(rule)
+
     def _run_rule(self, rule: Rule, subject: object, obj: Object | None, path: str, into: RuleOutput) -> None:
         skips = 0
         try:
             check = self._checks.get(rule.name)
             if check is None:
-                check = self._checks[rule.name] = load_check(rule)
+                check = self._checks[rule.name] = self._load_check(rule)
             for skip in check(subject, self.context):
                 if isinstance(skip, Finding):
                     skips += 1
@@ -356,6 +362,10 @@ class ReleaseRun:
             if os.environ.get("NODELINT_DEBUG"):
                 raise
             note_fault(rule, obj, path, error, into)
+
+
+def _find_nothing(_subject: object, _context: Context) -> Findings:
+    return iter(())
 
 
 _TOGETHER = 1 << 14

@@ -124,8 +124,8 @@ class Prover:
 
         With `suggested`, only these suggestions are tried.
         """
-        inventory, words = self._find_inventory(sources), name_words(self._request.rules.values())
-        causes = Causes(sources, inventory.sources, self._request, words)
+        inventory = self._find_inventory(sources)
+        causes = Causes(sources, inventory.sources, self._request)
         if checking:
             report = applicable(sources, report, self.edited, causes.leave_firsts)
         trials = Trials(sources, self._request, inventory, self._build_changed, self.edited)
@@ -233,9 +233,8 @@ class _Run:
         alike = share_causes(offers, causes)
         self._try_all([first for first, _ in alike], keys)
         # A rule that looked at nothing before may look for other words in names.
-        if causes.words != name_words(trials.request.rules.values()):
-            left = [offer for _, others in alike for offer in others]
-        else:
+        left = [offer for _, others in alike for offer in others]
+        if left and causes.words == name_words(trials.request.rules.values()):
             left = [offer for first, others in alike for offer in self._share_result(first, others)]
         self._try_all(left, keys)
         self._hold_together([offer for offer in offers if offer.safe and self._holds(offer)], alike)

@@ -224,12 +224,14 @@ def _texts_of_bases(found: Discovery, selecting: Mapping[str, str]) -> Iterator[
 def _patches_pods(path: str) -> bool:
     """Return whether a file may patch what decides where pods are scheduled, without the name of an object."""
     text = _text_with(path, None)
-    return ("patch" in text and _PATCHED.search(text) is not None) or _PATCHED_BY_PATH.search(text) is not None
+    if "patch" in text and re.search(_PATCHED, text) is not None:
+        return True
+    return re.search(_PATCHED_BY_PATH, text) is not None
 
 
 _OF_PODS = r"nodeSelector|affinity|topologySpreadConstraints|runtimeClassName|nodeName|overhead|tolerations|resources"
-_PATCHED_BY_PATH = re.compile(rf"/(?:spec|containers/[0-9]+)(?:/(?:{_OF_PODS})\b|[\"']?[ \t]*$)", re.MULTILINE)
-_PATCHED = re.compile(rf"(?m)^[ \t]{{4,}}[\"']?(?:{_OF_PODS})[\"']?:")
+_PATCHED_BY_PATH = rf"(?m)/(?:spec|containers/[0-9]+)(?:/(?:{_OF_PODS})\b|[\"']?[ \t]*$)"
+_PATCHED = rf"(?m)^[ \t]{{4,}}[\"']?(?:{_OF_PODS})[\"']?:"
 _NAME = r"""\bname["']?[ \t]*:[ \t]*["']?([\w.-]+)"""
 
 

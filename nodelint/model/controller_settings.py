@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Kind = Literal["value", "variable", "flag", "gate"]
 
 
-_COPY = re.compile(r"(?:^|/)karpenter[-_]v?(\d{1,3})\.(\d{1,3})\.(\d{1,3})/[^/]+$")
+_COPY = r"(?:^|/)karpenter[-_]v?(\d{1,3})\.(\d{1,3})\.(\d{1,3})/[^/]+$"
 
 
 class WrittenSetting(NamedTuple):
@@ -89,7 +89,7 @@ class ControllerInstall(NamedTuple):
         """
         from nodelint.model.evidence import NO_RELEASE, stated
 
-        of_folder = _COPY.search(self.at.source.path) if not self.version else None
+        of_folder = re.search(_COPY, self.at.source.path) if not self.version else None
         if of_folder is not None:
             return Version(*map(int, of_folder.groups()))
         found = stated("karpenter", self.version or "", self.at.source.path, 1, self.by)

@@ -44,7 +44,7 @@ def _pool_json(resolution: Resolution, rows: TypeRows) -> dict[str, Any]:
         "nodeClass": ref.name if ref is not None and isinstance(ref.name, str) else None,
         "images": [_image_json(image) for image in resolution.images.images],
         "instanceTypes": rows.list_types(resolution),
-        "launchOrder": launch_order(resolution),
+        "launchOrder": rows.launch_order(resolution),
         "unlaunchable": [JsonLine({"name": name, "reason": reason}) for name, reason in without],
         "requirements": [
             {

@@ -21,10 +21,14 @@ _SHOWN = ("cpu", "memory", "ephemeral-storage", "pods")
 
 
 class TypeRows:
-    """JSON rows of instance types, shared by pools whose classes give nodes the same size, unless overlays apply."""
+    """JSON rows of instance types, shared by pools: the text of a row is then made once.
+
+    Pools whose classes give nodes different sizes, and pools to which overlays apply, have rows of their own.
+    """
 
     def __init__(self) -> None:
         self._rows: dict[tuple[int, int], tuple[Catalog, NodeSizes, dict[tuple[object, ...], JsonLine]]] = {}
+        self._launched: dict[tuple[float, str], JsonLine] = {}
 
     def list_types(self, resolution: Resolution) -> list[JsonLine]:
         """Return a row for each type that a pool can launch, sorted by name."""
@@ -45,6 +49,25 @@ class TypeRows:
             found.append(rows[key])
         return found
 
+    def launch_order(self, resolution: Resolution) -> list[JsonLine] | None:
+        """Return the types and prices in the order in which an on-demand launch tries them.
+
+        None if the pool does not allow on-demand. GPU, accelerator and bare metal types come in only if there are no
+        others. The number of types is limited. Spot prices are not known.
+        """
+        if "on-demand" not in resolution.capacity_types:
+            return None
+        catalog = resolution.catalog
+        left = resolution.launchable & ready(resolution)
+        if not any(requirement.min_values is not None for requirement in resolution.folded):
+            left = left - rare_types(catalog) or left
+        priced = [(price, name) for price, name in resolution.prices.list_prices(left) if price is not None]
+        chosen = sorted(priced)[: resolution.most_launched]
+        for price, name in chosen:
+            if (price, name) not in self._launched:
+                self._launched[price, name] = JsonLine({"name": name, "pricePerHour": price})
+        return [self._launched[row] for row in chosen]
+
 
 def _type_json(resolution: Resolution, name: str, first: bool) -> dict[str, Any]:
     """Return price, size, allocatable resources, and whether an empty pool can launch the type (`first`)."""
@@ -64,23 +87,6 @@ def _allocatable(resolution: Resolution, name: str) -> dict[str, str | None] | N
     if not sizes.exact:
         return None
     return {**sizes.written_allocatable(name), **resolution.overlay_capacity.get(name, {})}
-
-
-def launch_order(resolution: Resolution) -> list[JsonLine] | None:
-    """Return the types and prices in the order in which an on-demand launch tries them.
-
-    None if the pool does not allow on-demand. GPU, accelerator and bare metal types come in only if there are no
-    others. The number of types is limited. Spot prices are not known.
-    """
-    if "on-demand" not in resolution.capacity_types:
-        return None
-    catalog = resolution.catalog
-    left = resolution.launchable & ready(resolution)
-    if not any(requirement.min_values is not None for requirement in resolution.folded):
-        left = left - rare_types(catalog) or left
-    priced = [(price, name) for price, name in resolution.prices.list_prices(left) if price is not None]
-    chosen = sorted(priced)[: resolution.most_launched]
-    return [JsonLine({"name": name, "pricePerHour": price}) for price, name in chosen]
 
 
 _RARE = (

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         "syntax",
         "ended-image",
         "root-module",
+        "terraform",
     ]
     """A property of a rule that the code which runs rules needs: see `TAGS`."""
 else:
@@ -79,6 +80,7 @@ TAGS: dict[Tag, str] = {
     "syntax": "about a file that cannot be read",
     "ended-image": "about images that get no fixes any more",
     "root-module": "looks at all files of the Terraform root modules with Karpenter, also if they do not name it",
+    "terraform": "says nothing in a run without Terraform files, where its file is not loaded",
 }
 """The tags of rules, each with a description: properties that the code which runs rules needs, in addition to the
 group.

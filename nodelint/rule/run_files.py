@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from nodelint.forms.terraform.terraform_trace import TerraformBlocks
     from nodelint.model.controller_settings import ControllerInstall
     from nodelint.releases.settings import StatedSettings
+    from nodelint.rule.classification import Tag
     from nodelint.rule.object_relations import ObjectRelations
     from nodelint.text import Source
 
@@ -156,6 +157,10 @@ class RunFiles:
         if self._has_terraform is None or self._has_terraform[0] is not files:
             self._has_terraform = files, any(file.path.endswith(_TERRAFORM) for file in files)
         return self._has_terraform[1]
+
+    def lacks_files_for(self, tags: Sequence[Tag]) -> bool:
+        """Return whether the run has no files about which a rule with these tags may find anything."""
+        return "terraform" in tags and not self.has_terraform
 
     @property
     def terraform(self) -> TerraformBlocks:

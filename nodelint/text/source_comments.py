@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from nodelint.text.nodes import SourceText
 
-_NAMED = re.compile(r"(?m)^# Source: ([^\s:]+/(?:templates|crds)/[^\r\n]+)")
+_NAMED = r"(?m)^# Source: ([^\s:]+/(?:templates|crds)/[^\r\n]+)"
 
 
 def template_of(source: SourceText, offset: int) -> str | None:
@@ -33,5 +33,5 @@ def _list_templates(source: SourceText) -> Iterator[tuple[int, int, str | None]]
         if document.start >= last and document.end > document.start:
             last = document.end
             root = document.root
-            named = _NAMED.search(source.text[document.start : root.start]) if root is not None else None
+            named = re.search(_NAMED, source.text[document.start : root.start]) if root is not None else None
             yield document.start, document.end, named[1].rstrip() if named is not None else None

@@ -172,7 +172,14 @@ ALLOWED = {
     "lsp/project.py": "the times of files of the configuration",
     **dict.fromkeys(
         (
-            *("cli.py", "data/__init__.py", "model/validity.py", "model/ranges.py", "apiserver/schema_node.py"),
+            *(
+                "__main__.py",
+                "cli.py",
+                "data/__init__.py",
+                "model/validity.py",
+                "model/ranges.py",
+                "apiserver/schema_node.py",
+            ),
             *("ec2/cache.py", "ec2/catalog.py", "ec2/api_names.py", "rule/examples.py", "upgrade/findings.py"),
             *("rule/severities.py", "commands/_shell_completion.py", "commands/_hook.py", "mcp/tools.py"),
         ),

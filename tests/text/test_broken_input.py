@@ -1,6 +1,6 @@
 """Input that nobody means to write: one line for each, with its place, the rest still checked, nothing lost.
 
-What is checked in a process of its own ends with no traceback and never with code 3, in bounded time.
+What is checked in a process of its own ends with no traceback and never with code 3, with bounded work.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import os
 import resource
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -27,6 +26,7 @@ from nodelint.rule.definition import Rule
 from nodelint.text import Source
 from tests.commands.test_cli import CLASS, TYPO
 from tests.conftest import by_place
+from tests.counting import count_calls
 from tests.ec2.test_facts import ACCOUNT, snapshot_of
 from tests.manifests import nodepool
 from tests.repositories import write_files
@@ -78,6 +78,10 @@ for _n, _bomb in enumerate(
     UNREADABLE[f"alias bomb {_n}"] = (_text.encode(), 0, 0, "stand for more than")
 
 
+MOST_CALLS = 6_000_000
+"""Calls of functions, twice those of the largest input below."""
+
+
 def _source(data: bytes) -> Source:
     return Source.from_bytes("broken.yaml", data)
 
@@ -85,7 +89,12 @@ def _source(data: bytes) -> Source:
 @pytest.mark.parametrize("name", UNREADABLE)
 def test_what_cannot_be_read_is_said_once_with_its_place(name: str, rules: dict[str, Rule]) -> None:
     data, line, column, words = UNREADABLE[name]
-    start = time.process_time()
+    work = count_calls(lambda: _hold_unreadable(data, (line, column), words, rules))
+    assert work < MOST_CALLS
+
+
+def _hold_unreadable(data: bytes, place: tuple[int, int], words: str, rules: dict[str, Rule]) -> None:
+    line, column = place
     source = _source(data)
     (message,) = [
         r for r in lint([source], LintRequest(Target(NEWEST), rules)).results if r.rule.name == "yaml-syntax"
@@ -95,7 +104,6 @@ def test_what_cannot_be_read_is_said_once_with_its_place(name: str, rules: dict[
     assert line == 0 or (at.line, at.column) == (line, column)
     assert by_place(finding_text(message)).startswith(f"broken.yaml:{at.line}:{at.column}: error[yaml-syntax]: ")
     assert fix([source], LintRequest(Target(NEWEST), rules), unsafe=True).sources[0].text == source.text
-    assert time.process_time() - start < 5
 
 
 @pytest.mark.parametrize(
@@ -208,7 +216,7 @@ LARGE = {
     "unclosed tags": HEAD + "a: " + "<%" * 500_000,
     "digits": HEAD + "a: " + "9" * 1_000_000,
     "a long line": HEAD + "a: " + "x " * 1_000_000 + "\nb: c\n",
-    "empty documents": "---\n" * 50_000 + HEAD,
+    "empty documents": "---\n" * 20_000 + HEAD,
     "documents": ("---\n" + HEAD) * 350,
     "requirements": WIDE + "      requirements:\n" + "        - {key: a, operator: In, values: [x]}\n" * 500,
     "labels": HEAD
@@ -223,13 +231,15 @@ LARGE = {
 
 
 @pytest.mark.parametrize("name", LARGE)
-def test_large_input_takes_bounded_time(name: str, rules: dict[str, Rule]) -> None:
-    """The bound, in seconds of this process alone, is generous; what is quadratic in the file misses it by far."""
-    start = time.process_time()
-    report = lint([Source.from_text("large.yaml", LARGE[name])], LintRequest(Target(NEWEST), rules))
-    assert report.results
-    assert len([finding_text(result) for result in report.results]) < 10_000
-    assert time.process_time() - start < 5
+def test_large_input_takes_bounded_work(name: str, rules: dict[str, Rule]) -> None:
+    """What is quadratic in the file misses the bound by far."""
+
+    def run() -> None:
+        report = lint([Source.from_text("large.yaml", LARGE[name])], LintRequest(Target(NEWEST), rules))
+        assert report.results
+        assert len([finding_text(result) for result in report.results]) < 10_000
+
+    assert count_calls(run) < MOST_CALLS
 
 
 @pytest.mark.slow

@@ -104,19 +104,19 @@ def _python(pattern: str) -> str:
             i += 2
             continue
         if inside:
-            named = re.match(r"\[:(\w+):\]", pattern[i:])
-            if named and named[1] in _CLASSES:
-                out.append(_CLASSES[named[1]])
-                i += len(named[0])
+            named = pattern[i + 2 :].partition(":]")[0] if pattern.startswith("[:", i) else ""
+            if named in _CLASSES:
+                out.append(_CLASSES[named])
+                i += len(f"[:{named}:]")
                 continue
             inside = c != "]"
             c = r"\[" if c == "[" else c
         elif c == "[":
             inside = True
-            start = re.match(r"\[\^?\]?", pattern[i:])
-            assert start is not None  # the pattern's first part matches the bracket itself
-            out.append(start[0])
-            i += len(start[0])
+            end = i + 1 + pattern.startswith("^", i + 1)
+            end += pattern.startswith("]", end)
+            out.append(pattern[i:end])
+            i = end
             continue
         elif c == "$":
             c = r"\Z"
