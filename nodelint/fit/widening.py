@@ -8,8 +8,8 @@ from nodelint.base.tuples import NamedTuple
 from nodelint.ec2 import overhead
 from nodelint.ec2.type_set import TypeSet, union
 from nodelint.fit.attempt import PoolVerdict, Surroundings
-from nodelint.fit.daemon_groups import group_by_daemons
 from nodelint.fit.corrections import find_correction
+from nodelint.fit.daemon_groups import group_by_daemons
 from nodelint.fit.ignored import requirements_of
 from nodelint.fit.lacking import Explanation
 from nodelint.fit.pod_terms import LabelExpression

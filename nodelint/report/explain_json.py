@@ -12,7 +12,7 @@ from nodelint.model.finding import find_object_place, label_of
 from nodelint.model.providers import providers_key
 from nodelint.report.explain import explain_not_launched
 from nodelint.report.explain_facts import facts_json, image_json, pool_json
-from nodelint.report.explain_types import TypeRows, launch_order
+from nodelint.report.explain_types import TypeRows
 from nodelint.report.json_text import JsonLine
 
 VERSION = 1
