@@ -180,21 +180,24 @@ def _expressions(text: str) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     unclosed: set[str] = set()
     at = 0
-    opens, lone_brace = re.compile(_OPENS), re.compile(_LONE_BRACE)
+    opens = re.compile(_OPENS)
     while (match := opens.search(text, at)) is not None:
         kind, at = match.group(), match.end()
         close = -1 if kind in unclosed else text.find(_CLOSES[kind], at)
         if close < 0:
             unclosed.add(kind)  # searched once only, so that a file of opening brackets costs no more than its length
             continue
-        lone = lone_brace.match(text, at, close) if kind == "{{" and "\n" in text[at:close] else None
-        at = close + len(_CLOSES[kind]) if lone is None else lone.end()
+        line = text.find("\n", at, close) if kind == "{{" else -1
+        code = text[at:line].rstrip(" \t\r") if line >= 0 else ""
+        if code.endswith("}") and not holds_any(code[:-1], _BRACES_AND_QUOTES):
+            at += len(code)  # the second brace is missing: the code does not go on in the next line
+        else:
+            at = close + len(_CLOSES[kind])
         found.append((match.start(), at))
     return found
 
 
-_LONE_BRACE = r"[^{}\n\"`']*\}(?=[ \t]*\r?\n)"
-"""The rest of a line of code that ends with one brace: the second one is missing."""
+_BRACES_AND_QUOTES = tuple("{}\"`'")
 
 
 def template_end(text: str, at: int, end: int) -> int:

@@ -270,7 +270,7 @@ def test_a_cache_that_cannot_be_written_costs_refresh_its_work_but_not_a_live_ch
 
 def test_a_folder_without_manifests_asks_nothing(nodelint: Run, tmp_path: Path, front: Front) -> None:
     done = nodelint("refresh", env=keys(front))
-    assert (done.returncode, done.stdout) == (0, "Nothing to ask: no NodePool or EC2NodeClass in 0 files.\n")
+    assert (done.returncode, done.stdout) == (0, "Nothing to ask: there is no file that nodelint reads.\n")
     assert not front.seen
 
 

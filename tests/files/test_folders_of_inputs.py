@@ -27,6 +27,7 @@ resource "kubectl_manifest" "p" {
   })
 }
 """
+PROVIDER = 'terraform {\n  required_providers {\n    kubectl = { source = "gavinbunney/kubectl" }\n  }\n}\n'
 OF_FILE = ROOT.replace("var.cats", 'yamldecode(file("${path.module}/envs/a.yaml")).cats')
 OF_MODULE = 'variable "cats" {}\nmodule "pools" {\n  source = "./modules/pools"\n  cats   = var.cats\n}\n'
 POOL = nodepool("key: karpenter.k8s.aws/instance-category, operator: In, values: {{ toJson .Values.cats }}", name="a")
@@ -51,7 +52,11 @@ FORMS = {
     "tfvars of each account": ({"main.tf": ROOT}, "envs/prod/a.tfvars", 'cats = ["%s"]\n'),
     "tfvars in JSON": ({"main.tf": ROOT}, "envs/a.tfvars.json", '{"cats": ["%s"]}\n'),
     "a root in a folder": ({"infra/main.tf": ROOT}, "infra/envs/a.tfvars", 'cats = ["%s"]\n'),
-    "a module": ({"main.tf": OF_MODULE, "modules/pools/main.tf": ROOT}, "envs/a.tfvars", 'cats = ["%s"]\n'),
+    "a module": (
+        {"main.tf": OF_MODULE, "modules/pools/main.tf": PROVIDER + ROOT},
+        "envs/a.tfvars",
+        'cats = ["%s"]\n',
+    ),
     "terragrunt": (TERRAGRUNT, "envs/env.hcl", 'locals { cats = ["%s"] }\n'),
     "yamldecode": ({"main.tf": OF_FILE}, "envs/a.yaml", "cats: [%s]\n"),
     "values of a chart": (CHART, "envs/a.yaml", "cats: [%s]\n"),

@@ -45,7 +45,7 @@ class _Token(NamedTuple):
     at: int
 
 
-class _Found(Exception):
+class _Refusal(Exception):
     """Raised with the first mistake."""
 
     def __init__(self, at: int, length: int, message: str) -> None:
@@ -60,8 +60,8 @@ def find_mistake(text: str, functions: frozenset[str]) -> Mistake | None:
         for start, tokens in _actions(text):
             checker.action(start, tokens)
         checker.end()
-    except _Found as found:
-        return found.mistake
+    except _Refusal as refusal:
+        return refusal.mistake
     return None
 
 
@@ -77,7 +77,7 @@ def _actions(text: str) -> Iterator[tuple[int, list[_Token]]]:
             ends = text.find("*/", comment.end())
             closed = re.compile(_COMMENT_END).match(text, ends) if ends >= 0 else None
             if closed is None:
-                raise _Found(start, 2, "the comment that begins here does not end with `*/}}`")
+                raise _Refusal(start, 2, "the comment that begins here does not end with `*/}}`")
             at = closed.end()
             continue
         tokens: list[_Token] = []
@@ -85,13 +85,13 @@ def _actions(text: str) -> Iterator[tuple[int, list[_Token]]]:
             if (blank := space.match(text, at)) is not None:
                 at = blank.end()
             if at >= len(text):
-                raise _Found(start, 2, "could not find the `}}` of what begins here")
+                raise _Refusal(start, 2, "could not find the `}}` of what begins here")
             if (closed := closes.match(text, at)) is not None:
                 at = closed.end()
                 break
             read = token.match(text, at)
             if read is None:
-                raise _Found(at, 1, _describe(text[at]))
+                raise _Refusal(at, 1, _describe(text[at]))
             tokens.append(_Token(read.lastgroup or "", read[0], at))
             at = read.end()
         yield start, tokens
@@ -119,7 +119,7 @@ class _Checker:
 
     def action(self, start: int, tokens: list[_Token]) -> None:
         if not tokens:
-            raise _Found(start, 2, "`{{ }}` has no value")
+            raise _Refusal(start, 2, "`{{ }}` has no value")
         first = tokens[0]
         word = first.text if first.kind == "word" else ""
         if word == "end":
@@ -136,11 +136,11 @@ class _Checker:
     def end(self) -> None:
         if self.blocks:
             word, at, _ = self.blocks[-1]
-            raise _Found(at, len(word), f"`{word}` has no `{{{{ end }}}}`")
+            raise _Refusal(at, len(word), f"`{word}` has no `{{{{ end }}}}`")
 
     def _open(self, first: _Token, rest: list[_Token]) -> None:
         if not rest:
-            raise _Found(first.at, len(first.text), f"`{first.text}` has no value")
+            raise _Refusal(first.at, len(first.text), f"`{first.text}` has no value")
         self.blocks.append((first.text, first.at, False))
         self.variables.append([])
         if first.text not in ("define", "block"):
@@ -150,19 +150,19 @@ class _Checker:
 
     def _close(self, first: _Token) -> None:
         if not self.blocks:
-            raise _Found(first.at, 3, "`end` without `if`, `with`, `range` or `define`")
+            raise _Refusal(first.at, 3, "`end` without `if`, `with`, `range` or `define`")
         self.blocks.pop()
         self.variables.pop()
 
     def _else(self, first: _Token, rest: list[_Token]) -> None:
         word, at, had_else = self.blocks[-1] if self.blocks else ("", 0, False)
         if word not in ("if", "with", "range") or had_else:
-            raise _Found(first.at, 4, "`else` without `if`, `with` or `range`")
+            raise _Refusal(first.at, 4, "`else` without `if`, `with` or `range`")
         if not rest:
             self.blocks[-1] = (word, at, True)
             return
         if rest[0].text not in ("if", "with") or len(rest) < 2:
-            raise _Found(rest[0].at, len(rest[0].text), f"`{_short(rest[0].text)}` cannot follow `else`")
+            raise _Refusal(rest[0].at, len(rest[0].text), f"`{_short(rest[0].text)}` cannot follow `else`")
         self._pipeline(rest[1:])
 
     def _pipeline(self, tokens: list[_Token]) -> None:
@@ -183,30 +183,30 @@ class _Checker:
                 opened.append(token)
             elif token.text == ")":
                 if not opened:
-                    raise _Found(token.at, 1, "`)` without `(`")
+                    raise _Refusal(token.at, 1, "`)` without `(`")
                 opened.pop()
             elif token.kind == "word":
                 self._word(token)
             elif token.kind == "variable":
                 self._variable(token)
             if token.text in ("|", ")") and (before is None or before.text in ("|", "(")):
-                raise _Found(token.at, 1, f"no value before `{token.text}`")
+                raise _Refusal(token.at, 1, f"no value before `{token.text}`")
             before = token
         if opened:
-            raise _Found(opened[-1].at, 1, "`(` is not closed")
+            raise _Refusal(opened[-1].at, 1, "`(` is not closed")
         if before is not None and before.text == "|":
-            raise _Found(before.at, 1, "no function after `|`")
+            raise _Refusal(before.at, 1, "no function after `|`")
 
     def _word(self, token: _Token) -> None:
         if token.text in _CONSTANTS or token.text in self.functions:
             return
-        raise _Found(token.at, len(token.text), f"helm has no function `{_short(token.text)}`")
+        raise _Refusal(token.at, len(token.text), f"helm has no function `{_short(token.text)}`")
 
     def _variable(self, token: _Token) -> None:
         inside = next((n for n in reversed(range(len(self.blocks))) if self.blocks[n][0] in ("define", "block")), -1)
         known = ["$", *(name for names in self.variables[inside + 1 :] for name in names)]
         if token.text not in known:
-            raise _Found(token.at, len(token.text), f"the variable `{_short(token.text)}` is not set here")
+            raise _Refusal(token.at, len(token.text), f"the variable `{_short(token.text)}` is not set here")
 
 
 def _short(text: str) -> str:
