@@ -41,7 +41,7 @@ LAWS = Laws()
 # What installs the controller is read in files of its own form, and not in scripts and texts for readers.
 HOST_RULES = {
     *("placeholder-left", "terraform-reference", "unset-variable"),
-    *("endpoint-inside-cluster", "unread-chart-value"),
+    *("chart-not-found", "endpoint-inside-cluster", "unread-chart-value"),
 }
 
 # Behind `<<-` the shell takes the tabs away, so that places within user data are told as the field's, without a fix.

@@ -284,6 +284,7 @@ LIMITS = {
         report/pools_html.py:_MOST_IN_MATRIX report/pools_html.py:_MOST_TYPES report/pools_html.py:_MOST_WORKLOADS
         report/why_html.py:_MOST_NODES report/why_markdown.py:_MOST_NODES report/why_text.py:_MOST_NODES
         migrate/__init__.py:_MOST_LEFT migrate/steps.py:_LONGEST
+        forms/lib/gotemplate/mistakes.py:_SHOWN
         report/html.py:_PLACES mcp/server.py:_MOST_NOTES commands/_values.py:_SHOWN model/finding.py:_LONGEST_CODE
         apiserver/scalars.py:MOST_OFFERED forms/lib/chart_places.py:_LONGEST
         commands/_refused.py:_MOST rule/remedies.py:MOST_OFFERED rule/remedies.py:MOST_TRIED

@@ -33,7 +33,8 @@ def _pool(arch: str) -> str:
     return POOL.replace("ARCH", arch)
 
 
-BLOCK = 'resource "kubectl_manifest" "p" {\n  yaml_body = BODY\n}\n'
+PROVIDER = 'terraform {\n  required_providers {\n    kubectl = { source = "gavinbunney/kubectl" }\n  }\n}\n'
+BLOCK = PROVIDER + 'resource "kubectl_manifest" "p" {\n  yaml_body = BODY\n}\n'
 MODULE = {
     "modules/pool/main.tf": BLOCK.replace("BODY", f"<<EOF\n{_pool('${var.arch}')}EOF"),
     "modules/pool/variables.tf": 'variable "arch" { type = string }\n',

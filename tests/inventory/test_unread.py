@@ -138,9 +138,13 @@ def test_what_is_not_read_or_rendered_is_said(
     assert rest == lines
     if not {"prod/heavier.yaml", "c/Chart.yaml"} & files.keys():
         (tmp_path / "class.yaml").unlink()
-        number = "1 file" if "Pulumi.yaml" in files else "0 files"
+        none = (
+            "no NodePool or EC2NodeClass in 1 file"
+            if "Pulumi.yaml" in files
+            else "there is no file that nodelint reads"
+        )
         nothing = "Nothing to check in what could be read" if lines else "Nothing to check"
-        outcome = f"{nothing}: no NodePool or EC2NodeClass in {number}."
+        outcome = f"{nothing}: {none}."
         assert nodelint("check", ".").stdout == "\n".join([outcome, *lines, ""])
 
 

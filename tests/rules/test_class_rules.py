@@ -347,7 +347,7 @@ def test_an_owner_in_a_term_of_its_own_goes_to_the_one_before(terms: str, count:
     text = CLASS.replace("AMI", terms) + "  amiFamily: AL2023\n"
     selection = Selection(select=frozenset(["refused-combination"]))
     [result] = lint([Source.from_text("a.yaml", text)], LintRequest(Target(NEWEST), RULES, selection)).results
-    moved = [way for way in result.finding.suggestions if not way.name.startswith("drop ")]
+    moved = [way for way in result.finding.suggestions if not way.name.startswith("remove ")]
     assert len(moved) == count
     for suggestion in result.finding.suggestions:
         mended = Source.from_text("a.yaml", apply(text, suggestion.edits))

@@ -12,6 +12,7 @@ from nodelint.forms.helm.charts import DefinedNames, find_undefined_include
 from nodelint.forms.helm.other_kinds import makes_other_kinds
 from nodelint.forms.lib.chart_places import OTHER_VALUES, chart_of, find_templates_folder
 from nodelint.forms.lib.gotemplate.mistakes import find_mistake
+from nodelint.forms.lib.gotemplate.syntax import BadTemplate, parse
 from nodelint.forms.registry import HELM
 from nodelint.forms.rendered import Built
 from nodelint.forms.syntax_check import is_mapping
@@ -70,7 +71,13 @@ def _find_template_fault(text: str) -> SyntaxProblem | None:
     if "{{" not in text:
         return None
     mistake = find_mistake(text, frozenset(table("templates")["functions"]))
-    return SyntaxProblem(mistake.offset, mistake.message, mistake.length) if mistake is not None else None
+    if mistake is not None:
+        return SyntaxProblem(mistake.offset, mistake.message, mistake.length)
+    try:
+        parse(text)
+    except BadTemplate:
+        return SyntaxProblem(0, "its blocks are nested too deeply for nodelint")
+    return None
 
 
 def _find_lacking(roots: Sequence[Node | None]) -> str | None:

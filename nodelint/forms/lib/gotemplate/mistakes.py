@@ -27,7 +27,7 @@ _TOKENS = {
 _TOKEN = "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _TOKENS.items())
 _BLOCKS = ("if", "with", "range", "define", "block")
 _CONSTANTS = ("true", "false", "nil")
-_LONGEST = 20
+_SHOWN = 20
 """How much of a piece of code a message shows, in characters."""
 
 
@@ -210,4 +210,4 @@ class _Checker:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
