@@ -68,6 +68,8 @@ class _RepositoryFiles:
         self.paths = {f"{folder}{path[start:]}": path for folder in [os.path.join(top, "")] for path in paths}
         self._uses: dict[str, tuple[_UsedPath, ...]] = {}
         self._folders: dict[str, list[str]] = {}
+        self._by_name: dict[str, list[str]] = {}
+        """The files by their own names, once a file is read that others include."""
         self._objects: dict[str, list[str]] | None = None
         self._users = self._read_users()
         self._scripts: set[str] = set()
@@ -202,9 +204,10 @@ class _RepositoryFiles:
         names.update(name[1:] for path in targets for name in self.list_objects(path))
         needles = [os.fsencode(name) for name in names]
         starts = [os.path.basename(os.fsencode(path)) for path in targets]
+        defaults = [word for word, name in TABLE.above_default if name in names]
 
         def may_name(data: bytes) -> bool:
-            if holds_any(data, needles) or re.search(_FOLDERS_ABOVE, data):
+            if holds_any(data, needles) or holds_any(data, defaults) or re.search(_FOLDERS_ABOVE, data):
                 return True
             return any(
                 name.startswith(start) for start in set(re.findall(_BEFORE_A_VARIABLE, data)) for name in starts
@@ -233,10 +236,18 @@ class _RepositoryFiles:
         bases = [folder, self._top]
         if path.endswith(_YAML) and holds_any(data, TABLE.controllers):
             bases = [self._top, folder]
+        is_above = path.endswith(TABLE.above)
+        if is_above:
+            bases = self._list_above(folder)
         text = re.sub(_COMMENT, "", data.decode(errors="replace"))
         unknown = []
-        for word in self._list_words(path, text):
+        words = [*self._list_words(path, text)]
+        if is_above:
+            words += [name for word, name in TABLE.above_default if word in data]
+        for word in words:
             found = self._resolve(word, bases)
+            if is_above and found in ([], [path]):  # a file may name one above it that has its own name
+                found = self._resolve(word, bases[1:]) or self._find_from_above(word, folder, bases)
             if not found:
                 unknown.append(word)
                 continue
@@ -248,6 +259,26 @@ class _RepositoryFiles:
             yield from (self._use(target, path) for target in self._resolve(word, bases[2:]))
         if holds_any(data, TABLE.object_words):
             yield from (_UsedPath(_OBJECT + name, False) for name in re.findall(_OBJECT_NAME, text))
+
+    def _list_above(self, folder: str) -> list[str]:
+        """Return a folder and the folders above it, the nearest first."""
+        bases = [folder]
+        while len(bases) < _MOST_BASES and is_below(folder, self._top) and folder != self._top:
+            bases.append(folder := os.path.dirname(folder))
+        return bases
+
+    def _find_from_above(self, word: str, folder: str, bases: Sequence[str]) -> list[str]:
+        """Return the paths that a word may name in a file that another file, in a folder below, includes.
+
+        Empty if there is none.
+        """
+        word = word.lstrip("}./")
+        if "/" in word:
+            return self._resolve(word, bases)
+        if not self._by_name:
+            for path in self.paths:
+                self._by_name.setdefault(os.path.basename(path), []).append(path)
+        return [path for path in self._by_name.get(word, ()) if is_below(path, folder)]
 
     def _list_words(self, path: str, text: str) -> Iterable[str]:
         """Return the words of a text that may be paths, each once."""
@@ -276,7 +307,7 @@ class _RepositoryFiles:
         word = word.rstrip("}") if "{" not in word else word
         if (before := re.match(_BEFORE, word)) is not None:
             word = word[before.end() :]
-        word = word.replace("//", "/").lstrip("/")
+        word = word.replace("//", "/").lstrip("}/")
         variable, start = re.search(_VARIABLE, word), ""
         if variable is not None:
             word, _, start = word[: variable.start()].rpartition("/")
@@ -333,16 +364,21 @@ def _follow(files: _RepositoryFiles, requested: Sequence[str]) -> list[str]:
     using = dict.fromkeys(requested)
     pending = list(requested)
     needed: dict[str, None] = {}
+    naming: set[str] = set()
     while pending:
         more = dict.fromkeys(other for path in pending for other in files.list_beside(path))
         targets = [path for path in pending if may_be_related(files.paths[path])]
         for user, is_file in files.list_users(targets):
             more[user] = None
+            if is_file:
+                naming.add(user)
             needed.update(dict.fromkeys(files.list_given(user, to_chart=is_file)))
         pending = [path for path in more if path not in using]
         using.update(dict.fromkeys(pending))
     whole = (*TABLE.names, *[head for head in TABLE.heads if head.endswith(TABLE.naming)])
-    pending = [path for path in using if path in requested or os.path.basename(path) in whole]
+    # What is rendered with a value of a file is rendered with all that the file with its name uses.
+    naming.update(requested)
+    pending = [path for path in using if path in naming or os.path.basename(path) in whole]
     pending += [other for path in requested for other in files.list_beside(path)]
     reached = dict.fromkeys(pending)
     while pending:

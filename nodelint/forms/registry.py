@@ -28,6 +28,8 @@ class PathsInTexts:
     - `module`: endings of the files that form a module together in a folder; `module_inputs`: those of its inputs.
     - `chosen`: part of the names of files next to `FormRow.heads` that are used only where they are named.
     - `object_words`: words in a file that names objects with values by their names.
+    - `above`: endings of files whose paths may lead from any folder above them, and from the folder of a file that
+      includes them; `above_default`: a word in such a file that stands for a file above it, and the file's name.
     """
 
     def __init__(
@@ -41,10 +43,13 @@ class PathsInTexts:
         module_inputs: tuple[str, ...] = (),
         chosen: str = "",
         object_words: tuple[bytes, ...] = (),
+        above: tuple[str, ...] = (),
+        above_default: tuple[tuple[bytes, str], ...] = (),
     ) -> None:
         self.endings, self.words, self.script_words, self.keys = endings, words, script_words, keys
         self.from_top, self.chosen, self.object_words = from_top, chosen, object_words
         self.module, self.module_inputs = module, module_inputs
+        self.above, self.above_default = above, above_default
 
 
 class FormRow:
@@ -253,6 +258,8 @@ class FormTable:
         self.path_keys = tuple(dict.fromkeys(_join([path.keys for path in paths])))
         self.module = _join([path.module for path in paths])
         self.module_inputs = _join([path.module_inputs for path in paths])
+        self.above = _join([path.above for path in paths])
+        self.above_default = tuple([default for path in paths for default in path.above_default])
         self.chosen = tuple([path.chosen for path in paths if path.chosen])
         self.related = (*self.naming, *self.module_inputs, *self.templates)
 
@@ -410,6 +417,8 @@ TERRAFORM = FormRow(
         keys=("source", "chart"),
         module=(".tf", ".tofu", ".tf.json", ".tofu.json"),
         module_inputs=(".tfvars",),
+        above=(".hcl",),
+        above_default=((b"find_in_parent_folders()", "terragrunt.hcl"),),
     ),
     stating=(".tf", ".tofu", ".tfvars", ".hcl", ".tf.json", ".tofu.json"),
     stating_words=(
