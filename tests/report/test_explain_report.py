@@ -65,6 +65,9 @@ metadata:
 spec:
   amiSelectorTerms:
     - alias: al2@latest
+  role: nodes
+  subnetSelectorTerms: [{tags: {a: b}}]
+  securityGroupSelectorTerms: [{tags: {a: b}}]
 """
 
 
@@ -276,7 +279,7 @@ def test_text_tells_of_the_loose_match_of_older_releases() -> None:
 
 
 def test_text_tells_which_types_are_tried_last() -> None:
-    bare = POOL[: POOL.index("      requirements:")] + POOL[POOL.index("---") :]
+    bare = POOL[: POOL.index("      requirements:")] + "      requirements: []\n" + POOL[POOL.index("---") :]
     assert "(GPU, accelerator or bare metal) are tried only when nothing else" in text(bare)
     # With minValues Karpenter sets nothing aside.
     assert "tried only when" not in text(POOL.replace("NotIn", "In").replace("[metal]", "[metal, large]"))
@@ -332,9 +335,10 @@ def test_long_paths_stand_below_their_title() -> None:
 
 OWN = POOL.replace("al2@latest", "x").replace(
     "amiSelectorTerms:\n    - alias: x\n",
-    "amiFamily: AL2023\n"
-    "  amiSelectorTerms: [{name: golden-*, owner: self}]\n"
-    "  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]\n",
+    "amiFamily: AL2023\n  amiSelectorTerms: [{name: golden-*, owner: self}]\n",
+)
+OWN = OWN.replace(
+    "subnetSelectorTerms: [{tags: {a: b}}]", "subnetSelectorTerms: [{tags: {karpenter.sh/discovery: main}}]"
 )
 
 ACCOUNT = """
