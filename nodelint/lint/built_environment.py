@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
@@ -17,6 +17,7 @@ from nodelint.lint.written_places import (
     list_given_parts,
     map_to_written,
 )
+from nodelint.model.cluster_objects import Workload
 from nodelint.model.documents import objects
 from nodelint.model.finding import Also, Edit, Finding, Span, Withheld, span_of
 from nodelint.model.gap import Gap
@@ -74,9 +75,22 @@ class AllFiles(NamedTuple):
     with_objects: Sequence[tuple[str, Sequence[Object]]]
 
 
-def list_files(read: tuple[Sequence[Source], Sequence[Source]]) -> AllFiles:
-    by_path = [(path_of(source), list(objects(source, foreign=True))) for source in (*read[0], *read[1])]
+def list_files(read: tuple[Sequence[Source], Sequence[Source]], is_replaced: Callable[[Source], bool]) -> AllFiles:
+    """Return the files of a run. `is_replaced` tells which of them are judged as they are rendered."""
+    files = (*read[0], *read[1])
+    by_path = [(path_of(source), list(_list_around(source, is_replaced(source)))) for source in files]
     return AllFiles({id(source) for source in read[0]}, [(path, found) for path, found in by_path if found])
+
+
+def _list_around(source: Source, is_replaced: bool) -> Iterator[Object]:
+    """Yield the objects of a file that may matter to rendered objects: those of Karpenter, and DaemonSets.
+
+    A DaemonSet that is rendered elsewhere counts there.
+    """
+    yield from objects(source, foreign=True)
+    if not is_replaced:
+        more = objects(source, foreign=True, more=True)
+        yield from (obj for obj in more if isinstance(obj, Workload) and obj.is_daemon)
 
 
 def _is_patch(obj: Object) -> bool:

@@ -87,7 +87,7 @@ class Replacement:
         counts = Counter(path for built in self._built for path in built.parts)
         shared = {path for path, count in counts.items() if count > 1}
         holders: dict[object, list[Built]] = {}
-        files = list_files(read)
+        files = list_files(read, self._is_replaced)
         runs: list[Environment] = []
         for environment in _environments(self._built):
             before = len(made.reported)
