@@ -96,7 +96,7 @@ def test_a_condition_in_a_comment_that_changes(nodelint: Run, tmp_path: Path, co
 
 
 def test_a_condition_in_a_comment_about_comments_alone(nodelint: Run, tmp_path: Path) -> None:
-    text = GUARDED.replace("IF\n", "").replace("END\n", "# {{ if .Values.x }}\n#   a: b\n# {{ end }}\n")
+    text = GUARDED.replace("IF\n", "").replace("END\n", "# {{ if .Values.x }}\n#   a: b\n\n# {{ end }}\n")
     write_files(tmp_path, {"old/a.yaml": text, "new/a.yaml": text.replace(".Values.x", ".Values.y")})
     done = nodelint("plan", "--old", "old", "new", cwd=tmp_path)
     assert "No node is replaced" in done.stdout, done.stdout
