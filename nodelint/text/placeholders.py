@@ -178,7 +178,10 @@ def mask(text: str, whole_lines: bool = False, hcl: bool = False) -> tuple[str, 
 
 
 _BRANCHING = r"(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(if|unless|with|range|for|define|block|else|elif|elsif|end)"
-_COMMENTED = rf"(?m)^[ \t]*#[ \t]*{_BRANCHING}[^\n]*\n(?:[ \t]*(?:#(?![^\n]*\bend)[^\n]*)?\r?\n)*+[ \t]*[^#\s]"
+_COMMENTED = (
+    r"(?m)^[ \t]*#[ \t]*(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(?:if|unless|with|range|for|else|elif|elsif)\b[^\n]*\n"
+    r"(?:[ \t]*(?:#(?![^\n]*\bend)[^\n]*)?\r?\n)*+[ \t]*[^#\s]"
+)
 
 
 def holds_commented_code(text: str) -> bool:
