@@ -56,8 +56,8 @@ def has_changed_import(was: Read, new: Read, place: str) -> bool:
 
 
 def find_changed_data(was: Read, new: Read, place: str) -> str | None:
-    """Return the path of a file with data that differs between the sides and that a program may read. None if there is
-    none.
+    """Return the path of a file with data that a program may read and that differs between the sides. None if there
+    is none.
 
     A program may read a file if it has the name of the file, or the name of the folder with the file, in quotes. Only
     files in the program's folder, in the two folders above it, and below them count.
