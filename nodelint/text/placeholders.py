@@ -178,10 +178,7 @@ def mask(text: str, whole_lines: bool = False, hcl: bool = False) -> tuple[str, 
 
 
 _BRANCHING = r"(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(if|unless|with|range|for|define|block|else|elif|elsif|end)"
-_COMMENTED = (
-    r"(?m)^[ \t]*#[ \t]*(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(?:if|unless|with|range|for|else|elif|elsif)\b[^\n]*\n"
-    r"(?:[ \t]*(?:#(?![^\n]*\bend)[^\n]*)?\r?\n)*+[ \t]*[^#\s]"
-)
+_COMMENTED = r"#[ \t]*(?:\{\{|\{%|%\{|<%)"
 
 
 def holds_commented_code(text: str) -> bool:
@@ -189,7 +186,17 @@ def holds_commented_code(text: str) -> bool:
 
     A template engine does not know comments of YAML.
     """
-    return holds_any(text, CODE) and re.search(_COMMENTED, text) is not None
+    if not holds_any(text, CODE) or re.search(_COMMENTED, text) is None:
+        return False
+    is_open, condition = False, re.compile(_BRANCHING)
+    for line in text.splitlines():
+        shown = line.lstrip(" \t")
+        if not shown.startswith("#"):
+            if shown and is_open:
+                return True
+        elif (code := condition.match(shown[1:].lstrip(" \t"))) is not None:
+            is_open = code[1] != "end"
+    return False
 
 
 def _expressions(text: str) -> list[tuple[int, int]]:

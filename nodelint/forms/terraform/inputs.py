@@ -56,7 +56,7 @@ _IDENTITY = re.compile(r"(?:\w*_)?(?:name|arn|id|endpoint|url)")
 _OF_NAMES = re.compile(
     r"^(?:source|version)$|(?:^|_)(?:create|enabled?$|(?:names?|prefix|suffix|id|arn|namespace|stage|environment)(?:_|$))"
 )
-
+_OF_NODES = re.compile(r"node_(?:instance_profile_name|iam_role_(?:arn|name))")
 
 _OF_EXAMPLES = re.compile(r"(?:^|[/ ])(?:examples?|tests?)(?:/|$)")
 
@@ -305,9 +305,8 @@ class TerraformInputs:
                     continue
                 text = file.source.text
                 public = where is not None and KNOWN_PUBLISHERS.match(text[where.start : where.end].strip('"'))
-                is_name = public and bool(output) and _IDENTITY.fullmatch(output[0]) is not None
                 for key, value in given.items():
-                    if is_name and not _OF_NAMES.search(key):
+                    if public and not _may_decide(key, output):
                         continue
                     if key not in ("depends_on", "providers", "tags"):
                         yield InputPlace(
@@ -397,6 +396,19 @@ def _take_first_argument(text: str) -> str:
         depth += (text[at] in "([{") - (text[at] in ")]}")
         at += 1
     return text[:at]
+
+
+def _may_decide(key: str, output: Sequence[str]) -> bool:
+    """Return whether an argument of a public module may decide about an output.
+
+    Of a map of outputs such as `karpenter` only the names and ARNs for nodes are known: `karpenter_node` decides about
+    them, `karpenter` about the chart. Source: aws-ia/terraform-aws-eks-blueprints-addons outputs.tf and main.tf.
+    """
+    if output and _IDENTITY.fullmatch(output[0]) is not None:
+        return _OF_NAMES.search(key) is not None
+    if len(output) > 1 and _OF_NODES.fullmatch(output[1]) is not None:
+        return _OF_NAMES.search(key) is not None or key == f"enable_{output[0]}" or key.startswith(f"{output[0]}_")
+    return True
 
 
 def _name_call(caller: TerraformFile, block: TerraformBlock, folder: str) -> str:
