@@ -401,7 +401,7 @@ def _take_first_argument(text: str) -> str:
 def _may_decide(key: str, output: Sequence[str]) -> bool:
     """Return whether an argument of a public module may decide about an output.
 
-    Of a map of outputs such as `karpenter` only the names and ARNs for nodes are known: `karpenter_node` decides about
+    Of a map of outputs such as `karpenter` only names and ARNs for nodes are known: `karpenter_node` decides about
     them, `karpenter` about the chart. Source: aws-ia/terraform-aws-eks-blueprints-addons outputs.tf and main.tf.
     """
     if output and _IDENTITY.fullmatch(output[0]) is not None:
