@@ -265,13 +265,13 @@ class TerraformInputs:
                 folder = os.path.dirname(os.path.abspath(caller.source.path))
                 label = f"module.{'.'.join(block.names)}: {name}"
                 by = _name_call(caller, block, place.folder)
-                at = InputPlace(label, folder, caller.source, 0, 0, block, caller=by)
+                at = InputPlace(label, folder, caller.source, 0, 0, block, _name_var_file(place.call), by)
                 yield from _list_parts(at, argument, steps)
         if not called:
             yield from self._list_given(place, name, steps)
 
     def _list_callers(self, folder: str, call: str) -> Iterator[tuple[TerraformFile, TerraformBlock]]:
-        wanted = re.match(r"module\.(\S+) of (.*)", call)
+        wanted = re.match(r"module\.(\S+) of ([^,]*)", call)
         home = os.path.normpath(os.path.join(folder, wanted[2])) if wanted is not None and wanted[2] else ""
         for path in self.modules.callers(folder):
             around = os.path.dirname(path)
@@ -285,8 +285,11 @@ class TerraformInputs:
         """Yield the values of a root module's variable from variable files and Terragrunt."""
         folder = place.folder
         given = self.modules.variable_files(folder)
-        files = [self.modules.variables_of(source) for source in environment_files(folder, self.modules.source)]
-        for values in (given, *files):
+        sources = list(environment_files(folder, self.modules.source))
+        own = [
+            source for source in sources if os.path.relpath(source.path, folder).replace(os.sep, "/") == place.call
+        ]
+        for values in (given, *map(self.modules.variables_of, own or sources)):
             for node in narrow_node(values[name], steps) if name in values else ():
                 yield InputPlace(f"var.{name}", folder, node.source, node.start, node.end)
         yield from self._terragrunt.list_given(folder, name, steps, place.call)
@@ -396,6 +399,11 @@ def _take_first_argument(text: str) -> str:
         depth += (text[at] in "([{") - (text[at] in ")]}")
         at += 1
     return text[:at]
+
+
+def _name_var_file(call: str) -> str:
+    """Return the variable file in the label of a module call, relative to the root module. Empty if it names none."""
+    return call.rpartition(", ")[2] if ", " in call or not call.startswith("module.") else ""
 
 
 def _may_decide(key: str, output: Sequence[str]) -> bool:
