@@ -265,7 +265,7 @@ class TerraformInputs:
                 folder = os.path.dirname(os.path.abspath(caller.source.path))
                 label = f"module.{'.'.join(block.names)}: {name}"
                 by = _name_call(caller, block, place.folder)
-                at = InputPlace(label, folder, caller.source, 0, 0, block, _name_var_file(place.call), by)
+                at = InputPlace(label, folder, caller.source, 0, 0, block, _name_var_file(place.call), caller=by)
                 yield from _list_parts(at, argument, steps)
         if not called:
             yield from self._list_given(place, name, steps)
