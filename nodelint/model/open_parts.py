@@ -11,7 +11,7 @@ from nodelint.model.partial_objects import CODE_LINE, CONTROL, SILENT, after, is
 from nodelint.text import UNKNOWN, Document, Node
 from nodelint.text.placeholders import TemplateBlock, list_blocks
 
-_BRANCH = r"[ \t]*(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(?:else|elif|elsif|end\w*)\b"
+_BRANCH = r"[ \t#]*(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(?:else|elif|elsif|end\w*)\b"
 
 
 class OpenParts(NamedTuple):
@@ -29,6 +29,15 @@ class OpenParts(NamedTuple):
     def concerns(self, item: Node) -> bool:
         """Return whether an item of a list depends on template code, as a whole or in part."""
         return id(item) in self.items or any(item.start <= at.start < item.end for at in self.spans)
+
+    def may_omit(self, node: Node) -> bool:
+        """Return whether template code may change or omit a value, or a mapping or list that holds it."""
+        around: Node | None = node
+        while around is not None:
+            if id(around) in self.values or id(around) in self.items:
+                return True
+            around = around.parent
+        return False
 
     @property
     def spans(self) -> list[Span]:

@@ -121,10 +121,13 @@ def is_unclaimed_patch(node: Node, kind: str, document: Document) -> bool:
     return _lacks_fields(node, kind)
 
 
-CODE_LINE = r"(?m)^[ \t]*(?:(?:\{\{|\{%|%\{|<%)[-~+=]?|\$\{)[^\n]*"
+_OPENS = r"(?:\{\{|\{%|%\{|<%)[-~+=]?"
+_COMMENTED = rf"#[ \t]*{_OPENS}\s*(?:if|unless|with|range|for|else|elif|elsif|end\w*)\b"
+CODE_LINE = rf"(?m)^[ \t]*(?:{_OPENS}|\$\{{|{_COMMENTED})[^\n]*"
+"""A line of template code. A template engine also evaluates a condition that stands in a comment of YAML."""
 SILENT = r"[ \t]*\{\{-?\s*(?:/\*|\$\w+\s*:?=)"
-_ENDS = r"[ \t]*(?:\{\{|\{%|%\{|<%)[-~+=]?\s*end\w*\b"
-CONTROL = r"[ \t]*(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(?:if|unless|with|range|for|end\w*)\b"
+_ENDS = rf"[ \t#]*{_OPENS}\s*end\w*\b"
+CONTROL = rf"[ \t#]*{_OPENS}\s*(?:if|unless|with|range|for|end\w*)\b"
 
 
 def may_lack(node: Node, document: Document) -> bool:

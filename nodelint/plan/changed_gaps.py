@@ -20,7 +20,7 @@ from nodelint.model.folders import path_below
 from nodelint.model.gap import CHART_ELSEWHERE, Gap
 from nodelint.plan.changed_overlays import find_changed_overlays
 from nodelint.plan.changed_programs import find_changed_programs
-from nodelint.plan.imported_files import has_changed_import
+from nodelint.plan.imported_files import find_changed_data, has_changed_import
 from nodelint.plan.uncompared import uncompared
 from nodelint.text import Source
 from nodelint.text.missing import text_of
@@ -88,10 +88,12 @@ def _find_changed_texts(was: Read, new: Read, has_objects: bool) -> Iterator[tup
         changed = texts[0] != texts[1] or _list_sourced(was, place) != _list_sourced(new, place)
         changed = changed or _read_settings(was, place) != _read_settings(new, place)
         changed = changed or (not place.endswith(_SCRIPTS) and has_changed_import(was, new, place))
-        if changed or not has_objects:
+        data = None if changed or place.endswith(_SCRIPTS) else find_changed_data(was, new, place)
+        if changed or data is not None or not has_objects:
             source = Source(path, texts[1] or texts[0] or "")
             reason = f"the {kind} holds NodePools or EC2NodeClasses, which are not read"
-            yield place, uncompared(Span(source, 0, 0), place, reason, changed)
+            reason += f"; it may read {data}, which changes" if data is not None else ""
+            yield place, uncompared(Span(source, 0, 0), place, reason, changed or data is not None)
 
 
 def _list_sourced(side: Read, place: str) -> list[str]:

@@ -1,4 +1,6 @@
-"""The local files that a program imports: an object that a program makes may change with them."""
+"""The local files that a program imports, and those whose data it may read: an object that a program makes may change
+with them.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +25,13 @@ _NAMES = re.compile(
 """A path in quotes, or the name of a module in Python or KCL."""
 _OF_FOLDER = (".cue", ".go", ".k", ".java", ".kt", ".cs")
 """Endings of languages whose files of one folder are one package."""
+_QUOTED = re.compile(r"[\"'`]([^\"'`\n]{1,200})[\"'`]")
+_DATA = (
+    *(".yaml", ".yml", ".json", ".jsonc", ".json5", ".toml", ".ini", ".env", ".properties", ".cfg", ".xml"),
+    *(".tpl", ".tmpl", ".j2", ".jinja", ".jinja2"),
+)
+"""Endings of files whose data a program may read, also by a pattern."""
+_MOST_DATA = 5000
 _MOST_FILES = 200
 _LARGEST = 1 << 20
 
@@ -44,6 +53,34 @@ def has_changed_import(was: Read, new: Read, place: str) -> bool:
         pending += sorted(named - known)
         known |= named
     return False
+
+
+def find_changed_data(was: Read, new: Read, place: str) -> str | None:
+    """Return the path of a file with data that a program may read and that differs between the sides. None if there
+    is none.
+
+    A program may read a file if it has the name of the file, or the name of the folder with the file, in quotes. Only
+    files in the program's folder, in the two folders above it, and below them count.
+    """
+    texts = " ".join(_read(side, place) or "" for side in (was, new))
+    names = {name for quoted in _QUOTED.findall(texts) for name in quoted.replace("\\", "/").split("/")}
+    folder = os.path.dirname(place)
+    top = os.path.dirname(os.path.dirname(folder))
+    found = dict.fromkeys(path for side in (new, was) for path in _list_data(side, top, names))
+    return next((path for path in found if _read(was, path) != _read(new, path)), None)
+
+
+def _list_data(side: Read, top: str, names: set[str]) -> Iterator[str]:
+    left = _MOST_DATA
+    for folder, folders, files in gate.walk(os.path.join(side.root, top)):
+        folders[:] = sorted(folders)
+        is_named = os.path.basename(folder) in names and os.path.abspath(folder) != os.path.abspath(side.root)
+        for file in sorted(files):
+            if file.endswith(_DATA) and (is_named or file in names):
+                left -= 1
+                if left < 0:
+                    return
+                yield path_below(os.path.join(folder, file), side.root)
 
 
 def _read(side: Read, place: str) -> str | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from nodelint.base.budget import RUN
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.documents import objects
@@ -78,7 +80,6 @@ class Planner:
         self.old = self._context(0, options.old_facts, options.old_kubernetes)
         self.new = self._context(1, options.facts, options.kubernetes)
         self.classes = self._pairs(EC2NodeClass, self.old.objects, self.new.objects)
-        self.changed = [obj for pair in self.classes if pair.change != "unchanged" for obj in _classes(pair)]
         self.used: set[int] = set()
         self.left_out = LeftOutTypes(self.options, self.old.objects)
         # The same object may be at different places on both sides.
@@ -88,6 +89,12 @@ class Planner:
         self.gaps: dict[int, Gap] = {}
         self._note_gaps(self.classes)
         self.comparer = PoolComparer(self.options, (self.old, self.new), self.classes, self.gaps, self.of_v1beta1)
+
+    @cached_property
+    def replacing(self) -> list[EC2NodeClass]:
+        """Return the classes that come or go, or whose change may replace nodes or is refused."""
+        pairs = (p for p in self.classes if p.change in ("added", "removed") or self._class(p) is not None)
+        return [obj for pair in pairs for obj in _classes(pair)]
 
     def find_place(self, pair: Pair) -> tuple[int | None, int | None]:
         """Return the index of a pair's object on each side. None if a side does not have it."""
@@ -310,7 +317,7 @@ class Planner:
             return None
         for context, pool in ((self.new, new), (self.old, old)):
             if context.node_class(pool) is None:
-                found = unclear_class(pool, context.possible_classes(pool), self.changed)
+                found = unclear_class(pool, context.possible_classes(pool), self.replacing)
                 if found is not None:
                     return found
         return None

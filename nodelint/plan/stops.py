@@ -6,6 +6,7 @@ from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.drift.cluster_pods import DO_NOT_DISRUPT
 from nodelint.drift.hashstructure import NEVER
+from nodelint.drift.stored_form import list_open_parts
 from nodelint.karpenter.images import first_for, version_order
 from nodelint.karpenter.resolve import limits, switched_off, within
 from nodelint.karpenter.resolve.readiness import why_none_launched
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from nodelint.karpenter.resolve import Resolution
     from nodelint.model.manifest import NodePool
     from nodelint.model.releases import Version
+    from nodelint.text import Node
 
 _TERMINATES_FIRST = (1, 15, 0)
 """The first release with the feature gate TerminateFirstDrift, which is off by default."""
@@ -78,7 +80,7 @@ def find_node_guard(pool: NodePool, cluster: Cluster | None) -> str | None:
     pkg/controllers/state/statenode.go@v1.14.1 (`ValidateNodeDisruptable`).
     """
     noted = pool.node.find("spec", "template", "metadata", "annotations", DO_NOT_DISRUPT)
-    if noted is None or noted.value != "true":
+    if noted is None or noted.value != "true" or _may_omit(pool, noted):
         return None
     claims = cluster.of_pool(str(pool.name)) if cluster is not None else []
     nodes = cluster.nodes if cluster is not None else {}
@@ -88,6 +90,12 @@ def find_node_guard(pool: NodePool, cluster: Cluster | None) -> str | None:
     expire = pool.node.find("spec", "template", "spec", "expireAfter")
     end = "somebody deletes them" if expire is not None and expire.value == NEVER else "they expire"
     return f"they have the annotation `{DO_NOT_DISRUPT}` of their template, and stay until {end}"
+
+
+def _may_omit(pool: NodePool, node: Node) -> bool:
+    """Return whether template code may omit a value of a pool or change it."""
+    parts = list_open_parts(pool)
+    return parts is None or parts.may_omit(node)
 
 
 def find_lacking_room(pool: NodePool, release: Version, terminates_first: bool | None = None) -> str | None:
@@ -102,7 +110,7 @@ def find_lacking_room(pool: NodePool, release: Version, terminates_first: bool |
     if not isinstance(number, int) or isinstance(number, bool) or number <= 0:
         return None
     limit = next((limit for limit in limits(pool) if limit.resource == "nodes"), None)
-    if limit is None or limit.amount is None or limit.amount > number * ONE:
+    if limit is None or limit.amount is None or limit.amount > number * ONE or _may_omit(pool, limit.at.node):
         return None
     has_gate = tuple(release) >= _TERMINATES_FIRST
     if has_gate and terminates_first:

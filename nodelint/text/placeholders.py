@@ -146,9 +146,9 @@ def holds_code(text: str) -> bool:
 def mask(text: str, whole_lines: bool = False, hcl: bool = False) -> tuple[str, list[int]]:
     """Return a text of equal length that YAML can parse, and the offsets of the lines that were all template code.
 
-    These lines become blank. An expression within a line becomes `MASK` characters. With `whole_lines`, a `${x}`
-    alone on its line counts as lines to insert, not as a value. With `hcl` the code is Terraform's: it may contain
-    braces and strings, and may span several lines.
+    These lines become blank, also a condition or loop in a comment. An expression within a line becomes `MASK`
+    characters. With `whole_lines`, a `${x}` alone on its line counts as lines to insert, not as a value. With `hcl`
+    the code is Terraform's: it may contain braces and strings, and may span several lines.
     """
     lines: list[int] = []
     out: list[str] = []
@@ -163,7 +163,9 @@ def mask(text: str, whole_lines: bool = False, hcl: bool = False) -> tuple[str, 
     for begin, end in _lines_of(text, expressions):
         start = text.rfind("\n", 0, begin) + 1
         start += text.startswith("\ufeff", start)
-        blank = not text[start:begin].strip(" \t") and (whole_lines or not text.startswith("${", begin))
+        before = text[start:begin].strip(" \t")
+        blank = not before and (whole_lines or not text.startswith("${", begin))
+        blank = blank or (before == "#" and re.compile(_BRANCHING).match(text, begin) is not None)
         if blank and re.compile(r"[ \t]*(?:#|\r?$)", re.M).match(text, end):
             lines.append(start)
             # line breaks without spaces: a blank line with spaces would set the indent of a block scalar
@@ -173,6 +175,28 @@ def mask(text: str, whole_lines: bool = False, hcl: bool = False) -> tuple[str, 
         at = end
     out.append(text[at:])
     return re.sub(_VARIABLE, lambda found: MASK * len(found[0]), "".join(out)), lines
+
+
+_BRANCHING = r"(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(if|unless|with|range|for|define|block|else|elif|elsif|end)"
+_COMMENTED = r"#[ \t]*(?:\{\{|\{%|%\{|<%)"
+
+
+def holds_commented_code(text: str) -> bool:
+    """Return whether a condition or loop of a template in a comment of YAML is about lines that are no comments.
+
+    A template engine does not know comments of YAML.
+    """
+    if not holds_any(text, CODE) or re.search(_COMMENTED, text) is None:
+        return False
+    is_open, condition = False, re.compile(_BRANCHING)
+    for line in text.splitlines():
+        shown = line.lstrip(" \t")
+        if not shown.startswith("#"):
+            if shown and is_open:
+                return True
+        elif (code := condition.match(shown[1:].lstrip(" \t"))) is not None:
+            is_open = code[1] != "end"
+    return False
 
 
 def _expressions(text: str) -> list[tuple[int, int]]:
@@ -276,9 +300,6 @@ def depth(text: str, start: int, end: int) -> int:
     for match in re.compile(_BLOCK).finditer(text, start, end):
         open_ += -1 if match[1].startswith("end") else 1
     return max(open_, 0)
-
-
-_BRANCHING = r"(?:\{\{|\{%|%\{|<%)[-~+=]?\s*(if|unless|with|range|for|define|block|else|elif|elsif|end)"
 
 
 def alternatives(text: str, starts: list[int]) -> list[int]:

@@ -11,7 +11,7 @@ from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.registry import TABLE
 from nodelint.text.keywords import bytes_hold_keyword, holds_keyword
 from nodelint.text.nodes import Document, Node, SourceText
-from nodelint.text.placeholders import CODE, holds_code, mask
+from nodelint.text.placeholders import CODE, holds_code, holds_commented_code, mask
 from nodelint.text.syntax_errors import NotInTime, SyntaxProblem, Unreadable
 from nodelint.text.yaml.compose import compose
 
@@ -257,6 +257,8 @@ class Source(SourceText):
         templated = False
         try:
             roots = compose(self, text, begin, masked=False)
+            if holds_commented_code(text):
+                roots, templated = self._read_commented(begin, end) or (roots, templated)
         except Unreadable as error:
             if not holds_code(text):
                 raise
@@ -271,6 +273,19 @@ class Source(SourceText):
         # a line break that only YAML knows (a lone \r) hid a `---` from `chunks`
         for root in roots:
             self.documents.append(Document(root, begin, end, len(self.documents), templated))
+
+    def _read_commented(self, begin: int, end: int) -> tuple[list[Node | None], bool] | None:
+        """Return what `_read_masked` returns, for a document that YAML can read because its template code stands in
+        comments. None if it cannot be read with its template code masked.
+        """
+        masked, lines = mask(self.text, hcl="{{" not in self.text)
+        try:
+            roots = compose(self, masked[begin:end], begin, masked=True)
+        except Unreadable:
+            return None
+        self._masked = self._masked or (masked, lines)
+        self.masked = True
+        return roots, any(begin <= line < end for line in lines)
 
     def _read_masked(self, begin: int, end: int, error: Unreadable) -> tuple[list[Node | None], bool] | None:
         """Return the roots of a document with its template code masked, and whether whole lines were masked.

@@ -56,7 +56,7 @@ _IDENTITY = re.compile(r"(?:\w*_)?(?:name|arn|id|endpoint|url)")
 _OF_NAMES = re.compile(
     r"^(?:source|version)$|(?:^|_)(?:create|enabled?$|(?:names?|prefix|suffix|id|arn|namespace|stage|environment)(?:_|$))"
 )
-
+_OF_NODES = re.compile(r"node_(?:instance_profile_name|iam_role_(?:arn|name))")
 
 _OF_EXAMPLES = re.compile(r"(?:^|[/ ])(?:examples?|tests?)(?:/|$)")
 
@@ -265,13 +265,13 @@ class TerraformInputs:
                 folder = os.path.dirname(os.path.abspath(caller.source.path))
                 label = f"module.{'.'.join(block.names)}: {name}"
                 by = _name_call(caller, block, place.folder)
-                at = InputPlace(label, folder, caller.source, 0, 0, block, caller=by)
+                at = InputPlace(label, folder, caller.source, 0, 0, block, _name_var_file(place.call), caller=by)
                 yield from _list_parts(at, argument, steps)
         if not called:
             yield from self._list_given(place, name, steps)
 
     def _list_callers(self, folder: str, call: str) -> Iterator[tuple[TerraformFile, TerraformBlock]]:
-        wanted = re.match(r"module\.(\S+) of (.*)", call)
+        wanted = re.match(r"module\.(\S+) of ([^,]*)", call)
         home = os.path.normpath(os.path.join(folder, wanted[2])) if wanted is not None and wanted[2] else ""
         for path in self.modules.callers(folder):
             around = os.path.dirname(path)
@@ -285,8 +285,11 @@ class TerraformInputs:
         """Yield the values of a root module's variable from variable files and Terragrunt."""
         folder = place.folder
         given = self.modules.variable_files(folder)
-        files = [self.modules.variables_of(source) for source in environment_files(folder, self.modules.source)]
-        for values in (given, *files):
+        sources = list(environment_files(folder, self.modules.source))
+        own = [
+            source for source in sources if os.path.relpath(source.path, folder).replace(os.sep, "/") == place.call
+        ]
+        for values in (given, *map(self.modules.variables_of, own or sources)):
             for node in narrow_node(values[name], steps) if name in values else ():
                 yield InputPlace(f"var.{name}", folder, node.source, node.start, node.end)
         yield from self._terragrunt.list_given(folder, name, steps, place.call)
@@ -305,9 +308,8 @@ class TerraformInputs:
                     continue
                 text = file.source.text
                 public = where is not None and KNOWN_PUBLISHERS.match(text[where.start : where.end].strip('"'))
-                is_name = public and bool(output) and _IDENTITY.fullmatch(output[0]) is not None
                 for key, value in given.items():
-                    if is_name and not _OF_NAMES.search(key):
+                    if public and not _may_decide(key, output):
                         continue
                     if key not in ("depends_on", "providers", "tags"):
                         yield InputPlace(
@@ -397,6 +399,24 @@ def _take_first_argument(text: str) -> str:
         depth += (text[at] in "([{") - (text[at] in ")]}")
         at += 1
     return text[:at]
+
+
+def _name_var_file(call: str) -> str:
+    """Return the variable file in the label of a module call, relative to the root module. Empty if it names none."""
+    return call.rpartition(", ")[2] if ", " in call or not call.startswith("module.") else ""
+
+
+def _may_decide(key: str, output: Sequence[str]) -> bool:
+    """Return whether an argument of a public module may decide about an output.
+
+    Of a map of outputs such as `karpenter` only names and ARNs for nodes are known: `karpenter_node` decides about
+    them, `karpenter` about the chart. Source: aws-ia/terraform-aws-eks-blueprints-addons outputs.tf and main.tf.
+    """
+    if output and _IDENTITY.fullmatch(output[0]) is not None:
+        return _OF_NAMES.search(key) is not None
+    if len(output) > 1 and _OF_NODES.fullmatch(output[1]) is not None:
+        return _OF_NAMES.search(key) is not None or key == f"enable_{output[0]}" or key.startswith(f"{output[0]}_")
+    return True
 
 
 def _name_call(caller: TerraformFile, block: TerraformBlock, folder: str) -> str:
