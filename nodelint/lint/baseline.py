@@ -210,8 +210,9 @@ def _find_other_places(
 ) -> list[str]:
     """Return the fingerprint of each result at the place where the baseline has the finding, or a worse one.
 
-    A finding that has become worse is new, one that has become milder is still known. A run over a part of the repository may report a finding at the template, and a run over all files at the values
-    file. A finding that is reported once may have another place in a part of the repository.
+    A finding that has become worse is new, one that has become milder is still known. A run over a part of the
+    repository may report a finding at the template, and a run over all files at the values file. A finding that is
+    reported once may have another place in a part of the repository.
     """
     have = {entry.fingerprint for entry in baseline}
     once = {(entry.rule, entry.message): entry.fingerprint for entry in baseline}
