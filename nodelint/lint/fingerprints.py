@@ -55,8 +55,8 @@ def fingerprints(
         if isinstance(at, Span):
             fingerprint = _digest(*_parts(result, _path_of(result, root, located)))
         else:
-            said = result.finding.message, *_extent(result)
-            key = id(at), id(result.object), result.rule.name, said, root, located
+            message = result.finding.message, *_extent(result)
+            key = id(at), id(result.object), result.rule.name, message, root, located
             parts = () if key in known else _parts(result, _path_of(result, root, located))
             now[key] = known.get(key) or (at, result.object, _digest(*parts))
             fingerprint = now[key][2]

@@ -1,4 +1,4 @@
-"""The help of `fit` names the pool that is meant for the pods and costs the least change, and never a pool for devices
+"""The help of `fit` names the pool that is meant for the pods and costs least, never a pool for devices
 that the pods do not ask for.
 """
 
