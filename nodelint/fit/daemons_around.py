@@ -49,10 +49,10 @@ def find_daemons_around(found: Discovery, exclude: Excluded, include: Globs) -> 
     if not any("DaemonSet" in source.text or "kubernetes_daemon" in source.text for source in more.sources):
         return NO_DAEMONS_AROUND
     inventory = read_inventory(more)
-    asked = {os.path.abspath(source.path) for source in found.sources}
+    requested = {os.path.abspath(source.path) for source in found.sources}
     there = [obj for source in inventory.sources for obj in objects(source, foreign=True, more=True)]
     absent = {id(obj) for obj, _ in list_switched_off(there)}
-    around = [obj for obj in there if id(obj) not in absent and not asked.issuperset(_list_inputs(obj))]
+    around = [obj for obj in there if id(obj) not in absent and not requested.issuperset(_list_inputs(obj))]
     daemons = (obj for obj in around if isinstance(obj, Workload) and obj.is_daemon)
     pool_texts = (obj.source for obj in there if isinstance(obj, NodePool))
     return DaemonsAround(tuple(daemons), tuple(pool_texts))

@@ -84,10 +84,10 @@ def _distance_of_labels(pod: Pod | None, pool: EmptyPool) -> tuple[bool, int, bo
     devices = [device for resource in pod.requests if (device := device_of(resource)) is not None]
     unmet += sum(not pool.candidates & having_device(device, catalog) for device in devices)
     is_barred = pool.taints.untolerated(pod.tolerations, soft=False) is not None
-    return not _is_named(expressions, pool), unmet, not _is_tolerated_by_key(pod, pool), is_barred
+    return not _names_pool(expressions, pool), unmet, not _is_tolerated_by_key(pod, pool), is_barred
 
 
-def _is_named(expressions: Iterable[LabelExpression], pool: EmptyPool) -> bool:
+def _names_pool(expressions: Iterable[LabelExpression], pool: EmptyPool) -> bool:
     return any(e.key == NODE_POOL and e.operator == "In" and pool.name in e.values for e in expressions)
 
 
@@ -130,7 +130,7 @@ def is_for_devices_alone(pod: Pod, pool: EmptyPool) -> bool:
     expressions = (*pod.selector, *(expression for term in pod.terms for expression in term.expressions))
     own = pool.requirements.keys() - well_known(pool.release)
     selected = (normalize(e.key) for e in expressions if e.operator not in ("NotIn", "DoesNotExist"))
-    if _is_named(expressions, pool) or not own.isdisjoint(selected) or _is_tolerated_by_key(pod, pool):
+    if _names_pool(expressions, pool) or not own.isdisjoint(selected) or _is_tolerated_by_key(pod, pool):
         return False
     met = pool.meeting(requirements_of(expressions, pool.release), catalog.all_types)
     return not met or bool(met - of_devices)

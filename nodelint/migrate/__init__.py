@@ -192,13 +192,13 @@ def left_in_rendered(made: MovedFiles, target: MoveTarget, inventory: Inventory)
 
 
 def _once_each(notes: Sequence[MoveNote]) -> list[MoveNote]:
-    """Return the notes without repetitions. Several objects with one value, in one file, have one note."""
+    """Return the notes without repetitions. Objects with a common value in a file have a common note."""
     found: dict[MoveNote, MoveNote] = {}
-    for one in notes:
-        key = one._replace(object="")
-        other = found.setdefault(key, one)
-        if other.object != one.object:
-            found[key] = one._replace(object=one.object.partition("/")[0])
+    for found_note in notes:
+        key = found_note._replace(object="")
+        other = found.setdefault(key, found_note)
+        if other.object != found_note.object:
+            found[key] = found_note._replace(object=found_note.object.partition("/")[0])
     return list(found.values())
 
 

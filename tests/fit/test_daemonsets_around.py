@@ -33,15 +33,15 @@ AROUND = {
 ASKED = {"folder": ("pools", "apps"), "files": ("pools/pools.yaml", "apps/cache.yaml"), "stdin": ("-", "pools")}
 
 
-@pytest.mark.parametrize("asked", ASKED)
+@pytest.mark.parametrize("paths", ASKED)
 @pytest.mark.parametrize("form", AROUND)
 def test_a_daemonset_outside_of_the_named_paths_takes_room(
-    nodelint: Run, tmp_path: Path, form: str, asked: str
+    nodelint: Run, tmp_path: Path, form: str, paths: str
 ) -> None:
     write_files(tmp_path, {".git/HEAD": "", "pools/pools.yaml": POOLS, "apps/cache.yaml": CACHE, **AROUND[form]})
     whole = nodelint("fit", "--workload", "deployment/cache", ".")
-    stdin = CACHE if asked == "stdin" else None
-    part = nodelint("fit", "--workload", "deployment/cache", *ASKED[asked], stdin=stdin)
+    stdin = CACHE if paths == "stdin" else None
+    part = nodelint("fit", "--workload", "deployment/cache", *ASKED[paths], stdin=stdin)
     assert "no pool takes it" in whole.stdout and "no pool takes it" in part.stdout
     assert "DaemonSet/agent" in part.stdout and "of the repository's other files takes room" in part.stderr
 
