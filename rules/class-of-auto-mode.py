@@ -2,7 +2,7 @@ r"""A NodeClass of EKS Auto Mode has the name `default`, which is the name of th
 
 If a built-in NodePool (`system` or `general-purpose`) is enabled, EKS makes a NodeClass `default` and manages it. The
 documentation of AWS says to give no other class this name. It does not say which of the two specs applies. Rename
-the class, and the `nodeClassRef` of its NodePools. Some clusters have no built-in NodePool: then EKS makes no class, but
+the class, and the `nodeClassRef` of its NodePools. If no built-in NodePool is enabled, EKS makes no class, but
 it does once somebody enables such a pool.
 
 ```yaml bad frame=node-class
