@@ -80,6 +80,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         message=f"{often} limits {what}: Karpenter may replace all nodes at once",
         edits=edits.if_editable(edits.add_item, node, added),
         safety="unsafe" if is_open else None,
+        worse=hours == HOURS,
         covers=[entry.value for item in node.items for entry in item.entries],
         note=_describe_windows(node, week, is_open) if hours < HOURS else None,
         help=_HELP if is_open else None,

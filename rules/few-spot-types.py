@@ -104,6 +104,7 @@ def _check_consolidation(pool: NodePool, context: Context) -> Findings:
         at=pool_requirements.values_at(spot),
         message=f"Karpenter replaces no spot node by a cheaper one: it needs {LEAST} instance types, {count} are "
         "allowed",
+        worse=True,
         help=f"allow {LEAST - count} more: the feature gate SpotToSpotConsolidation is on",
     )
 

@@ -129,12 +129,14 @@ def _gap(pool: NodePool, context: Context, gap: resolve.Unlaunchable, variant: s
     message = f"`{family}` has no image for {gap.arch} {WORDS[variant]}: {types} cannot launch"
     also = [Also(image_set.alias_node, "this selects the images")] if image_set.alias_node is not None else []
     meant = _find_gpu_intent(pool, resolution, gap.types, variant)
+    whole = not resolution.candidates - gap.types
     ways = _ways_out(resolution, gap, context)
     if meant is None:
         return Finding(
             at=fixes.place(pool),
             message=message,
             severity="warning",
+            worse=whole,
             edits=_kept_out(pool, resolution, gap.types, variant),
             safety="safe",
             also=also,
@@ -147,6 +149,7 @@ def _gap(pool: NodePool, context: Context, gap: resolve.Unlaunchable, variant: s
     return Finding(
         at=meant,
         message=message,
+        worse=whole,
         edits=changes,
         also=also,
         help=", ".join(ways) or None,
@@ -327,6 +330,7 @@ def _without_driver(pool: NodePool, resolution: resolve.Resolution, context: Con
             at=meant or fixes.place(pool),
             message=f"the standard {image.arch} image has no {driver} driver for {_types(resolution, without)}",
             severity="warning",
+            worse=not resolution.candidates - without,
             edits=[] if wanted else _kept_out(pool, resolution, without, variant),
             safety="unsafe",
             also=also,

@@ -159,6 +159,7 @@ def _finding(pool: NodePool, resolution: resolve.Resolution, gap: resolve.Unlaun
         message=message,
         edits=changes,
         safety=safety,
+        worse=whole,
         also=_terms(resolution),
         suggestions=_by_alias(resolution, arch),
         help=_other_way(resolution, gap),

@@ -82,6 +82,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
             yield Finding(
                 at=at,
                 message=f"{len(without):,} of {len(types):,} instance types have no local disks for `{strategy}`",
+                worse=len(without) == len(types),
                 also=[Also(fixes.place(pool), "allows them")],
                 help="require `karpenter.k8s.aws/instance-local-nvme Gt 0`",
             )

@@ -146,6 +146,7 @@ def _finding(
     return Finding(
         at=fixes.visible_node(tiny[0].node),
         message=f"{', '.join(f'`{text}`' for text in texts[:3])}: a node runs {most} pods, DaemonSets included",
+        worse=all,
         edits=edits.if_editable(fixes.take_out, item.at, texts)
         if isinstance(item.at, RequirementLine) and not all
         else [],

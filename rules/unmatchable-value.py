@@ -88,6 +88,8 @@ def check(pool: NodePool, context: Context) -> Findings:
     misspelt = _misspelt(pool, context)
     if not resolution.candidates and not misspelt:
         return
+    if resolution.candidates and not resolution.launchable:
+        return  # no image: the values that nothing matches may be those that the class has images for
     effects = [line for line in resolution.lines if requirement.normalize(line.key) not in misspelt]
     perhaps = fixes.conditional(pool)  # a value that such a line rules out lives where the line is not written
     sound = [line for line in effects if id(line.node) not in perhaps]

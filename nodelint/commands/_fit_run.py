@@ -73,6 +73,9 @@ def fit_workloads(
     left_out = tree.daemons.left_out()
     if fits and left_out:
         say(_say_left_out(left_out))
+    around = tree.daemons.list_around() if fits else []
+    if around:
+        say(_say_around(around))
     for place in places:
         say(place)
     if places:
@@ -162,6 +165,15 @@ def _say_left_out(daemons: Sequence[Workload]) -> str:
     )
 
 
+def _say_around(daemons: Sequence[Workload]) -> str:
+    """Return which DaemonSets of other files than the requested ones are counted."""
+    from nodelint.model.messages import counted, list_first
+
+    shown = list_first([f"{daemon.label} ({daemon.source.path})" for daemon in daemons], 3)
+    verb = "takes" if len(daemons) == 1 else "take"
+    return f"{counted(len(daemons), 'DaemonSet')} of the repository's other files {verb} room on nodes, too: {shown}"
+
+
 def _list_unread(found: Discovery) -> list[str]:
     """Return the paths and documents that cannot be read, each with the reason."""
     places = [describe_unread(path, why) for path, why in found.unreadable]
@@ -208,6 +220,7 @@ def _tree(
     """Return the NodePools and the other objects of the run, and a function that prints which pools the API server
     refuses.
     """
+    from nodelint.fit.daemons_around import find_daemons_around
     from nodelint.fit.other_capacity import OtherCapacity
     from nodelint.fit.tree import Tree
     from nodelint.inventory import read_inventory
@@ -248,6 +261,7 @@ def _tree(
             _list_unjudged(inventory, pools, absent),
             _resolve_built_in(pools, context_of),
         ),
+        find_daemons_around(found, settings.paths_left_out, settings.paths_read_too),
     )
     return tree, lambda: say_refused(pools, context_of)
 

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable, Sequence
 
 from nodelint.data import table
+from nodelint.fit.daemons_around import NO_DAEMONS_AROUND, DaemonsAround
 from nodelint.fit.pods import Daemon, pod_of
 from nodelint.fit.pools import EmptyPool
 from nodelint.model.cluster_objects import Workload
@@ -23,13 +24,20 @@ class Daemons:
     A repository may hold DaemonSets of other clusters and of examples. A DaemonSet counts for the pools with the most
     folders in common, unless the other folders name examples, or differ in environment or region. A DaemonSet that is
     rendered from a chart's defaults counts only for pools of that chart. A DaemonSet with a placeholder in its
-    selectors or tolerations does not count.
+    selectors or tolerations does not count. `around` has those of files that were not requested.
     """
 
-    def __init__(self, workloads: Iterable[Workload], pools: Sequence[EmptyPool]) -> None:
+    def __init__(
+        self,
+        workloads: Iterable[Workload],
+        pools: Sequence[EmptyPool],
+        around: DaemonsAround = NO_DAEMONS_AROUND,
+    ) -> None:
         self._pools = pools
+        self._pool_texts = [*(pool.pool.source for pool in pools), *around.pool_texts]
+        self._around = set(map(id, around.daemons))
         self._by_name: dict[tuple[str | None, object], list[Daemon]] = {}
-        for workload in workloads:
+        for workload in (*workloads, *around.daemons):
             pod = pod_of(workload) if workload.is_daemon and not workload.partial else None
             if pod is not None and not pod.dynamic_resources and pod.placement_known:
                 self._by_name.setdefault((workload.namespace, workload.name), []).append(Daemon(workload, pod))
@@ -46,13 +54,21 @@ class Daemons:
         return [daemon for name, daemon in found.items() if name != own]
 
     def left_out(self) -> list[Workload]:
-        """Return the DaemonSets that count for no pool: they may be for another cluster or for other nodes."""
+        """Return the requested DaemonSets that count for no pool: they may be for another cluster or for other
+        nodes.
+        """
         return [
             daemon.workload
             for same in self._by_name.values()
             for daemon in same
-            if not any(self._share_a_cluster(daemon.workload.source, pool.pool.source) for pool in self._pools)
+            if id(daemon.workload) not in self._around
+            and not any(self._share_a_cluster(daemon.workload.source, pool.pool.source) for pool in self._pools)
         ]
+
+    def list_around(self) -> list[Workload]:
+        """Return the DaemonSets that count for a pool, and are in files that were not requested."""
+        counted = (daemon.workload for pool in self._pools for daemon in self.beside(None, pool))
+        return list({id(daemon): daemon for daemon in counted if id(daemon) in self._around}.values())
 
     def _choose(self, pool: EmptyPool) -> dict[tuple[str | None, object], Daemon]:
         """Return the DaemonSets of the pool's cluster.
@@ -78,7 +94,7 @@ class Daemons:
         common = self._common(daemon, pool)
         nearest = self._nearest.get(daemon.path)
         if nearest is None:
-            nearest = max(self._common(daemon, other.pool.source) for other in self._pools)
+            nearest = max(self._common(daemon, text) for text in self._pool_texts)
             self._nearest[daemon.path] = nearest
         return common == nearest and not _are_of_two_clusters(self._parts(daemon), self._parts(pool), common)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.fit.ignored import NODE_POOL, OWN_DOMAINS, requirements_of
 from nodelint.fit.pods import pod_of
 from nodelint.fit.pools import EmptyPool
+from nodelint.karpenter.resolve import accelerated, device_of, having_device
 from nodelint.model.cluster_objects import Workload
 from nodelint.model.requirement import normalize, well_known
 
@@ -78,16 +79,29 @@ def _distance_of_labels(pod: Pod | None, pool: EmptyPool) -> tuple[bool, int, bo
     if pod is None:
         return True, 0, True, 0
     expressions = (*pod.selector, *(pod.terms[0].expressions if pod.terms else ()))
-    named = any(e.key == NODE_POOL and e.operator == "In" and pool.name in e.values for e in expressions)
     unmet = sum(_is_unmet(expression, pool) for expression in expressions)
-    keys = {toleration.key for toleration in pod.tolerations if toleration.key}
+    catalog = pool.resolution.catalog
+    devices = [device for resource in pod.requests if (device := device_of(resource)) is not None]
+    unmet += sum(not pool.candidates & having_device(device, catalog) for device in devices)
     is_barred = pool.taints.untolerated(pod.tolerations, soft=False) is not None
-    tolerates = not is_barred and any(taint.key in keys for taint in pool.taints.known)
-    return not named, unmet, not tolerates, is_barred
+    return not _names_pool(expressions, pool), unmet, not _is_tolerated_by_key(pod, pool), is_barred
+
+
+def _names_pool(expressions: Iterable[LabelExpression], pool: EmptyPool) -> bool:
+    return any(e.key == NODE_POOL and e.operator == "In" and pool.name in e.values for e in expressions)
+
+
+def _is_tolerated_by_key(pod: Pod, pool: EmptyPool) -> bool:
+    """Return whether a toleration of the pod has the key of one of the pool's taints, with any value or effect."""
+    keys = {toleration.key for toleration in pod.tolerations if toleration.key}
+    return any(taint.key in keys for taint in pool.taints.known)
 
 
 def _is_unmet(expression: LabelExpression, pool: EmptyPool) -> bool:
-    return pool.labels.clash(pool.requirements, requirements_of((expression,), pool.release)) is not None
+    asks = requirements_of((expression,), pool.release)
+    if pool.labels.clash(pool.requirements, asks) is not None:
+        return True
+    return bool(pool.candidates) and not pool.meeting(asks, pool.candidates)
 
 
 def _distance(verdict: PoolVerdict) -> tuple[int, int]:
@@ -97,3 +111,26 @@ def _distance(verdict: PoolVerdict) -> tuple[int, int]:
         return 0, 0
     own = refusal.reason == "requirements" and refusal.at_workload is not None
     return 0 if own and refusal.at_pool is not None else 1 if own else 2, _REASONS.index(refusal.reason)
+
+
+def is_for_devices_alone(pod: Pod, pool: EmptyPool) -> bool:
+    """Return whether all nodes of a pool have GPUs or other devices, or a taint of such a device, and a pod is not
+    for them.
+
+    A pod is for them if it requests a device, names the pool or one of its labels, tolerates one of its taints by the
+    key, or selects types that all have devices.
+    """
+    catalog = pool.resolution.catalog
+    of_devices = accelerated(catalog)
+    has_devices = bool(pool.candidates) and not pool.candidates - of_devices
+    if not has_devices and not any(device_of(str(taint.key)) for taint in pool.taints.known):
+        return False
+    if any("/" in resource for resource in pod.requests) or pod.dynamic_resources:
+        return False
+    expressions = (*pod.selector, *(expression for term in pod.terms for expression in term.expressions))
+    own = pool.requirements.keys() - well_known(pool.release)
+    selected = (normalize(e.key) for e in expressions if e.operator not in ("NotIn", "DoesNotExist"))
+    if _names_pool(expressions, pool) or not own.isdisjoint(selected) or _is_tolerated_by_key(pod, pool):
+        return False
+    met = pool.meeting(requirements_of(expressions, pool.release), catalog.all_types)
+    return not met or bool(met - of_devices)

@@ -11,6 +11,7 @@ from nodelint.fit.attempt import PoolVerdict, Surroundings
 from nodelint.fit.crowding import Crowding, find_beyond_limits, find_crowding
 from nodelint.fit.daemon_groups import DaemonGroup, group_by_daemons
 from nodelint.fit.daemons import Daemons
+from nodelint.fit.daemons_around import NO_DAEMONS_AROUND, DaemonsAround
 from nodelint.fit.ignored import IgnoredPod, ignored_because, wanted_elsewhere
 from nodelint.fit.newer import find_newer
 from nodelint.fit.other_capacity import NO_OTHER_CAPACITY, OtherCapacity
@@ -85,6 +86,7 @@ class Tree:
         overlays: Iterable[NodeOverlay] = (),
         policies: Callable[[NodePool], Policies] = lambda _: DEFAULT_POLICIES,
         other_capacity: OtherCapacity = NO_OTHER_CAPACITY,
+        around: DaemonsAround = NO_DAEMONS_AROUND,
     ) -> None:
         self._other_capacity = other_capacity
         pools = (
@@ -98,7 +100,7 @@ class Tree:
         self.objects = list(objects)
         self.workloads = [obj for obj in self.objects if isinstance(obj, Workload)]
         self.volumes = Volumes(self.objects)
-        self.daemons = Daemons(self.workloads, self.pools)
+        self.daemons = Daemons(self.workloads, self.pools, around)
         self._overlay_resources = BroughtResources(overlays)
         self._groups: dict[tuple[int, tuple[str | None, object] | None], list[DaemonGroup]] = {}
         self._fits: dict[int, WorkloadFit] = {}

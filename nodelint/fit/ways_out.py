@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from nodelint.fit.attempt import PoolVerdict
 from nodelint.fit.ignored import NODE_POOL
-from nodelint.fit.intended import find_nearest
+from nodelint.fit.intended import find_nearest, is_for_devices_alone
 from nodelint.fit.pod_terms import LabelExpression
 from nodelint.fit.pods import Pod, pod_of
 from nodelint.fit.pools import EmptyPool
@@ -27,25 +27,29 @@ _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 def suggestions(fit: WorkloadFit) -> list[WayOut]:
     """Return suggestions without duplicates, those for the most probable pool first.
 
-    Empty if a pool accepts the pods, or if the pods must not run on Karpenter's nodes.
+    Empty if a pool accepts the pods, or if the pods must not run on Karpenter's nodes. A pool for devices that the
+    pods do not ask for has no suggestion.
     """
     pod = pod_of(fit.workload)
     if fit.possible or pod is None or (fit.ignored is not None and fit.ignored.on_purpose):
         return []
-    found: dict[str, WayOut] = {}
     nearest = find_nearest(fit) if fit.verdicts else None
     verdicts = sorted(fit.verdicts, key=lambda verdict: verdict is not nearest)
+    verdicts = [v for v in verdicts if fit.workload.is_daemon or not is_for_devices_alone(pod, v.pool)]
+    can_widen = fit.ignored is None and not fit.workload.is_daemon
+    found: list[WayOut] = []
     for verdict in verdicts:
-        for way_out in _for_pool(pod, verdict, fit):
-            found.setdefault(way_out.message, way_out)
-    if fit.ignored is None and not fit.workload.is_daemon and not any(map(_changes_workload, found.values())):
+        own = list(_for_pool(pod, verdict, fit))
+        if can_widen and verdict is nearest and not any(map(_changes_workload, own)):
+            own += widening(pod, verdict)
+        found += own
+    if can_widen and not any(map(_changes_workload, found)):
         for verdict in verdicts:
-            for way_out in widening(pod, verdict):
-                found.setdefault(way_out.message, way_out)
+            found += widening(pod, verdict) if verdict is not nearest else ()
         if not found:
-            changes = find_changes(pod, fit.verdicts)
-            found |= {changes.message: changes} if changes is not None else {}
-    return list(found.values())
+            changes = find_changes(pod, verdicts)
+            found += [changes] if changes is not None else []
+    return list({way_out.message: way_out for way_out in reversed(found)}.values())[::-1]
 
 
 def _changes_workload(way_out: WayOut) -> bool:

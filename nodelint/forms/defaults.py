@@ -18,9 +18,9 @@ read_embedded = find_objects = install_charts = install_known_charts = find_give
     _nothing
 )
 find_remote_values = list_inputs = find_lost_inputs = state_releases = resolve_releases = _nothing
-find_installs = find_plain_values = list_unread_values = find_including_templates = find_kindless_templates = (
-    read_roots
-) = _nothing
+list_generated_specs = find_installs = find_plain_values = list_unread_values = find_including_templates = (
+    find_kindless_templates
+) = read_roots = _nothing
 find_addresses = list_owners = list_moves = list_applied_folders = list_remote_uses = list_related_folders = (
     list_read_with
 ) = list_missing = list_program_values = list_program_charts = list_roots = list_missing_below = _nothing

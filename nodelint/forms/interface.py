@@ -351,6 +351,9 @@ class Form(Protocol):
     ) -> Iterator[Evidence]:
         """Yield the releases that only all files together state. `references` come from `state_releases`."""
 
+    def list_generated_specs(self, root: Node) -> Iterator[Node]:
+        """Yield the spec of each object that a controller makes of an object with generators."""
+
     def find_installs(self, source: Source, files: ControllerFiles) -> Iterator[ControllerInstall]:
         """Yield the installations of Karpenter's controller in a file."""
 

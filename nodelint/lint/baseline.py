@@ -10,12 +10,14 @@ import json
 import os
 import re
 from collections.abc import Collection, Iterable, Sequence
+from itertools import product
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.files.safe_read import is_below
 from nodelint.lint.engine import Report, Result
 from nodelint.lint.fingerprints import field, fingerprints, relative
 from nodelint.lint.results import each_place, once_in_a_run
+from nodelint.model.finding import SEVERITIES
 
 FORMAT = 1
 """The version of the file format. A reader refuses any other."""
@@ -206,10 +208,11 @@ def _choose_fingerprints(results: Sequence[Result], root: str, have: Collection[
 def _find_other_places(
     places: Sequence[Result], chosen: Sequence[str], root: str, baseline: Sequence[KnownFinding], is_part: bool
 ) -> list[str]:
-    """Return the fingerprint of each result at the place where the baseline has the finding.
+    """Return the fingerprint of each result at the place where the baseline has the finding, or a worse one.
 
-    A run over a part of the repository may report a finding at the template, and a run over all files at the values
-    file. A finding that is reported once may have another place in a part of the repository.
+    A finding that has become worse is new, one that has become milder is still known. A run over a part of the
+    repository may report a finding at the template, and a run over all files at the values file. A finding that is
+    reported once may have another place in a part of the repository.
     """
     have = {entry.fingerprint for entry in baseline}
     once = {(entry.rule, entry.message): entry.fingerprint for entry in baseline}
@@ -218,11 +221,22 @@ def _find_other_places(
         if found[number] in have:
             continue
         moved = [result._replace(finding=result.finding._replace(at=also.at)) for also in result.finding.also]
-        known = [mark for other in moved for mark in fingerprints([other], root) if mark in have]
+        once_worse = [other for place in (result, *moved) for other in _list_worse(place)]
+        known = [mark for other in (*moved, *once_worse) for mark in fingerprints([other], root) if mark in have]
         if is_part and result.finding.once and (result.rule.name, result.finding.message) in once:
             known.append(once[result.rule.name, result.finding.message])
         found[number] = known[0] if known else found[number]
     return found
+
+
+def _list_worse(result: Result) -> list[Result]:
+    """Return the result as it would be if it were worse: with `Finding.worse`, or with a graver severity."""
+    severities = SEVERITIES[: SEVERITIES.index(result.severity) + 1]
+    return [
+        result._replace(finding=result.finding._replace(severity=severity, worse=worse))
+        for severity, worse in product(severities, {result.finding.worse, True})
+        if (severity, worse) != (result.severity, result.finding.worse)
+    ]
 
 
 def _is_within(path: str, top: str, paths: Sequence[str]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
@@ -17,7 +17,6 @@ from nodelint.lint.written_places import (
     list_given_parts,
     map_to_written,
 )
-from nodelint.model.cluster_objects import Workload
 from nodelint.model.documents import objects
 from nodelint.model.finding import Also, Edit, Finding, Span, Withheld, span_of
 from nodelint.model.gap import Gap
@@ -26,6 +25,7 @@ from nodelint.text import Node
 
 if TYPE_CHECKING:
     from nodelint.forms.rendered import Built, LedEdits, ValueOrigin
+    from nodelint.lint.cluster_workloads import ClusterWorkloads
     from nodelint.lint.judging import ObjectMap, Outcome, RuleSetup
     from nodelint.model.manifest import Object
     from nodelint.releases.release_choice import Chosen
@@ -75,22 +75,9 @@ class AllFiles(NamedTuple):
     with_objects: Sequence[tuple[str, Sequence[Object]]]
 
 
-def list_files(read: tuple[Sequence[Source], Sequence[Source]], is_replaced: Callable[[Source], bool]) -> AllFiles:
-    """Return the files of a run. `is_replaced` tells which of them are judged as they are rendered."""
-    files = (*read[0], *read[1])
-    by_path = [(path_of(source), list(_list_around(source, is_replaced(source)))) for source in files]
+def list_files(read: tuple[Sequence[Source], Sequence[Source]]) -> AllFiles:
+    by_path = [(path_of(source), list(objects(source, foreign=True))) for source in (*read[0], *read[1])]
     return AllFiles({id(source) for source in read[0]}, [(path, found) for path, found in by_path if found])
-
-
-def _list_around(source: Source, is_replaced: bool) -> Iterator[Object]:
-    """Yield the objects of a file that may matter to rendered objects: those of Karpenter, and DaemonSets.
-
-    A DaemonSet that is rendered elsewhere counts there.
-    """
-    yield from objects(source, foreign=True)
-    if not is_replaced:
-        more = objects(source, foreign=True, more=True)
-        yield from (obj for obj in more if isinstance(obj, Workload) and obj.is_daemon)
 
 
 def _is_patch(obj: Object) -> bool:
@@ -108,7 +95,10 @@ def _list_written_names(built: Sequence[Built]) -> set[tuple[str, object]]:
 
 
 class Environment:
-    """The rendered manifests of one environment, and the objects of the files that are not part of it."""
+    """The rendered manifests of one environment, and the objects of the files that are not part of it.
+
+    `workloads` judges its workloads; None for an environment without defaults that may be replaced.
+    """
 
     def __init__(
         self,
@@ -117,11 +107,12 @@ class Environment:
         files: AllFiles,
         map_objects: ObjectMap,
         shared: set[str],
-        settled: bool = False,
+        workloads: ClusterWorkloads | None = None,
     ) -> None:
         self._shared = shared
         self._built = built
-        self._settled = settled
+        self._workloads = workloads
+        self._settled = settled = workloads is None
         self._by_default = built[0].by_default
         if self._by_default:
             running = [
@@ -130,7 +121,9 @@ class Environment:
             running = [rule for rule in running if "template-code" not in rule.tags]
             reporting = setup.reporting & {rule.name for rule in running}
             setup = setup._replace(running=running, reporting=reporting)
-        self._setup = setup._replace(files_of_roots=())
+        judging_workloads = () if workloads is None else workloads.rules
+        running = [rule for rule in setup.running if rule not in judging_workloads]
+        self._setup = setup._replace(running=running, files_of_roots=())
         self._found: Collection[tuple[str, Span]] = ()
         self._each = map_objects
         # Without defaults, a file that passes values to a template may not be rendered: its own objects then count.
@@ -226,6 +219,8 @@ class Environment:
             )
             self._add_skips(outcome, {id(obj): written[id(obj)] or obj for obj in built_objects}, made)
         results = outcome.results
+        if self._workloads is not None:
+            results = [*results, *self._workloads.list_results(number, texts)]
         if self._settled and any(
             isinstance(o, EC2NodeClass) and not isinstance(o.name, str) for o in (*built_objects, *self._around)
         ):

@@ -203,8 +203,8 @@ def lint(
     if built:
         more = replacement.judge(setup, made, requested, (sources, context_sources), judge_in_turn(pause))
         skipped = [*replacement.kept_skips(skipped, rules), *more.skipped]
-        raw = _with_plain_workloads(setup, built, sources, context_sources, more.reported, pause)
-        requested, chosen, faults = more.objects, {**chosen, **more.chosen}, [*faults, *more.faults]
+        raw, requested, chosen = more.reported, more.objects, {**chosen, **more.chosen}
+        faults = [*faults, *more.faults]
     stating = _read_stating(target, raw := [*raw, *_judge_stated(request, setup, requested)])
     raw = point_to_statements(raw, (*stating, *sources))
     by_comments = _list_suppressing((*sources, *setup.files_of_roots), stating, raw, request)
@@ -271,22 +271,6 @@ def _list_files_of_roots(setup: RuleSetup, sources: Sequence[Source]) -> Sequenc
         return ()
     judged = {os.path.abspath(source.path) for source in sources}
     return [source for source in stated().terraform.files_of_roots if os.path.abspath(source.path) not in judged]
-
-
-def _with_plain_workloads(
-    setup: RuleSetup,
-    built: Sequence[Built],
-    sources: Sequence[Source],
-    context_sources: Sequence[Source],
-    results: list[Result],
-    pause: Callable[[], None],
-) -> list[Result]:
-    """Return the results with findings about workloads in plain files, if a rule about workloads runs."""
-    if not any("workloads" in rule.tags for rule in setup.running):
-        return results
-    from nodelint.lint.plain_workloads import judge_plain_workloads
-
-    return judge_plain_workloads(setup, built, sources, context_sources, results, judge_in_turn(pause))
 
 
 def _count_broken(sources: Sequence[Source]) -> int:

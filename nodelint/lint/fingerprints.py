@@ -1,7 +1,8 @@
 """Fingerprints: they identify a finding over time and do not change when lines move.
 
-A fingerprint depends on the rule, the file, the object, the field and the wrong value. It does not depend on lines,
-columns, positions in a list or wording, so comments, reordered requirements, indent and better messages keep it.
+A fingerprint depends on the rule, the file, the object, the field, the wrong value, and how bad the finding is: its
+severity if it is not the rule's, and `Finding.worse`. It does not depend on lines, columns, positions in a list or
+wording, so comments, reordered requirements, indent and better messages keep it.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ def fingerprints(
         if isinstance(at, Span):
             fingerprint = _digest(*_parts(result, _path_of(result, root, located)))
         else:
-            key = id(at), id(result.object), result.rule.name, result.finding.message, root, located
+            message = result.finding.message, *_extent(result)
+            key = id(at), id(result.object), result.rule.name, message, root, located
             parts = () if key in known else _parts(result, _path_of(result, root, located))
             now[key] = known.get(key) or (at, result.object, _digest(*parts))
             fingerprint = now[key][2]
@@ -72,8 +74,8 @@ def identities(
 ) -> list[tuple[tuple[str, ...], int]]:
     """Return for each result the parts of its fingerprint and its number among equal ones; no two are alike.
 
-    Without `quoting`, severity and the beginning of the message replace the quoted parts: the same finding may name
-    another object. A message that begins with a quotation keeps all quoted parts.
+    Without `quoting`, the beginning of the message replaces the quoted parts: the same finding may name another
+    object. A message that begins with a quotation keeps all quoted parts.
     """
     seen: Counter[tuple[str, ...]] = Counter()
     paths: dict[str, str] = {}
@@ -85,7 +87,7 @@ def identities(
         parts = _parts(result, paths[path])
         beginning = result.finding.message.partition("`")[0]
         if not quoting and beginning:
-            parts = (*parts[:_QUOTES], result.severity, beginning)
+            parts = (*parts[:_QUOTES], *_extent(result), beginning)
         seen[parts] += 1
         found.append((parts, seen[parts]))
     return found
@@ -130,7 +132,13 @@ def _parts(result: Result, path: str) -> tuple[str, ...]:
     # What is suggested hangs on what else there is; the value itself is what was written.
     message = result.finding.message.partition("did you mean")[0].rstrip(" ,(")
     quoted = re.findall(r"`([^`]*)`", message)
-    return result.rule.name, path, obj.kind if obj else "", name, field(result), what, *quoted
+    return result.rule.name, path, obj.kind if obj else "", name, field(result), what, *quoted, *_extent(result)
+
+
+def _extent(result: Result) -> tuple[str, ...]:
+    """Return how bad a finding is, as far as it differs from other findings of its rule."""
+    severity = () if result.severity == result.rule.severity else (f"severity {result.severity}",)
+    return (*severity, "worse") if result.finding.worse else severity
 
 
 _QUOTES = 6

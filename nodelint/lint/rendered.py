@@ -15,6 +15,7 @@ from nodelint.lint.built_environment import (
     list_files,
     path_of,
 )
+from nodelint.lint.cluster_workloads import ClusterWorkloads
 from nodelint.lint.results import Result
 from nodelint.lint.written_places import GIVEN_PART, withhold_shared
 from nodelint.model.documents import objects
@@ -87,11 +88,12 @@ class Replacement:
         counts = Counter(path for built in self._built for path in built.parts)
         shared = {path for path, count in counts.items() if count > 1}
         holders: dict[object, list[Built]] = {}
-        files = list_files(read, self._is_replaced)
+        workloads = ClusterWorkloads(setup, self._built, (*read[0], *read[1]), map_objects)
+        files = list_files(read)
         runs: list[Environment] = []
         for environment in _environments(self._built):
             before = len(made.reported)
-            runs.append(Environment(environment, setup, files, map_objects, shared))
+            runs.append(Environment(environment, setup, files, map_objects, shared, workloads))
             runs[-1].judge(made, known, runs[:-1])
             known.places.update((result.rule.name, result.span) for result in made.reported[before:])
             for result in made.reported[before:]:
@@ -100,9 +102,10 @@ class Replacement:
         known.add(made.reported)
         for environment in self._settled_environments(setup):
             before = len(made.reported)
-            Environment(environment, setup, files, map_objects, shared, settled=True).judge(made, known)
+            Environment(environment, setup, files, map_objects, shared).judge(made, known)
             known.add(made.reported[before:])
-        made.reported[:] = [_point_to_values(result, runs) for result in made.reported]
+        made.reported[:] = workloads.with_plain([_point_to_values(result, runs) for result in made.reported])
+        made.faults.extend(workloads.faults)
         return made
 
     def _withhold_shared(

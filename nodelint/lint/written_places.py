@@ -40,12 +40,16 @@ def once_each(also: Iterable[Also]) -> list[Also]:
     return list({(place.span, place.message): place for place in also}.values())
 
 
-def lead_also(also: Iterable[Also], built: Built) -> Iterator[Also]:
+def lead_also(also: Iterable[Also], built: Built | None) -> Iterator[Also]:
+    """Yield the places of files for places that may be in `built` or in another rendered manifest."""
     for place in also:
-        if place.at.source.built is None and place.at.source is not built.source:
+        owner = place.at.source.built
+        if owner is None and built is not None and place.at.source is built.source:
+            owner = built
+        if owner is None:
             yield place  # a file as it is written, such as one of Terraform, is no part of what is built
             continue
-        origin = built.find_origin(place.at)
+        origin = owner.find_origin(place.at)
         if origin is not None:
             yield Also(origin.at, place.message)
 

@@ -6,7 +6,8 @@ becomes a `MoveNote` with its place and what to do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from nodelint import edits
@@ -179,12 +180,26 @@ def left_in_rendered(made: MovedFiles, target: MoveTarget, inventory: Inventory)
     """
     lines = {source.path: _old_lines(before, source) for before, source in made.changed}
     notes: list[MoveNote] = []
+    besides: list[MoveNote] = []
     for rendered in inventory.built:
         for obj in all_objects(rendered.source):
-            notes += _notes_of_rendered(rendered, obj, target, lines)
+            notes += _place_notes(rendered, obj, _list_left(obj, target), lines)
+            besides += _place_notes(rendered, obj, _list_besides(rendered, obj, target, made), lines)
     known = {(found.path, found.line) for found in made.notes}
-    left = [found for found in dict.fromkeys(notes) if (found.path, found.line) not in known]
-    return [*left, *_unset_in_rendered(made, target, inventory, lines)]
+    fields = {(found.path, found.field) for found in made.notes}
+    left = [n for n in notes if (n.path, n.line) not in known and (n.path, n.field) not in fields]
+    return [*_once_each([*left, *besides]), *_unset_in_rendered(made, target, inventory, lines)]
+
+
+def _once_each(notes: Sequence[MoveNote]) -> list[MoveNote]:
+    """Return the notes without repetitions. Objects with a common value in a file have a common note."""
+    found: dict[MoveNote, MoveNote] = {}
+    for found_note in notes:
+        key = found_note._replace(object="")
+        other = found.setdefault(key, found_note)
+        if other.object != found_note.object:
+            found[key] = found_note._replace(object=found_note.object.partition("/")[0])
+    return list(found.values())
 
 
 def _unset_in_rendered(
@@ -204,27 +219,48 @@ def _unset_in_rendered(
     return list(notes.values())
 
 
-def _notes_of_rendered(
-    rendered: Built, obj: Object, target: MoveTarget, lines: dict[str, Callable[[int], int]]
+_Left = tuple[NoteKind, str, "Node", str]
+"""What is left to do with a part of a rendered object: the kind of the note, the field, its node, the instruction."""
+
+
+def _place_notes(
+    rendered: Built, obj: Object, left: Iterable[_Left], lines: dict[str, Callable[[int], int]]
 ) -> Iterator[MoveNote]:
-    for field, node, message in _list_left(obj, target):
+    """Yield notes on parts of a rendered object, at the places of the files before the migration."""
+    for kind, field, node, message in left:
         origin = rendered.find_origin(node)
         if origin is not None:
             span = span_of(origin.at)
             line = span.source.position(span.start).line
             before = lines.get(span.source.path, int)(line)
-            yield MoveNote("by-hand", obj.label, field, span.source.path, before, message)
+            yield MoveNote(kind, obj.label, field, span.source.path, before, message)
 
 
-def _list_left(obj: Object, target: MoveTarget) -> Iterator[tuple[str, Node, str]]:
-    """Yield field, node and instruction for each part of a rendered object that still belongs to the other side."""
+def _list_besides(rendered: Built, obj: Object, target: MoveTarget, made: MovedFiles) -> Iterator[_Left]:
+    """Yield what a class needs besides its own fields, if it was converted in a file that the rendered object is made
+    of: the file alone may have too little of the class for that.
+    """
+    parts = set(rendered.parts)
+    if not isinstance(obj, AutoModeClass) or parts.isdisjoint(os.path.abspath(old.path) for old, _ in made.changed):
+        return
+    known = {(note.field, note.message) for note in made.notes if os.path.abspath(note.path) in parts}
+    for found in class_notes(obj, target):
+        if (found.field, found.message) not in known:
+            node = obj.node.find(*found.field.split("."))
+            yield found.kind, found.field, obj.name_node if node is None else node, found.message
+
+
+def _list_left(obj: Object, target: MoveTarget) -> Iterator[_Left]:
+    """Yield what to do by hand for each part of a rendered object that still belongs to the other side."""
     if is_of_other_side(obj, target):
-        yield "", obj.name_node, f"{obj.label} is still of `{obj.group}`: change what makes it"
+        yield "by-hand", "", obj.name_node, f"{obj.label} is still of `{obj.group}`: change what makes it"
     elif _is_class(obj):
         steps = (step.otherwise for step in plan_class(obj, target))
-        yield from ((left.field, _find_node(obj, left.field), left.message) for left in steps if left.value)
+        yield from (
+            ("by-hand", left.field, _find_node(obj, left.field), left.message) for left in steps if left.value
+        )
     elif isinstance(obj, NodePool) and target == "auto-mode" and obj.provider == _PROVIDERS[target]:
-        yield from ((node.path, node, message) for node, message in refused_parts(obj))
+        yield from (("by-hand", node.path, node, message) for node, message in refused_parts(obj))
 
 
 def _find_node(obj: Object, path: str) -> Node:

@@ -54,7 +54,7 @@ def class_notes(obj: Object, target: str) -> Iterator[MoveNote]:
     role = obj.node.find("spec", "role") or obj.node.find("spec", "instanceProfile")
     if role is not None:
         yield note("differs", obj, role, _ACCESS)
-    if obj.node.find("spec", "blockDeviceMappings") is None:
+    if all(obj.node.find("spec", name) is None for name in ("blockDeviceMappings", "ephemeralStorage")):
         size = table("migrate")["storage_size"]
         message = f"nodes get a volume of {size} in place of the default of the image: set ephemeralStorage.size"
         yield note("differs", obj, None, message, "spec.ephemeralStorage")

@@ -151,6 +151,9 @@ class Finding(NamedTuple):
     - `once`: True if one line is enough for all findings of the rule whose messages differ only in values. A text
       groups the findings with this text. The first finding counts the others and names their places.
     - `withheld`: why there is no fix, if the rule has one.
+    - `worse`: the rule also has a milder statement about the same value, for example that some instance types cannot
+      launch where this finding says that none can. It is another finding: a baseline with the milder one does not
+      hide it.
 
     `note` and `help` start in lower case and have no full stop.
     """
@@ -169,6 +172,7 @@ class Finding(NamedTuple):
     on_request: bool = False
     once: bool | str = False
     withheld: Withheld | None = None
+    worse: bool = False
 
     @property
     def advice(self) -> tuple[str, ...]:

@@ -1,7 +1,8 @@
-"""A DaemonSet in a plain file takes room from the pods that an overlay renders: `check` and `fit` agree."""
+"""A DaemonSet takes room from pods, whatever renders the one and the other: `check` and `fit` agree."""
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -38,18 +39,54 @@ spec:
       tolerations: [{operator: Exists}]
       containers: [{name: a, image: x, resources: {requests: {memory: MEMORY}}}]
 """
-OVERLAY = {
-    "c/base/kustomization.yaml": "resources: [cache.yaml]\n",
-    "c/base/cache.yaml": CACHE,
-    "c/overlays/prod/kustomization.yaml": "resources: [../../base]\n",
-}
-FORMS = {"plain": {"c/cache.yaml": CACHE}, "overlay": OVERLAY}
+
+
+def _write(form: str, folder: str, text: str) -> dict[str, str]:
+    """The files of a form that bring an object to the cluster."""
+    if form == "plain":
+        return {f"{folder}/prod/objects.yaml": text}
+    if form == "overlay":
+        return {
+            f"{folder}/base/kustomization.yaml": "resources: [objects.yaml]\n",
+            f"{folder}/base/objects.yaml": text,
+            f"{folder}/prod/kustomization.yaml": "resources: [../base]\n",
+        }
+    files = {
+        f"{folder}/Chart.yaml": f"apiVersion: v2\nname: {folder}\nversion: 0.1.0\n",
+        f"{folder}/values.yaml": "",
+        f"{folder}/templates/objects.yaml": text,
+    }
+    return (
+        files if form == "chart" else {**files, f"clusters/prod/{folder}.yaml": APPLICATION.replace("NAME", folder)}
+    )
+
+
+APPLICATION = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: NAME}
+spec:
+  source: {repoURL: "https://github.com/acme/a.git", path: NAME}
+  destination: {server: "https://kubernetes.default.svc", namespace: a}
+"""
+FORMS = ("plain", "overlay", "chart", "application")
+MIXES = [*((form, form, form) for form in FORMS), *itertools.permutations(FORMS, 3)]
 
 
 @pytest.mark.parametrize(("memory", "has_room"), [("700Mi", False), ("100Mi", True)])
-@pytest.mark.parametrize("form", FORMS)
-def test_a_daemonset_takes_room(nodelint: Run, tmp_path: Path, form: str, memory: str, has_room: bool) -> None:
-    files = {"a/pool.yaml": f"{POOL}---\n{nodeclass()}", "b/ds.yaml": DAEMON.replace("MEMORY", memory)}
-    write_files(tmp_path, {".git/HEAD": "", **files, **FORMS[form]})
-    assert ("no-pool-for-workload" in nodelint("check").stdout) is not has_room
-    assert ("no pool takes it" in nodelint("fit").stdout) is not has_room
+@pytest.mark.parametrize("mix", MIXES, ids="-".join)
+def test_a_daemonset_takes_room(
+    nodelint: Run, tmp_path: Path, mix: tuple[str, str, str], memory: str, has_room: bool
+) -> None:
+    """Pools, DaemonSet and workload each come in a form of their own. Where `fit` says that the DaemonSet may be for
+    another cluster, neither command counts it.
+    """
+    texts = {"a": f"{POOL}---\n{nodeclass()}", "b": DAEMON.replace("MEMORY", memory), "c": CACHE}
+    for form, (folder, text) in zip(mix, texts.items(), strict=True):
+        write_files(tmp_path, {".git/HEAD": "", **_write(form, folder, text)})
+    found = "no-pool-for-workload" in nodelint("check").stdout
+    shown = nodelint("fit", "--workload", "deployment/cache")
+    lacks_room = not has_room and "takes no room" not in shown.stderr
+    assert (found, "no pool takes it" in shown.stdout) == (lacks_room, lacks_room), shown
+    if len(set(mix)) == 1:
+        assert lacks_room is not has_room or mix[0] == "chart"

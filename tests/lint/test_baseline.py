@@ -70,7 +70,7 @@ def test_what_is_known_is_not_new(report: Report, rules: dict[str, Rule]) -> Non
 
 def test_what_is_new_is_told_and_what_is_fixed_is_gone(report: Report, rules: dict[str, Rule]) -> None:
     entries = read(write(report), "x.json")
-    changed = judged(rules, **{'"c7*"': "c7i", "amd64]": "amd65]"})
+    changed = judged(rules, **{'"c7*"': "c7i", "[x86_64, amd64]": "[x86_64, amd64, amd65]"})
     parts = split(changed, entries)
     assert {r.finding.message.partition(",")[0] for r in parts.new.results} == {"no instance type has arch `amd65`"}
     assert {e.rule for e in parts.gone} == {"wildcard-value"}
@@ -78,6 +78,14 @@ def test_what_is_new_is_told_and_what_is_fixed_is_gone(report: Report, rules: di
     again = read(write(changed, keep=parts.unjudged), "x.json")
     assert {e.rule for e in again} == {"unknown-value"}
     assert split(changed, again).new.results == ()
+
+
+def test_a_list_that_loses_its_last_right_value_is_worse_than_known(report: Report, rules: dict[str, Rule]) -> None:
+    entries = read(write(report), "x.json")
+    parts = split(judged(rules, **{"[x86_64, amd64]": "[x86_64]"}), entries)
+    assert {(r.rule.name, r.severity) for r in parts.new.results} == {("unknown-value", "error")}
+    milder = split(report, read(write(judged(rules, **{"[x86_64, amd64]": "[x86_64]"})), "x.json"))
+    assert not milder.new.results and not milder.gone
 
 
 def test_an_empty_baseline_knows_nothing(report: Report) -> None:

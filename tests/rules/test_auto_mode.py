@@ -11,6 +11,7 @@ import pytest
 
 from nodelint.karpenter.resolve import not_listed
 from nodelint.lint.engine import Report
+from tests.manifests import nodeclass
 from tests.repositories import write_files
 
 Check = Callable[..., Report]
@@ -283,3 +284,14 @@ class TestOtherCommands:
         write_files(tmp_path, {"m.yaml": f"{pool(ON_C)}---\n{node_class()}"})
         done = nodelint("hash", ".")
         assert done.stdout.startswith("Nothing to hash")
+
+
+@pytest.mark.parametrize(("name", "count"), [("default", 1), ("defaults", 0)])
+def test_a_class_has_a_name_of_its_own(check: Check, name: str, count: int) -> None:
+    report = check(node_class(name=name))
+    assert rules_of(report) == [("class-of-auto-mode", "warning")] * count
+
+
+def test_an_ec2nodeclass_may_be_called_default(nodelint: Run, tmp_path: Path) -> None:
+    write_files(tmp_path, {"class.yaml": nodeclass(), "auto.yaml": pool(ref=REF.replace("web", "default"))})
+    assert "class-of-auto-mode" not in nodelint("check").stdout

@@ -16,7 +16,7 @@ from nodelint.model.manifest import NodePool
 from nodelint.model.releases import NEWEST, target
 from nodelint.rule.definition import Rule
 from nodelint.text import Source
-from tests.manifests import nodepool, pool
+from tests.manifests import nodeclass, nodepool, pool
 from tests.repositories import write_files
 
 Check = Callable[..., Report]
@@ -693,6 +693,16 @@ def test_a_wrong_value_elsewhere_hides_no_dead_value(check: Check) -> None:
 def test_what_a_requirement_rules_out_is_told_once(check: Check) -> None:
     text = pool(f"{CATEGORY} In [c, m, t]", f"{FAMILY} In [c7i]")
     assert "`m`, `t` of instance-category match nothing" in only(check(text)).finding.message
+
+
+def test_no_value_is_removed_that_alone_has_an_image(check: Check) -> None:
+    """The pool allows arm64 types only, and the class has an amd64 image: `amd64` is not the value to remove."""
+    lines = (f"{ARCH} In [amd64, arm64]", "node.kubernetes.io/instance-type In [m7g.large, m8g.large]")
+    ami = "name: amazon-eks-node-al2023-{}-standard-1.33-v20260618, owner: amazon"
+    for arch, found in (("x86_64", ["image-arch-mismatch"]), ("arm64", ["unmatchable-value"])):
+        report = check(f"{pool(*lines)}---\n{nodeclass(ami=ami.format(arch))}")
+        names = [result.rule.name for result in report.results]
+        assert [name for name in names if name in ("image-arch-mismatch", "unmatchable-value")] == found
 
 
 def test_a_class_that_is_elsewhere_leaves_no_doubt_about_a_pool_for_linux(check: Check) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 IN_MODULES = {
     "install_charts": "charts",
     "find_given_values": "charts",
+    "list_generated_specs": "charts",
     "find_installs": "controller",
     "list_unread_values": "unread_values",
     "list_missing": "missing_sources",

@@ -189,7 +189,8 @@ def _fill_scalar(node: Node, parameters: Mapping[str, Node], templates: bool) ->
             return node
     written = str(traced_text)
     values = [value for piece, value in traced_text.pieces if piece]
-    at = values[0] if len(values) == 1 and values[0] is not None else node
+    only = values[0] if len(values) == 1 else None
+    at = node if only is None or isinstance(only, CopiedText) else only  # copied code is without its quotes
     return Node(at.source, at.start, at.end, "scalar", at.style, UNKNOWN if "{{" in written else written)
 
 

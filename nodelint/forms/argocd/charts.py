@@ -15,6 +15,7 @@ from nodelint.forms.lib.chart_values import (
     read_block,
     read_setting,
 )
+from nodelint.forms.lib.values import read
 from nodelint.forms.requests import InstallChart
 from nodelint.text import Node, Source
 from nodelint.text.missing import items_of, text_of
@@ -68,6 +69,12 @@ def list_specs(root: Node, read_file: Callable[[str], Source | None]) -> Iterato
         yield spec
     elif kind == "ApplicationSet":
         yield from list_applications(root, read_file)
+
+
+def list_generated_specs(root: Node) -> Iterator[Node]:
+    """Yield the spec of each Application that an ApplicationSet creates from parameters in the repository."""
+    if text_of(root.get("kind")) == "ApplicationSet" and text_of(root.get("apiVersion")).startswith(ARGO):
+        yield from list_applications(root, read)
 
 
 def argo_layers(helm: Node, folder: str | None, tree: RepositoryTree) -> Iterator[ValuesLayer]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 
+from nodelint.files.contents import display_path
 from nodelint.forms.helm.charts import default_values, more_values
 from nodelint.forms.lib.unread_inputs import in_one_line
+from nodelint.forms.registry import TABLE
 from nodelint.forms.requests import OWN_CLUSTER
 from nodelint.model.evidence import DEFAULT, STATED, Evidence, match_chart, not_known, stated
 from nodelint.text import Node, Source
@@ -33,15 +36,66 @@ _BY_IMAGE = "the controller's image"
 def evidence(source: Source) -> Iterator[Evidence]:
     """Yield the releases that the documents of a source state."""
     for root in roots(source):
-        for node, version, about_crds, by in _stated(root):
+        generated = [found for spec in _list_generated_specs(root) for found in _of_spec(spec, root)]
+        yield from _join_clusters(generated)
+        for node, version, about_crds, by in () if generated else _stated(root):
             elsewhere = node.source is not source  # the default of a chart, which other values may override
             weight = DEFAULT if about_crds or elsewhere else STATED
-            at = node.source.position(node.start).line
-            if found := stated("karpenter", version, node.source.path, at, by, weight):
-                yield found._replace(of_image=by == _BY_IMAGE, clusters=_list_clusters(root, node))
-            elif not about_crds and by != _BY_IMAGE and re.search(_CODE, version):
-                yield not_known(node.source.path, at, by, version)
+            if found := _read_statement((node, version, about_crds, by), weight, _list_clusters(root, node)):
+                yield found
         yield from _kubernetes(root)
+
+
+def _read_statement(found: _Stated, weight: int, clusters: tuple[str, ...]) -> Evidence | None:
+    """Return what a version says. None if it states no release."""
+    node, version, about_crds, by = found
+    at = node.source.position(node.start).line
+    path = display_path(node.source.path)
+    if evidence := stated("karpenter", version, path, at, by, weight):
+        return evidence._replace(of_image=by == _BY_IMAGE, clusters=clusters)
+    if not about_crds and by != _BY_IMAGE and re.search(_CODE, version):
+        return not_known(path, at, by, version)
+    return None
+
+
+def _list_generated_specs(root: Node) -> Iterator[Node]:
+    """Yield the specs of the Applications that an ApplicationSet creates, if one of its versions is a parameter."""
+    if word(root, "kind") != "ApplicationSet":
+        return
+    versions = (version for node in root.walk() if node.kind == "mapping" for version in _values(node, _VERSIONS))
+    if any("{{" in version.unquoted for version in versions):
+        for row in TABLE.rows:
+            if row.kinds:
+                yield from row.load().list_generated_specs(root)
+
+
+def _of_spec(spec: Node, root: Node) -> Iterator[Evidence]:
+    """Yield the releases that one Application of an ApplicationSet states, for the cluster to which it goes."""
+    for node in spec.walk():
+        chart = _chart(node, root) if node.kind == "mapping" else None
+        for version in _values(node, _VERSIONS) if chart is not None else ():
+            filled = version.value if isinstance(version.value, str) else "{{"
+            for at, text in ((version, filled),) if "{{" not in filled else _resolved(version, root):
+                weight = DEFAULT if chart else STATED
+                clusters = _list_clusters(root, at) or _list_destinations(spec)
+                found = _read_statement((at, text, bool(chart), _called(root)), weight, clusters)
+                if found is not None:
+                    # A file of a generator is read by its absolute path.
+                    yield found if os.path.isabs(root.source.path) else found._replace(path=_shorten(found.path))
+
+
+def _shorten(path: str) -> str:
+    return display_path(os.path.relpath(path))
+
+
+def _join_clusters(found: Iterable[Evidence]) -> Iterator[Evidence]:
+    """Yield statements, those of several Applications at one line as one for all of their clusters."""
+    joined: dict[Evidence, list[Evidence]] = {}
+    for evidence in found:
+        joined.setdefault(evidence._replace(clusters=()), []).append(evidence)
+    for evidence, same in joined.items():
+        clusters = dict.fromkeys(name for one_of in same for name in one_of.clusters)
+        yield evidence._replace(clusters=tuple(clusters) if all(one_of.clusters for one_of in same) else ())
 
 
 def roots(source: Source) -> list[Node]:
@@ -188,9 +242,14 @@ def _list_clusters(root: Node, version: Node) -> tuple[str, ...]:
             return tuple(text for text in texts if text not in OWN_CLUSTER)
     access = root.find("spec", "kubeConfig")
     spec = root.find("spec", "template", "spec") if generators is not None else root.get("spec")
+    found = (in_one_line(access),) if access is not None else ()
+    return (*(text for text in found if re.search(_CODE, text) is None), *_list_destinations(spec))
+
+
+def _list_destinations(spec: Node | None) -> tuple[str, ...]:
+    """Return the name and the address of the cluster to which an Application goes, as far as they are known."""
     destination = spec.get("destination") if spec is not None else None
-    found = [in_one_line(access)] if access is not None else []
-    found += [word(destination, key) or "" for key in ("name", "server")]
+    found = [word(destination, key) or "" for key in ("name", "server")]
     return tuple(text for text in found if text not in OWN_CLUSTER and re.search(_CODE, text) is None)
 
 
