@@ -22,8 +22,8 @@ from nodelint.text.embedded_regions import (
     may_hold_values,
     read_region,
 )
-from nodelint.text.embedded_text import unescape_in_place
 from nodelint.text.nodes import Node, SourceText
+from nodelint.text.quoted_texts import find_joined, read_joined, read_scalar
 from nodelint.text.yaml import jsonpatch
 
 _TEMPLATES = (
@@ -120,9 +120,14 @@ def blocks(source: SourceText, root: Node, within: EmbeddedYaml | None = None) -
     shell = within is not None and within.shell
     text = source.text
     groups = re.compile(groups_of(source))
+    joined: set[int] = set()
     for node in root.walk():
-        if node.style == "double" and not node.shared and _keys_above(node) is not None:
-            yield from read_quoted(source, node.start, node.end, node.value)
+        if (parts := find_joined(node)) and _keys_above(node) is not None:
+            joined.update(map(id, parts))
+            yield from read_joined(source, parts)
+        is_quoted = node.style in ("single", "double") and not node.shared and id(node) not in joined
+        if is_quoted and _keys_above(node) is not None:
+            yield from read_scalar(source, node)
         if node.style not in ("literal", "folded") or node.shared:
             continue
         target = jsonpatch.target(node)
@@ -144,25 +149,6 @@ def blocks(source: SourceText, root: Node, within: EmbeddedYaml | None = None) -
         elif may_hold_object(source, text, body, node.end):
             reason = "a manifest in a folded text, whose lines are joined: write `|` in the place of `>`"
             yield Reading(None, body, region.end, region, False, "", reason, node.start, True)
-
-
-def read_quoted(source: SourceText, start: int, end: int, value: object) -> Iterator[Reading]:
-    """Yield the manifests of a quoted text.
-
-    Their nodes have the positions of the quoted characters. They are marked as shared, so that no edit changes them.
-    """
-    if not isinstance(value, str) or not may_hold_object(source, value, 0, len(value)):
-        return
-    region = EmbeddedYaml(start + 1, end - 1, "quoted")
-    body = unescape_in_place(source.text[start + 1 : end - 1])
-    if body is None:
-        reason = "a manifest in a quoted text with escapes that are not read: move it into a file, or a heredoc"
-        yield Reading(None, start, end, region, False, "", reason, start, True)
-        return
-    for reading in read_region(source, region, body):
-        for node in reading.root.walk() if reading.root is not None else ():
-            node.shared = True
-        yield reading
 
 
 def _keys_above(node: Node) -> list[str] | None:
