@@ -165,22 +165,13 @@ def _add_scalar(decoded: _Decoded, node: Node) -> bool:
 
 def _read(source: SourceText, decoded: _Decoded, lenient: bool = True) -> Iterator[Reading]:
     """Yield the manifests of a decoded text, with positions in the file."""
-    from nodelint.text.embedded import read_text
+    from nodelint.text.embedded import blocks, read_text
 
     inner = SourceText(source.path, decoded.text)
     inner.also = source.also
     for reading in read_text(inner, EmbeddedYaml(0, len(inner.text), "quoted", lenient=lenient)):
-        deeper = [] if reading.root is None else list(_read_within(inner, reading.root))
-        yield _placed(reading, source, decoded)
-        yield from (_placed(found, source, decoded) for found in deeper)
-
-
-def _read_within(inner: SourceText, root: Node) -> Iterator[Reading]:
-    for node in root.walk():
-        if node.style in _QUOTED and isinstance(node.value, str) and _may_hold_object(inner, [node]):
-            decoded = _Decoded()
-            if _add_scalar(decoded, node):
-                yield from _read(inner, decoded)  # each level doubles the escapes, so that there are few
+        within = [] if reading.root is None else list(blocks(inner, reading.root, reading.region))
+        yield from (_placed(found, source, decoded) for found in (reading, *within))
 
 
 def _placed(reading: Reading, source: SourceText, decoded: _Decoded) -> Reading:
