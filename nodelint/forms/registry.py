@@ -386,7 +386,7 @@ HELM = FormRow(
     kinds=("HelmChart", "HelmChartConfig", "Release"),
     installing_words=(
         *("helm upgrade", "helm install", "helm template", "helm.cattle.io", "helm.crossplane.io", "valuesFiles:"),
-        "karpenter/karpenter",
+        *("karpenter/karpenter", "AWSCDK-EKS-HelmChart"),
     ),
     commands=("helm", "HelmDeploy"),
     states=(".yaml", ".yml", ".json", ".gotmpl", ".tpl", ".tmpl", ".j2", ".lock"),

@@ -213,7 +213,7 @@ def _unescape(data: bytes) -> bytes:
     """Return a text in which manifests in quoted texts, and those that Secrets encode, look like others."""
     if b"Secret" in data:
         data = re.sub(_BASE64, lambda match: b64decode(match[0] + b"==="), data)
-    return re.sub(rb"\\+[nrt]", b"\n", data).replace(b"\\", b"") if b"\\" in data else data
+    return re.sub(rb"(?<!\\)\\++[nrt]", b"\n", data).replace(b"\\", b"") if b"\\" in data else data
 
 
 def _overlays(objects: Sequence[Object], shown_already: Collection[str]) -> Iterator[UnreadGroup]:

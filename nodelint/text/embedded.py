@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from nodelint.forms.registry import TABLE
+from nodelint.text import quoted_texts
 from nodelint.text.embedded_regions import (
     GROUPS,
     EmbeddedYaml,
@@ -23,7 +24,6 @@ from nodelint.text.embedded_regions import (
     read_region,
 )
 from nodelint.text.nodes import Node, SourceText
-from nodelint.text.quoted_texts import find_joined, read_joined, read_scalar
 from nodelint.text.yaml import jsonpatch
 
 _TEMPLATES = (
@@ -122,12 +122,12 @@ def blocks(source: SourceText, root: Node, within: EmbeddedYaml | None = None) -
     groups = re.compile(groups_of(source))
     joined: set[int] = set()
     for node in root.walk():
-        if (parts := find_joined(node)) and _keys_above(node) is not None:
+        if (parts := quoted_texts.find_joined(node)) and _keys_above(node) is not None:
             joined.update(map(id, parts))
-            yield from read_joined(source, parts)
+            yield from quoted_texts.read_joined(source, parts, _read_all)
         is_quoted = node.style in ("single", "double") and not node.shared and id(node) not in joined
         if is_quoted and _keys_above(node) is not None:
-            yield from read_scalar(source, node)
+            yield from quoted_texts.read_scalar(source, node, _read_all)
         if node.style not in ("literal", "folded") or node.shared:
             continue
         target = jsonpatch.target(node)
@@ -149,6 +149,18 @@ def blocks(source: SourceText, root: Node, within: EmbeddedYaml | None = None) -
         elif may_hold_object(source, text, body, node.end):
             reason = "a manifest in a folded text, whose lines are joined: write `|` in the place of `>`"
             yield Reading(None, body, region.end, region, False, "", reason, node.start, True)
+
+
+def read_quoted(source: SourceText, start: int, end: int, value: object) -> Iterator[Reading]:
+    """Yield the manifests of a text in double quotes of another language (see `quoted_texts.read_quoted`)."""
+    yield from quoted_texts.read_quoted(source, start, end, value, _read_all)
+
+
+def _read_all(source: SourceText, region: EmbeddedYaml) -> Iterator[Reading]:
+    for reading in read_text(source, region):
+        yield reading
+        if reading.root is not None:
+            yield from blocks(source, reading.root, reading.region)
 
 
 def _keys_above(node: Node) -> list[str] | None:

@@ -27,22 +27,22 @@ def is_program_output(source: SourceText) -> bool:
 def hide_repeated_objects(root: Node) -> None:
     """Mark the repeated parts of a plan or a state as shared, so that nothing reads them, and unknown values."""
     kind = _kind(root)
-    if kind == "terraform":
-        _hide_of_terraform(root)
-    elif kind == "pulumi":
-        _hide_of_pulumi(root)
+    if kind == "plan":
+        _hide_in_plan(root)
+    elif kind == "stack":
+        _hide_in_stack(root)
 
 
 def _kind(root: Node) -> str | None:
     if root.style != "flow" or root.kind != "mapping":
         return None
-    if root.get("format_version") is not None or (root.get("terraform_version") and root.get("resources")):
-        return "terraform"
+    if root.get("format_version") is not None or root.get("lineage") is not None:
+        return "plan"
     deployment, steps = root.get("deployment"), root.get("steps")
     if (deployment is not None and deployment.get("manifest") is not None) or (
         steps is not None and any(step.get("urn") is not None for step in steps.items)
     ):
-        return "pulumi"
+        return "stack"
     return None
 
 
@@ -62,7 +62,7 @@ def _hide(node: Node | None) -> None:
         below.shared = True
 
 
-def _hide_of_terraform(root: Node) -> None:
+def _hide_in_plan(root: Node) -> None:
     planned = root.get("planned_values")
     if planned is not None:
         for entry in root.entries:
@@ -108,7 +108,7 @@ def _mark_unknown(values: Node, unknown: Node) -> None:
             value.value = UNKNOWN
 
 
-def _hide_of_pulumi(root: Node) -> None:
+def _hide_in_stack(root: Node) -> None:
     for state in _states(root):
         inputs = state.get("inputs")
         if inputs is not None and inputs.entries:

@@ -14,12 +14,16 @@ from nodelint.text.unknown_value import UNKNOWN
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    Read = Callable[[SourceText, EmbeddedYaml], Iterator[Reading]]
+    """What yields the manifests of a region of a text."""
+
 _QUOTED = ("single", "double")
 _TEXT_TAGS = (None, "tag:yaml.org,2002:str", "!Sub")
 """Tags of the parts of a joined text that are texts. `!Ref x` is a reference."""
+_FOLD = r"(?<![ \t])[ \t]*+(?:\r?\n[ \t]*+)++"
 _TOKEN = {
-    "double": r"\\(?:u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|x[0-9A-Fa-f]{2}|\r?\n[ \t]*|[^\r\n])|[ \t]*(?:\r?\n[ \t]*)+",
-    "single": r"''|[ \t]*(?:\r?\n[ \t]*)+",
+    "double": rf"\\(?:u[0-9A-Fa-f]{{4}}|U[0-9A-Fa-f]{{8}}|x[0-9A-Fa-f]{{2}}|\r?\n[ \t]*|[^\r\n])|{_FOLD}",
+    "single": rf"''|{_FOLD}",
 }
 _ESCAPES = {
     "0": "\0",
@@ -94,7 +98,7 @@ def find_joined(node: Node) -> list[Node]:
     return [join.items[0], *join.items[1].items]
 
 
-def read_joined(source: SourceText, joined: list[Node]) -> Iterator[Reading]:
+def read_joined(source: SourceText, joined: list[Node], read: Read) -> Iterator[Reading]:
     """Yield the manifests of a joined text, with the delimiter and the parts that `find_joined` returns.
 
     The values of references are unknown. No edit changes the nodes of the manifests.
@@ -103,30 +107,43 @@ def read_joined(source: SourceText, joined: list[Node]) -> Iterator[Reading]:
     texts = [part for part in parts if _is_text(part)]
     if not texts or not _may_hold_object(source, texts):
         return
+    decoded = _decode_joined(delimiter, parts)
+    if decoded is None:
+        yield _leave_out(texts[0], "a manifest in a text that is joined in a way that is not read")
+    else:
+        yield from _read(source, decoded, read)
+
+
+def join_text(node: Node) -> str | None:
+    """Return the text that a node joins, with `MASK` for each reference. None if the node joins no text."""
+    joined = find_joined(node)
+    decoded = _decode_joined(joined[0], joined[1:]) if joined else None
+    return None if decoded is None else decoded.text
+
+
+def _decode_joined(delimiter: Node, parts: list[Node]) -> _Decoded | None:
     decoded = _Decoded()
     for part in parts:
         if decoded.parts:
             decoded.add(str(delimiter.value), part.start, part.start)
-        if part in texts:
-            if not _add_scalar(decoded, part):
-                yield _leave_out(part, "a manifest in a text that is joined in a way that is not read")
-                return
-        else:
+        if not _is_text(part):
             decoded.add(MASK, part.start, part.end)
-    yield from _read(source, decoded)
+        elif not _add_scalar(decoded, part):
+            return None
+    return decoded
 
 
-def read_scalar(source: SourceText, node: Node) -> Iterator[Reading]:
+def read_scalar(source: SourceText, node: Node, read: Read) -> Iterator[Reading]:
     """Yield the manifests of a quoted text. No edit changes their nodes."""
     if _may_hold_object(source, [node]):
         decoded = _Decoded()
         if _add_scalar(decoded, node):
-            yield from _read(source, decoded)
+            yield from _read(source, decoded, read)
         else:
             yield _leave_out(node, "a manifest in a quoted text that is not read")
 
 
-def read_quoted(source: SourceText, start: int, end: int, value: object) -> Iterator[Reading]:
+def read_quoted(source: SourceText, start: int, end: int, value: object, read: Read) -> Iterator[Reading]:
     """Yield the manifests of a text in double quotes of another language. No edit changes their nodes.
 
     `value` is the text without escapes.
@@ -135,7 +152,7 @@ def read_quoted(source: SourceText, start: int, end: int, value: object) -> Iter
         return
     decoded = _Decoded()
     decoded.add_quoted(source.text[start + 1 : end - 1], start + 1, "double")
-    yield from _read(source, decoded, lenient=False)
+    yield from _read(source, decoded, read, lenient=False)
 
 
 def _is_text(part: Node) -> bool:
@@ -147,7 +164,7 @@ def _may_hold_object(source: SourceText, texts: list[Node]) -> bool:
     whole = "".join(source.text[text.start : text.end] for text in texts)
     if "apiVersion" not in whole:
         return False
-    whole = re.sub(r"\\+[nrt]", "\n", whole).replace("\\", "")
+    whole = re.sub(r"(?<!\\)\\++[nrt]", "\n", whole).replace("\\", "")
     return may_hold_object(source, whole, 0, len(whole))
 
 
@@ -163,15 +180,13 @@ def _add_scalar(decoded: _Decoded, node: Node) -> bool:
     return not isinstance(node.value, str) or node.value == "".join(decoded.parts[before:])
 
 
-def _read(source: SourceText, decoded: _Decoded, lenient: bool = True) -> Iterator[Reading]:
+def _read(source: SourceText, decoded: _Decoded, read: Read, lenient: bool = True) -> Iterator[Reading]:
     """Yield the manifests of a decoded text, with positions in the file."""
-    from nodelint.text.embedded import blocks, read_text
-
     inner = SourceText(source.path, decoded.text)
     inner.also = source.also
-    for reading in read_text(inner, EmbeddedYaml(0, len(inner.text), "quoted", lenient=lenient)):
-        within = [] if reading.root is None else list(blocks(inner, reading.root, reading.region))
-        yield from (_placed(found, source, decoded) for found in (reading, *within))
+    region = EmbeddedYaml(0, len(inner.text), "quoted", lenient=lenient)
+    for reading in list(read(inner, region)):  # all are read before the first one gets its place in the file
+        yield _placed(reading, source, decoded)
 
 
 def _placed(reading: Reading, source: SourceText, decoded: _Decoded) -> Reading:

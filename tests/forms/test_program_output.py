@@ -104,9 +104,7 @@ def make_preview(old: Any, new: Any) -> str:
 
 def make_state(manifest: dict[str, Any]) -> str:
     instance = {"attributes": {"manifest": {"value": manifest, "type": "dynamic"}, "object": {"value": manifest}}}
-    return json.dumps(
-        {"version": 4, "terraform_version": "1.9.0", "resources": [{"instances": [instance]}]}, indent=2
-    )
+    return json.dumps({"version": 4, "lineage": "x", "resources": [{"instances": [instance]}]}, indent=2)
 
 
 OUTPUTS = {
@@ -242,8 +240,8 @@ def test_a_named_program_is_not_judged_as_yaml(
 ) -> None:
     write_files(tmp_path, {path: text, f"b/{path}": "a = 1\n"})
     found = nodelint(command, path, cwd=tmp_path)
-    said = " ".join((found.stdout + found.stderr).split())
-    assert ("not read" in said.casefold(), "yaml-syntax" in said, "All good" in said) == (True, False, False)
+    printed = " ".join((found.stdout + found.stderr).split())
+    assert ("not read" in printed.casefold(), "yaml-syntax" in printed, "All good" in printed) == (True, False, False)
     assert "not read" not in nodelint(command, f"b/{path}", cwd=tmp_path).stdout.casefold()
 
 
@@ -255,3 +253,29 @@ def test_an_encoded_manifest_of_a_secret_is_named_as_not_read(nodelint: Run, tmp
             assert ("Not read" in nodelint("check", *where, cwd=tmp_path).stdout) is known
         piped = nodelint("check", "-", cwd=tmp_path, stdin="apiVersion: v1\n" + (tmp_path / "a.yaml").read_text())
         assert ("Not read" in piped.stdout) is known
+
+
+def make_helm_chart(version: str, values: Any) -> str:
+    properties = {
+        "Chart": "karpenter",
+        "Repository": "oci://x/karpenter/karpenter",
+        "Version": version,
+        "Values": values,
+    }
+    template = make_template(json.dumps([make_pool("spot")]))
+    template["Resources"]["Karpenter"] = {"Type": "Custom::AWSCDK-EKS-HelmChart", "Properties": properties}
+    return json.dumps(template, indent=1)
+
+
+@pytest.mark.parametrize("is_joined", [True, False])
+def test_the_release_and_the_settings_of_a_helm_chart_of_a_template_are_read(
+    nodelint: Run, tmp_path: Path, is_joined: bool
+) -> None:
+    for spot, is_found in (("true", False), ("yes-please", True)):
+        text = json.dumps({"settings": {"clusterName": "NAME", "featureGates": {"spotToSpotConsolidation": spot}}})
+        values = join_at(text, "NAME", {"Ref": "Cluster"}) if is_joined else text
+        write_files(tmp_path, {"a.template.json": make_helm_chart("1.13.0", values)})
+        found = nodelint("check", "--format", "json", cwd=tmp_path)
+        report = json.loads(found.stdout)
+        assert "1.13.0" in nodelint("check", "--verbose", cwd=tmp_path).stdout
+        assert any("spotToSpot" in finding["message"] for finding in report["findings"]) is is_found
