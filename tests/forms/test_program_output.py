@@ -271,11 +271,14 @@ def make_helm_chart(version: str, values: Any) -> str:
 def test_the_release_and_the_settings_of_a_helm_chart_of_a_template_are_read(
     nodelint: Run, tmp_path: Path, is_joined: bool
 ) -> None:
-    for spot, is_found in (("true", False), ("yes-please", True)):
-        text = json.dumps({"settings": {"clusterName": "NAME", "featureGates": {"spotToSpotConsolidation": spot}}})
+    gates = {"featureGates": {"spotToSpotConsolidation": True}}
+    for given, is_found in (
+        ({"settings": {"clusterName": "NAME", **gates}}, False),
+        ({"settings": {"clusterName": "NAME"}, **gates}, True),
+    ):
+        text = json.dumps(given)
         values = join_at(text, "NAME", {"Ref": "Cluster"}) if is_joined else text
         write_files(tmp_path, {"a.template.json": make_helm_chart("1.13.0", values)})
-        found = nodelint("check", "--format", "json", cwd=tmp_path)
-        report = json.loads(found.stdout)
-        assert "1.13.0" in nodelint("check", "--verbose", cwd=tmp_path).stdout
-        assert any("spotToSpot" in finding["message"] for finding in report["findings"]) is is_found
+        found = json.loads(nodelint("check", "--format", "json", cwd=tmp_path).stdout)
+        assert "for Karpenter 1.13.0" in nodelint("check", cwd=tmp_path).stdout
+        assert any("featureGates" in finding["message"] for finding in found["findings"]) is is_found
