@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from nodelint.forms.terraform.hcl import HclError, Text
 from nodelint.forms.terraform.hclexpr import OF_KARPENTER, read_encoded
 from nodelint.forms.terraform.hclstrings import unescape
-from nodelint.text.embedded import read_text
+from nodelint.text.embedded import read_quoted, read_text
 from nodelint.text.embedded_regions import VALUES, EmbeddedYaml, Reading, groups_of
 from nodelint.text.nodes import SourceText
-from nodelint.text.quoted_texts import read_quoted
 
 _IN_STRINGS = ("karpenter.", "eks.amazonaws.com/")
 """Texts of which each string with a manifest contains one."""
