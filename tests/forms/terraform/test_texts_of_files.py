@@ -81,11 +81,3 @@ def test_a_rendered_text_that_is_decoded_is_judged_once(
     assert [(Path(f["path"]).name, f["start"]["line"]) for f in done["findings"]] == [("main.tf", 2)] * found
     assert done["summary"]["objects"] == 1
     assert nodelint("explain", str(tmp_path)).stdout.count("NodePool a\n") == 1
-
-
-def test_a_decoded_text_that_is_changed_is_judged_as_it_is_applied(nodelint: Run, tmp_path: Path) -> None:
-    text = POOL.replace("VALUES", "${jsonencode(kinds)}")
-    for changed, found in (('{ kind = "NodePoool" }', True), ('{ kind = "NodePool" }', False)):
-        body = f"yamlencode(merge(each.value, {changed}))"
-        write_files(tmp_path, {"main.tf": ROOT.format(kind="spot", pools=DECODED, body=body), "pools/a.yaml": text})
-        assert ("NodePoool" in nodelint("check", str(tmp_path)).stdout) is found
