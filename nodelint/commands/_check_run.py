@@ -341,7 +341,7 @@ def _unread(run: _Run, report: Report | None = None) -> list[UnreadGroup]:
 
 
 def _list_unread_forms(run: _Run, report: Report | None) -> list[UnreadGroup]:
-    if not run.found.folders and all(_holds_objects(source) for source in run.found.sources):
+    if not (run.found.folders or run.found.unread) and all(_holds_objects(source) for source in run.found.sources):
         return []
     from nodelint.inventory.unread_forms import unread
 

@@ -49,7 +49,7 @@ def _explain_failed_pipe(data: bytes, piped: Source | None) -> str | None:
     """
     from nodelint.model.kubectl_errors import explain_failure, explain_missing_objects, explain_status
 
-    if re.search(rb"apiVersion[\"']?\s*[:=]", data.replace(b"\0", b"")) is None:
+    if re.search(rb"apiVersion\\?[\"']?\s*[:=]", data.replace(b"\0", b"")) is None:
         text = data.decode("utf-8", "replace").removeprefix("\ufeff")
         return f"standard input holds no Kubernetes object: {explain_missing_objects(text)}"
     status = explain_status(data.decode("utf-8", "replace")) if b"Failure" in data else None

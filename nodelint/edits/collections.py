@@ -21,6 +21,7 @@ from nodelint.model.finding import Edit
 from nodelint.text import Document, SourceText
 from nodelint.text.nodes import MappingEntry, Node
 from nodelint.text.placeholders import CODE
+from nodelint.text.program_output import is_program_output
 
 
 class NotEditable(Exception):
@@ -208,6 +209,8 @@ def guard(node: Node, *, structure: bool = False, whole: bool = False) -> None:
 
     `structure`: the edit adds or removes members. `whole`: the edit replaces or removes the node as a whole.
     """
+    if node.encoded or is_program_output(node.source):
+        raise NotEditable("the value is in a quoted text, or in the output of a program: change what writes it")
     if node.shared:
         raise NotEditable("a YAML alias or merge stands for the value: edit the anchor by hand")
     if node.alias and structure and not whole:

@@ -14,6 +14,7 @@ from nodelint.files.file_keywords import (
     may_make_pods,
     may_state,
 )
+from nodelint.files.file_kinds import is_program
 from nodelint.files.folders import Discovery, list_files
 from nodelint.files.gate import gate
 from nodelint.files.globs import NOTHING, READ_ALL, Excluded, Globs
@@ -359,6 +360,9 @@ def _take_file(file: str, path: str, block: _Block, on_file: Callable[[int], Non
         read_for_releases([file], found)
         return
     if file in found.seen:
+        return
+    if is_program(file):
+        found.unread.append(file)
         return
     if RUN.is_over():
         found.late += 1

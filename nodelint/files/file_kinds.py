@@ -24,12 +24,28 @@ SCRIPTS = (
 """Endings of files with commands. They may state a release, too."""
 SET_ASIDE = tuple(f".{kind}.{word}" for kind in ("yaml", "yml") for word in ASIDE)
 """Endings of disabled manifests, which no tool applies. `TABLE.aside` has those of forms."""
-# Texts and programs that may hold manifests. They are read only if requested, or not at all.
-_TEXTS = (
-    *(".md", ".mdx", ".markdown", ".zsh", ".ts", ".tsx", ".js", ".mjs", ".py", ".go", ".cue", ".java", ".kt", ".cs"),
-    *(".jsonnet", ".libsonnet", ".rb", ".nix", ".k", ".pkl", ".star", ".rs", *SET_ASIDE),
-    *(".erb", ".mustache", ".hbs", ".handlebars", ".ejs", ".eex", ".liquid", ".ftl", ".vm"),
-)
+PROGRAMS = {
+    "TypeScript": (".ts", ".tsx"),
+    "JavaScript": (".js", ".mjs"),
+    "Python": (".py",),
+    "Go": (".go",),
+    "CUE": (".cue",),
+    "Java": (".java",),
+    "Kotlin": (".kt",),
+    "C#": (".cs",),
+    "Jsonnet": (".jsonnet", ".libsonnet"),
+    "Ruby": (".rb",),
+    "Nix": (".nix",),
+    "KCL": (".k",),
+    "Pkl": (".pkl",),
+    "Starlark": (".star",),
+    "Rust": (".rs",),
+}
+"""Endings of programs that may create manifests, by their language. A program is never read as YAML."""
+WEB_TEMPLATES = (".erb", ".mustache", ".hbs", ".handlebars", ".ejs", ".eex", ".liquid", ".ftl", ".vm")
+_PROGRAM_ENDINGS = tuple(ending for endings in PROGRAMS.values() for ending in endings)
+# Texts that may hold manifests, and programs. Texts are read only if requested.
+_TEXTS = (".md", ".mdx", ".markdown", ".zsh", ".tfstate", *_PROGRAM_ENDINGS, *SET_ASIDE, *WEB_TEMPLATES)
 _OF_YAML = (".yaml.", ".yml.")
 """Part of the name of a YAML template, whatever tool renders it."""
 READ, GLANCE, UNREAD = 1, 2, 3
@@ -47,6 +63,11 @@ def is_unread_text(path: str) -> bool:
     """Return whether a file is a text or a program that may hold manifests, but is not read."""
     lower = path.lower()
     return lower.endswith(_TEXTS) or lower.endswith(TABLE.aside) or is_template_of_yaml(lower)
+
+
+def is_program(path: str) -> bool:
+    """Return whether a file is a program by its name: it may create manifests, but holds none as YAML."""
+    return path.endswith(_PROGRAM_ENDINGS)
 
 
 def is_template_of_yaml(path: str) -> bool:

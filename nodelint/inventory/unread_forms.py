@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+from base64 import b64decode
 from collections.abc import Collection, Iterator, Sequence
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.files.file_kinds import SET_ASIDE, YAML_ENDINGS, is_template_of_yaml
+from nodelint.files.file_kinds import PROGRAMS, SET_ASIDE, WEB_TEMPLATES, YAML_ENDINGS, is_template_of_yaml
 from nodelint.files.gate import gate
 from nodelint.forms.lib.chart_places import CHART
 from nodelint.forms.registry import TABLE
@@ -45,24 +46,7 @@ PIPED = {
 _TEXTS = {
     "script": (".sh", ".bash", ".zsh"),
     "Markdown file": (".md", ".mdx", ".markdown"),
-}
-_PROGRAMS = {
-    "TypeScript": (".ts", ".tsx"),
-    "JavaScript": (".js", ".mjs"),
-    "Python": (".py",),
-    "Go": (".go",),
-    "CUE": (".cue",),
-    "Java": (".java",),
-    "Kotlin": (".kt",),
-    "C#": (".cs",),
-    "Jsonnet": (".jsonnet", ".libsonnet"),
-    "Ruby": (".rb",),
-    "Nix": (".nix",),
-    "KCL": (".k",),
-    "Pkl": (".pkl",),
-    "Starlark": (".star",),
-    "Rust": (".rs",),
-    "template": (".erb", ".mustache", ".hbs", ".handlebars", ".ejs", ".eex", ".liquid", ".ftl", ".vm"),
+    "Terraform state file": (".tfstate",),
 }
 TOOLS = frozenset(
     {".git", ".hg", ".svn", ".terraform", ".terragrunt-cache", ".venv", ".cache", ".tox", ".idea", ".vscode"}
@@ -95,6 +79,7 @@ _CALL = (
     rb"|\.add(?:_)?)(?:NodePool|(?:EC2|Ec2)NodeClass|node_pool|ec2_node_class)(?:V1)?\s*\("
     rb"|\b(?:nodePoolSpec|ec2NodeClassSpec)\s*:"
 )
+_BASE64 = rb"[A-Za-z0-9+/]{100,}"
 _RULE = b"nodelint.api"
 """The module that a custom rule imports: the objects in its text are examples."""
 _WORD = "kind|kubernetes:karpenter"
@@ -112,7 +97,7 @@ def unread(
     folders that are already reported as not rendered.
     """
     if not found.folders:
-        return [*_missed(found, built)]
+        return [*_missed(found, built), *_programs(found)]
     return [
         *(*_missed(found, built), *_hidden(found), *_texts(found), *_programs(found)),
         *(*_overlays(objects, shown_already), *_charts(objects, built)),
@@ -130,7 +115,6 @@ def _missed(found: Discovery, built: Sequence[Built]) -> Iterator[UnreadGroup]:
             os.path.abspath(source.path) in taken
             or source.problems
             or source.set_aside
-            or source.path == "-"
             or not re.search(_WORD, source.text)
         )
         if (
@@ -139,7 +123,7 @@ def _missed(found: Discovery, built: Sequence[Built]) -> Iterator[UnreadGroup]:
             or any(True for _ in left_out(source))
         ):
             continue
-        if number := len(re.findall(_OBJECT, source.text.encode())):
+        if number := _count_objects(source.text.encode()):
             counts[source.path] = number
     if counts:
         yield UnreadGroup("file", tuple(counts), sum(counts.values()), None)
@@ -159,7 +143,7 @@ def _hidden(found: Discovery) -> Iterator[UnreadGroup]:
             ):
                 looked += 1
                 if looked <= _MOST_HIDDEN and (data := _with_objects(path)) is not None:
-                    counts[_slashes(path)] = len(re.findall(_OBJECT, data))
+                    counts[_slashes(path)] = _count_objects(data)
         if counts:
             way = f"nodelint check {_slashes(top)}"
             yield UnreadGroup("file in a hidden folder", tuple(counts), sum(counts.values()), way)
@@ -178,7 +162,7 @@ def _texts(found: Discovery) -> Iterator[UnreadGroup]:
                 continue
             source = Source.from_bytes(path, data)
             number = sum(1 for _ in (*objects(source, foreign=True, more=True), *left_out(source, foreign=True)))
-            (counts if number else odd)[_slashes(path)] = number or len(re.findall(_OBJECT, data))
+            (counts if number else odd)[_slashes(path)] = number or _count_objects(data)
         if counts:
             globs = ",".join(sorted({f"**/*{os.path.splitext(path)[1]}" for path in counts}))
             yield UnreadGroup(kind, tuple(counts), sum(counts.values()), f"--include '{globs}'")
@@ -187,7 +171,7 @@ def _texts(found: Discovery) -> Iterator[UnreadGroup]:
 
 
 def _programs(found: Discovery) -> Iterator[UnreadGroup]:
-    kinds = {**_PROGRAMS, "set-aside": (*SET_ASIDE, *TABLE.set_aside)}
+    kinds = {**PROGRAMS, "template": WEB_TEMPLATES, "set-aside": (*SET_ASIDE, *TABLE.set_aside)}
     known = tuple(ending for endings in (*kinds.values(), *_TEXTS.values()) for ending in endings)
     for kind, endings in kinds.items():
         counts = {}
@@ -197,7 +181,7 @@ def _programs(found: Discovery) -> Iterator[UnreadGroup]:
             )
             data = _with_objects(path, b"arpenter", rb"%s|%s" % (_OBJECT, _CALL)) if ours else None
             if data is not None and _RULE not in data:
-                counts[_slashes(path)] = len(re.findall(_OBJECT, data)) or len(re.findall(_CALL, data))
+                counts[_slashes(path)] = _count_objects(data) or len(re.findall(_CALL, data))
         if counts:
             yield UnreadGroup(f"{kind} file", tuple(counts), sum(counts.values()), None)
     templates = [path for path in found.unread if path.endswith(TABLE.made) and _names_karpenter(path)]
@@ -218,7 +202,18 @@ def _with_objects(path: str, word: bytes = b"karpenter.", pattern: bytes = _OBJE
         data = (gate.read if os.path.islink(path) else gate.read_listed)(path, _LARGEST)
     except (OSError, ValueError):
         return None
-    return data if word in data and re.search(pattern, data) else None
+    return data if word in data and re.search(pattern, _unescape(data)) else None
+
+
+def _count_objects(data: bytes) -> int:
+    return len(re.findall(_OBJECT, _unescape(data)))
+
+
+def _unescape(data: bytes) -> bytes:
+    """Return a text in which manifests in quoted texts, and those that Secrets encode, look like others."""
+    if b"Secret" in data:
+        data = re.sub(_BASE64, lambda match: b64decode(match[0] + b"==="), data)
+    return re.sub(rb"(?<!\\)\\++[nrt]", b"\n", data).replace(b"\\", b"") if b"\\" in data else data
 
 
 def _overlays(objects: Sequence[Object], shown_already: Collection[str]) -> Iterator[UnreadGroup]:

@@ -87,7 +87,10 @@ def _find_objects(source: SourceText) -> _FoundObjects:
         root = document.root
         if root is not None and root.kind == "sequence" and (document.target or source.part):
             root = _patched(root, document) or root
-        if root is not None:
+        if root is not None and root.kind == "sequence" and document.host == "quoted":
+            for item in root.items:  # `cdk synth` writes a list of the objects of a resource
+                yield from _objects(item, document)
+        elif root is not None:
             yield from _objects(root, document)
 
 

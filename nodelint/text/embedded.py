@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from nodelint.forms.registry import TABLE
+from nodelint.text import quoted_texts
 from nodelint.text.embedded_regions import (
     GROUPS,
     EmbeddedYaml,
@@ -22,7 +23,6 @@ from nodelint.text.embedded_regions import (
     may_hold_values,
     read_region,
 )
-from nodelint.text.embedded_text import unescape_in_place
 from nodelint.text.nodes import Node, SourceText
 from nodelint.text.yaml import jsonpatch
 
@@ -120,9 +120,14 @@ def blocks(source: SourceText, root: Node, within: EmbeddedYaml | None = None) -
     shell = within is not None and within.shell
     text = source.text
     groups = re.compile(groups_of(source))
+    joined: set[int] = set()
     for node in root.walk():
-        if node.style == "double" and not node.shared and _keys_above(node) is not None:
-            yield from read_quoted(source, node.start, node.end, node.value)
+        if (parts := quoted_texts.find_joined(node)) and _keys_above(node) is not None:
+            joined.update(map(id, parts))
+            yield from quoted_texts.read_joined(source, parts, _read_all)
+        is_quoted = node.style in ("single", "double") and not node.shared and id(node) not in joined
+        if is_quoted and _keys_above(node) is not None:
+            yield from quoted_texts.read_scalar(source, node, _read_all)
         if node.style not in ("literal", "folded") or node.shared:
             continue
         target = jsonpatch.target(node)
@@ -147,22 +152,15 @@ def blocks(source: SourceText, root: Node, within: EmbeddedYaml | None = None) -
 
 
 def read_quoted(source: SourceText, start: int, end: int, value: object) -> Iterator[Reading]:
-    """Yield the manifests of a quoted text.
+    """Yield the manifests of a text in double quotes of another language (see `quoted_texts.read_quoted`)."""
+    yield from quoted_texts.read_quoted(source, start, end, value, _read_all)
 
-    Their nodes have the positions of the quoted characters. They are marked as shared, so that no edit changes them.
-    """
-    if not isinstance(value, str) or not may_hold_object(source, value, 0, len(value)):
-        return
-    region = EmbeddedYaml(start + 1, end - 1, "quoted")
-    body = unescape_in_place(source.text[start + 1 : end - 1])
-    if body is None:
-        reason = "a manifest in a quoted text with escapes that are not read: move it into a file, or a heredoc"
-        yield Reading(None, start, end, region, False, "", reason, start, True)
-        return
-    for reading in read_region(source, region, body):
-        for node in reading.root.walk() if reading.root is not None else ():
-            node.shared = True
+
+def _read_all(source: SourceText, region: EmbeddedYaml) -> Iterator[Reading]:
+    for reading in read_text(source, region):
         yield reading
+        if reading.root is not None:
+            yield from blocks(source, reading.root, reading.region)
 
 
 def _keys_above(node: Node) -> list[str] | None:

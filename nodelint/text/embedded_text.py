@@ -1,4 +1,4 @@
-"""Find what a shell expands in a text with manifests, and resolve the escapes of a quoted text."""
+"""Find what a shell expands in a text with manifests."""
 
 from __future__ import annotations
 
@@ -9,29 +9,6 @@ _EXPANSION = r"\\[$`\\]|\$\(\(|\$\(|`|\$?\$\{|\$[A-Za-z_]\w*|\$[0-9@*#?$!-]"
 _LONGEST_EXPANSION = 500
 """The most characters in which the closing bracket of a `$(` is searched."""
 _KNOWN = r"\$[A-Z_][A-Z0-9_]*(?!\w)|\$\{[^{}\n]*\}"
-
-
-def unescape_in_place(quoted: str) -> str | None:
-    """Return a quoted text with a blank in place of each backslash.
-
-    None if it has escapes other than `\\n` and `\\"`.
-
-    The blank is outside of the inner quotes, so that the text between them does not change.
-    """
-    opens = True
-
-    def replace(match: re.Match[str]) -> str:
-        nonlocal opens
-        if match[1] == "n":
-            opens = True
-            return " \n"
-        made = ' "' if opens else '" '
-        opens = not opens
-        return made
-
-    if re.search(r'\\[^n"]', quoted) is not None or "\n" in quoted:
-        return None
-    return re.sub(r'\\([n"])', replace, quoted)
 
 
 def find_expansions(text: str) -> list[tuple[int, int]]:

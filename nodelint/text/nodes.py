@@ -84,7 +84,10 @@ class Node:
     alias: bool
     """The node is written as an alias (`*x`): an edit may replace it as a whole, but nothing inside it."""
     marks: int
-    """The bits of `shared` (1) and `aliased` (2). One field saves memory: a large file has half a million nodes."""
+    """The bits of `shared` (1), `aliased` (2) and `encoded` (4).
+
+    One field saves memory: a large file has half a million nodes.
+    """
     tag: str | None
     """The tag of the node, such as `tag:yaml.org,2002:str`."""
     merges: list[MappingEntry]
@@ -121,7 +124,16 @@ class Node:
 
     @shared.setter
     def shared(self, value: bool) -> None:
-        self.marks = self.marks & 2 | value
+        self.marks = self.marks & 6 | value
+
+    @property
+    def encoded(self) -> bool:
+        """Return whether a quoted text contains the node. An encoded node is also `shared`."""
+        return self.marks & 4 > 0
+
+    @encoded.setter
+    def encoded(self, value: bool) -> None:
+        self.marks = self.marks & 2 | 5 * value
 
     @property
     def aliased(self) -> bool:
@@ -130,7 +142,7 @@ class Node:
 
     @aliased.setter
     def aliased(self, value: bool) -> None:
-        self.marks = self.marks & 1 | 2 * value
+        self.marks = self.marks & 5 | 2 * value
 
     def entry(self, key: str) -> MappingEntry | None:
         """Return the entry of a key. None if there is no such key, or if the node is not a mapping."""

@@ -24,6 +24,9 @@ WHOLE_FILE = "(?:)"
 LARGEST_DOCUMENT = 5_000_000
 """The most characters of a document that is parsed. etcd stores no object above 1.5 MB."""
 
+_OPENS_ANOTHER = ("|", ">", "\\n", '\\"', "'{", "'[", "'a", "'k", "'-", "'#")
+"""What a document contains if one of its texts may hold a manifest."""
+
 
 class Source(SourceText):
     """A file that was read from a text or from bytes."""
@@ -161,6 +164,10 @@ class Source(SourceText):
                 return True
             self.problems.append(SyntaxProblem(error.offset, error.message, error.length, error.first, error.opened))
         for document in self.documents[before:]:
+            if document.root is not None and document.root.style == "flow":
+                from nodelint.text.program_output import hide_repeated_objects
+
+                hide_repeated_objects(document.root)
             if document.root is not None and self._may_hold_another(document):
                 from nodelint.text.embedded import blocks
 
@@ -197,7 +204,7 @@ class Source(SourceText):
         """Return whether a block scalar of a document may contain another manifest."""
         root = document.root
         assert root is not None
-        if all(self.text.find(mark, document.start, document.end) < 0 for mark in ("|", ">", "\\n", '\\"')):
+        if all(self.text.find(mark, document.start, document.end) < 0 for mark in _OPENS_ANOTHER):
             return False
         own = root.get("apiVersion") is not None
         if self.text.count("apiVersion", document.start, document.end) <= own and not re.compile(_OPERATION).search(
@@ -362,7 +369,7 @@ _OURS = (
     r"karpenter\.(?:sh|k8s\.aws)/v[0-9]"
     r"|\bkind[\"']?[ \t]*:[ \t]*[\"']?(?:NodePool|NodeOverlay|(?:EC2)?NodeClass|Provisioner|AWSNodeTemplate)\b"
 )
-_OTHER_TEXT = r"[|>][-+1-9]*+[ \t]*+(?:#[^\n]*+|\r?)(?:\n|\Z)|\\[n\"]"
+_OTHER_TEXT = r"[|>][-+1-9]*+[ \t]*+(?:#[^\n]*+|\r?)(?:\n|\Z)|\\[n\"]|'[{\[ak#-]"
 _OPERATION = r"\bop[\"']?[ \t]*:[ \t]*[\"']?(?:add|replace)\b"
 _YTT = (
     r"(?m)(?:^|[\s:])(#@(?:[ \t]*(?:load\(|data\.|if[ /]|for[ /]|def[ /]|end\b)|(?:overlay|data|schema|ytt|yaml)/))"

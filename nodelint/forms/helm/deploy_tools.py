@@ -1,6 +1,7 @@
 """Find installations of Karpenter's controller by tools that call helm, with chart and values in YAML.
 
-These are Skaffold, Pulumi programs in YAML, the Azure Pipelines task HelmDeploy, Ansible's helm module, and Tilt.
+These are Skaffold, Pulumi programs in YAML, templates that `cdk synth` writes, the Azure Pipelines task HelmDeploy,
+Ansible's helm module, and Tilt.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from nodelint.forms.helm.controller_objects import merge_values, set_value
-from nodelint.forms.lib.chart_values import RepositoryTree, ValuesLayer, merge_layer
+from nodelint.forms.lib.chart_values import RepositoryTree, ValuesLayer, merge_layer, read_block
 from nodelint.forms.lib.controller_install import ControllerFiles, install_by, is_controller, make_install
 from nodelint.model.controller_settings import ControllerInstall
 from nodelint.text import Node, Source
@@ -18,6 +19,7 @@ from nodelint.text.missing import items_of, text_of
 
 _PULUMI = re.compile(r"kubernetes:helm\.sh/v[34]:(?:Release|Chart)")
 _ANSIBLE = ("kubernetes.core.helm", "community.kubernetes.helm")
+_CDK = "Custom::AWSCDK-EKS-HelmChart"
 _DEEPEST = 40
 
 
@@ -25,7 +27,7 @@ def find_installs(source: Source, files: ControllerFiles) -> Iterator[Controller
     """Yield the installations of Karpenter's controller in a file of one of these tools."""
     if os.path.basename(source.path) == "Tiltfile":
         yield from _find_tilt(source)
-    if not source.path.endswith((".yaml", ".yml")):
+    if not source.path.endswith((".yaml", ".yml", ".json")):
         return
     tree = files.tree(source)
     for root in files.roots(source) if tree is not None else ():
@@ -35,6 +37,8 @@ def find_installs(source: Source, files: ControllerFiles) -> Iterator[Controller
             yield from _read_skaffold(root, tree)
         elif root.get("resources") is not None and root.get("runtime") is not None:
             yield from _read_pulumi(root, tree)
+        elif _CDK in source.text:
+            yield from _read_cdk(root, tree)
     if "HelmDeploy" in source.text or any(module in source.text for module in _ANSIBLE):
         for document in source.documents:
             if document.root is not None and tree is not None:
@@ -76,6 +80,28 @@ def _read_pulumi(root: Node, tree: RepositoryTree) -> Iterator[ControllerInstall
             layers = list(merge_values(properties.get("values"), tree))
             unread = properties.get("valueYamlFiles") is not None
             yield install_by(properties, "Pulumi", text_of(properties.get("version")), layers, tree, unread)
+
+
+def _read_cdk(root: Node, tree: RepositoryTree) -> Iterator[ControllerInstall]:
+    """Yield the installations in a template that `cdk synth` writes.
+
+    (https://github.com/aws/aws-cdk/blob/v2.170.0/packages/aws-cdk-lib/aws-eks/lib/helm-chart.ts)
+    """
+    resources = root.get("Resources")
+    for entry in resources.entries if resources is not None else ():
+        properties = entry.value.get("Properties")
+        if properties is None or text_of(entry.value.get("Type")) != _CDK:
+            continue
+        chart, values = properties.get("Chart"), properties.get("Values")
+        address = text_of(chart) or text_of(properties.get("Repository"))
+        if not is_controller(address):
+            continue
+        given = None if values is None else read_block(values)
+        layers = [] if given is None else [merge_layer(given)]
+        at = chart or properties
+        yield install_by(
+            at, "the CDK", text_of(properties.get("Version")), layers, tree, values is not None and not layers
+        )
 
 
 def _read_tasks(node: Node, tree: RepositoryTree, depth: int = 0) -> Iterator[ControllerInstall]:

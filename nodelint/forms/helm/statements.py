@@ -19,9 +19,9 @@ from nodelint.text.yaml.compose import compose
 _ADDRESS = r"(?:oci://|https?://)?[\w.:@-]+/(?:[\w.@-]+/)*karpenter/karpenter(-crd)?"
 _IMAGE = r"(?:[\w.:@-]+/)*karpenter/controller"
 
-_CHARTS = ("chart", "chartName", "addonChart")
+_CHARTS = ("chart", "chartName", "addonChart", "Chart")
 _ADDRESSES = ("repoURL", "url")
-_VERSIONS = ("version", "targetRevision", "chartVersion", "addonChartVersion", "defaultVersion")
+_VERSIONS = ("version", "targetRevision", "chartVersion", "addonChartVersion", "defaultVersion", "Version")
 _PARAMETER = r"\{\{-?\s*(?:default\s+\S+\s+)?\.?([\w.]+?)\s*-?\}\}"
 _OF_VALUES = (
     r"\{\{-?\s*\$?\.Values\.([\w.]+)\s*(?:\|\s*(?:default\s+\"?v?([\d.]+)\"?|quote|squote|toString|trim)\s*)*-?\}\}"
@@ -117,7 +117,7 @@ def _stated(root: Node) -> Iterator[_Stated]:
     by = _called(root)
     yield from _of_object(root, by)
     for node in root.walk():
-        if node.kind != "mapping" or node.alias:
+        if node.kind != "mapping" or node.alias or (node.shared and not node.encoded):
             continue
         chart = _chart(node, root)
         if chart is not None:
@@ -221,6 +221,8 @@ def _called(root: Node) -> str:
     kind = word(root, "kind")
     if kind in _CALLED:
         return _CALLED[kind]
+    if root.get("Resources") is not None:
+        return "the CloudFormation template"
     if root.get("helmCharts") is not None:
         return "the kustomization"
     if root.get("releases") is not None:

@@ -17,6 +17,7 @@ from nodelint.model.gap import Gap
 from nodelint.text import UNKNOWN, Node, Source, SourceText
 from nodelint.text.missing import text_of
 from nodelint.text.nodes import MappingEntry
+from nodelint.text.quoted_texts import join_text
 from nodelint.text.syntax_errors import Unreadable
 from nodelint.text.yaml.compose import compose
 
@@ -171,14 +172,17 @@ def merge_layer(node: Node, given: SourceText | None = None) -> ValuesLayer:
 
 
 def read_block(node: Node) -> Node | None:
-    """Return the mapping in a YAML text: a block scalar or a quoted string. None if it is not a mapping."""
+    """Return the mapping in a YAML text: a block scalar, a quoted string, or what CloudFormation joins.
+
+    None if it is not a mapping.
+    """
     if node.style == "literal":
-        text = node.source.text
-        start = text.find("\n", node.start, node.end) + 1
-        return read_mapping(node.source, text[start : node.end], start)
-    if not isinstance(node.value, str):
+        start = node.source.text.find("\n", node.start, node.end) + 1
+        return read_mapping(node.source, node.source.text[start : node.end], start)
+    text = node.value if isinstance(node.value, str) else join_text(node)
+    if text is None:
         return None
-    found = read_mapping(SourceText("", node.value), node.value, 0)
+    found = read_mapping(SourceText("", text), text, 0)
     return _placed(found, node) if found is not None else None
 
 

@@ -17,7 +17,7 @@ from nodelint.forms.terraform.encode import json_pieces
 from nodelint.forms.terraform.file_blocks import TerraformBlock, TerraformFile
 from nodelint.forms.terraform.hclexpr import read_file_template
 from nodelint.forms.terraform.hcltree import BadExpression, HclExpression, TemplatePiece
-from nodelint.forms.terraform.nodes import TextNode, is_unknown, items_of
+from nodelint.forms.terraform.nodes import RENDERED_FILE, TextNode, is_unknown, items_of
 from nodelint.forms.terraform.template import BadBlocks, Evaluator, nest, render
 from nodelint.text.limits import note_more
 from nodelint.text.nodes import Node
@@ -246,6 +246,8 @@ class FileFiller:
         made = set(_objects_in(value))
         if made and self.declares:
             return  # printed where it is used
+        if made and value.tag == RENDERED_FILE and self.holds_manifests(expression):
+            return  # judged in its own file
         texts = _texts_in(value) if self.declares else (value,)
         if any(map(_is_manifest_file, texts)) and (self.declares or self.holds_manifests(expression)):
             return  # judged in its own file

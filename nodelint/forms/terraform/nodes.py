@@ -22,6 +22,9 @@ _LEAST = 8
 _DEEPEST = 100
 """The deepest nesting of lists and objects in a Terraform value."""
 
+RENDERED_FILE = "!rendered-file"
+"""The tag of what `yamldecode` returns for a file that `templatefile` renders. The file is judged by itself."""
+
 
 class EvaluationFailure(Exception):
     """Raised if Terraform would stop: there is no such key or item, or a value has the wrong type."""

@@ -65,3 +65,19 @@ def test_a_text_of_a_file_is_judged_once(
     done = json.loads(nodelint("check", "--format", "json", str(tmp_path)).stdout)
     assert [(Path(f["path"]).name, f["start"]["line"]) for f in done["findings"]] == [line] * found
     assert done["summary"]["objects"] == 1
+
+
+DECODED = f'{{ {EACH} yamldecode(templatefile("${{path.module}}/pools/${{f}}", {{ kinds = var.kinds }})) }}'
+
+
+@pytest.mark.parametrize("body", ["yamlencode(each.value)", "yamlencode(local.pools[each.key])"])
+@pytest.mark.parametrize(("kind", "found"), [("on_demand", True), ("on-demand", False)])
+def test_a_rendered_text_that_is_decoded_is_judged_once(
+    nodelint: Run, tmp_path: Path, body: str, kind: str, found: bool
+) -> None:
+    text = POOL.replace("VALUES", "${jsonencode(kinds)}")
+    write_files(tmp_path, {"main.tf": ROOT.format(kind=kind, pools=DECODED, body=body), "pools/a.yaml": text})
+    done = json.loads(nodelint("check", "--format", "json", str(tmp_path)).stdout)
+    assert [(Path(f["path"]).name, f["start"]["line"]) for f in done["findings"]] == [("main.tf", 2)] * found
+    assert done["summary"]["objects"] == 1
+    assert nodelint("explain", str(tmp_path)).stdout.count("NodePool a\n") == 1

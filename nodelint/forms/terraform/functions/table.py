@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from nodelint.forms.lib.made_nodes import mapping, scalar, sequence
+from nodelint.forms.registry import TERRAFORM
 from nodelint.forms.terraform.arithmetic import calculated
 from nodelint.forms.terraform.encode import json_pieces, yaml_pieces
 from nodelint.forms.terraform.functions.addresses import ADDRESSES
@@ -23,6 +24,7 @@ from nodelint.forms.terraform.functions.collections import (
 )
 from nodelint.forms.terraform.functions.text import KNOWN_TEXTS, PARTLY_KNOWN_TEXTS, print_format
 from nodelint.forms.terraform.nodes import (
+    RENDERED_FILE,
     EvaluationFailure,
     collection_of,
     is_empty,
@@ -129,6 +131,8 @@ def _decoded(at: Node, value: Node, masked: bool = False) -> object:
     if not at_home:
         for node in roots[0].walk():
             node.source, node.start, node.end = at.source, at.start, at.end
+        if value.start == 0 and not value.source.path.endswith(TERRAFORM.language):
+            roots[0].tag = RENDERED_FILE
     return roots[0]
 
 
