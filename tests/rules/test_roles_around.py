@@ -270,10 +270,8 @@ CREATOR = "  enable_cluster_creator_admin_permissions = %s\n}\n"
 def test_an_entry_for_the_creator_of_the_cluster(
     nodelint: Run, tmp_path: Path, cluster: str, principal: str, count: int
 ) -> None:
-    files = {
-        "main.tf": "# karpenter\n" + cluster + CALLER,
-        "access.tf": (ENTRY % principal).replace("EC2_LINUX", "STANDARD"),
-    }
+    entry = (ENTRY % principal).replace("EC2_LINUX", "STANDARD")
+    files = {"main.tf": cluster + CALLER, "access.tf": f"# karpenter\n{entry}"}
     assert len(list_severities(nodelint, tmp_path, files, "refused-access-entry")) == count
 
 
