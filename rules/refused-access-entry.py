@@ -81,7 +81,7 @@ from nodelint.api import (
 )
 
 _MODE = re.compile(r"(?m)^[ \t]*authentication_mode[ \t]*=[ \t]*([^\n#]*)")
-_BOOTSTRAP = re.compile(r"(?m)^[ \t]*bootstrap_cluster_creator_admin_permissions[ \t]*=[ \t]*(?!true\b)")
+_BOOTSTRAP = re.compile(r"(?m)^[ \t]*bootstrap_cluster_creator_admin_permissions[ \t]*=[ \t]*+(?!true\b)")
 _CREATOR = re.compile(r"data\.aws_(?:caller_identity|iam_session_context)\.")
 _PER_ITEM = re.compile(r"(?m)^[ \t]*(?:count|for_each)[ \t]*=")
 _FIRST_WITH_ENTRIES = 20
