@@ -59,6 +59,7 @@ POOL = OBJECT.format(more="", value=IN_HCL)
 BOTH = 'module "karpenter" {{\n  source = "./chart"\n}}\nmodule "pools" {{\n  source = "./pools"\n{more}}}\n'
 EACH = OBJECT.format(more="  for_each = var.pools\n", value=IN_HCL)
 MAP = 'variable "pools" {{\n  type = any\n  default = {{\n{rows}  }}\n}}\n'
+TEMPLATE = 'data "template_file" "pool" {{\n  template = file("${{path.module}}/{path}")\n}}\n'
 PLANS = {
     "file": (
         {
@@ -66,6 +67,25 @@ PLANS = {
             "manifests/pool.yaml": nodepool(),
         },
         1,
+    ),
+    "template": (
+        {
+            "main.tf": CHART
+            + TEMPLATE.format(path="pool.tpl")
+            + OBJECT.format(more="", value="yamldecode(data.template_file.pool.rendered)"),
+            "pool.tpl": nodepool(),
+        },
+        1,
+    ),
+    "other template": (
+        {
+            "main.tf": CHART
+            + TEMPLATE.format(path="map.tpl")
+            + OBJECT.format(more="", value="yamldecode(data.template_file.pool.rendered)"),
+            "map.tpl": "apiVersion: v1\nkind: ConfigMap\n# karpenter\n",
+            "pool.tpl": nodepool(),
+        },
+        0,
     ),
     "modules": ({"main.tf": BOTH.format(more=""), "chart/main.tf": CHART, "pools/main.tf": POOL}, 1),
     "switch": ({"main.tf": BOTH.format(more="  count = 0\n"), "chart/main.tf": CHART, "pools/main.tf": POOL}, 0),
