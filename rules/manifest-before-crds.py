@@ -219,7 +219,7 @@ def _makes_any(
     texts: Mapping[str, str],
     together: Collection[str] = frozenset(),
 ) -> bool:
-    """Return whether a resource always creates an object of Karpenter, also from a data source that fills a template."""
+    """Return whether a resource always creates an object of Karpenter, also by a data source for a template."""
     if _makes_object(block, texts, together):
         return True
     named = _REFERENCE.findall(block.text) if documents and _COUNT.search(block.text) is None else ()

@@ -33,7 +33,6 @@ spec:
 ```
 """
 
-import re
 from collections.abc import Iterator
 
 from nodelint.api import (
@@ -43,26 +42,12 @@ from nodelint.api import (
     Findings,
     NodePool,
     Source,
-    Span,
+    cluster_regions,
     keys,
     pool_requirements,
     rule,
     selectors,
-    terraform_trace,
 )
-
-_PROVIDER = re.compile(r'(?m)^provider[ \t]+"aws"[ \t]*\{((?:(?!^\}).)*)', re.DOTALL)
-_REGION = re.compile(r'(?m)^[ \t]*region[ \t]*=[ \t]*("[^"\n]*"|(?:local|var)\.[\w-]+)')
-_CONFIG = re.compile(r"(?m)^kind:[ \t]*ClusterConfig\b")
-_CONFIG_REGION = re.compile(r"(?m)^metadata:[^\n]*\bregion:[ \t]*[\"']?([\w-]+)|^  region:[ \t]*[\"']?([\w-]+)")
-_SUBNETS = re.compile(r'(?m)^[ \t]*(?:azs|availability_zones?)[ \t]*=[ \t]*\[?\s*"([a-z]{2}-[a-z-]+-\d)[a-z]"')
-_ENDPOINT = re.compile(
-    r"(?i)\bcluster_?endpoint\b[^\n]{0,40}https://\w+\.\w+\.([a-z]{2}-[a-z-]+-\d)\.eks\.amazonaws\.com"
-)
-_IN_SCRIPT = re.compile(r"(?m)^[ \t]*(?:export[ \t]+)?AWS_(?:DEFAULT_)?REGION=[\"']?([a-z]{2}-[a-z-]+-\d)\b")
-_TERRAFORM = (".tf", ".tofu", ".hcl")
-_Statement = tuple[str, Span, bool]
-"""A region, the place that states it, and whether it is the default of a variable, which a run may replace."""
 
 
 @rule(
@@ -80,11 +65,13 @@ _Statement = tuple[str, Span, bool]
 def check(source: Source, context: Context) -> Findings:
     pools = [obj for obj in context.objects if isinstance(obj, NodePool) and obj.source.path == source.path]
     asking = [(item, regions) for pool in pools for item, regions in _asked_regions(pool)]
-    found = _find_regions(context) if asking else []
+    found = cluster_regions.find_regions(context.run_files) if asking else []
     certain = [statement for statement in found if not statement[2]]
     stated = {region: at for region, at, _ in reversed(certain or found)}
     for item, regions in asking:
-        if not stated or any(region in regions for region, _, _ in found) or _is_named(regions, source.path, context):
+        if not stated or any(region in regions for region, _, _ in found):
+            continue
+        if cluster_regions.names_region(regions, source.path, context.run_files):
             continue
         region, at = next(reversed(stated.items()))
         by_default = "" if certain else " by default"
@@ -107,49 +94,3 @@ def _asked_regions(pool: NodePool) -> Iterator[tuple["pool_requirements.PoolRequ
     regions = {selectors.region_of(zone) for zone in item.texts}
     if None not in regions:
         yield item, {str(region) for region in regions}
-
-
-def _is_named(regions: set[str], path: str, context: Context) -> bool:
-    """Return whether a path or a file names one of the regions: another cluster may be there."""
-    names = "|".join(sorted(regions))
-    return any(region in path for region in regions) or context.run_files.is_in_files(
-        re.compile(rf"\b(?:{names})(?![\w-])"), around=True
-    )
-
-
-def _find_regions(context: Context) -> list[_Statement]:
-    """Return the regions that files state for the cluster, each with its place."""
-    found: list[_Statement] = []
-    run_files = context.run_files
-    for file in run_files.terraform.files if run_files.has_terraform else ():
-        if file.path.endswith(_TERRAFORM):
-            found += _find_in_terraform(file, run_files.terraform)
-    for pattern in (_CONFIG, _ENDPOINT):
-        for file in run_files.files_with(pattern, around=True):
-            stated = (_CONFIG_REGION if pattern is _CONFIG else _ENDPOINT).search(file.text)
-            if stated is not None:
-                number = 1 if stated[1] else 2
-                found.append((stated[number], Span(file, *stated.span(number)), False))
-    installing = {path for install in run_files.installs for path in install.paths}
-    for file in run_files.files_with(_IN_SCRIPT, around=True) if installing else ():
-        if file.path in installing:
-            found += [(m[1], Span(file, *m.span(1)), False) for m in _IN_SCRIPT.finditer(file.text)]
-    return found
-
-
-def _find_in_terraform(file: Source, blocks: "terraform_trace.TerraformBlocks") -> Iterator[_Statement]:
-    """Yield the regions of the providers and subnets in a file."""
-    for provider in _PROVIDER.finditer(file.text):
-        written = _REGION.search(provider[1])
-        if written is None or "alias" in provider[1]:
-            continue
-        start = provider.start(1) + written.start(1)
-        at = Span(file, start, start + len(written[1]))
-        name = blocks.literal(written[1], file.path)
-        if name is not None:
-            yield name, at, False
-            continue
-        for region, is_default in blocks.provider_values(file.path, "aws", "region"):
-            yield region, at, is_default
-    for subnets in _SUBNETS.finditer(file.text):
-        yield subnets[1], Span(file, *subnets.span(1)), False

@@ -285,6 +285,27 @@ def test_a_region_in_the_path_of_a_pool(nodelint: Run, tmp_path: Path, folder: s
     assert len(findings_of(nodelint, tmp_path, files, "zone-of-another-region")) == count
 
 
+@pytest.mark.parametrize(
+    ("more", "rule"),
+    [
+        ("", "no-instance-type"),
+        (PROVIDER, "zone-of-another-region"),
+        (PROVIDER + "# us-east-1\n", "no-instance-type"),
+    ],
+)
+def test_two_pools_of_which_one_is_in_the_region_of_the_cluster(
+    nodelint: Run, tmp_path: Path, more: str, rule: str
+) -> None:
+    """One finding, at the pool that is wrong if that is known."""
+    pools = {f"{name}.yaml": zoned(zone) for name, zone in (("a", "eu-west-1b"), ("b", "us-east-1a"))}
+    pools["b.yaml"] = pools["b.yaml"].replace("name: default", "name: other", 1)
+    files = {**pools, "class.yaml": CLASS.format(role="nodes") + IMAGES, "main.tf": f"# karpenter\n{more}"}
+    write_files(tmp_path, {".git/HEAD": "", **files})
+    rules = "no-instance-type,zone-of-another-region"
+    done = nodelint("check", str(tmp_path), "--format", "json", "--select", rules)
+    assert [finding["rule"] for finding in json.loads(done.stdout)["findings"]] == [rule]
+
+
 def test_a_region_of_an_alias_is_not_that_of_the_cluster(nodelint: Run, tmp_path: Path) -> None:
     alias = 'provider "aws" {\n  alias  = "karpenter"\n  region = "us-east-1"\n}\n'
     assert (
