@@ -351,6 +351,24 @@ resource "aws_iam_role" "karpenter" { assume_role_policy = data.aws_iam_policy_d
         assert len(check(nodelint, tmp_path, files, "controller-without-credentials")) == count
 
     @pytest.mark.parametrize(
+        ("old", "new", "count"),
+        [
+            ("", "", 1),
+            ("policy_arn", "policy_arn = aws_iam_policy.karpenter.arn #", 0),
+            (f"value = {ARN}", "value = var.role_arn", 0),
+            ("AmazonEKSWorkerNodePolicy", "AdministratorAccess", 0),
+        ],
+    )
+    def test_the_policies(self, nodelint: Run, tmp_path: Path, old: str, new: str, count: int) -> None:
+        attachment = (
+            'resource "aws_iam_role_policy_attachment" "a" {\n  role       = aws_iam_role.karpenter.name\n'
+            '  policy_arn = "arn:aws:iam::aws:policy/AmazonEKSWorkerNodePolicy"\n}\n'
+        )
+        text = CHART[: CHART.index("  values")] + f"  {self.GIVEN['set']}\n}}\n"
+        files = {"main.tf": CLUSTER, "karpenter.tf": (self.DOCUMENT + attachment + text).replace(old, new)}
+        assert len(check(nodelint, tmp_path, files, "controller-permissions")) == count
+
+    @pytest.mark.parametrize(
         "other",
         [
             'resource "aws_eks_pod_identity_association" "a" {\n  service_account = "karpenter"\n}\n',
