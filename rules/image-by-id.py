@@ -22,7 +22,7 @@ from nodelint.api import Also, Context, EC2NodeClass, Finding, Findings, images,
     on=EC2NodeClass,
     group="practice",
     severity="info",
-    gives_way_to=["no-image", "deprecated-image", "placeholder-left"],
+    gives_way_to=["no-image", "deprecated-image"],
     subject="images",
     source=[
         "provider:pkg/providers/amifamily/ami.go@v1.14.1:83",
