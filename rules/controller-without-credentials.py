@@ -162,7 +162,7 @@ _ACCOUNT = re.compile(r'system:serviceaccount:[^"\n]{0,200}karpenter')
 _OF_IRSA = re.compile(r"\battach_karpenter_controller_policy[ \t]*=[ \t]*true")
 _KARPENTER = re.compile(r'(?m)^[ \t]*chart[ \t]*=[ \t]*"(?:[^"\n]*/)?karpenter"')
 _GIVEN_ROLE = re.compile(
-    r"role-arn[\"']?\s*(?:[=:]|\n\s*value\s*=)\s*[\"']?(?:\$\{\s*)?((?:aws_iam_role|module|local|var)\.[\w.\[\]-]+)"
+    r"role-arn[\"']?\s*+(?:value\s*+=|[=:])\s*+[\"']?(?:\$\{\s*+)?((?:aws_iam_role|module|local|var)\.[\w.\[\]-]+)"
 )
 _OTHER_TRUST = re.compile(
     r"(?i)Federated|WebIdentity|pods\.eks|\b(?:var|local|module)\.|(?:source|override)_|dynamic"

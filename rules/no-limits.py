@@ -80,7 +80,7 @@ from nodelint.api import (
 )
 
 CHOOSING = (keys.CATEGORY, keys.FAMILY, keys.INSTANCE_TYPE)
-_LITTLE = 10
+_LITTLE = 5
 """US dollars an hour. If the most that the CPUs of a limit cost is less, the limit holds for GPUs as well."""
 RICH = 16
 """GiB of memory per CPU from which an instance type costs much more than its CPUs suggest, such as the family `x`."""
