@@ -16,22 +16,29 @@ def unescape_in_place(quoted: str) -> str | None:
 
     None if it has escapes other than `\\n` and `\\"`.
 
-    The blank is outside of the inner quotes, so that the text between them does not change.
+    The blank is outside of the inner quotes, so that the text between them does not change. Keys in quotes move one
+    column to the right. If the keys are in quotes, as `yamlencode` writes them, so does the dash of a list below a key.
     """
     opens = True
+    has_quoted_keys = re.search(r'(?:^|\\n) *\\"', quoted) is not None
 
     def replace(match: re.Match[str]) -> str:
         nonlocal opens
-        if match[1] == "n":
+        dashes = match[1] or ""
+        if match[2] == "n":
             opens = True
-            return " \n"
+            return f"{dashes} \n"
+        begun = quoted.rfind(r"\n", 0, match.start()) + 1 if dashes and has_quoted_keys else 0
+        if opens and dashes and has_quoted_keys and quoted[begun + (begun > 0) : match.start()].strip(" ") == "":
+            opens = False
+            return f' {dashes}"'
         made = ' "' if opens else '" '
         opens = not opens
-        return made
+        return dashes + made
 
     if re.search(r'\\[^n"]', quoted) is not None or "\n" in quoted:
         return None
-    return re.sub(r'\\([n"])', replace, quoted)
+    return re.sub(r'((?:- )+)?\\([n"])', replace, quoted)
 
 
 def find_expansions(text: str) -> list[tuple[int, int]]:
