@@ -17,7 +17,7 @@ def unescape_in_place(quoted: str) -> str | None:
     None if it has escapes other than `\\n` and `\\"`.
 
     The blank is outside of the inner quotes, so that the text between them does not change. Keys in quotes move one
-    column to the right. If the keys are in quotes, as `yamlencode` writes them, so does the dash of a list below a key.
+    column to the right. So does the dash of a list below such a key, as `yamlencode` writes it.
     """
     opens = True
     has_quoted_keys = re.search(r'(?:^|\\n) *\\"', quoted) is not None
@@ -38,7 +38,7 @@ def unescape_in_place(quoted: str) -> str | None:
 
     if re.search(r'\\[^n"]', quoted) is not None or "\n" in quoted:
         return None
-    return re.sub(r'((?:- )+)?\\([n"])', replace, quoted)
+    return re.sub(r'((?:- ){1,3})?\\([n"])', replace, quoted)
 
 
 def find_expansions(text: str) -> list[tuple[int, int]]:
