@@ -35,6 +35,7 @@ behaviour do not change within a major version; everything else in the package m
 | `missing_sources` | paths in objects of Argo CD, Flux, helmfile and kustomize that the repository does not have |
 | `module_folder` | a Terraform folder: its declarations, and the modules that it calls |
 | `resource_arguments` | missing and unknown arguments of Terraform resources around Karpenter |
+| `cluster_regions` | regions that the files state for the cluster |
 | `closed_groups` | security groups of Terraform that shut out the control plane |
 | `cluster_access` | Terraform clusters whose creator gets no access |
 | `karpenter_calls` | resources that public Terraform modules create for Karpenter, such as roles and access |
@@ -127,7 +128,15 @@ if TYPE_CHECKING:
         support,
     )
     from nodelint.model.documents import objects
-    from nodelint.rule import aws_auth, comments, controller_permissions, fixes, pool_suggestions, remedies
+    from nodelint.rule import (
+        aws_auth,
+        cluster_regions,
+        comments,
+        controller_permissions,
+        fixes,
+        pool_suggestions,
+        remedies,
+    )
     from nodelint.rule.checks import RuleCheck, run_checks
     from nodelint.rule.suppressions import Suppression
     from nodelint.text.yaml import scalars
@@ -165,6 +174,7 @@ __all__ = [
     "closed_groups",
     "cluster_access",
     "cluster_objects",
+    "cluster_regions",
     "comments",
     "controller",
     "controller_permissions",
@@ -285,6 +295,7 @@ _MODULES = {
     ),
     "nodelint.rule": (
         "aws_auth",
+        "cluster_regions",
         "comments",
         "controller_permissions",
         "fixes",

@@ -12,6 +12,8 @@ the add-on is listed, except in EKS Auto Mode. On Fargate the agent does not run
 With IRSA, the chart's values need the annotation `eks.amazonaws.com/role-arn`: a role that trusts the service account
 does not reach it by itself. The controller then uses the role of its node, which has none of the permissions.
 
+The role of the annotation has to trust the service account. AWS gives a role that trusts only EC2 to no pod.
+
 The rule reports nothing if a file may create the association, set the annotation or install the agent in another way.
 
 There is no fix: the author chooses between IRSA and Pod Identity.
@@ -138,8 +140,10 @@ from nodelint.api import (
     Source,
     controller_settings,
     karpenter_calls,
+    messages,
     node_roles,
     rule,
+    terraform_blocks,
     terraform_trace,
 )
 
@@ -156,6 +160,14 @@ _ANY_ANNOTATION = re.compile(r"role-arn|iamserviceaccount|addServiceAccount|karp
 _KEYS = re.compile(r"AWS_ACCESS_KEY_ID|AWS_ROLE_ARN|AWS_WEB_IDENTITY")
 _ACCOUNT = re.compile(r'system:serviceaccount:[^"\n]{0,200}karpenter')
 _OF_IRSA = re.compile(r"\battach_karpenter_controller_policy[ \t]*=[ \t]*true")
+_KARPENTER = re.compile(r'(?m)^[ \t]*chart[ \t]*=[ \t]*"(?:[^"\n]*/)?karpenter"')
+_GIVEN_ROLE = re.compile(
+    r"role-arn[\"']?\s*+(?:value\s*+=|[=:])\s*+[\"']?(?:\$\{\s*+)?((?:aws_iam_role|module|local|var)\.[\w.\[\]-]+)"
+)
+_OTHER_TRUST = re.compile(
+    r"(?i)Federated|WebIdentity|pods\.eks|\b(?:var|local|module)\.|(?:source|override)_|dynamic"
+)
+"""A text of a trust that may also name a service account."""
 _ANNOTATION = "eks.amazonaws.com/role-arn"
 
 
@@ -166,7 +178,7 @@ _ANNOTATION = "eks.amazonaws.com/role-arn"
     subject="security",
     mentions=[
         *("modules/karpenter", "aws_eks_pod_identity_association", "system:serviceaccount:"),
-        *("AssumeRoleWithWebIdentity", "attach_karpenter_controller_policy"),
+        *("AssumeRoleWithWebIdentity", "attach_karpenter_controller_policy", "role-arn"),
     ],
     source=[
         "https://github.com/terraform-aws-modules/terraform-aws-eks/blob/v20.37.2/modules/karpenter/main.tf",
@@ -191,6 +203,37 @@ def check(source: Source, context: Context) -> Findings:
         if block.kind == "aws_eks_pod_identity_association" and _is_of_karpenter(block):
             yield from _without_agent(block, context)
     yield from _without_annotation(source, context)
+    yield from _without_trust(source, context)
+
+
+def _without_trust(source: Source, context: Context) -> Findings:
+    """Yield a finding for the annotation of the chart in a file, if its role trusts instances of EC2 only."""
+    blocks = context.run_files.terraform
+    for release in blocks.find_in(source.path):
+        given = _GIVEN_ROLE.search(release.text) if release.kind == "helm_release" else None
+        if given is None or _KARPENTER.search(release.text) is None:
+            continue
+        found = blocks.trace(given[1], source.path)
+        role = blocks.find(found) if found is not None else None
+        trust = "\n".join(_list_trusts(role, blocks)) if role is not None and role.kind == "aws_iam_role" else ""
+        if role is not None and "ec2.amazonaws.com" in trust and _OTHER_TRUST.search(trust) is None:
+            yield Finding(
+                at=release.at,
+                message=f"`{messages.short(role.address, 50)}` trusts EC2, not the controller's service account: AWS"
+                " refuses each call",
+                also=[Also(role.at, "the role of the annotation `role-arn`")],
+                help="let the role trust the OIDC provider of the cluster (`sts:AssumeRoleWithWebIdentity`)",
+            )
+
+
+def _list_trusts(role: "terraform_trace.BlockText", blocks: "terraform_trace.TerraformBlocks") -> list[str]:
+    """Return the text of a role's trust, and of the policy documents to which it refers."""
+    texts = [terraform_blocks.own_arguments(role.text).get("assume_role_policy", "")]
+    for name in re.findall(r"\bdata\.aws_iam_policy_document\.[\w-]+", texts[0]):
+        at = terraform_trace.BlockReference(name, (), terraform_trace.folder_of(role.source.path))
+        document = blocks.find(at)
+        texts += [document.text] if document is not None else []
+    return texts
 
 
 def _without_annotation(source: Source, context: Context) -> Findings:
@@ -223,11 +266,7 @@ def _trusts(block: "terraform_trace.BlockText", context: Context) -> bool:
     """Return whether a block creates a role that trusts Karpenter's service account by the OIDC provider."""
     blocks = context.run_files.terraform
     if block.kind == "aws_iam_role":
-        texts = [block.text]
-        for name in re.findall(r"\bdata\.aws_iam_policy_document\.[\w-]+", block.text):
-            at = terraform_trace.BlockReference(name, (), terraform_trace.folder_of(block.source.path))
-            document = blocks.find(at)
-            texts += [document.text] if document is not None else []
+        texts = _list_trusts(block, blocks)
         return any("AssumeRoleWithWebIdentity" in text and _ACCOUNT.search(text) for text in texts)
     call = next((call for call in karpenter_calls.list_karpenter_calls(blocks) if call.block == block), None)
     if call is not None:

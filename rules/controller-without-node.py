@@ -10,8 +10,8 @@ chart's `nodeSelector`, or if Argo CD or Flux installs the chart and does not to
 
 Only the strict profile shows that the second replica has no node.
 
-The rule reads the node groups of a call of `terraform-aws-modules/eks`. It reports nothing if something else in the
-files may create nodes.
+The rule reads the node groups of a call of `terraform-aws-modules/eks`, and an `aws_eks_cluster` for which nothing
+creates nodes. It reports nothing if something else in the files may create nodes.
 
 ```yaml bad
 # file: main.tf
@@ -63,6 +63,7 @@ _TOLERATED = {"CriticalAddonsOnly"}
 _WELL_KNOWN = re.compile(r"(?:^|[./])(?:kubernetes\.io|k8s\.io|eks\.amazonaws\.com|karpenter\.sh|k8s\.aws)/")
 _LABELS_NODES = re.compile(r"\bkubectl\s+label\s+(?:node|no\b)|--node-labels")
 """A pattern of commands that give labels to nodes."""
+_NODES = re.compile(r"(?i)node[-_]?group|fargate|autoscalinggroup|compute_config")
 _INSTALLERS = {"argo-cd": "the chart of Argo CD", "flux2": "the chart of Flux", "flux-operator": "the chart of Flux"}
 _BY_OBJECTS = ("the Application", "the ApplicationSet", "the HelmRelease")
 _OTHER_SCALER = re.compile(r"(?i)cluster[-_]?autoscaler")
@@ -87,6 +88,7 @@ def check(source: Source, context: Context) -> Findings:
         yield from _check_groups(source, install, context)
         if not source.path.endswith(terraform_trace.ENDINGS):
             continue
+        yield from _check_bare_cluster(source, install, context)
         replicas, affinity = install.values.get("replicas"), install.values.get("affinity")
         wanted = int(str(replicas.value)) if replicas is not None and str(replicas.value).isdigit() else _REPLICAS
         if affinity is not None or (replicas is not None and not str(replicas.value).isdigit()):
@@ -132,6 +134,24 @@ def _check_installer(source: Source, context: Context) -> Findings:
                 also=[Also(group.at, "creates nodes with a taint") for group in groups[:2]],
                 help="add tolerations to the values of the chart, or a group without the taint",
             )
+
+
+def _check_bare_cluster(source: Source, install: controller_settings.ControllerInstall, context: Context) -> Findings:
+    """Yield a finding if the root module creates a cluster for the chart, and no file creates a node."""
+    blocks = context.run_files.terraform
+    cluster = first_nodes.find_bare_cluster(source.path, blocks)
+    at = controller_settings.place_in(source, context.files, install) if cluster is not None else None
+    if cluster is None or context.run_files.is_in_files(_NODES, around=True):
+        return
+    if at is not None and not blocks.has_text_near(source.path, _NODES):
+        yield Finding(
+            at=at,
+            message="Terraform creates the cluster without a node: the controller never starts",
+            severity="warning",
+            also=[Also(cluster.at, "has no node group and no Fargate profile")],
+            note="Karpenter launches no node for itself",
+            help="create a node group or a Fargate profile",
+        )
 
 
 def _check_groups(source: Source, install: controller_settings.ControllerInstall, context: Context) -> Findings:

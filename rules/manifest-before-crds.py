@@ -138,7 +138,8 @@ def check(source: Source, context: Context) -> Findings:
     texts = ChainMap({file.path: file.text for file in context.files or (source,)}, written)
     together = {count for chart in charts if (count := _count_of(chart)) is not None}
     resources = (b for b in blocks if b.kind == "kubernetes_manifest")
-    planned = next((b for b in resources if _makes_object(b, texts, together)), None)
+    documents = {b.address: b for b in blocks if b.address.startswith("data.template_file.")}
+    planned = next((b for b in resources if _makes_any(b, documents, texts, together)), None)
     if planned is not None and planned.source is source:  # the first of the folder says it for all
         chart = next(iter(charts), None) or _find_chart_planned_with(source, context.run_files.terraform)
         if chart is None:
@@ -212,6 +213,19 @@ def _find_chart_planned_with(
     return None
 
 
+def _makes_any(
+    block: terraform_blocks.BlockText,
+    documents: Mapping[str, terraform_blocks.BlockText],
+    texts: Mapping[str, str],
+    together: Collection[str] = frozenset(),
+) -> bool:
+    """Return whether a resource always creates an object of Karpenter, also by a data source for a template."""
+    if _makes_object(block, texts, together):
+        return True
+    named = _REFERENCE.findall(block.text) if documents and _COUNT.search(block.text) is None else ()
+    return any(_makes_object(documents[name], texts) for name in named if name in documents)
+
+
 def _count_of(block: terraform_blocks.BlockText) -> str | None:
     """Return the expression of the `count` of a block, without blanks. None if the block has no `count`."""
     found = re.search(r"(?m)^[ \t]+count[ \t]*=[ \t]*([^\n#]+)", block.text)
@@ -262,10 +276,11 @@ def _find_early(
     files = {block.source.path: block.source for block in blocks}.values()
     known["local"] = "".join(text for file in files for text in terraform_blocks.find_locals(file))
     ends = {chart.address for chart in charts}
+    documents = {b.address: b for b in blocks if b.address.startswith("data.template_file.")}
     # What a chart waits for cannot wait for it, wherever it is written.
     before = set[str]().union(*(_reach(chart.text, known) for chart in charts))
     for block in blocks:
-        if block.kind != "kubectl_manifest" or not _makes_object(block, texts):
+        if block.kind != "kubectl_manifest" or not _makes_any(block, documents, texts):
             continue
         reached = _reach(block.text, known) - before
         if not reached & ends and reached <= known.keys():

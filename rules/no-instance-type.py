@@ -81,6 +81,7 @@ from nodelint.api import (
     NodePool,
     RuleCheck,
     Skip,
+    cluster_regions,
     controller,
     edits,
     keys,
@@ -326,6 +327,8 @@ def _check_regions(pool: NodePool, context: Context) -> Findings:
         another, its_zones = of_other
         own, theirs = _subnets(pool, context), _subnets(other, context)
         if own is not None and own == theirs:
+            if _is_one_stated({region: pool, another: other}, context):
+                return  # `zone-of-another-region` reports the pool that is wrong
             yield Finding(
                 at=pool_requirements.values_at(zones),
                 message=f"this NodePool has zones in {region}, but NodePool `{other.name}` of the same cluster has "
@@ -335,6 +338,15 @@ def _check_regions(pool: NodePool, context: Context) -> Findings:
                 help="use zones of the cluster's region in both",
             )
             return
+
+
+def _is_one_stated(pools: dict[str, NodePool], context: Context) -> bool:
+    """Return whether the files state one of two regions for the cluster, and do not name the other."""
+    stated = {region for region, _, _ in cluster_regions.find_regions(context.run_files)}
+    others = [region for region in pools if region not in stated]
+    return len(others) == 1 and not cluster_regions.names_region(
+        set(others), pools[others[0]].source.path, context.run_files
+    )
 
 
 def _is_first(pool: NodePool, other: NodePool, context: Context) -> bool:

@@ -80,6 +80,8 @@ from nodelint.api import (
 )
 
 CHOOSING = (keys.CATEGORY, keys.FAMILY, keys.INSTANCE_TYPE)
+_LITTLE = 5
+"""US dollars an hour. If the most that the CPUs of a limit cost is less, the limit holds for GPUs as well."""
 RICH = 16
 """GiB of memory per CPU from which an instance type costs much more than its CPUs suggest, such as the family `x`."""
 
@@ -151,6 +153,10 @@ def _devices(
     cost = None
     if first.resource == "cpu":
         cost = resolve.most_for_cpu(first.amount, resolution.candidates, resolution.catalog)
+    if cost is not None and cost[0] < _LITTLE:
+        return
+    if cost is not None and cost[0] < _LITTLE:
+        return
     shown = f": `{first.at.node.value}` CPUs of {cost[1]} cost ${cost[0]:,.0f} an hour" if cost else ""
     yield Finding(
         at=first.at.key_node,

@@ -6,6 +6,9 @@ module `terraform-aws-modules/eks/aws//modules/karpenter` creates an entry from 
 argument `node_iam_role_arn`. For a role that has an entry, set `create_access_entry = false`. Whether a plan fails at
 once depends on the order in which Terraform creates the node group and the entry.
 
+EKS also creates an entry for the principal that creates the cluster, unless
+`bootstrap_cluster_creator_admin_permissions = false`. Another entry for `data.aws_caller_identity` is refused.
+
 There is no fix: the author chooses which of the two entries stays.
 
 A cluster in the mode `CONFIG_MAP` accepts no access entries at all. It is the mode of an `aws_eks_cluster` without
@@ -78,6 +81,8 @@ from nodelint.api import (
 )
 
 _MODE = re.compile(r"(?m)^[ \t]*authentication_mode[ \t]*=[ \t]*([^\n#]*)")
+_BOOTSTRAP = re.compile(r"(?m)^[ \t]*bootstrap_cluster_creator_admin_permissions[ \t]*=[ \t]*+(?!true\b)")
+_CREATOR = re.compile(r"data\.aws_(?:caller_identity|iam_session_context)\.")
 _PER_ITEM = re.compile(r"(?m)^[ \t]*(?:count|for_each)[ \t]*=")
 _FIRST_WITH_ENTRIES = 20
 _ROLE_OUTPUTS = {"iam_role_arn", "iam_role_name"}
@@ -116,6 +121,16 @@ def check(source: Source, context: Context) -> Findings:
         refused = _is_refusing(cluster) if cluster is not None else None
         if other is not None and not refused:
             yield _describe_other(entry, *other, blocks)
+        elif cluster is not None and refused is None and _is_of_creator(entry, cluster, blocks):
+            yield Finding(
+                at=entry.block.at,
+                message="the creator of the cluster has an access entry already: EKS refuses this one",
+                severity="warning",
+                also=[Also(cluster.at, "gives its creator access")],
+                help="remove this access entry, or set `bootstrap_cluster_creator_admin_permissions = false`"
+                if cluster.kind
+                else "remove this access entry, or `enable_cluster_creator_admin_permissions`",
+            )
         elif cluster is not None and refused is not None:
             yield Finding(
                 at=entry.block.at,
@@ -124,6 +139,27 @@ def check(source: Source, context: Context) -> Findings:
                 also=[Also(cluster.at, "in the mode `CONFIG_MAP`" if refused else "without `authentication_mode`")],
                 help="set `authentication_mode` of the cluster to `API_AND_CONFIG_MAP` or `API`",
             )
+
+
+def _is_of_creator(
+    entry: _Entry, cluster: "terraform_trace.BlockText", blocks: "terraform_trace.TerraformBlocks"
+) -> bool:
+    """Return whether an entry is for the principal that runs Terraform, and its cluster gives that principal one."""
+    found = blocks.trace(entry.written, entry.block.source.path) if entry.written else None
+    if (
+        found is None
+        or not _CREATOR.match(f"{found.address}.")
+        or found.attributes[-1:]
+        not in (
+            ("arn",),
+            ("issuer_arn",),
+        )
+    ):
+        return False
+    if cluster.kind == "aws_eks_cluster":
+        return _BOOTSTRAP.search(cluster.text) is None
+    given = terraform_blocks.own_arguments(cluster.text)
+    return given.get("enable_cluster_creator_admin_permissions") == "true"
 
 
 def _list_entries(blocks: "terraform_trace.TerraformBlocks") -> Iterator[_Entry]:
@@ -204,11 +240,16 @@ def _describe_other(
 ) -> Finding:
     is_call = karpenter_calls.is_karpenter_call(entry.block)
     is_later = _waits_for(entry.block, other, blocks)
+    second = (
+        "EKS refuses this one if the node group comes first"
+        if other.kind == "aws_eks_node_group"
+        else "EKS refuses the second one"
+    )
     return Finding(
         at=entry.block.at,
         message="the role already has an access entry: EKS refuses this one"
         if is_later
-        else "this role has two access entries: EKS refuses the second one",
+        else f"this role has two access entries: {second}",
         note=how,
         severity=None if is_later or is_call else "warning",
         also=[Also(other.at, "has the role")],

@@ -3,8 +3,10 @@
 A cluster is in one region, and so are its subnets. If a NodePool has zones of another region, it finds no subnet, and
 its pods stay Pending. This happens when somebody copies a NodePool from a cluster of another region.
 
-The rule reads the region from the files of the repository: the provider `aws` of Terraform (without an alias) and a
-`ClusterConfig` of eksctl. It reports nothing if the files state several regions and one of them fits the zones.
+The rule reads the region from the files of the repository: the provider `aws` of Terraform (without an alias), the
+zones of its subnets, a `ClusterConfig` of eksctl, the address of the API server (`settings.clusterEndpoint`), and
+`AWS_REGION` in a script that installs Karpenter. It reports nothing if a file names the region of the
+zones. If only the default of a variable states the region, the finding has the severity info.
 
 ```yaml bad
 # file: cluster.yaml
@@ -31,7 +33,6 @@ spec:
 ```
 """
 
-import re
 from collections.abc import Iterator
 
 from nodelint.api import (
@@ -41,18 +42,12 @@ from nodelint.api import (
     Findings,
     NodePool,
     Source,
-    Span,
+    cluster_regions,
     keys,
     pool_requirements,
     rule,
     selectors,
-    terraform_trace,
 )
-
-_PROVIDER = re.compile(r'(?m)^provider[ \t]+"aws"[ \t]*\{((?:(?!^\}).)*)', re.DOTALL)
-_REGION = re.compile(r'(?m)^[ \t]*region[ \t]*=[ \t]*("[^"\n]*"|(?:local|var)\.[\w-]+)')
-_CONFIG = re.compile(r"(?m)^kind:[ \t]*ClusterConfig\b")
-_CONFIG_REGION = re.compile(r"(?m)^metadata:[^\n]*\bregion:[ \t]*[\"']?([\w-]+)|^  region:[ \t]*[\"']?([\w-]+)")
 
 
 @rule(
@@ -70,17 +65,23 @@ _CONFIG_REGION = re.compile(r"(?m)^metadata:[^\n]*\bregion:[ \t]*[\"']?([\w-]+)|
 def check(source: Source, context: Context) -> Findings:
     pools = [obj for obj in context.objects if isinstance(obj, NodePool) and obj.source.path == source.path]
     asking = [(item, regions) for pool in pools for item, regions in _asked_regions(pool)]
-    stated = dict(_find_regions(context)) if asking else {}
+    found = cluster_regions.find_regions(context.run_files) if asking else []
+    certain = [statement for statement in found if not statement[2]]
+    stated = {region: at for region, at, _ in reversed(certain or found)}
     for item, regions in asking:
-        if not stated or regions & stated.keys():
+        if not stated or any(region in regions for region, _, _ in found):
             continue
-        region, at = next(iter(stated.items()))
+        if cluster_regions.names_region(regions, source.path, context.run_files):
+            continue
+        region, at = next(reversed(stated.items()))
+        by_default = "" if certain else " by default"
         yield Finding(
             at=pool_requirements.values_at(item),
             message=f"the zones are in {', '.join(sorted(regions))}, but the cluster is in "
-            f"{' or '.join(sorted(stated))}:"
+            f"{' or '.join(sorted(stated))}{by_default}:"
             " Karpenter launches nothing",
-            also=[Also(at, f"states {region}")],
+            severity=None if certain else "info",
+            also=[Also(at, f"states {region}{by_default}")],
             help="use zones of the cluster's region",
         )
 
@@ -93,25 +94,3 @@ def _asked_regions(pool: NodePool) -> Iterator[tuple["pool_requirements.PoolRequ
     regions = {selectors.region_of(zone) for zone in item.texts}
     if None not in regions:
         yield item, {str(region) for region in regions}
-
-
-def _find_regions(context: Context) -> Iterator[tuple[str, Span]]:
-    """Yield each region that a file states for the cluster, with its place."""
-    files = context.run_files.files_of_run
-    making = [file for file in files if file.path.endswith((".tf", ".tofu")) and _PROVIDER.search(file.text)]
-    blocks = terraform_trace.TerraformBlocks(files) if making else None
-    for file in files:
-        if blocks is not None and file in making:
-            for provider in _PROVIDER.finditer(file.text):
-                written = _REGION.search(provider[1])
-                if written is None or "alias" in provider[1]:
-                    continue
-                name = blocks.literal(written[1], file.path)
-                if name is not None:
-                    start = provider.start(1) + written.start(1)
-                    yield name, Span(file, start, start + len(written[1]))
-        elif _CONFIG.search(file.text):
-            found = _CONFIG_REGION.search(file.text)
-            if found is not None:
-                number = 1 if found[1] else 2
-                yield found[number], Span(file, *found.span(number))

@@ -59,6 +59,7 @@ POOL = OBJECT.format(more="", value=IN_HCL)
 BOTH = 'module "karpenter" {{\n  source = "./chart"\n}}\nmodule "pools" {{\n  source = "./pools"\n{more}}}\n'
 EACH = OBJECT.format(more="  for_each = var.pools\n", value=IN_HCL)
 MAP = 'variable "pools" {{\n  type = any\n  default = {{\n{rows}  }}\n}}\n'
+TEMPLATE = 'data "template_file" "pool" {{\n  template = file("${{path.module}}/{path}")\n}}\n'
 PLANS = {
     "file": (
         {
@@ -66,6 +67,25 @@ PLANS = {
             "manifests/pool.yaml": nodepool(),
         },
         1,
+    ),
+    "template": (
+        {
+            "main.tf": CHART
+            + TEMPLATE.format(path="pool.tpl")
+            + OBJECT.format(more="", value="yamldecode(data.template_file.pool.rendered)"),
+            "pool.tpl": nodepool(),
+        },
+        1,
+    ),
+    "other template": (
+        {
+            "main.tf": CHART
+            + TEMPLATE.format(path="map.tpl")
+            + OBJECT.format(more="", value="yamldecode(data.template_file.pool.rendered)"),
+            "map.tpl": "apiVersion: v1\nkind: ConfigMap\n# karpenter\n",
+            "pool.tpl": nodepool(),
+        },
+        0,
     ),
     "modules": ({"main.tf": BOTH.format(more=""), "chart/main.tf": CHART, "pools/main.tf": POOL}, 1),
     "switch": ({"main.tf": BOTH.format(more="  count = 0\n"), "chart/main.tf": CHART, "pools/main.tf": POOL}, 0),
@@ -228,8 +248,62 @@ REGIONS: dict[str, Callable[[str], dict[str, str]]] = {
 @pytest.mark.parametrize("form", REGIONS)
 def test_zones_of_another_region_than_the_cluster(nodelint: Run, tmp_path: Path, form: str) -> None:
     for zone, count in (("us-east-1a", 1), ("eu-west-1b", 0)):
-        found = findings_of(nodelint, tmp_path / zone, REGIONS[form](zone), "zone-of-another-region")
+        found = findings_of(nodelint, tmp_path / zone[:2], REGIONS[form](zone), "zone-of-another-region")
         assert len(found) == count, zone
+
+
+VARIABLE = (
+    'variable "region" {\n  default = "eu-west-1"\n}\nprovider "aws" {\n  region = var.region\n}\n# karpenter\n'
+)
+INSTALL = "helm upgrade --install karpenter oci://public.ecr.aws/karpenter/karpenter --version 1.14.3"
+ADDRESS = "https://0123ABCD.gr7.eu-west-1.eks.amazonaws.com"
+STATED = {
+    "provider": ({"main.tf": PROVIDER}, ["warning"]),
+    "default": ({"main.tf": VARIABLE}, ["info"]),
+    "tfvars": ({"main.tf": VARIABLE, "terraform.tfvars": 'region = "eu-west-1"\n'}, ["warning"]),
+    "subnets": ({"main.tf": 'module "vpc" {\n  azs = ["eu-west-1a", "eu-west-1b"]\n}\n# karpenter\n'}, ["warning"]),
+    "script": ({"install.sh": f"export AWS_REGION=eu-west-1\n{INSTALL}\n"}, ["warning"]),
+    "endpoint": ({"install.sh": f"{INSTALL} --set settings.clusterEndpoint={ADDRESS}\n"}, ["warning"]),
+    "other script": ({"backup.sh": "export AWS_REGION=eu-west-1\n# karpenter\n"}, []),
+    "two clusters": ({"main.tf": PROVIDER + "# another cluster is in us-east-1\n"}, []),
+}
+
+
+@pytest.mark.parametrize("way", STATED)
+def test_what_states_the_region(nodelint: Run, tmp_path: Path, way: str) -> None:
+    files, severities = STATED[way]
+    for zone, expected in (("us-east-1a", severities), ("eu-west-1b", [])):
+        folder = tmp_path / zone[:2]
+        write_files(folder, {".git/HEAD": "", **files, "pool.yaml": zoned(zone)})
+        done = nodelint("check", str(folder), "--format", "json", "--select", "zone-of-another-region")
+        assert [finding["severity"] for finding in json.loads(done.stdout)["findings"]] == expected
+
+
+@pytest.mark.parametrize(("folder", "count"), [("us-east-1", 0), ("east", 1)])
+def test_a_region_in_the_path_of_a_pool(nodelint: Run, tmp_path: Path, folder: str, count: int) -> None:
+    files = {"main.tf": PROVIDER, f"{folder}/pool.yaml": zoned("us-east-1a")}
+    assert len(findings_of(nodelint, tmp_path, files, "zone-of-another-region")) == count
+
+
+@pytest.mark.parametrize(
+    ("more", "rule"),
+    [
+        ("", "no-instance-type"),
+        (PROVIDER, "zone-of-another-region"),
+        (PROVIDER + "# us-east-1\n", "no-instance-type"),
+    ],
+)
+def test_two_pools_of_which_one_is_in_the_region_of_the_cluster(
+    nodelint: Run, tmp_path: Path, more: str, rule: str
+) -> None:
+    """One finding, at the pool that is wrong if that is known."""
+    pools = {f"{name}.yaml": zoned(zone) for name, zone in (("a", "eu-west-1b"), ("b", "us-east-1a"))}
+    pools["b.yaml"] = pools["b.yaml"].replace("name: default", "name: other", 1)
+    files = {**pools, "class.yaml": CLASS.format(role="nodes") + IMAGES, "main.tf": f"# karpenter\n{more}"}
+    write_files(tmp_path, {".git/HEAD": "", **files})
+    rules = "no-instance-type,zone-of-another-region"
+    done = nodelint("check", str(tmp_path), "--format", "json", "--select", rules)
+    assert [finding["rule"] for finding in json.loads(done.stdout)["findings"]] == [rule]
 
 
 def test_a_region_of_an_alias_is_not_that_of_the_cluster(nodelint: Run, tmp_path: Path) -> None:

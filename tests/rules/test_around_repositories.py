@@ -308,6 +308,66 @@ class TestIrsa:
         found = check(nodelint, tmp_path, {"main.tf": CLUSTER + IRSA + text}, "controller-without-credentials")
         assert len(found) == (0 if annotated else 1)
 
+    EC2 = 'Principal = { Service = "ec2.amazonaws.com" }'
+    DOCUMENT = """\
+data "aws_iam_policy_document" "trust" {
+  statement {
+    actions = ["sts:AssumeRole"]
+    principals {
+      type        = "Service"
+      identifiers = ["ec2.amazonaws.com"]
+    }
+  }
+}
+resource "aws_iam_role" "karpenter" { assume_role_policy = data.aws_iam_policy_document.trust.json }
+"""
+
+    ARN = "aws_iam_role.karpenter.arn"
+    ESCAPED = "serviceAccount.annotations.eks\\\\.amazonaws\\\\.com/role-arn"
+    GIVEN: ClassVar[dict[str, str]] = {
+        "set": f'set {{\n    name  = "{ESCAPED}"\n    value = {ARN}\n  }}',
+        "values": "values = [yamlencode({ serviceAccount = { annotations = {"
+        f' "eks.amazonaws.com/role-arn" = {ARN} }} }} }})]',
+        "heredoc": "values = [<<-E\n    serviceAccount:\n      annotations:\n"
+        f"        eks.amazonaws.com/role-arn: ${{{ARN}}}\n  E\n  ]",
+    }
+
+    @pytest.mark.parametrize("form", GIVEN)
+    @pytest.mark.parametrize(
+        ("role", "count"),
+        [
+            (ROLE.replace('"nodes"', '"karpenter"'), 1),
+            (ROLE.replace('"nodes"', '"karpenter"').replace('name = "', 'name = "${var.name}-'), 1),
+            (DOCUMENT, 1),
+            (IRSA, 0),
+            (IRSA.replace("Statement = [{", f"Statement = [{{ {EC2} }}, {{"), 0),
+            (DOCUMENT.replace('"ec2.amazonaws.com"', "var.service"), 0),
+        ],
+    )
+    def test_the_trust(self, nodelint: Run, tmp_path: Path, form: str, role: str, count: int) -> None:
+        given = self.GIVEN[form]
+        text = CHART[: CHART.index("  values")] + f"  {given}\n}}\n"
+        files = {"main.tf": CLUSTER + role + text}
+        assert len(check(nodelint, tmp_path, files, "controller-without-credentials")) == count
+
+    @pytest.mark.parametrize(
+        ("old", "new", "count"),
+        [
+            ("", "", 1),
+            ("policy_arn", "policy_arn = aws_iam_policy.karpenter.arn #", 0),
+            (f"value = {ARN}", "value = var.role_arn", 0),
+            ("AmazonEKSWorkerNodePolicy", "AdministratorAccess", 0),
+        ],
+    )
+    def test_the_policies(self, nodelint: Run, tmp_path: Path, old: str, new: str, count: int) -> None:
+        attachment = (
+            'resource "aws_iam_role_policy_attachment" "a" {\n  role       = aws_iam_role.karpenter.name\n'
+            '  policy_arn = "arn:aws:iam::aws:policy/AmazonEKSWorkerNodePolicy"\n}\n'
+        )
+        text = CHART[: CHART.index("  values")] + f"  {self.GIVEN['set']}\n}}\n"
+        files = {"main.tf": CLUSTER, "karpenter.tf": (self.DOCUMENT + attachment + text).replace(old, new)}
+        assert len(check(nodelint, tmp_path, files, "controller-permissions")) == count
+
     @pytest.mark.parametrize(
         "other",
         [

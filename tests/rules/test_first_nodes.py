@@ -80,6 +80,32 @@ def test_replicas_without_a_node(
     assert findings_of(nodelint, tmp_path, text, "controller-without-node") == severities
 
 
+CLUSTER = 'resource "aws_eks_cluster" "main" {\n  name = "main"\n}\n'
+VPC = 'module "vpc" {\n  source = "terraform-aws-modules/vpc/aws"\n}\n'
+GROUP_RESOURCE = 'resource "aws_eks_node_group" "a" {\n  cluster_name = "main"\n}\n'
+REMOTE = 'module "nodes" {\n  source = "example/workers/aws"\n}\n'
+
+
+@pytest.mark.parametrize(
+    ("files", "count"),
+    [
+        ({}, 1),
+        ({"vpc.tf": VPC}, 1),
+        ({"nodes.tf": GROUP_RESOURCE}, 0),
+        ({"nodes.tf": OTHER}, 0),
+        ({"nodes.tf": REMOTE}, 0),
+        ({"more/nodes.tf": GROUP_RESOURCE}, 0),
+        ({"main.tf": CLUSTER.replace("}", "  compute_config {}\n}") + RELEASE.format("")}, 0),
+        ({"main.tf": RELEASE.format("")}, 0),
+    ],
+)
+def test_a_cluster_without_any_node(nodelint: Run, tmp_path: Path, files: dict[str, str], count: int) -> None:
+    write_files(tmp_path, {".git/HEAD": "", "main.tf": CLUSTER + RELEASE.format(""), **files})
+    done = nodelint("check", str(tmp_path), "--format", "json", "--select", "controller-without-node")
+    found = [finding["severity"] for finding in json.loads(done.stdout)["findings"]]
+    assert found == ["warning"] * count
+
+
 TAINTED = (
     "  eks_managed_node_groups = {{\n    a = {{ desired_size = 2, taints = {{"
     ' x = {{ key = "{0}", effect = "NO_SCHEDULE" }} }} }}\n  }}\n'

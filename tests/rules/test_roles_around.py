@@ -248,6 +248,33 @@ def test_an_access_entry_that_eks_refuses(
     assert list_severities(nodelint, tmp_path, files, "refused-access-entry") == found
 
 
+CALLER = 'data "aws_caller_identity" "current" {\n}\nlocals {\n  me = data.aws_caller_identity.current.arn\n}\n'
+BOOTSTRAP = API.replace("}", "  bootstrap_cluster_creator_admin_permissions = %s\n  }")
+CREATOR = "  enable_cluster_creator_admin_permissions = %s\n}\n"
+
+
+@pytest.mark.parametrize(
+    ("cluster", "principal", "count"),
+    [
+        (CLUSTER % API, "data.aws_caller_identity.current.arn", 1),
+        (CLUSTER % API, "local.me", 1),
+        (CLUSTER % BOOTSTRAP % "true", "local.me", 1),
+        (CLUSTER % BOOTSTRAP % "false", "local.me", 0),
+        (CLUSTER % BOOTSTRAP % "var.bootstrap", "local.me", 0),
+        (CLUSTER % API, "data.aws_caller_identity.current.account_id", 0),
+        (CLUSTER % API, "data.aws_iam_role.admin.arn", 0),
+        (EKS[:-2] + CREATOR % "true", "local.me", 1),
+        (EKS, "local.me", 0),
+    ],
+)
+def test_an_entry_for_the_creator_of_the_cluster(
+    nodelint: Run, tmp_path: Path, cluster: str, principal: str, count: int
+) -> None:
+    entry = (ENTRY % principal).replace("EC2_LINUX", "STANDARD")
+    files = {"main.tf": cluster + CALLER, "access.tf": f"# karpenter\n{entry}"}
+    assert len(list_severities(nodelint, tmp_path, files, "refused-access-entry")) == count
+
+
 GROUP_ROLE = 'module.eks.eks_managed_node_groups["system"].iam_role_arn'
 
 

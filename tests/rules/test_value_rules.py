@@ -732,6 +732,8 @@ def test_what_a_limit_costs_is_told_of_types_that_it_lets_start(check: Check) ->
         "no limit covers GPUs: `50` CPUs of g5.12xlarge cost $"
     )
     assert only_message("p4d.24xlarge") == "no limit covers GPUs"  # one has 96 CPUs
+    small = pool(f"{TYPE} In [g4dn.xlarge, g5.xlarge]", spec="  limits: {cpu: 8}\n")
+    assert not check(small, select=["no-limits"]).results  # two nodes at most
 
 
 class TestTypesAboveALimit:

@@ -38,7 +38,8 @@ def list_argument_values(path: str, address: str, name: str, modules: Modules) -
     file = modules.file(os.path.abspath(path))
     found: list[ArgumentValue] = []
     for block in file.blocks if file is not None else ():
-        outer = file.attributes(block) if file is not None and address_of(block) == address else {}
+        own = address_of(block) or ".".join([block.kind, *block.names])
+        outer = file.attributes(block) if file is not None and own == address else {}
         if name not in outer or file is None:
             continue
         written = Span(file.source, outer[name].start, outer[name].end)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nodelint.forms.terraform.terraform_trace import TerraformBlocks
     from nodelint.text import Node
 
-__all__ = ["FirstNodes", "GroupTaints", "find_first_nodes", "list_group_taints"]
+__all__ = ["FirstNodes", "GroupTaints", "find_bare_cluster", "find_first_nodes", "list_group_taints"]
 
 _GROUPS = ("eks_managed_node_groups", "self_managed_node_groups")
 _OTHERS = (
@@ -32,6 +32,15 @@ _TAINT = re.compile(r"(?m)^[ \t]*taint[ \t]*\{([^{}]*)\}")
 _KEEPS_AWAY = ("NO_SCHEDULE", "NO_EXECUTE", "NoSchedule", "NoExecute")
 _COMMENT = re.compile(r"(?m)(?:^|[ \t])(?:#|//)[^\n]*")
 _ON_FARGATE = re.compile(r"(?i)compute-?type\W{1,8}fargate")
+
+
+_ANY_NODES = re.compile(
+    r"(?i)node[-_]?group|fargate|autoscaling|aws_launch_|aws_instance|spot_fleet|compute_config|hybrid|cloudformation"
+    r"|local-exec|aws_eks_capability"
+)
+_WITHOUT_NODES = re.compile(
+    r'(?m)^[ \t]*source[ \t]*=[ \t]*"(?:\.|terraform-aws-modules/(?:vpc|iam|kms|s3-bucket)/aws)'
+)
 
 
 class FirstNodes(NamedTuple):
@@ -131,6 +140,19 @@ def _labels_of_node(labels: Node | None) -> dict[str, str] | None:
     if labels.kind != "mapping" or any(name is None or not isinstance(value, str) for name, value in pairs):
         return None
     return {str(name): str(value) for name, value in pairs}
+
+
+def find_bare_cluster(path: str, blocks: TerraformBlocks) -> BlockText | None:
+    """Return the `aws_eks_cluster` in the root modules of a file, if these create no node for it.
+
+    None if there is not exactly one, or if any block or remote module may create nodes.
+    """
+    neighbours = blocks.list_beside_in_root(path)
+    clusters = [block for block in neighbours if block.kind == "aws_eks_cluster"]
+    if len(clusters) != 1 or any(_ANY_NODES.search(f"{block.address} {block.text}") for block in neighbours):
+        return None
+    calls = (block for block in neighbours if block.address.startswith("module."))
+    return clusters[0] if all(_WITHOUT_NODES.search(call.text) for call in calls) else None
 
 
 def find_first_nodes(path: str, blocks: TerraformBlocks) -> FirstNodes | None:

@@ -28,7 +28,8 @@ _TOKEN = (
     r'(?P<blank>[ \t\r\n\ufeff]+)|(?P<str>"(?:[^"\\\n]|\\.)*+")|(?P<num>\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)'
     r"|(?P<id>[a-z]+)|(?P<op>[-{}\[\],:])"
 )
-_CODE = r"((?<!\$)\$\{(?:[^{}]|\{[^{}]*\})*\}|(?<!%)%\{[^{}]*\})"
+_SIGN = re.compile(r'(?<!\$)\$\{|(?<!%)%\{|\\"|[{}]')
+"""What begins code in a string, or what may be in code: an escaped quote, or a brace."""
 _OPEN_END = r"(?<!\$)\$\{|(?<!%)%\{|\\(?:[/bf]|u[dD][89a-fA-F])"
 """Code in a string that is not supported, and escapes that only JSON has."""
 
@@ -102,7 +103,7 @@ def _show_quotes(written: str) -> str | None:
 
     None if that is ambiguous: a string in the code contains code, or the text has escapes that only JSON has.
     """
-    parts = re.split(_CODE, written)
+    parts = _split_code(written)
     if any(re.search(_OPEN_END, part) for part in parts[::2]) or any(
         re.search(r"[$%]\{.*[$%]\{", part) for part in parts[1::2]
     ):
@@ -114,6 +115,24 @@ def _show_quotes(written: str) -> str | None:
         if "\\" in parts[2 * n + 1]:
             return None
     return "".join(parts)
+
+
+def _split_code(written: str) -> list[str]:
+    """Return the parts of a string: text, code, text and so on. Braces in a string of the code do not count."""
+    parts, begun, depth, is_quoted = [""], 0, 0, False
+    for sign in _SIGN.finditer(written):
+        if depth == 0 and sign[0][0] in "$%":
+            parts[-1] = written[begun : sign.start()]
+            begun, depth = sign.start(), 1
+        elif depth and sign[0] == '\\"':
+            is_quoted = not is_quoted
+        elif depth and not is_quoted:
+            depth += 1 if sign[0][-1] == "{" else -1
+            if depth == 0:
+                parts += [written[begun : sign.end()], ""]
+                begun = sign.end()
+    parts[-1] += written[begun:]
+    return parts
 
 
 def _read_code(text: str, start: int, end: int) -> HclExpression | None:

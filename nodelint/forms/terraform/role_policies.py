@@ -59,11 +59,12 @@ def find_policies(made: MadeRole, blocks: TerraformBlocks) -> set[str] | None:
 
 
 def find_controllers_policies(block: BlockText, blocks: TerraformBlocks) -> set[str] | None:
-    """Return the policies of AWS that a role has whose trust policy names Karpenter's service account.
+    """Return the policies of AWS that a role has whose trust policy names Karpenter's service account, or that the
+    annotation of Karpenter's chart names.
 
     None if the block is no such role, or if the role may have other policies.
     """
-    if not _CONTROLLERS_ACCOUNT.search(block.text):
+    if not _CONTROLLERS_ACCOUNT.search(block.text) and not _is_annotated(block, blocks):
         return None
     if block.address.startswith("module.") and "role_policy_arns" in block.text:
         given = _LISTED.search(block.text)
@@ -74,6 +75,15 @@ def find_controllers_policies(block: BlockText, blocks: TerraformBlocks) -> set[
     else:
         return None
     return None if any(map(_OTHERS.search, texts)) else {name for text in texts for name in _OF_AWS.findall(text)}
+
+
+def _is_annotated(role: BlockText, blocks: TerraformBlocks) -> bool:
+    """Return whether the chart of Karpenter gives its service account a role, by a reference in the same folder."""
+    if role.kind != "aws_iam_role":
+        return False
+    named = re.compile(rf"role-arn.{{0,40}}?\b{re.escape(role.address)}\.arn\b", re.DOTALL)
+    releases = (block for block in blocks.find_beside(role.source.path) if block.kind == "helm_release")
+    return any("karpenter" in release.text and named.search(release.text) for release in releases)
 
 
 def _hides_policies(written: str) -> bool:

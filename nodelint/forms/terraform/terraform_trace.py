@@ -148,6 +148,18 @@ class TerraformBlocks:
 
         return list_argument_values(block.source.path, block.address, name, self._modules(settled=False))
 
+    def provider_values(self, path: str, provider: str, name: str) -> list[tuple[str, bool]]:
+        """Return the texts that an argument of a provider in a file has, each with whether it is a default that a run
+        may replace.
+        """
+        from nodelint.forms.terraform.argument_values import list_argument_values
+
+        texts: list[set[str]] = []
+        for settled in (True, False):
+            found = list_argument_values(path, f"provider.{provider}", name, self._modules(settled))
+            texts.append({given.value.value for given in found if isinstance(given.value.value, str)})
+        return [(text, text not in texts[0]) for text in sorted(set().union(*texts))]
+
     def _modules(self, settled: bool) -> Modules:
         if settled not in self._evaluated:
             from nodelint.forms.terraform.values import Modules

@@ -173,3 +173,51 @@ def test_both_syntaxes_state_the_same_releases(nodelint: Run, tmp_path: Path, na
     (tmp_path / "pool.json").write_text(json.dumps(make_pool(["m5.large"])), encoding="utf-8")
     last = nodelint("check", ".", cwd=tmp_path).stdout.splitlines()[-1]
     assert "for Karpenter 1.2.1, Kubernetes 1.31" in last
+
+
+IN_CODE = (
+    '${yamlencode({apiVersion = "karpenter.sh/v1", kind = "NodePool", metadata = {name = NAME}, '
+    'spec = {template = {spec = {nodeClassRef = {group = "karpenter.k8s.aws", kind = "EC2NodeClass", name = "a{b"}, '
+    "requirements = ["
+    '{key = "node.kubernetes.io/instance-type", operator = "In", values = ["TYPE"]}]}}}})}'
+)
+ENCODED = """\
+"apiVersion": "karpenter.sh/v1"
+"kind": "NodePool"
+"metadata":
+  "name": "default"
+"spec":
+  "template":
+    "spec":
+      "nodeClassRef":
+        "group": "karpenter.k8s.aws"
+        "kind": "EC2NodeClass"
+        "name": "default"
+      "requirements":
+      - "key": "node.kubernetes.io/instance-type"
+        "operator": "In"
+        "values":
+        - "TYPE"
+        - "m5.large"
+"""
+PLAIN_KEYS = ENCODED.replace(
+    '"values":\n        - "TYPE"\n        - "m5.large"', 'values:\n        - "TYPE"\n        - m5.large'
+)
+STRINGS = {
+    "code": IN_CODE.replace("NAME", '"default"'),
+    "code with a variable": IN_CODE.replace("NAME", "var.given"),
+    "what yamlencode writes": ENCODED,
+    "keys without quotes": re.sub(r'(?m)^( *(?:- )?)"(\w+)":', r"\1\2:", PLAIN_KEYS),
+}
+
+
+@pytest.mark.parametrize("way", STRINGS)
+def test_a_string_with_a_whole_object(nodelint: Run, tmp_path: Path, way: str) -> None:
+    """Braces within braces, and keys in quotes above a list that is not indented."""
+    for type_, rules in (("m5.xlrge", ["unknown-value"]), ("m5.xlarge", [])):
+        text = STRINGS[way].replace("TYPE", type_)
+        root = {"resource": {"kubectl_manifest": {"pool": {"yaml_body": text}}}, **variable("default")}
+        files = {"main.tf.json": json.dumps(root, indent=2)}
+        found = check(nodelint, tmp_path / type_, files)
+        assert [f["rule"] for f in found if f["rule"] in ("unknown-value", "yaml-syntax", "invalid-field")] == rules
+        assert found or type_ == "m5.xlarge"
