@@ -423,19 +423,19 @@ def test_texts_of_former_trials_are_not_kept(tmp_path: Path, monkeypatch: pytest
     for number in range(files):
         families = (f"karpenter.k8s.aws/instance-family In [z{number}x{n}]" for n in range(mistakes))
         (tmp_path / f"{number}.yaml").write_text(make_pool(*families, name=f"p{number}"), encoding="utf-8")
-    kept: list[int] = []
+    text_counts: list[int] = []
     read = broken_fixes.EditedTexts.read
 
     def count_kept(texts: broken_fixes.EditedTexts, *given: Any) -> Source:
         source = read(texts, *given)
-        kept.append(len(texts.list_keys()))
+        text_counts.append(len(texts.list_keys()))
         return source
 
     monkeypatch.setattr(broken_fixes.EditedTexts, "read", count_kept)
     monkeypatch.chdir(tmp_path)
     CliRunner().invoke(cli, ["check", "--format", "json", "."], catch_exceptions=False)
-    assert len(kept) > files * 6, "there are rounds"
-    assert max(kept) <= files * 3
+    assert len(text_counts) > files * 6, "there are rounds"
+    assert max(text_counts) <= files * 3
 
 
 def test_only_suggestions_that_are_shown_are_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
