@@ -302,6 +302,36 @@ spec:
     inputs.write_text(folder / "clusters.yaml", text)
 
 
+GIT_GENERATOR = """\
+apiVersion: argoproj.io/v1alpha1
+kind: ApplicationSet
+metadata: {name: clusters}
+spec:
+  goTemplate: true
+  generators:
+    - git:
+        repoURL: https://git.example/repository.git
+        files:
+          - path: clusters/*/config.yaml
+  template:
+    metadata: {name: '{{.name}}'}
+    spec:
+      source:
+        repoURL: https://git.example/repository.git
+        path: chart
+        helm: {valuesObject: {generation: '{{.generation}}'}}
+      destination: {name: '{{.name}}'}
+"""
+
+
+def write_generator_files(folder: Path, count: int) -> None:
+    """One ApplicationSet with so many files that its generator reads."""
+    inputs.write_chart(folder / "chart", 2)
+    inputs.write_text(folder / "clusters.yaml", GIT_GENERATOR)
+    for n in range(count):
+        inputs.write_text(folder / "clusters" / f"c{n}" / "config.yaml", f'name: c{n}\ngeneration: "{2 + n % 5}"\n')
+
+
 def write_helmfile(folder: Path, count: int) -> None:
     """A helmfile with so many releases of a chart of two pairs."""
     inputs.write_chart(folder / "chart", 2)
@@ -309,6 +339,21 @@ def write_helmfile(folder: Path, count: int) -> None:
         f'  - name: c{n}\n    chart: ./chart\n    values:\n      - generation: "{2 + n % 5}"\n' for n in range(count)
     )
     inputs.write_text(folder / "helmfile.yaml", f"releases:\n{releases}")
+
+
+def with_mistakes(write: Write) -> Write:
+    """Return a function that writes the same input with two mistakes in each pair, each with a fix."""
+
+    def write_wrong(folder: Path, count: int) -> None:
+        write(folder, count)
+        for path in folder.rglob("*"):
+            if path.is_file():
+                text = path.read_text(encoding="utf-8")
+                path.write_text(
+                    text.replace('["amd64"]', '["x86_64"]').replace('"spot"', '"spots"'), encoding="utf-8"
+                )
+
+    return write_wrong
 
 
 def write_large(name: str) -> Write:
@@ -342,6 +387,7 @@ FORMS: Mapping[str, tuple[Write, int]] = {
     "installs": (write_installs, 40),
     "argocd applications": (write_applications, 8),
     "argocd generator": (write_generator, 8),
+    "argocd generator of files": (write_generator_files, 8),
     "helmfile": (write_helmfile, 8),
     "other files": (write_other_files, 40),
 }
@@ -353,6 +399,13 @@ ROWS: Mapping[str, Row] = {
     "fixes, files": Row(write_wrong_files, 6, FIX),
     "fixes, stream": Row(write_wrong_stream, 6, FIX),
     "fixes, terraform": Row(write_wrong_terraform, 6, FIX),
+    **{
+        f"fixes, {form}": Row(with_mistakes(FORMS[form][0]), FORMS[form][1], FIX)
+        for form in (
+            "overlay", "chart", "flux releases", "argocd applications", "argocd generator of files", "helmfile",
+            "callers of a terraform module", "terragrunt",
+        )
+    },
     **{
         f"check, {name.removeprefix('write_').replace('_', ' ')}": Row(write_large(name), size, CHECK)
         for name, size in (

@@ -15,7 +15,7 @@ import signal
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from re import _constants as sre  # type: ignore[attr-defined]
@@ -53,7 +53,8 @@ def collect(path: Path) -> list[Use]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     namespace: dict[str, Any] | None = None
     found: list[Use] = []
-    for node in ast.walk(tree):
+    nodes = list(ast.walk(tree))
+    for node in nodes:
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
             continue
         if not (isinstance(node.func.value, ast.Name) and node.func.value.id == "re" and node.func.attr in USES):
@@ -63,7 +64,7 @@ def collect(path: Path) -> list[Use]:
         place = {"compile": 1, "sub": 4, "subn": 4, "split": 3}.get(node.func.attr, 2)
         given = [key.value for key in node.keywords if key.arg == "flags"] + node.args[place : place + 1]
         flags = int(values(given[0], namespace)[0]) if given else 0
-        uses = applications(tree, node) if node.func.attr == "compile" else [node.func.attr]
+        uses = applications(nodes, node) if node.func.attr == "compile" else [node.func.attr]
         file = str(path.relative_to(ROOT))
         found += [Use(file, node.lineno, use, pattern, flags) for pattern in patterns for use in uses]
     contents = list(constants(path, tree))
@@ -79,10 +80,12 @@ def constants(path: Path, tree: ast.Module) -> Iterator[Use]:
     text = path.read_text(encoding="utf-8")
     if not re.search(r"(?m)^\s*(import re$|from nodelint\.\S* import)", text):
         return
+    lines = text.split("\n")
     for node in tree.body:
         if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
             continue
-        if not re.search(r"(?<![\w\"'])(?:rf?|fr)[\"']", ast.get_source_segment(text, node.value) or ""):
+        written = "\n".join(lines[node.value.lineno - 1 : node.value.end_lineno])
+        if not re.search(r"(?<![\w\"'])(?:rf?|fr)[\"']", written):
             continue
         for found in values(node.value, loaded(path)):
             for pattern in strings(found):
@@ -101,17 +104,17 @@ def strings(value: Any) -> Iterator[str]:
             yield from strings(item)
 
 
-def applications(tree: ast.Module, expected: ast.expr) -> list[str]:
+def applications(nodes: Sequence[ast.AST], expected: ast.expr) -> list[str]:
     """How a compiled pattern, or the text of one, is applied; in the way that costs most where that is not seen."""
     names = {
         target.id
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.Assign) and node.value is expected
         for target in node.targets
         if isinstance(target, ast.Name)
     }
     found = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if not (isinstance(node, ast.Attribute) and node.attr in USES):
             continue
         if node.value is expected or (isinstance(node.value, ast.Name) and node.value.id in names):

@@ -56,6 +56,6 @@ def _find_names(file: BinaryIO) -> frozenset[str]:
         at = text.find(_SHAPE)
         while at >= 0:
             if (names := listed.match(text, at)) is not None:
-                return frozenset(name.decode() for name in re.findall(rb'"([a-z0-9.-]+)"', names[1]))
+                return frozenset(re.findall('"([a-z0-9.-]+)"', names[1].decode(errors="replace")))
             at = text.find(_SHAPE, at + 1)
     return frozenset()

@@ -135,9 +135,9 @@ def _newer_types(catalog: Catalog, known: Iterable[str]) -> dict[str, dict[str, 
     their names.
     """
     found = {}
-    for name in sorted(known):
+    for name in sorted(name for name in known if name not in catalog):
         parts = re.fullmatch(_NAME, name)
-        if parts is not None and name not in catalog and is_newer_name(name, catalog):
+        if parts is not None and is_newer_name(name, catalog):
             family = name.partition(".")[0]
             values = (parts[1], parts[2], family, parts[3], name)
             found[name] = dict(zip(NAME_KEYS, values, strict=True))

@@ -103,21 +103,22 @@ def _words_of(check: Callable[..., Any]) -> frozenset[str]:
     if not any(_NAMES & _list_names(code) for code in codes):
         return frozenset()
     constants = [value for name, value in check.__globals__.items() if not name.startswith("__")]
-    found = _list_words([*constants, *(code.co_consts for code in codes)])
+    found: set[str] = set()
+    _add_words([*constants, *(code.co_consts for code in codes)], found)
     return frozenset(word.lower() for word in found if " " not in word)
 
 
 _NAMES = {"name", "words_of"}
 
 
-def _list_words(value: object) -> Iterable[str]:
-    """Yield the texts in constants, at any depth."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, CodeType):
-        yield from _list_words(value.co_consts)
-    elif isinstance(value, dict):
-        yield from _list_words([*value, *value.values()])
-    elif isinstance(value, tuple | list | set | frozenset):
-        for item in value:
-            yield from _list_words(item)
+def _add_words(values: Iterable[object], found: set[str]) -> None:
+    """Add the texts in constants, at any depth."""
+    for value in values:
+        if isinstance(value, str):
+            found.add(value)
+        elif isinstance(value, CodeType):
+            _add_words(value.co_consts, found)
+        elif isinstance(value, dict):
+            _add_words([*value, *value.values()], found)
+        elif isinstance(value, tuple | list | set | frozenset):
+            _add_words(value, found)

@@ -11,7 +11,7 @@ import pytest
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 ROWS = [
-    "check, argocd generator",
+    "check, argocd generator of files",
     "check, chart",
     "check, flux releases",
     "check, installs",
@@ -21,7 +21,9 @@ ROWS = [
     "explain, files",
     "fit, vendored charts",
     "fit, workloads",
+    "fixes, helmfile",
     "fixes, terraform",
+    "fixes, terragrunt",
     "plan, callers of a terraform module",
     "plan, helmfile",
     "plan, overlay",
