@@ -107,10 +107,10 @@ def _outcome(report: Report, where: str, target: str, unread: Sequence[UnreadGro
         return f"Found {found}: {broken}"
     if found:
         text = f"Found {found} in {where}, for {target}"
-        return f"{text}; {in_part_text(coverage.in_part)}" if coverage.in_part else text
+        return "; ".join(filter(None, [text, in_part_text(coverage)]))
     if not judged(report):
         return f"Nothing was judged: {where}"
-    unjudged = unjudged_text(report, unread, coverage.in_part)
+    unjudged = unjudged_text(report, coverage, unread)
     if any(place.kind == UNREADABLE for place in unread):
         return f"{unjudged}; nothing found in the rest: {where}, for {target}"
     return f"{say_all_clear('check', report.unbuilt, unjudged)}: {where}, for {target}"
