@@ -127,10 +127,12 @@ def command(
 
 def _is_input(pool: NodePool) -> bool:
     """Return whether no cluster gets the pool as it is: each installation of the chart has other values, or the
-    object is a patch or a fragment.
+    object is a patch.
     """
+    from nodelint.model.partial_objects import is_patch
+
     built = pool.source.built
-    return pool.partial or (built is not None and built.is_installed)
+    return is_patch(pool.node, pool.document) or (built is not None and built.is_installed)
 
 
 def _list_overlays(inventory: Inventory) -> list[NodeOverlay]:

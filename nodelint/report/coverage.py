@@ -178,6 +178,8 @@ def coverage_lines(coverage: Coverage, verbose: bool = False) -> list[str]:
     lines: dict[str, None] = {}
     for obj in coverage.in_part:
         fields = [field for field in coverage.unknown if field.object is obj and field.decides]
+        if not fields:
+            continue  # a rule could not judge the object: `Skipped` names the reason
         shown = []
         for field in fields[:most_fields]:
             written = _excerpt_of(field)

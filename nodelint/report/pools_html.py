@@ -181,6 +181,8 @@ def _matrices(resolutions: Sequence[Resolution]) -> Iterator[str]:
             "Instance types that two pools can both launch; the diagonal is a pool's own number. "
             "Karpenter asks the pools from the top."
         )
+        if len(tables) > _MOST_MATRICES:
+            lead += f" The first {_MOST_MATRICES} of {len(tables):,} environments."
         shown = "".join(tables[:_MOST_MATRICES])
         yield f"<section><h2>Overlap</h2><p class=quiet>{lead}</p>{shown}</section>"
 
