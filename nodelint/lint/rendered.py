@@ -18,7 +18,7 @@ from nodelint.lint.built_environment import (
 from nodelint.lint.results import Result
 from nodelint.lint.written_places import GIVEN_PART, withhold_shared
 from nodelint.model.documents import objects
-from nodelint.model.finding import Also
+from nodelint.model.finding import Also, span_of, written_place
 from nodelint.model.gap import Gap
 
 if TYPE_CHECKING:
@@ -54,10 +54,17 @@ class Replacement:
         ]
 
     def cluster_objects(self, judged: Sequence[Object]) -> tuple[Object, ...]:
-        """Return the objects as clusters get them; `judged` are those in the files."""
+        """Return the objects as clusters get them; `judged` are those in the files.
+
+        An object that lacks values for which other files are there is left out if it is rendered with one of them.
+        """
         replaced = {path for built in self._built for path in built.replaces}
         left = [obj for obj in judged if path_of(obj.source) not in replaced]
-        return *left, *(obj for built in self._built for obj in objects(built.source, foreign=True))
+        made = [obj for built in self._built for obj in objects(built.source, foreign=True)]
+        if any(built.needs_values for built in self._built):
+            complete = {_written(obj) for obj in made if not _needs_values(obj)}
+            made = [obj for obj in made if not _needs_values(obj) or _written(obj) not in complete]
+        return *left, *made
 
     def kept_skips(self, skipped: Sequence[Gap], rules: Mapping[str, Rule]) -> list[Gap]:
         """Return the gaps that no rendered manifest of the file resolves."""
@@ -146,6 +153,16 @@ class Replacement:
             return False
         is_key = text.isidentifier() and span.source.text[span.end : span.end + 1] == ":"
         return "{{" in text or (is_key and not any(f"{text}:" in built_text for built_text in self._texts))
+
+
+def _needs_values(obj: Object) -> bool:
+    return obj.source.built is not None and obj.source.built.needs_values
+
+
+def _written(obj: Object) -> object:
+    """Return the place of an object in the files."""
+    at = span_of(written_place(obj.node.get("kind") or obj.node))
+    return at.source.path, at.start
 
 
 def _environments(built: Sequence[Built]) -> list[list[Built]]:

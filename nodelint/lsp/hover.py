@@ -336,7 +336,7 @@ def _of_alias(view: View, node_class: EC2NodeClass, written: str) -> Iterator[st
         what = f"{image.arch or '?'} {'/'.join(image.variants)}".strip()
         if image.found is not None:
             what += f" {code(image.found.id)}"
-        rows.append(f"- {what}: {', '.join(takes) if takes else 'taken by no NodePool here'}")
+        rows.append(f"- {what}: {', '.join(takes) if takes else 'no NodePool in the open files uses it'}")
     if rows:
         yield "\n".join(rows)
     for problem in found.problems:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from nodelint.model.releases import NEWEST
 from nodelint.report.page import header
 from nodelint.rule.definition import Rule, bundled, load
 from nodelint.rule.examples import Example, examples
@@ -25,7 +26,7 @@ def check_example(nodelint: Run, home: Path, rule: Rule, example: Example) -> se
     for path, text in (example.files or {"example.yaml": example.text}).items():
         (home / path).parent.mkdir(parents=True, exist_ok=True)
         (home / path).write_text(text, encoding="utf-8")
-    flags = ["--karpenter-version", example.karpenter] if example.karpenter else []
+    flags = ["--karpenter-version", example.karpenter or str(NEWEST)]
     flags += ["--kubernetes-version", example.kubernetes] if example.kubernetes else []
     env = {"NODELINT_NOW": f"{example.today}T12:00:00Z"} if example.today else {}
     done = nodelint("check", "--format", "json", "--preview", *flags, "--select", rule.name, cwd=home, env=env)
