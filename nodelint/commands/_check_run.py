@@ -325,7 +325,10 @@ def _nothing(run: _Run) -> NoReturn:
         about = Run(run.found.files, None, run.found.unreadable, unread=_unread(run))
         run.found.unreadable += printed(run.outputs, report, about, run.words)
     unreadable(run.found)
-    sys.exit(UNUSABLE if run.found.unreadable else CLEAN)
+    if run.found.unreadable:
+        sys.exit(UNUSABLE)
+    left = run.all_judged and any(place.kind != "chart" for place in _unread(run))
+    sys.exit(FOUND if left else CLEAN)
 
 
 def _unread(run: _Run, report: Report | None = None) -> list[UnreadGroup]:
@@ -341,7 +344,7 @@ def _unread(run: _Run, report: Report | None = None) -> list[UnreadGroup]:
 
 
 def _list_unread_forms(run: _Run, report: Report | None) -> list[UnreadGroup]:
-    if not run.found.folders and all(_holds_objects(source) for source in run.found.sources):
+    if not run.found.folders and not run.found.unread and all(_holds_objects(source) for source in run.found.sources):
         return []
     from nodelint.inventory.unread_forms import unread
 

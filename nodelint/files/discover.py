@@ -14,6 +14,7 @@ from nodelint.files.file_keywords import (
     may_make_pods,
     may_state,
 )
+from nodelint.files.file_kinds import PROGRAM_ENDINGS
 from nodelint.files.folders import Discovery, list_files
 from nodelint.files.gate import gate
 from nodelint.files.globs import NOTHING, READ_ALL, Excluded, Globs
@@ -80,6 +81,9 @@ def discover(
                 found.folders.append(os.path.abspath(path))
             else:
                 found.named.add(os.path.normpath(path))
+                if path.endswith(PROGRAM_ENDINGS) and os.path.isfile(path):
+                    found.unread.append(os.path.normpath(path))
+                    continue
             for file in list_files(path, exclude, include, found):
                 _take_file(file, path, block, on_file)
     block.sort_in()

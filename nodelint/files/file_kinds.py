@@ -24,10 +24,28 @@ SCRIPTS = (
 """Endings of files with commands. They may state a release, too."""
 SET_ASIDE = tuple(f".{kind}.{word}" for kind in ("yaml", "yml") for word in ASIDE)
 """Endings of disabled manifests, which no tool applies. `TABLE.aside` has those of forms."""
+PROGRAMS = {
+    "TypeScript": (".ts", ".tsx"),
+    "JavaScript": (".js", ".mjs"),
+    "Python": (".py",),
+    "Go": (".go",),
+    "CUE": (".cue",),
+    "Java": (".java",),
+    "Kotlin": (".kt",),
+    "C#": (".cs",),
+    "Jsonnet": (".jsonnet", ".libsonnet"),
+    "Ruby": (".rb",),
+    "Nix": (".nix",),
+    "KCL": (".k",),
+    "Pkl": (".pkl",),
+    "Starlark": (".star",),
+    "Rust": (".rs",),
+}
+"""Endings of programs, by language. nodelint runs and reads none."""
+PROGRAM_ENDINGS = tuple(ending for endings in PROGRAMS.values() for ending in endings)
 # Texts and programs that may hold manifests. They are read only if requested, or not at all.
 _TEXTS = (
-    *(".md", ".mdx", ".markdown", ".zsh", ".ts", ".tsx", ".js", ".mjs", ".py", ".go", ".cue", ".java", ".kt", ".cs"),
-    *(".jsonnet", ".libsonnet", ".rb", ".nix", ".k", ".pkl", ".star", ".rs", *SET_ASIDE),
+    *(".md", ".mdx", ".markdown", ".zsh", *PROGRAM_ENDINGS, *SET_ASIDE),
     *(".erb", ".mustache", ".hbs", ".handlebars", ".ejs", ".eex", ".liquid", ".ftl", ".vm"),
 )
 _OF_YAML = (".yaml.", ".yml.")
@@ -64,6 +82,8 @@ def purpose_of(path: str, include: Globs) -> int:
         return UNREAD
     if path.endswith(_TAKEN) or path.endswith(TABLE.read) or os.path.basename(path) in TABLE.names:  # noqa: PIE810
         return READ
+    if path.endswith(PROGRAM_ENDINGS):
+        return UNREAD
     if include and include.match(path):
         return READ
     if path.endswith(SCRIPTS) or path.endswith(_STATING) or is_readme(path):

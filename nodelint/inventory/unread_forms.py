@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.files.file_kinds import SET_ASIDE, YAML_ENDINGS, is_template_of_yaml
+from nodelint.files.file_kinds import PROGRAMS, SET_ASIDE, YAML_ENDINGS, is_template_of_yaml
 from nodelint.files.gate import gate
 from nodelint.forms.lib.chart_places import CHART
 from nodelint.forms.registry import TABLE
@@ -42,27 +42,10 @@ PIPED = {
 }
 """Commands that render an overlay or chart with its own tool and judge the result."""
 
+_TEMPLATES = (".erb", ".mustache", ".hbs", ".handlebars", ".ejs", ".eex", ".liquid", ".ftl", ".vm")
 _TEXTS = {
     "script": (".sh", ".bash", ".zsh"),
     "Markdown file": (".md", ".mdx", ".markdown"),
-}
-_PROGRAMS = {
-    "TypeScript": (".ts", ".tsx"),
-    "JavaScript": (".js", ".mjs"),
-    "Python": (".py",),
-    "Go": (".go",),
-    "CUE": (".cue",),
-    "Java": (".java",),
-    "Kotlin": (".kt",),
-    "C#": (".cs",),
-    "Jsonnet": (".jsonnet", ".libsonnet"),
-    "Ruby": (".rb",),
-    "Nix": (".nix",),
-    "KCL": (".k",),
-    "Pkl": (".pkl",),
-    "Starlark": (".star",),
-    "Rust": (".rs",),
-    "template": (".erb", ".mustache", ".hbs", ".handlebars", ".ejs", ".eex", ".liquid", ".ftl", ".vm"),
 }
 TOOLS = frozenset(
     {".git", ".hg", ".svn", ".terraform", ".terragrunt-cache", ".venv", ".cache", ".tox", ".idea", ".vscode"}
@@ -112,7 +95,7 @@ def unread(
     folders that are already reported as not rendered.
     """
     if not found.folders:
-        return [*_missed(found, built)]
+        return [*_missed(found, built), *_programs(found)]
     return [
         *(*_missed(found, built), *_hidden(found), *_texts(found), *_programs(found)),
         *(*_overlays(objects, shown_already), *_charts(objects, built)),
@@ -187,7 +170,7 @@ def _texts(found: Discovery) -> Iterator[UnreadGroup]:
 
 
 def _programs(found: Discovery) -> Iterator[UnreadGroup]:
-    kinds = {**_PROGRAMS, "set-aside": (*SET_ASIDE, *TABLE.set_aside)}
+    kinds = {**PROGRAMS, "template": _TEMPLATES, "set-aside": (*SET_ASIDE, *TABLE.set_aside)}
     known = tuple(ending for endings in (*kinds.values(), *_TEXTS.values()) for ending in endings)
     for kind, endings in kinds.items():
         counts = {}
@@ -198,6 +181,8 @@ def _programs(found: Discovery) -> Iterator[UnreadGroup]:
             data = _with_objects(path, b"arpenter", rb"%s|%s" % (_OBJECT, _CALL)) if ours else None
             if data is not None and _RULE not in data:
                 counts[_slashes(path)] = len(re.findall(_OBJECT, data)) or len(re.findall(_CALL, data))
+            elif ours and path in found.named:
+                counts[_slashes(path)] = 0
         if counts:
             yield UnreadGroup(f"{kind} file", tuple(counts), sum(counts.values()), None)
     templates = [path for path in found.unread if path.endswith(TABLE.made) and _names_karpenter(path)]

@@ -115,9 +115,11 @@ def unread_lines(unread: Sequence[UnreadGroup]) -> list[str]:
                 f"Not read: {holds} {what} not YAML in {_PLACES[place.kind]}: {list_first(place.files, _MOST)}."
             )
     if programs:
-        objects = counted(sum(unread.objects for unread in programs), "Karpenter object")
+        number = sum(unread.objects for unread in programs)
         where = ", ".join(f"{_files(place)} ({list_first(place.files, _MOST)})" for place in programs)
-        lines.append(f"Not read: {objects} in {where}; pipe what they generate into `nodelint check -`.")
+        what = f"{counted(number, 'Karpenter object')} in {where}" if number else where
+        them = "it generates" if sum(len(place.files) for place in programs) == 1 else "they generate"
+        lines.append(f"Not read: {what}; pipe what {them} into `nodelint check -`.")
     return lines
 
 
