@@ -298,7 +298,8 @@ class Environment:
                 led = led._replace(edits=edits.edits, safety="unsafe" if edits.shared else finding.safety)
         suggestions = []
         for suggestion in finding.suggestions:
-            edits = self._lead_edits(suggestion.edits, led.at, built)
+            # A suggestion may change other environments: `judge_rendered` names them, and the user chooses.
+            edits = built.lead_edits(suggestion.edits)
             if isinstance(edits, Withheld):
                 withheld = withheld or edits
             else:

@@ -95,5 +95,9 @@ def withhold_shared(other: Built) -> Withheld:
     """Return the reason that a fix is withheld: it also changes another rendered manifest that does not have the
     problem.
     """
-    place = label_of(other.source) or os.path.relpath(other.cluster or other.source.path).replace(os.sep, "/")
-    return Withheld("shared", detail=f"`{place}` has the value too, and nothing is wrong there")
+    return Withheld("shared", detail=f"`{name_rendering(other)}` has the value too, and nothing is wrong there")
+
+
+def name_rendering(built: Built) -> str:
+    """Return the name of a rendered manifest for a message: its inputs, else its folder."""
+    return label_of(built.source) or os.path.relpath(built.cluster or built.source.path).replace(os.sep, "/")

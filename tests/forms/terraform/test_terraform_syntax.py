@@ -5,8 +5,8 @@ The verdicts are those of hashicorp/hcl, recorded; where its binding pygohcl is 
 
 from __future__ import annotations
 
-import random
 import json
+import random
 import re
 from collections.abc import Callable
 from pathlib import Path
