@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from nodelint.model.manifest import Object
 
 
-GIVEN_PART = "a value of this file"
+GIVEN_PART = "rendered with this value"
 """The words of a finding for a value with which the object is rendered."""
 
 
