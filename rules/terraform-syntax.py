@@ -9,8 +9,8 @@ files of other modules, and does not check JSON syntax (`.tf.json`).
 
 ```yaml bad
 # file: main.tf
-module "eks" {
-  source       = "terraform-aws-modules/eks/aws"
+module "karpenter" {
+  source       = "terraform-aws-modules/eks/aws//modules/karpenter"
   version      = "21.19.0"
   cluster_name "main"
 }
@@ -21,8 +21,8 @@ resource "kubectl_manifest" "pool" {
 
 ```yaml good
 # file: main.tf
-module "eks" {
-  source       = "terraform-aws-modules/eks/aws"
+module "karpenter" {
+  source       = "terraform-aws-modules/eks/aws//modules/karpenter"
   version      = "21.19.0"
   cluster_name = "main"
 }
