@@ -5,7 +5,8 @@ file. What other files take from it, such as a variable, is then not known. A ru
 code 2, because objects in the file were not judged.
 
 nodelint reads the files as Terraform does: it reports the first place that Terraform refuses. It does not report
-files of other modules, and does not check JSON syntax (`.tf.json`).
+files of other modules, and does not check JSON syntax (`.tf.json`). There is no fix, because only the author knows
+what the text means.
 
 ```yaml bad
 # file: main.tf
