@@ -67,8 +67,8 @@ class Replacement:
         left = [obj for obj in judged if path_of(obj.source) not in replaced]
         made = [obj for built in self._built for obj in objects(built.source, foreign=True)]
         if any(built.needs_values for built in self._built):
-            complete = {_written(obj) for obj in made if not _needs_values(obj)}
-            made = [obj for obj in made if not _needs_values(obj) or _written(obj) not in complete]
+            complete = {_find_written_place(obj) for obj in made if not _needs_values(obj)}
+            made = [obj for obj in made if not _needs_values(obj) or _find_written_place(obj) not in complete]
         return *left, *made
 
     def kept_skips(self, skipped: Sequence[Gap], rules: Mapping[str, Rule]) -> list[Gap]:
@@ -188,7 +188,7 @@ def _needs_values(obj: Object) -> bool:
     return obj.source.built is not None and obj.source.built.needs_values
 
 
-def _written(obj: Object) -> object:
+def _find_written_place(obj: Object) -> object:
     """Return the place of an object in the files."""
     at = span_of(written_place(obj.node.get("kind") or obj.node))
     return at.source.path, at.start

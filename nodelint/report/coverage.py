@@ -87,12 +87,12 @@ def _list_skipped(report: Report) -> Iterator[Object]:
         return
     seen: dict[object, list[Object]] = {}
     for obj in report.seen:
-        seen.setdefault(_written(obj), []).append(obj)
+        seen.setdefault(_identify_written(obj), []).append(obj)
     for obj in skipped:
-        yield from seen.get(_written(obj), (obj,))
+        yield from seen.get(_identify_written(obj), (obj,))
 
 
-def _written(obj: Object) -> object:
+def _identify_written(obj: Object) -> object:
     """Return what identifies an object of the files, in whichever rendering it is."""
     place = span_of(written_place(obj.name_node))
     return obj.label, place.source.path, place.start

@@ -76,8 +76,8 @@ def test_pools_of_different_environments_are_not_compared(tmp_path: Path, nodeli
     assert "<th>3</th>" not in page
     text = nodelint("explain").stdout
     assert "overlays/dev: a (5) > b (0)" in text and "overlays/prod: a (5) > b (0)" in text
-    one = nodelint("explain", "base", "--format", "html").stdout
-    assert one.count("<table class=matrix>") == 1
+    page_of_base = nodelint("explain", "base", "--format", "html").stdout
+    assert page_of_base.count("<table class=matrix>") == 1
 
 
 def test_a_patch_of_an_overlay_that_is_not_built_is_not_explained(tmp_path: Path, nodelint: Run) -> None:
