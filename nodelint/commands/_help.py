@@ -95,7 +95,7 @@ _MEANT = {
     "--facts": "write `--snapshot`",
     "--output": "write `--baseline`",
     **dict.fromkeys(("--severity", "--min-severity", "--severity-threshold", "--level"), "write `--fail-on`"),
-    **dict.fromkeys(("--update", "--update-baseline"), "`nodelint baseline` writes the baseline anew"),
+    **dict.fromkeys(("--update", "--update-baseline"), "`nodelint baseline` writes the baseline again"),
     "--list": "`nodelint rule` without a name lists the rules",
     "--all": "everything is included without an option",
     "--rule": "write `--select`",
