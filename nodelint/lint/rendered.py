@@ -22,9 +22,6 @@ from nodelint.model.finding import Also, span_of, written_place
 from nodelint.model.gap import Gap
 from nodelint.model.messages import list_first
 
-_MOST_NAMED = 2
-"""The most other environments that a suggestion names."""
-
 if TYPE_CHECKING:
     from nodelint.forms.rendered import Built
     from nodelint.lint.judging import ObjectMap, Outcome, RuleSetup
@@ -143,7 +140,7 @@ class Replacement:
             files = dict.fromkeys(edit.source.path for edit in suggestion.edits if not edit.source.is_editable)
             notes = [f"in {' and '.join(files)}, which was not named"] if files else []
             changed = dict.fromkeys(map(name_rendering, self._list_changed(suggestion.edits, holding, shared)))
-            notes += [f"also changes {list_first(list(changed), _MOST_NAMED)}"] if changed else []
+            notes += [f"also changes {list_first(list(changed), 2)}"] if changed else []
             named.append(suggestion._replace(name=f"{suggestion.name} ({'; '.join(notes)})") if notes else suggestion)
         return result._replace(finding=result.finding._replace(suggestions=tuple(named)))
 
