@@ -105,12 +105,15 @@ def test_what_is_judged_in_part_is_the_same_everywhere(
     assert len(found["inPart"]) == int(not is_known)
 
 
-def test_an_object_that_a_rule_skips_is_judged_in_part(tmp_path: Path, nodelint: Run) -> None:
-    budget = '  disruption: {budgets: [{nodes: "10%", schedule: "${WHEN}", duration: 1h}]}\n'
-    (tmp_path / "a.yaml").write_text(f"{nodepool(spec=budget)}---\n{nodeclass()}", encoding="utf-8")
-    done = nodelint("check", "a.yaml", "--select", "budget-gap", "--fail-on-unjudged")
-    assert done.returncode == 1, done.stdout
-    assert len(json.loads(nodelint("check", "a.yaml", "--format", "json").stdout)["coverage"]["inPart"]) == 1
+@pytest.mark.parametrize("has_class", [False, True])
+def test_an_object_that_a_rule_skips_is_judged_in_part(tmp_path: Path, nodelint: Run, has_class: bool) -> None:
+    text = f"{nodepool(BOTH)}---\n{nodeclass()}" if has_class else nodepool(BOTH)
+    (tmp_path / "a.yaml").write_text(text, encoding="utf-8")
+    done = nodelint("check", "a.yaml", "--select", "image-arch-mismatch", "--fail-on-unjudged")
+    assert ("1 pool not judged in full" in done.stdout) is not has_class, done.stdout
+    assert done.returncode == int(not has_class)
+    found = nodelint("check", "a.yaml", "--select", "image-arch-mismatch", "--format", "json").stdout
+    assert len(json.loads(found)["coverage"]["inPart"]) == int(not has_class)
 
 
 PULUMI = "name: a\nruntime: yaml\nresources:\n  pool:\n    type: kubernetes:apiextensions.k8s.io:CustomResource\n"
